@@ -135,7 +135,7 @@ type ClusterBindingStatus struct {
 	// conditions: Ready, CredentialsValid, Connected, Fenced, LimitsKnown,
 	// VirtualNodeReady, PodAdmission and Network. MountNamespaceReady with a
 	// mountNamespace; ClassesReady with classes other than LoadBalancer; Limited while a
-	// right to read is missing or its clock is wrong; VersionSkew while the CustomResourceDefinitions are of another
+	// right to read is missing; ClockSkewed while its clock is wrong; VersionSkew while the CustomResourceDefinitions are of another
 	// version than the manager; ProviderShared beside an
 	// older ClusterBinding of the same provider, or beside one that may be of the same;
 	// and Drained while being deleted.

@@ -1,8 +1,7 @@
 package v1alpha1
 
 // BindingLimited reports that the provider answers, but does not let Spillway read all
-// kinds that it works with, gives no metrics of pods, or has another time. It is present
-// only meanwhile. Whatever needs no such kind goes on as usual; objects of such a
+// kinds that it works with, or gives no metrics of pods. It is present only meanwhile. Whatever needs no such kind goes on as usual; objects of such a
 // kind are neither written nor removed. It is not part of Ready.
 const BindingLimited = "Limited"
 
@@ -21,8 +20,15 @@ const ReasonKindNotServed = "KindNotServed"
 // top and HorizontalPodAutoscalers see nothing of its pods. The message says why.
 const ReasonMetricsMissing = "MetricsMissing"
 
-// ReasonClockSkewed is the reason of BindingLimited if all can be read, but the provider's
-// clock is more than five seconds ahead of the manager's, or behind. What the provider says of
-// times, such as since when a pod is Ready, is then wrong; no time in the status of a pod here
-// is in the future.
-const ReasonClockSkewed = "ClockSkewed"
+// BindingClockSkewed is True, and present, while the provider's clock is more than five seconds
+// ahead of the manager's clock, or behind it, until they are less than three seconds apart. Its
+// reason is ReasonClockAhead or ReasonClockBehind. It is not part of Ready.
+const BindingClockSkewed = "ClockSkewed"
+
+// ReasonClockAhead is the reason of BindingClockSkewed if the provider's clock is ahead. The status
+// of a pod here has no time in the future: such a time becomes the time at which it came.
+const ReasonClockAhead = "ClockAhead"
+
+// ReasonClockBehind is the reason of BindingClockSkewed if the provider's clock is behind. Its pods
+// seem older than they are, and count as available too early.
+const ReasonClockBehind = "ClockBehind"

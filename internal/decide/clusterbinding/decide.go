@@ -89,6 +89,7 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 		}
 	}
 	setLimited(s, &status)
+	setClock(s, &status)
 	setClasses(s, &status)
 	setWritesRefused(s, &status)
 	setVersionSkew(s, &status)

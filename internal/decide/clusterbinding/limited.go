@@ -12,14 +12,10 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
-// setLimited reports what the provider does not let us read, or does not have, and a wrong clock. While it
-// is not connected the last verdict stays, unless the binding does not connect at all.
+// setLimited reports what the provider does not let us read, or does not have. While it is not
+// connected the last verdict stays, unless the binding does not connect at all.
 func setLimited(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
-	said := ""
-	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingLimited); c != nil {
-		said = c.Message
-	}
-	reason, message := limits(s.Connection, skewed(s.Connection.Skew(), said))
+	reason, message := limits(s.Connection)
 	switch {
 	case s.Duplicate(), s.Connection.Phase == connection.Connected && reason == "":
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingLimited)
@@ -28,33 +24,12 @@ func setLimited(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	}
 }
 
-const (
-	clockAhead  = "the provider's clock is more than 5 seconds ahead of the clock here: times of its pods that are in the future come as the time at which they came"
-	clockBehind = "the provider's clock is more than 5 seconds behind the clock here: its pods seem older than they are"
-)
-
-// skewed says how the provider's clock differs. While that is doubtful, it is what is said already.
-func skewed(skew connection.Skew, said string) string {
-	doubtful := skew == connection.Doubtful
-	switch {
-	case skew == connection.Ahead, doubtful && strings.Contains(said, clockAhead):
-		return clockAhead
-	case skew == connection.Behind, doubtful && strings.Contains(said, clockBehind):
-		return clockBehind
-	}
-	return ""
-}
-
 // limits are empty if nothing is missing.
-func limits(c connection.State, skewed string) (reason, message string) {
+func limits(c connection.State) (reason, message string) {
 	var all []string
 	if c.NoMetrics != "" {
 		reason = v1alpha1.ReasonMetricsMissing
 		all = []string{"kubectl top and HorizontalPodAutoscalers see nothing of the provider's pods: " + c.NoMetrics}
-	}
-	if skewed != "" {
-		reason = v1alpha1.ReasonClockSkewed
-		all = append(all, skewed+"; set the clocks of both clusters by NTP")
 	}
 	if c.Limited.Reason != "" {
 		reason = c.Limited.Reason

@@ -1,9 +1,7 @@
 package clusterbinding
 
 import (
-	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -22,40 +20,15 @@ func TestLimited(t *testing.T) {
 		"and what is there stays as it is; apply the provider.yaml of this version there"
 	const noMetrics = "kubectl top and HorizontalPodAutoscalers see nothing of the provider's pods: it serves none"
 	unmetered := func(s *Snapshot) { s.Connection.NoMetrics = "it serves none" }
-	lacks := func(s *Snapshot) { s.Connection.Limited = right }
-	clock := func(ahead time.Duration) func(*Snapshot) { return func(s *Snapshot) { s.Connection.Ahead = ahead } }
-	both := func(all ...func(*Snapshot)) func(*Snapshot) {
-		return func(s *Snapshot) {
-			for _, change := range all {
-				change(s)
-			}
-		}
-	}
-	said := func(before, now func(*Snapshot)) Snapshot {
-		return up(func(s *Snapshot) { s.Binding.Status = Decide(up(before)); now(s) })
-	}
-	const ahead = "True ClockSkewed: the provider's clock is more than 5 seconds ahead of the clock here: times of its pods that are in the future come as the time at which they came; " +
-		"set the clocks of both clusters by NTP"
-	const behind = "True ClockSkewed: the provider's clock is more than 5 seconds behind the clock here: its pods seem older than they are; set the clocks of both clusters by NTP"
 	for name, test := range map[string]struct {
 		snapshot Snapshot
 		want     string
 	}{
-		"metrics are missing":                      {up(unmetered), "True MetricsMissing: " + noMetrics},
-		"metrics and a right":                      {up(func(s *Snapshot) { unmetered(s); s.Connection.Limited = right }), watchNodes + "; " + noMetrics},
-		"a clock ahead":                            {up(clock(5*time.Second + 1)), ahead},
-		"a clock behind":                           {up(clock(-time.Minute)), behind},
-		"not by so much":                           {up(clock(5 * time.Second)), ""},
-		"still by nearly as much":                  {said(clock(time.Minute), clock(4*time.Second)), ahead},
-		"the other way round, by nearly as much":   {said(clock(-time.Minute), clock(4*time.Second)), behind},
-		"nearly the same time, no metrics":         {said(unmetered, both(unmetered, clock(4*time.Second))), "True MetricsMissing: " + noMetrics},
-		"nearly the same time":                     {said(clock(time.Minute), clock(3*time.Second)), ""},
-		"a clock and metrics":                      {up(both(unmetered, clock(time.Minute))), ahead + "; " + noMetrics},
-		"a clock, a right and metrics":             {up(both(unmetered, clock(time.Minute), lacks)), watchNodes + "; " + strings.TrimPrefix(ahead, "True ClockSkewed: ") + "; " + noMetrics},
-		"and they are still by nearly as much off": {said(both(lacks, clock(time.Minute)), both(lacks, clock(-4*time.Second))), watchNodes + "; " + strings.TrimPrefix(ahead, "True ClockSkewed: ")},
-		"metrics have come":                        {up(func(s *Snapshot) { s.Binding.Status, s.Connection = Decide(up(unmetered)), connected }), ""},
-		"nothing is missing":                       {lacking(connection.Lack{}), ""},
-		"a right is missing":                       {lacking(right), watchNodes},
+		"metrics are missing": {up(unmetered), "True MetricsMissing: " + noMetrics},
+		"metrics and a right": {up(func(s *Snapshot) { unmetered(s); s.Connection.Limited = right }), watchNodes + "; " + noMetrics},
+		"metrics have come":   {up(func(s *Snapshot) { s.Binding.Status, s.Connection = Decide(up(unmetered)), connected }), ""},
+		"nothing is missing":  {lacking(connection.Lack{}), ""},
+		"a right is missing":  {lacking(right), watchNodes},
 		"a kind is not served": {lacking(connection.NotServed("httproutes")), "True KindNotServed: the provider does not serve httproutes in the version that is needed: what needs that waits, " +
 			"and what is there stays as it is; install its CustomResourceDefinition there"},
 		"it was given":                   {after(connected), ""},

@@ -18,7 +18,7 @@ type News struct{ Type, Reason, Message string }
 // tellAlways are the conditions whose every new reason is reported; of tellBad only
 // problems are.
 var (
-	tellAlways = []string{v1alpha1.BindingReady, v1alpha1.BindingLimited, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingShared, v1alpha1.BindingDrained}
+	tellAlways = []string{v1alpha1.BindingReady, v1alpha1.BindingLimited, v1alpha1.BindingClockSkewed, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingShared, v1alpha1.BindingDrained}
 	tellBad    = []string{v1alpha1.BindingNetwork, v1alpha1.BindingFenced, v1alpha1.BindingClassesReady}
 )
 

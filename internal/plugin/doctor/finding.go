@@ -68,7 +68,8 @@ var mends = map[string]string{
 	v1alpha1.ReasonNoUsableNodes:        "see kubectl get nodes in the provider",
 	v1alpha1.ReasonKindNotServed:        "install the CustomResourceDefinition in the provider, or leave it",
 	v1alpha1.ReasonMetricsMissing:       "install metrics-server in the provider, or leave it",
-	v1alpha1.ReasonClockSkewed:          setClocks,
+	v1alpha1.ReasonClockAhead:           setClocks,
+	v1alpha1.ReasonClockBehind:          setClocks,
 	v1alpha1.ReasonDuplicateClusterID:   "delete one of the two bindings",
 	v1alpha1.ReasonCIDROverlap:          "correct spec.network.podCIDRs of %s, or of the binding that the message names; or set its mode to Isolated",
 	v1alpha1.ReasonProviderUnreachable:  "bring the provider back, or give up on it: spec.deletionPolicy Orphan of the binding",
@@ -105,7 +106,7 @@ const setClocks = "set the clocks of both clusters by NTP: tokens, certificates 
 
 // ofClock says how far the clock of a provider is ahead of the consumer's, at least.
 func ofClock(name string, ahead time.Duration) Finding {
-	f := Finding{Level: OK, Check: "clock", Object: name, Message: "its clock is that of this cluster"}
+	f := Finding{Level: OK, Check: "clock", Object: name, Message: "its clock is within 5 seconds of the clock of this cluster"}
 	if ahead.Abs() > connection.MostApart {
 		where := "ahead of"
 		if ahead < 0 {

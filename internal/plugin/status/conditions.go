@@ -31,7 +31,7 @@ func (w Wait) String() string {
 
 // alarms are the conditions that are True while something is not as it should be. All others
 // are True while it is.
-var alarms = []string{v1alpha1.BindingLimited, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingShared}
+var alarms = []string{v1alpha1.BindingLimited, v1alpha1.BindingClockSkewed, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingShared}
 
 // alarming are reasons that are worth telling although the condition is as it should be.
 var alarming = []string{v1alpha1.ReasonExpiresSoon, v1alpha1.ReasonNoUsableNodes}

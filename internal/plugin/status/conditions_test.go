@@ -18,7 +18,7 @@ import (
 // TestConditionsOfBindings: whatever is wrong with a binding is shown, whether it is Ready or
 // not. doctor makes a finding of all that is shown.
 func TestConditionsOfBindings(t *testing.T) {
-	alarms := map[string]bool{"Limited": true, "WritesRefused": true, "VersionSkew": true, "ProviderShared": true}
+	alarms := map[string]bool{"Limited": true, "ClockSkewed": true, "WritesRefused": true, "VersionSkew": true, "ProviderShared": true}
 	types := typesOfBindings(t)
 	if len(types) < 15 {
 		t.Fatalf("there are %v", types)
