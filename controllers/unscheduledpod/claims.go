@@ -26,11 +26,17 @@ import (
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims;persistentvolumes,verbs=get
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=patch
 
-// claims is what is known of the claims of a pod. Bound claims are read only if they matter,
-// because the pod lacks tolerations.
+// claims is what is known of the claims of a pod. Bound claims are read only if they matter, because
+// the pod lacks tolerations, and only until one cannot be sent.
 func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings placement.Index, matter bool) ([]unscheduledpod.Claim, error) {
+	names := translate.Claims(pod)
+	if len(names) > translate.MostClaims {
+		return []unscheduledpod.Claim{{Name: names[0], Refusal: &translate.Refusal{
+			Reason: translate.ReasonVolumeNotAllowed, Message: fmt.Sprintf("the pod names more than %d PersistentVolumeClaims", translate.MostClaims),
+		}}}, nil
+	}
 	var claims []unscheduledpod.Claim
-	for _, name := range translate.Claims(pod) {
+	for _, name := range names {
 		metadata := claimMetadata()
 		metadata.Namespace, metadata.Name = pod.Namespace, name
 		claim := unscheduledpod.Claim{Name: name}
@@ -46,6 +52,7 @@ func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings place
 			if claim.Refusal, err = r.refusal(ctx, client.ObjectKeyFromObject(metadata)); err != nil {
 				return nil, err
 			}
+			matter = claim.Refusal == nil
 		}
 		claims = append(claims, claim)
 	}

@@ -113,7 +113,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(r.claimChanges()).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.podsOf), builder.WithPredicates(trigger.NotStatus())).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.allPods), builder.WithPredicates(trigger.NotStatus())).
-		WithOptions(controller.Options{RateLimiter: retry.Backoff[reconcile.Request]()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // References are the objects that a pod needs, sorted by name, each once.
@@ -43,16 +44,32 @@ func PodReferences(pod *corev1.Pod) References {
 	return refs
 }
 
-// Claims are the names of the PersistentVolumeClaims behind a pod's volumes.
+// MostClaims is how many PersistentVolumeClaims a pod may name to get a toleration for virtual nodes
+// once they are bound. Kubernetes has no limit; no node attaches that many volumes.
+const MostClaims = 128
+
+// Claims are the names of the PersistentVolumeClaims behind a pod's volumes, each once. If there are
+// more than MostClaims, it is only one more.
 func Claims(pod *corev1.Pod) []string {
 	var names []string
+	known := sets.New[string]()
 	for i := range pod.Spec.Volumes {
+		var name string
 		switch v := &pod.Spec.Volumes[i]; {
 		case v.PersistentVolumeClaim != nil:
-			names = append(names, v.PersistentVolumeClaim.ClaimName)
+			name = v.PersistentVolumeClaim.ClaimName
 		case v.Ephemeral != nil:
-			names = append(names, ephemeralClaim(pod.Name, v.Name))
+			name = ephemeralClaim(pod.Name, v.Name)
+		default:
+			continue
 		}
+		if known.Has(name) {
+			continue
+		}
+		if names = append(names, name); len(names) > MostClaims {
+			break
+		}
+		known.Insert(name)
 	}
 	return names
 }

@@ -1,9 +1,11 @@
 package translate
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // everyReference is a pod that names something in every place where it can.
@@ -74,6 +76,19 @@ spec:
 				t.Errorf("the pod was changed: %s", diff)
 			}
 		})
+	}
+}
+
+func TestClaims(t *testing.T) {
+	pod := podOf(t, `{spec: {volumes: [{name: a, persistentVolumeClaim: {claimName: c}}, {name: b, ephemeral: {}}, {name: d, persistentVolumeClaim: {claimName: c}}, {name: e, emptyDir: {}}]}}`)
+	if diff := cmp.Diff([]string{"c", pod.Name + "-b"}, Claims(pod)); diff != "" {
+		t.Error(diff)
+	}
+	for i := range 1000 {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprint(i)}}})
+	}
+	if n := len(Claims(pod)); n != MostClaims+1 {
+		t.Errorf("%d claims of a thousand, want %d", n, MostClaims+1)
 	}
 }
 
