@@ -63,6 +63,11 @@ func TestUrgent(t *testing.T) {
 			t.Errorf("step %d, %s pods: %v", i, step.pods, got)
 		}
 	}
+	none := virtualnode.New(binding, offering("0"))
+	none.Status.Allocatable = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0"), corev1.ResourceCPU: resource.MustParse("9")}
+	if r.urgent(none, binding, offering("0")) {
+		t.Error("a node that takes no pods is written at once whenever it offers less of something else")
+	}
 	clock.Step(time.Second)
 	if !r.urgent(node, binding, offering("80")) {
 		t.Error("one has come back")

@@ -76,7 +76,7 @@ func percentage(name corev1.ResourceName, sum resource.Quantity, share int64) re
 }
 
 // Shrinks reports whether the provider offers less of anything than the node shows, and
-// whether no pod has room there any more.
+// whether no pod has room there any more, which the node does not show yet.
 func Shrinks(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) (less, nothing bool) {
 	if frozen(binding) || offer.Unknown {
 		return false, false
@@ -86,6 +86,6 @@ func Shrinks(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) (
 		quantity := rest[name]
 		less = less || quantity.Cmp(shown) < 0
 	}
-	pods := rest[corev1.ResourcePods]
-	return less, less && pods.IsZero()
+	pods, shown := rest[corev1.ResourcePods], node.Status.Allocatable[corev1.ResourcePods]
+	return less, pods.IsZero() && !shown.IsZero()
 }
