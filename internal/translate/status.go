@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
 )
 
@@ -29,7 +30,7 @@ func PodStatus(local, remote *corev1.Pod, reach network.Reach, at time.Time) cor
 	}
 	from, to, now := &remote.Status, local.Status, metav1.NewTime(at.Truncate(time.Second))
 	to.Phase = phase(local.Status.Phase, from.Phase)
-	to.Reason, to.Message = bounded(from.Reason, maxReason), bounded(from.Message, maxMessage)
+	to.Reason, to.Message = reason(from.Reason), bounded(from.Message, maxMessage)
 	to.StartTime = startTime(local.Status.StartTime, from.StartTime, now)
 	to.HostIP, to.HostIPs = "", nil
 	to.PodIP, to.PodIPs = podIPs(local, remote, reach)
@@ -45,6 +46,15 @@ func PodStatus(local, remote *corev1.Pod, reach network.Reach, at time.Time) cor
 	}
 	to.Conditions = conditions(local, remote, now)
 	return to
+}
+
+// reason is remote's, unless it is one that only Spillway gives: what follows from those is not for
+// a provider to decide.
+func reason(remote string) string {
+	if remote == v1alpha1.ReasonRemotePodLost || remote == v1alpha1.ReasonPodDeleted {
+		return ""
+	}
+	return bounded(remote, maxReason)
 }
 
 func isFinal(phase corev1.PodPhase) bool {

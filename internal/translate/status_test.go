@@ -32,6 +32,8 @@ func TestPodStatus(t *testing.T) {
 		"a phase that is none":           {`{phase: Pending}`, `{phase: Sleeping}`, `{phase: Pending, conditions: []}`},
 		"Succeeded is final":             {`{phase: Succeeded, message: done}`, `{phase: Running, message: no}`, `{phase: Succeeded, message: done}`},
 		"Failed is final":                {`{phase: Failed}`, `{phase: Succeeded, podIP: 10.0.0.1}`, `{phase: Failed}`},
+		"ended, as only we say":          {`{phase: Running}`, `{phase: Succeeded, reason: RemotePodLost}`, `{phase: Succeeded, conditions: []}`},
+		"deleted, as only we say":        {`{phase: Running}`, `{phase: Failed, reason: PodDeleted}`, `{phase: Failed, conditions: []}`},
 		"a message that is over is gone": {`{phase: Running, message: old, reason: Old}`, `{phase: Running}`, `{phase: Running, conditions: []}`},
 		"local fields":                   {`{qosClass: Burstable, nominatedNodeName: n, observedGeneration: 3, resize: Proposed}`, `{phase: Running, qosClass: Guaranteed, nominatedNodeName: x, observedGeneration: 9, resize: Infeasible}`, `{phase: Running, qosClass: Burstable, nominatedNodeName: n, observedGeneration: 3, resize: Proposed, conditions: []}`},
 		"start":                          {`{}`, `{startTime: "2026-01-02T03:04:05Z"}`, `{phase: Pending, startTime: "2026-01-02T03:04:05Z", conditions: []}`},
