@@ -21,6 +21,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/syncer"
 	"github.com/spillway-io/spillway/internal/syncer/act"
 )
@@ -30,6 +31,10 @@ const (
 	// event.
 	interval = 10 * time.Second
 	most     = 5 * time.Minute
+	// fewCreated events of a provider are made at once, then one each createInterval: the consumer
+	// keeps each for an hour, and the cache of shown ones as well.
+	fewCreated     = 2000
+	createInterval = 2 * time.Second
 	// patience is how long the object that a warning is about may be missing. Its watch
 	// hardly ever lags that far behind.
 	patience = 30 * time.Second
@@ -53,8 +58,9 @@ type reconciler struct {
 	shelf  *podevent.Shelf
 	// early has the warnings about objects of namespaces that are not known to be ours:
 	// another watch reports the namespaces, and may lag.
-	early  *podevent.Shelf
-	memory *memory
+	early   *podevent.Shelf
+	memory  *memory
+	created *throttle.Allowance[string]
 }
 
 // Reconcile shows what the provider reports about one object. The key does not name its kind,
@@ -114,10 +120,10 @@ func (c *reconciler) observe(ctx context.Context, local corev1.ObjectReference, 
 	}
 	for _, occurrence := range reported {
 		name := s.Name(occurrence)
-		s.Waits[name] = written.Wait(name)
 		if err := c.putRight(ctx, s, name); err != nil {
 			return s, err
 		}
+		s.Waits[name] = c.wait(written, name, s.Shown[name] == nil)
 	}
 	for name := range written.created {
 		if err := c.putRight(ctx, s, name); err != nil {
@@ -128,6 +134,14 @@ func (c *reconciler) observe(ctx context.Context, local corev1.ObjectReference, 
 		}
 	}
 	return s, nil
+}
+
+// wait is how long an event must not be written yet.
+func (c *reconciler) wait(written *written, name string, isNew bool) time.Duration {
+	if isNew {
+		return max(written.Wait(name), c.created.Wait(c.Mark.ClusterID))
+	}
+	return written.Wait(name)
 }
 
 // putRight replaces a shown event by its last written state.
@@ -168,6 +182,7 @@ func (c *reconciler) act(ctx context.Context, local types.UID, plan podevent.Pla
 	}
 	for _, event := range plan.Create {
 		written.created[event.Name] = true
+		c.created.Wrote(c.Mark.ClusterID)
 		wrote(event, act.Send(ctx, c.consumer, event, decide.Action{Verb: decide.Create}))
 	}
 	for _, update := range plan.Update {

@@ -40,6 +40,7 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/syncer"
 )
 
@@ -65,6 +66,8 @@ type Kind struct {
 	shown cache.Cache
 	// local reads shown, corrected by what has been written.
 	local *ownwrites.Reader
+	// created are the events made for each provider. A connection that begins anew goes on with it.
+	created *throttle.Allowance[string]
 }
 
 var (
@@ -80,6 +83,7 @@ func (k *Kind) SetupWithManager(local ctrl.Manager) error {
 		return fmt.Errorf("making the cache of events: %w", err)
 	}
 	k.local = ownwrites.New(k.shown, k.Clock)
+	k.created = throttle.NewAllowance[string](fewCreated, createInterval, k.Clock)
 	return local.Add(k)
 }
 
@@ -141,9 +145,10 @@ func (k *Kind) Attach(ctx context.Context, c syncer.Connection) (syncer.Runner, 
 	}
 	return &reconciler{
 		Connection: c, kinds: kinds, consumer: k.Consumer, remote: c.Provider.GetCache(), shown: k.shown, local: k.local, clock: k.Clock, events: events,
-		shelf:  podevent.NewShelf(podevent.MostKept),
-		early:  podevent.NewShelf(podevent.MostEarly),
-		memory: &memory{clock: k.Clock},
+		shelf:   podevent.NewShelf(podevent.MostKept),
+		early:   podevent.NewShelf(podevent.MostEarly),
+		memory:  &memory{clock: k.Clock},
+		created: k.created,
 	}, nil
 }
 

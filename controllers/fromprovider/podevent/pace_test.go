@@ -1,0 +1,45 @@
+package podevent
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/decide/podevent"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
+	"github.com/spillway-io/spillway/internal/syncer"
+)
+
+// TestCreationsAreBounded: a provider cannot have events made without end by warning of ever new
+// objects, each of which may have events at once.
+func TestCreationsAreBounded(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	r := &reconciler{
+		Connection: syncer.Connection{Mark: provenance.Mark{ClusterID: "eu"}}, consumer: fake.NewClientBuilder().Build(), local: ownwrites.New(&held{}, clock), clock: clock,
+		memory: &memory{clock: clock}, created: throttle.NewAllowance[string](2, time.Second, clock),
+	}
+	for i := range 3 {
+		name := fmt.Sprint("event-", i)
+		written := r.memory.of(types.UID(name))
+		if wait := r.wait(written, name, true); (wait > 0) != (i == 2) {
+			t.Errorf("the event of object %d waits for %s", i, wait)
+		}
+		if i == 2 {
+			break
+		}
+		if _, err := r.act(t.Context(), types.UID(name), podevent.Plan{Create: []*corev1.Event{{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if wait := r.wait(r.memory.of("shown"), "shown", false); wait > 0 {
+		t.Errorf("an event that is shown waits for %s", wait)
+	}
+}
