@@ -79,7 +79,9 @@ func Explain(s Seen) Explanation {
 	for i := range s.Events {
 		event := &s.Events[i]
 		if strings.HasPrefix(event.ReportingController, "spillway") || strings.HasPrefix(event.Source.Component, "spillway") {
-			e.Events = append(e.Events, status.NewWait("", event.Reason, event.Message).String())
+			if told := status.NewWait("", event.Reason, event.Message).String(); !slices.Contains(e.Events, told) {
+				e.Events = append(e.Events, told)
+			}
 		}
 	}
 	return e

@@ -83,17 +83,18 @@ const failedScheduling = "FailedScheduling"
 func starting(pod *corev1.Pod, events []corev1.Event) Wait {
 	there := isVirtual(pod.Spec.NodeName)
 	wait := Wait{Reason: starts, Message: "its containers are being started"}
+	event := Latest(events, func(e *corev1.Event) bool { return holdsUp(pod, e) })
 	switch {
 	case pod.Spec.NodeName == "":
 		wait = Wait{Reason: notScheduled, Message: "the scheduler has not chosen a node for it yet"}
-	case there && !podsync.Sent(pod):
-		return Wait{Reason: notSent, Message: "it was not started in the provider yet"}
+	case there && !podsync.Sent(pod) && event == nil: // What the provider says of it, it was sent.
+		return Wait{Reason: notSent, Message: "nothing is known yet of a pod in the provider"}
 	case pod.Status.StartTime == nil && there:
 		wait = Wait{Reason: notStarted, Message: "no node of the provider has started it yet"}
 	case pod.Status.StartTime == nil:
 		wait = Wait{Reason: notStarted, Message: "its node has not started it yet"}
 	}
-	if event := Latest(events, func(e *corev1.Event) bool { return holdsUp(pod, e) }); event != nil {
+	if event != nil {
 		wait.Message += ": " + NewWait("", event.Reason, event.Message).String()
 	}
 	return wait

@@ -160,7 +160,8 @@ func TestWaitsOf(t *testing.T) {
 		"told by a condition": {pod(corev1.PodPending, on(""), func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}}
 		}), told, []string{"Unschedulable: no room"}},
-		"not sent":               {pod(corev1.PodPending), told, []string{"NotSent: it was not started in the provider yet"}},
+		"no room there":          {pod(corev1.PodPending), told[:2], []string{"NotStarted: no node of the provider has started it yet: FailedScheduling: no room there"}},
+		"not sent":               {pod(corev1.PodPending), told[:1], []string{"NotSent: nothing is known yet of a pod in the provider"}},
 		"without a node there":   {pod(corev1.PodPending, sent), told, []string{"NotStarted: no node of the provider has started it yet: FailedScheduling: no room there"}},
 		"starts there":           {pod(corev1.PodPending, started), told, []string{"Starting: its containers are being started: FailedMount: no volume there"}},
 		"not started here":       {pod(corev1.PodPending, on("own")), told, []string{"NotStarted: its node has not started it yet: FailedMount: no volume here"}},
