@@ -16,6 +16,7 @@
 package podsync
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -185,14 +186,15 @@ func end(s snapshot) decide.Plan {
 	}
 	plan := up(s, problem, Terminal(s.Remote)) // Of a deletion, the end alone is reported, and with it that it was observed.
 	plan.LookAgain = again
-	switch {
+	deletion := decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: s.Remote, Grace: s.Local.DeletionGracePeriodSeconds}
+	switch waits := s.Refused != nil && s.Refused.Wait > 0; {
 	case !shorter(s.Local, s.Remote):
-	case problem != nil && s.Refused.Wait > 0:
+	case waits && s.Refused.Verb == decide.Delete:
 		plan.RetryAfter = s.Refused.Wait
+	case waits && s.Refused.Verb == decide.PatchStatus: // That it is refused may be refused, too.
+		plan.Actions = slices.Insert(plan.Actions, 0, deletion)
 	default:
-		plan.Actions = append(plan.Actions, decide.Action{
-			Verb: decide.Delete, Side: decide.Remote, Object: s.Remote, Grace: s.Local.DeletionGracePeriodSeconds,
-		})
+		plan.Actions = append(plan.Actions, deletion)
 	}
 	return plan
 }

@@ -75,6 +75,9 @@ func goingSince(over time.Duration) func(*corev1.Pod) {
 	}
 }
 
+// sooner is to be deleted with a grace that is shorter than that of the others.
+func sooner(p *corev1.Pod) { p.DeletionGracePeriodSeconds = ptr.To[int64](5) }
+
 // deleted is being deleted, and says of no grace.
 func deleted(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now} }
 
@@ -448,10 +451,13 @@ func TestDecide(t *testing.T) {
 		"it has ended here before": {in(local(started, controlled, phase("Failed")), remote(goingSince(time.Hour))), nil},
 
 		// its end there takes long
-		"it is going on both sides":      {in(local(started, controlled, goingSince(-time.Minute)), remote(going(30))), []string{"looks again after 2m0s"}},
-		"its node there is lost":         {in(local(started, controlled, goingSince(minute)), remote(goingSince(-time.Hour))), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NodeLost, remote remote-1", "event NodeLost"}},
-		"a finalizer holds it there":     {in(local(started, goingSince(minute)), remote(going(30), held)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False RemotePodDeleted, remote remote-1", "event RemotePodDeleted"}},
-		"it is not even going there yet": {in(local(started, goingSince(time.Hour)), remote()), []string{"delete in the provider, UID remote-1, grace 30"}},
+		"it is going on both sides":        {in(local(started, controlled, goingSince(-time.Minute)), remote(going(30))), []string{"looks again after 2m0s"}},
+		"its node there is lost":           {in(local(started, controlled, goingSince(minute)), remote(goingSince(-time.Hour))), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NodeLost, remote remote-1", "event NodeLost"}},
+		"a finalizer holds it there":       {in(local(started, goingSince(minute)), remote(going(30), held)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False RemotePodDeleted, remote remote-1", "event RemotePodDeleted"}},
+		"and is to go sooner than it goes": {in(local(started, goingSince(2*minute), sooner), remote(goingSince(minute))), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NodeLost, remote remote-1", "delete in the provider, UID remote-1, grace 5", "event NodeLost"}},
+		"and the provider refuses that":    {in(local(started, goingSince(2*minute), sooner, offloaded("False", "DeletionFailed", "no")), remote(goingSince(minute)), refusedTo(decide.Delete, "DeletionFailed", minute)), []string{"again after 1m0s"}},
+		"and its status is refused":        {in(local(started, goingSince(2*minute), sooner), remote(goingSince(minute)), refusedTo(decide.PatchStatus, "StatusRejected", minute)), []string{"delete in the provider, UID remote-1, grace 5", "patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected, remote remote-1", "again after 1m0s"}},
+		"it is not even going there yet":   {in(local(started, goingSince(time.Hour)), remote()), []string{"delete in the provider, UID remote-1, grace 30"}},
 
 		// lost, and with a controller
 		"it is lost, which is not its own fault":            {in(local(started, controlled), nil, func(s *snapshot) { s.Lost = true }), []string{"patch the status of in the consumer: Failed, RemotePodLost, DisruptionTarget True RemotePodLost, remote remote-1", "event RemotePodLost"}},
