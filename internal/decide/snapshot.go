@@ -60,6 +60,8 @@ type Subject[T Object] struct {
 	ClusterID string
 	// Now is the time.
 	Now time.Time
+	// Ahead is how far the provider's clock is ahead of ours, at least; negative: behind.
+	Ahead time.Duration
 	// Local is the object of the consumer. If Known is false, it has only its metadata,
 	// and of that only Spillway's.
 	Local T

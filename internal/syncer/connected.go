@@ -199,7 +199,8 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		refusals: refusals, events: c.Events,
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals, Pods: c.view,
-			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has, Clock: c.Clock,
+			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has,
+			Clock: c.Clock, Skew: c.provider.Ahead,
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID, Memory: remembered, Refusals: refusals,

@@ -69,6 +69,7 @@ func newWorld() *world {
 		observer: &observe.Observer[*corev1.ConfigMap]{
 			Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: g, Memory: rig.Memory, Refusals: rig.Refusals,
 			Mapping: func() *mapping.Mapping { return w.namespaces }, Limits: func() *translate.Limits { return w.limits }, Clock: rig.Clock,
+			Skew: func() time.Duration { return 0 },
 		},
 		planner: &plan.Planner[*corev1.ConfigMap]{Kind: rig.Kind, Binding: "eu", ClusterID: "eu", Memory: rig.Memory, Refusals: rig.Refusals},
 		actor: &act.Actor[*corev1.ConfigMap]{

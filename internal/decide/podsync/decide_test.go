@@ -75,7 +75,7 @@ func goingSince(over time.Duration) func(*corev1.Pod) {
 	}
 }
 
-// sooner is to be deleted with a grace that is shorter than that of the others.
+// sooner is to be deleted with a shorter grace than the others.
 func sooner(p *corev1.Pod) { p.DeletionGracePeriodSeconds = ptr.To[int64](5) }
 
 // deleted is being deleted, and says of no grace.
@@ -256,6 +256,8 @@ func refusedTo(verb decide.Verb, reason string, wait time.Duration) func(*snapsh
 func waiting(reason string, d time.Duration) func(*snapshot) {
 	return func(s *snapshot) { s.WaitingFor, s.Waiting = reason, d }
 }
+
+func ahead(by time.Duration) func(*snapshot) { return func(s *snapshot) { s.Ahead = by } }
 
 func needing(s *snapshot) {
 	s.Needs = []decide.Need{{Kind: "secret", Problem: decide.Problem{Reason: v1alpha1.ReasonReferenceNotFound, Message: "Secret team/x does not exist"}}}
@@ -453,10 +455,13 @@ func TestDecide(t *testing.T) {
 		// its end there takes long
 		"it is going on both sides":        {in(local(started, controlled, goingSince(-time.Minute)), remote(going(30))), []string{"looks again after 2m0s"}},
 		"its node there is lost":           {in(local(started, controlled, goingSince(minute)), remote(goingSince(-time.Hour))), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NodeLost, remote remote-1", "event NodeLost"}},
-		"a finalizer holds it there":       {in(local(started, goingSince(minute)), remote(going(30), held)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False RemotePodDeleted, remote remote-1", "event RemotePodDeleted"}},
-		"and is to go sooner than it goes": {in(local(started, goingSince(2*minute), sooner), remote(goingSince(minute))), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NodeLost, remote remote-1", "delete in the provider, UID remote-1, grace 5", "event NodeLost"}},
+		"a finalizer holds it there":       {in(local(started, goingSince(minute)), remote(goingSince(minute), held)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False RemotePodDeleted, remote remote-1", "event RemotePodDeleted"}},
+		"and is to go sooner than it goes": {in(local(started, goingSince(2*minute), sooner), remote(goingSince(minute))), []string{"delete in the provider, UID remote-1, grace 5"}},
 		"and the provider refuses that":    {in(local(started, goingSince(2*minute), sooner, offloaded("False", "DeletionFailed", "no")), remote(goingSince(minute)), refusedTo(decide.Delete, "DeletionFailed", minute)), []string{"again after 1m0s"}},
 		"and its status is refused":        {in(local(started, goingSince(2*minute), sooner), remote(goingSince(minute)), refusedTo(decide.PatchStatus, "StatusRejected", minute)), []string{"delete in the provider, UID remote-1, grace 5", "patch the status of in the consumer: Pending, spillway.io/Offloaded False StatusRejected, remote remote-1", "again after 1m0s"}},
+		"its grace there began later":      {in(local(started, goingSince(5*minute)), remote(goingSince(-minute))), []string{"looks again after 2m0s"}},
+		"by a clock that is ahead":         {in(local(started, goingSince(5*minute)), remote(goingSince(-time.Hour-minute)), ahead(time.Hour)), []string{"looks again after 2m0s"}},
+		"by a clock that is behind":        {in(local(started, goingSince(5*minute)), remote(goingSince(time.Hour-minute)), ahead(-time.Hour)), []string{"looks again after 2m0s"}},
 		"it is not even going there yet":   {in(local(started, goingSince(time.Hour)), remote()), []string{"delete in the provider, UID remote-1, grace 30"}},
 
 		// lost, and with a controller

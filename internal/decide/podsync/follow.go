@@ -103,13 +103,13 @@ func forget(s snapshot) decide.Plan {
 const jobTracking = "batch.kubernetes.io/job-tracking"
 
 // overdue is why a pod that is being deleted on both sides is still there although its
-// grace is over here, or nil, and when to look again. The deletion here is measured by the
-// consumer's own clocks, so that nothing begins anew with a restart.
+// grace is over, or nil, and when to look again. A pod that is to be deleted there, or sooner, is
+// none. What the API servers have noted is measured, so that nothing begins anew with a restart.
 func overdue(s snapshot) (*decide.Problem, time.Duration) {
-	if s.Remote.DeletionTimestamp.IsZero() {
+	if shorter(s.Local, s.Remote) {
 		return nil, 0
 	}
-	if left := s.Local.DeletionTimestamp.Add(Overdue).Sub(s.Now); left > 0 {
+	if left := graceEnds(s).Add(Overdue).Sub(s.Now); left > 0 {
 		return nil, left
 	}
 	problem := decide.Problemf(v1alpha1.ReasonNodeLost, "provider %s is still deleting pod %s/%s, although its grace period is over: the node there may be lost, and the pod may still run",
@@ -119,6 +119,19 @@ func overdue(s snapshot) (*decide.Problem, time.Duration) {
 			s.ClusterID, s.Remote.Namespace, s.Remote.Name, finalizers(s.Remote))
 	}
 	return &problem, 0
+}
+
+// graceEnds is when the grace period of a pod that is being deleted on both sides is over, by our
+// clock. It is over later there if the provider was away when the pod was deleted here. A provider
+// may say anything: a time there that is too late for the grace that it was asked for does not
+// count. The clocks are compared once in a while only, so there is some room.
+func graceEnds(s snapshot) time.Time {
+	here, there := s.Local.DeletionTimestamp.Time, s.Remote.DeletionTimestamp.Add(-s.Ahead)
+	grace := time.Duration(ptr.Deref(s.Local.DeletionGracePeriodSeconds, 0)) * time.Second
+	if there.Before(here) || there.After(s.Now.Add(grace+Overdue)) {
+		return here
+	}
+	return there
 }
 
 // finalizers are the first few of a remote pod: the provider may write many.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -67,6 +68,8 @@ type Observer[T client.Object] struct {
 	// Maps reports whether any ClusterBinding maps one of the consumer's classes.
 	Maps  func(ctx context.Context, kind v1alpha1.ClassKind, name string) bool
 	Clock clock.PassiveClock
+	// Skew is how far the provider's clock is ahead of Clock, at least; negative: behind.
+	Skew func() time.Duration
 }
 
 // Observe reads what a decision about a local object looks at. made is what the reconcile has
@@ -74,7 +77,7 @@ type Observer[T client.Object] struct {
 func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, made []decide.Attempt) (s decide.Subject[T], err error) {
 	namespaces := o.Mapping()
 	s = decide.Subject[T]{
-		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), Reach: namespaces.Reach(), Around: o.around(ctx, namespaces),
+		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), Ahead: o.Skew(), Reach: namespaces.Reach(), Around: o.around(ctx, namespaces),
 	}
 	s.WaitingFor, s.Waiting = o.Memory.Waiting(key)
 	if s.Local, s.Known, err = o.Locals.Get(ctx, key); err != nil {

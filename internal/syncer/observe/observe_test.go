@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -68,6 +69,7 @@ func observer(u uses) (*Observer[*corev1.ConfigMap], *synctest.Rig) {
 	return &Observer[*corev1.ConfigMap]{
 		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: u, Memory: rig.Memory, Refusals: rig.Refusals,
 		Mapping: namespaces, Limits: func() *translate.Limits { return nil }, Clock: rig.Clock,
+		Skew: func() time.Duration { return time.Minute },
 	}, rig
 }
 

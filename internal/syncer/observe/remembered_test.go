@@ -74,6 +74,9 @@ func TestObserveWhatIsRemembered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if s.Ahead != time.Minute {
+				t.Errorf("the provider's clock is ahead by %s", s.Ahead)
+			}
 			got := remembered{
 				WaitingFor: s.WaitingFor, Waiting: s.Waiting, Held: s.Held > 0, Lost: s.Lost, Unanswered: s.Unanswered,
 				ClusterID: s.ClusterID, Other: s.Elsewhere("other").Namespace, Now: s.Now, Limits: s.Limits != nil,
