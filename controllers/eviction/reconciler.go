@@ -91,8 +91,10 @@ func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, ca
 	if answer == "" {
 		return ctrl.Result{}, fmt.Errorf("evicting pod %s from cluster %s: %w", req.NamespacedName, req.Binding, err)
 	}
-	if apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
-		answer += r.Unhealthy.Of(ctx, pod)
+	if held, ok := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause); ok {
+		if budget := eviction.BudgetOf(held.Message); budget != "" {
+			answer += r.Unhealthy.Of(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: budget})
+		}
 	}
 	r.Inventory.NoteRefused(req.Binding, pod, answer)
 	return ctrl.Result{RequeueAfter: r.Tries.Refused(req, pod.UID)}, nil

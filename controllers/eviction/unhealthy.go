@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,12 +24,17 @@ import (
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list
 
 const (
-	// remembered is how long the unhealthy pods of a namespace are taken for what they were.
-	// Each of its pods is tried that often.
+	// remembered is how long the unhealthy pods of a budget are taken for what they were.
+	// Each pod that it holds is tried that often.
 	remembered = mostRetry
-	// mostListed bounds an answer. Where a namespace has more, perhaps not all are named.
-	mostListed = 500
-	// listTimeout limits one request.
+	// page is how many pods an answer has, and mostPages how many answers are asked for: the
+	// pods are a team's, whole, and up to 1.5 MB each. Of a budget with more, perhaps not all
+	// that are not healthy count.
+	page      = 10
+	mostPages = 20
+	// longestSelector is how many bytes of a selector go into a URL.
+	longestSelector = 4096
+	// listTimeout limits all requests about one budget.
 	listTimeout = 10 * time.Second
 )
 
@@ -39,45 +47,76 @@ type Unhealthy struct {
 	// mu is held while the API server is asked, so that it gets no more than one of these
 	// requests at a time.
 	mu   sync.Mutex
-	seen map[string]seen // By namespace.
+	seen map[types.NamespacedName]seen // By budget.
 }
 
 type seen struct {
-	budgets []eviction.Budget
-	until   time.Time
+	unhealthy string
+	until     time.Time
 }
 
-// Of names the unhealthy pods of the budget that holds a pod; "" if there are none, or they
-// are not known.
-func (u *Unhealthy) Of(ctx context.Context, pod *corev1.Pod) string {
+// Of names the unhealthy pods of a budget; "" if there are none, or they are not known.
+func (u *Unhealthy) Of(ctx context.Context, budget types.NamespacedName) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := u.Clock.Now()
-	maps.DeleteFunc(u.seen, func(_ string, s seen) bool { return !now.Before(s.until) })
-	found, ok := u.seen[pod.Namespace]
+	maps.DeleteFunc(u.seen, func(_ types.NamespacedName, s seen) bool { return !now.Before(s.until) })
+	found, ok := u.seen[budget]
 	if !ok {
-		budgets, err := u.read(ctx, pod.Namespace)
+		unhealthy, err := u.read(ctx, budget)
 		if err != nil {
 			// The refusal itself says enough to go on.
-			ctrl.LoggerFrom(ctx).Info("which pods a budget waits for is not known", "namespace", pod.Namespace, "error", err.Error())
+			ctrl.LoggerFrom(ctx).Info("which pods a budget waits for is not known", "budget", budget, "error", err.Error())
 		}
 		if u.seen == nil {
-			u.seen = map[string]seen{}
+			u.seen = map[types.NamespacedName]seen{}
 		}
-		found = seen{budgets, now.Add(remembered)}
-		u.seen[pod.Namespace] = found
+		found = seen{unhealthy, now.Add(remembered)}
+		u.seen[budget] = found
 	}
-	return eviction.Unhealthy(pod, found.budgets)
+	return found.unhealthy
 }
 
 // read asks the API server. Pods that have ended are none of a budget's business.
-func (u *Unhealthy) read(ctx context.Context, namespace string) ([]eviction.Budget, error) {
+func (u *Unhealthy) read(ctx context.Context, name types.NamespacedName) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	budgets, err1 := u.Kubernetes.PolicyV1().PodDisruptionBudgets(namespace).List(ctx, metav1.ListOptions{Limit: mostListed})
-	pods, err2 := u.Kubernetes.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{Limit: mostListed, FieldSelector: "status.phase!=Succeeded,status.phase!=Failed"})
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, fmt.Errorf("listing the budgets and pods of namespace %s: %w", namespace, err)
+	selector, err := u.selector(ctx, name)
+	if err != nil {
+		return "", fmt.Errorf("reading PodDisruptionBudget %s: %w", name, err)
 	}
-	return eviction.Budgets(budgets.Items, pods.Items), nil
+	var unhealthy eviction.Unhealthy
+	options := metav1.ListOptions{Limit: page, LabelSelector: selector, FieldSelector: "status.phase!=Succeeded,status.phase!=Failed"}
+	for range mostPages {
+		pods, err := u.Kubernetes.CoreV1().Pods(name.Namespace).List(ctx, options)
+		if err != nil {
+			return "", fmt.Errorf("listing the pods of PodDisruptionBudget %s: %w", name, err)
+		}
+		unhealthy.Add(pods.Items)
+		if options.Continue = pods.Continue; options.Continue == "" {
+			break
+		}
+	}
+	return unhealthy.String(), nil
+}
+
+// selector selects the pods of a budget. The manager may list budgets, not get one.
+func (u *Unhealthy) selector(ctx context.Context, name types.NamespacedName) (string, error) {
+	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name.Name).String()}
+	budgets, err := u.Kubernetes.PolicyV1().PodDisruptionBudgets(name.Namespace).List(ctx, options)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(budgets.Items, func(b policyv1.PodDisruptionBudget) bool { return b.Name == name.Name })
+	if i < 0 {
+		return "", errors.New("it is gone")
+	}
+	selector, err := metav1.LabelSelectorAsSelector(budgets.Items[i].Spec.Selector)
+	if err != nil {
+		return "", err
+	}
+	if text := selector.String(); len(text) <= longestSelector {
+		return text, nil
+	}
+	return "", errors.New("its selector is too long to ask for its pods")
 }

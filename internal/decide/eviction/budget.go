@@ -2,42 +2,43 @@ package eviction
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Budget is a PodDisruptionBudget with its pods that are not healthy. While they are not,
-// it may let none of its other pods go. The API server only says how many are healthy.
-type Budget struct {
-	selector  labels.Selector
-	unhealthy []string
+// BudgetOf is the name of the PodDisruptionBudget that keeps a pod, by the API server's text
+// about that; "" if the text does not name it. The answer has the name in no other place.
+func BudgetOf(message string) string {
+	rest, found := strings.CutPrefix(message, "The disruption budget ")
+	if !found {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, " ")
+	return name
 }
 
-// Budgets finds these pods for each budget of a namespace. Pods that have ended, or are
-// being deleted, do not count: nobody can make them healthy.
-func Budgets(budgets []policyv1.PodDisruptionBudget, pods []corev1.Pod) []Budget {
-	var all []Budget
-	for i := range budgets {
-		selector, err := metav1.LabelSelectorAsSelector(budgets[i].Spec.Selector)
-		if err != nil {
-			continue // The disruption controller cannot read it either.
+// Unhealthy are the pods of a budget that are not healthy. While they are not, it may let
+// none of its other pods go. The API server only says how many are healthy.
+type Unhealthy struct {
+	count int
+	names []string // The first few of them.
+}
+
+// Add adds those among some pods of the budget. Pods that have ended, or are being deleted,
+// do not count: nobody can make them healthy.
+func (u *Unhealthy) Add(pods []corev1.Pod) {
+	for i := range pods {
+		pod := &pods[i]
+		if pod.DeletionTimestamp.IsZero() && !terminal(pod) && !translate.IsReady(pod) {
+			u.count++
+			u.names = append(u.names, pod.Name+why(pod))
 		}
-		budget, healthy := Budget{selector: selector}, translate.IsHealthy(&budgets[i])
-		for j := range pods {
-			pod := &pods[j]
-			if pod.DeletionTimestamp.IsZero() && !terminal(pod) && selector.Matches(labels.Set(pod.Labels)) && !healthy(pod) {
-				budget.unhealthy = append(budget.unhealthy, pod.Name+why(pod))
-			}
-		}
-		slices.Sort(budget.unhealthy)
-		all = append(all, budget)
 	}
-	return all
+	slices.Sort(u.names)
+	u.names = slices.Clone(u.names[:min(len(u.names), mostNamed)])
 }
 
 func why(pod *corev1.Pod) string {
@@ -47,18 +48,10 @@ func why(pod *corev1.Pod) string {
 	return " (not Ready)"
 }
 
-// Unhealthy names the pods that are not healthy of the budgets that count the pod; "" if
-// there are none.
-func Unhealthy(pod *corev1.Pod, budgets []Budget) string {
-	var names []string
-	for _, budget := range budgets {
-		if budget.selector.Matches(labels.Set(pod.Labels)) {
-			names = append(names, budget.unhealthy...)
-		}
-	}
-	if len(names) == 0 {
+// String names the first few; "" if there are none.
+func (u *Unhealthy) String() string {
+	if u.count == 0 {
 		return ""
 	}
-	slices.Sort(names)
-	return "; not healthy: " + listed(slices.Compact(names))
+	return "; not healthy: " + listed(u.names, u.count)
 }

@@ -44,7 +44,7 @@ func Summarise(pods []types.NamespacedName, refused map[types.NamespacedName]str
 	slices.Sort(names)
 	for answer, of := range alike {
 		slices.Sort(of)
-		answers = append(answers, listed(of)+": "+answer)
+		answers = append(answers, listed(of, len(of))+": "+answer)
 	}
 	slices.Sort(answers)
 	left.Names = names[:min(len(names), mostNamed)]
@@ -52,10 +52,10 @@ func Summarise(pods []types.NamespacedName, refused map[types.NamespacedName]str
 	return left
 }
 
-// listed names the first few of them.
-func listed(names []string) string {
+// listed names the first few of so many.
+func listed(names []string, count int) string {
 	text := strings.Join(names[:min(len(names), mostNamed)], ", ")
-	if more := len(names) - mostNamed; more > 0 {
+	if more := count - mostNamed; more > 0 {
 		text += fmt.Sprintf(", and %d more", more)
 	}
 	return text
