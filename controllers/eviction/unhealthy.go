@@ -44,37 +44,54 @@ type Unhealthy struct {
 	Kubernetes kubernetes.Interface
 	Clock      clock.PassiveClock
 
-	// mu is held while the API server is asked, so that it gets no more than one of these
-	// requests at a time.
-	mu   sync.Mutex
-	seen map[types.NamespacedName]seen // By budget.
+	// reading is held while the API server is asked, so that it gets no more than one of
+	// these requests at a time. Nobody waits for it: the names are a help, and no more.
+	reading sync.Mutex
+	mu      sync.Mutex
+	seen    map[types.NamespacedName]seen // By budget.
 }
 
 type seen struct {
 	unhealthy string
-	until     time.Time
+	at        time.Time
 }
 
-// Of names the unhealthy pods of a budget; "" if there are none, or they are not known.
+// Of names the unhealthy pods of a budget; "" if there are none, or they are not known. While
+// others ask, it says what was known before: messages would change to and fro without.
 func (u *Unhealthy) Of(ctx context.Context, budget types.NamespacedName) string {
+	known, fresh := u.known(budget)
+	if fresh || !u.reading.TryLock() {
+		return known
+	}
+	defer u.reading.Unlock()
+	if known, fresh = u.known(budget); fresh {
+		return known
+	}
+	unhealthy, err := u.read(ctx, budget)
+	if err != nil {
+		// The refusal itself says enough to go on.
+		ctrl.LoggerFrom(ctx).Info("which pods a budget waits for is not known", "budget", budget, "error", err.Error())
+	}
+	u.note(budget, unhealthy)
+	return unhealthy
+}
+
+func (u *Unhealthy) known(budget types.NamespacedName) (unhealthy string, fresh bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	now := u.Clock.Now()
-	maps.DeleteFunc(u.seen, func(_ types.NamespacedName, s seen) bool { return !now.Before(s.until) })
 	found, ok := u.seen[budget]
-	if !ok {
-		unhealthy, err := u.read(ctx, budget)
-		if err != nil {
-			// The refusal itself says enough to go on.
-			ctrl.LoggerFrom(ctx).Info("which pods a budget waits for is not known", "budget", budget, "error", err.Error())
-		}
-		if u.seen == nil {
-			u.seen = map[types.NamespacedName]seen{}
-		}
-		found = seen{unhealthy, now.Add(remembered)}
-		u.seen[budget] = found
+	return found.unhealthy, ok && u.Clock.Since(found.at) < remembered
+}
+
+// note remembers what was read, however long that took, and forgets what nobody asks for.
+func (u *Unhealthy) note(budget types.NamespacedName, unhealthy string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	maps.DeleteFunc(u.seen, func(_ types.NamespacedName, s seen) bool { return u.Clock.Since(s.at) >= 3*remembered })
+	if u.seen == nil {
+		u.seen = map[types.NamespacedName]seen{}
 	}
-	return found.unhealthy
+	u.seen[budget] = seen{unhealthy, u.Clock.Now()}
 }
 
 // read asks the API server. Pods that have ended are none of a budget's business.

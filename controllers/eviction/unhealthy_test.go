@@ -45,7 +45,7 @@ func TestUnhealthyIsRemembered(t *testing.T) {
 	if len(u.seen) != 2 {
 		t.Errorf("it remembers %v", u.seen)
 	}
-	clock.SetTime(clock.Now().Add(remembered))
+	clock.SetTime(clock.Now().Add(3 * remembered))
 	says("gone", "", 7)
 	if len(u.seen) != 1 {
 		t.Errorf("it still remembers %v", u.seen)
@@ -74,4 +74,43 @@ func TestUnhealthyIsBounded(t *testing.T) {
 	if u.Of(t.Context(), types.NamespacedName{Namespace: "team", Name: "long"}); pages != mostPages {
 		t.Error("it asks with a selector that is too long")
 	}
+}
+
+// TestUnhealthyHoldsUpNobody: a read takes long if a team's pods are large.
+func TestUnhealthyHoldsUpNobody(t *testing.T) {
+	client, clock := fake.NewClientset(budgetOf("slow", "web", "web"), budgetOf("other", "web", "web")), clocktesting.NewFakePassiveClock(time.Unix(0, 0))
+	begins, ends := make(chan struct{}, 2), make(chan struct{})
+	waiting := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "waits", Labels: map[string]string{"app": "web"}}}}
+	answer := waiting
+	client.PrependReactor("list", "pods", func(action clientgotesting.Action) (bool, runtime.Object, error) {
+		if action.GetNamespace() == "slow" {
+			begins <- struct{}{}
+			<-ends
+			clock.SetTime(clock.Now().Add(remembered))
+		}
+		return true, &corev1.PodList{Items: answer}, nil
+	})
+	u := &Unhealthy{Kubernetes: client, Clock: clock}
+	slow, other := types.NamespacedName{Namespace: "slow", Name: "web"}, types.NamespacedName{Namespace: "other", Name: "web"}
+	says := func(budget types.NamespacedName, want string) {
+		t.Helper()
+		if got := u.Of(t.Context(), budget); got != want {
+			t.Errorf("of %s it says %q, want %q", budget, got, want)
+		}
+	}
+	const waits = "; not healthy: waits (waits for a node)"
+	says(other, waits)
+	clock.SetTime(clock.Now().Add(remembered))
+	read := make(chan string)
+	go func() { read <- u.Of(t.Context(), slow) }()
+	<-begins
+	answer = nil
+	says(other, waits)
+	says(slow, "")
+	close(ends)
+	if got := <-read; got != "" {
+		t.Errorf("it has read %q", got)
+	}
+	answer = waiting
+	says(slow, "") // The read took as long as its answer counts, and it is not asked again.
 }
