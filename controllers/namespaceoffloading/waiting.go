@@ -22,7 +22,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 
 // release evicts the pods that wait for a node and are made again by their controllers,
-// and returns those that nobody makes again. The cache has only pods that are on no node.
+// and returns those that nobody makes again, and that wait for ever. The cache has only pods that are on no node.
 //
 // They are evicted, not deleted: Kubernetes then says why in their status, which the
 // podFailurePolicy of a Job can ask for, and no budget counts a pod that does not run.
@@ -31,10 +31,14 @@ func (r *Lifecycle) release(ctx context.Context, nso *v1alpha1.NamespaceOffloadi
 	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", nso.Namespace, err)
 	}
+	bindings, err := consumer.Bindings(ctx, r.Client)
+	if err != nil {
+		return nil, err
+	}
 	var errs []error
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		switch unscheduledpod.FateOf(pod, nso) {
+		switch unscheduledpod.FateOf(pod, nso, bindings) {
 		case unscheduledpod.Remade:
 			errs = append(errs, r.evict(ctx, nso, pod))
 		case unscheduledpod.Stranded:

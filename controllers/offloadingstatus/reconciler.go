@@ -114,7 +114,7 @@ func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffload
 		if pod.DeletionTimestamp.IsZero() && unscheduledpod.OnlyVirtual(pod) {
 			virtual = append(virtual, name)
 		}
-		fate := unscheduledpod.FateOf(pod, nso)
+		fate := unscheduledpod.FateOf(pod, nso, world.Bindings)
 		by[fate] = append(by[fate], name)
 	}
 	world.Outdated = eviction.Summarise(outdated, nil)

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -113,7 +114,7 @@ func TestTrimKeepsWhichNodesAPodAsksFor(t *testing.T) {
 	asks(v1alpha1.LabelNodeType)
 	small := trimmed(t, pod)
 	gone := builder.Offloading("team").Deleted(0).Obj()
-	if fate := unscheduledpod.FateOf(small, gone); fate != unscheduledpod.Remade || fate != unscheduledpod.FateOf(pod, gone) {
+	if fate := unscheduledpod.FateOf(small, gone, placement.Index{}); fate != unscheduledpod.Remade || fate != unscheduledpod.FateOf(pod, gone, placement.Index{}) {
 		t.Errorf("when its offloading goes, the trimmed pod is %q", fate)
 	}
 	if !unscheduledpod.Outdated(pod, nso) || !unscheduledpod.Outdated(small, nso) || small.Spec.Affinity.PodAffinity != nil {

@@ -41,9 +41,19 @@ func Selects(selector *v1alpha1.ClusterSelector, binding *v1alpha1.ClusterBindin
 	if terms == nil {
 		return true, nil
 	}
-	matcher, err := nodeaffinity.NewNodeSelector(terms)
+	selects, err := Matches(terms, binding)
 	if err != nil {
 		return false, fmt.Errorf("clusterSelector is invalid: %w", err)
+	}
+	return selects, nil
+}
+
+// Matches reports whether terms match the binding's virtual node, by the labels that the
+// binding gives it. It fails if they are invalid.
+func Matches(terms *corev1.NodeSelector, binding *v1alpha1.ClusterBinding) (bool, error) {
+	matcher, err := nodeaffinity.NewNodeSelector(terms)
+	if err != nil {
+		return false, err
 	}
 	return matcher.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name:   binding.VirtualNodeName(),

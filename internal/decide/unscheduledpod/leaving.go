@@ -9,6 +9,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/admission"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Fate is what becomes of a pod that waits for a node when its namespace is no longer
@@ -27,7 +29,7 @@ const (
 )
 
 // FateOf decides about a pod that waits for a node. nso is the NamespaceOffloading of its
-// namespace, and goes.
+// namespace, and goes; bindings are all that there are.
 //
 // A pod that was made after the deletion of nso was asked for is left alone: nothing
 // prepared it, and it is as its owner wants it. Otherwise a template that asks for virtual
@@ -36,7 +38,7 @@ const (
 // A pod that may run here, too, could still get to a virtual node later, and would hang
 // there. It is made again unless that has a price: the pod of a Job that is deleted counts
 // as a failure.
-func FateOf(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Fate {
+func FateOf(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, bindings placement.Index) Fate {
 	if nso.DeletionTimestamp.IsZero() || nso.DeletionTimestamp.Before(&pod.CreationTimestamp) || pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() {
 		return Stays
 	}
@@ -44,11 +46,34 @@ func FateOf(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Fate {
 	switch maker := makerOf(pod); {
 	case maker == makesAgain && (virtual || prepared(pod)), maker == countsFailures && virtual:
 		return Remade
-	case virtual && maker != makesOnePerNode:
+	case Strands(pod, bindings):
 		return Stranded
 	default:
 		return Stays
 	}
+}
+
+// Strands reports whether a pod waits for ever if its namespace is not offloaded: it can run
+// on virtual nodes alone. A binding with a mountNamespace takes pods of such namespaces, if
+// they may have its node. A pod of a DaemonSet belongs to one node, and is made again for it.
+func Strands(pod *corev1.Pod, bindings placement.Index) bool {
+	return pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() && !ofDaemonSet(pod) && OnlyVirtual(pod) &&
+		!slices.ContainsFunc(bindings.Usable(), func(b *v1alpha1.ClusterBinding) bool {
+			return b.Spec.MountNamespace != "" && b.DeletionTimestamp.IsZero() && mayTake(b, required(pod))
+		})
+}
+
+// mayTake reports whether the virtual node of a binding meets what a pod requires of nodes. The
+// binding does not say what the provider's nodes have, so that any of it may be met.
+func mayTake(binding *v1alpha1.ClusterBinding, terms []corev1.NodeSelectorTerm) bool {
+	terms = slices.Clone(terms)
+	for i := range terms {
+		terms[i].MatchExpressions = slices.DeleteFunc(slices.Clone(terms[i].MatchExpressions), func(r corev1.NodeSelectorRequirement) bool {
+			return slices.Contains(translate.NodeKeys, r.Key)
+		})
+	}
+	matches, err := placement.Matches(&corev1.NodeSelector{NodeSelectorTerms: terms}, binding)
+	return matches && err == nil
 }
 
 // OnlyVirtual reports whether the pod can run on virtual nodes alone.
@@ -76,7 +101,6 @@ const (
 	makesNone maker = iota
 	makesAgain
 	countsFailures
-	makesOnePerNode
 )
 
 // makerOf knows the controllers of Kubernetes. Another one may take the deletion of a pod
@@ -92,8 +116,6 @@ func makerOf(pod *corev1.Pod) maker {
 		return makesAgain
 	case "batch/Job":
 		return countsFailures
-	case "apps/DaemonSet":
-		return makesOnePerNode
 	default:
 		return makesNone
 	}

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -73,11 +75,51 @@ func TestFateOf(t *testing.T) {
 			for _, change := range test.pod {
 				change(pod)
 			}
-			if got := FateOf(pod, builder.Offloading("team").Deleted(time.Minute).Obj()); got != test.want {
+			if got := FateOf(pod, builder.Offloading("team").Deleted(time.Minute).Obj(), placement.Index{}); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
-			if got := FateOf(pod, builder.Offloading("team").Obj()); got != Stays {
+			if got := FateOf(pod, builder.Offloading("team").Obj(), placement.Index{}); got != Stays {
 				t.Errorf("while the namespace is offloaded: %q", got)
+			}
+		})
+	}
+}
+
+// TestStrands: a binding with a mountNamespace takes pods of namespaces that are not offloaded.
+func TestStrands(t *testing.T) {
+	eu := func() *builder.BindingBuilder { return builder.Binding("eu").Label("region", "eu") }
+	mounts := eu().MountNamespace("mounted")
+	pod := func(kind string, requirements ...corev1.NodeSelectorRequirement) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Controller: ptr.To(true)}}}}
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{term(append(requirements, in("spillway.io/node-type", "virtual"))...)},
+		}}}
+		return p
+	}
+	placed := pod("Job")
+	placed.Spec.NodeName = "own"
+	for name, test := range map[string]struct {
+		pod      *corev1.Pod
+		bindings []*builder.BindingBuilder
+		want     bool
+	}{
+		"no binding mounts":              {pod("Job"), []*builder.BindingBuilder{eu()}, true},
+		"one mounts":                     {pod("Job"), []*builder.BindingBuilder{builder.Binding("us"), mounts}, false},
+		"that one, by its labels":        {pod("Job", in("region", "eu")), []*builder.BindingBuilder{mounts}, false},
+		"another one, by its labels":     {pod("Job", in("region", "us")), []*builder.BindingBuilder{builder.Binding("us").Label("region", "us"), mounts}, true},
+		"nodes of the provider may do":   {pod("Job", in("kubernetes.io/arch", "arm64")), []*builder.BindingBuilder{mounts}, false},
+		"the one that mounts is deleted": {pod("Job"), []*builder.BindingBuilder{eu().MountNamespace("mounted").Deleted(0)}, true},
+		"of a DaemonSet":                 {pod("DaemonSet"), nil, false},
+		"it may run here":                {&corev1.Pod{}, nil, false},
+		"it has a node":                  {placed, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var bindings []v1alpha1.ClusterBinding
+			for _, one := range test.bindings {
+				bindings = append(bindings, *one.Obj())
+			}
+			if got := Strands(test.pod, placement.NewIndex(bindings)); got != test.want {
+				t.Errorf("got %v", got)
 			}
 		})
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
-	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
@@ -22,7 +21,7 @@ func (e *exam) stranded() {
 	}
 	by := stranded(e.seen)
 	for _, namespace := range slices.Sorted(maps.Keys(by)) {
-		e.found(ofStranded(namespace, by[namespace]))
+		e.found(ofStranded(namespace, by[namespace], status.UnlessMounted(e.seen.Hides(status.Bindings))))
 	}
 	if len(by) == 0 {
 		e.found(Finding{Level: OK, Check: "stranded", Message: "no pod is meant for virtual nodes in a namespace that is not offloaded"})
@@ -30,19 +29,16 @@ func (e *exam) stranded() {
 }
 
 // stranded are such pods, by namespace: those that wait for a node, and those that a virtual
-// node has got, from which they are not sent. A binding with a mountNamespace takes pods of
-// namespaces that are not offloaded, so those that wait may wait for its node.
+// node has got, from which they are not sent.
 func stranded(seen status.Seen) map[string]eviction.Left {
-	mounts := seen.Hides(status.Bindings) || slices.ContainsFunc(seen.Bindings, func(b v1alpha1.ClusterBinding) bool { return b.Spec.MountNamespace != "" })
 	names := map[string][]types.NamespacedName{}
 	for i := range seen.Pods {
 		pod := &seen.Pods[i]
 		offloaded := slices.ContainsFunc(seen.Offloadings, func(o v1alpha1.NamespaceOffloading) bool { return o.Namespace == pod.Namespace })
-		waits := pod.Spec.NodeName == "" && !mounts && unscheduledpod.OnlyVirtual(pod)
 		hangs := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == v1alpha1.PodOffloaded && c.Status == corev1.ConditionFalse && c.Reason == v1alpha1.ReasonNamespaceNotOffloaded
 		})
-		if !offloaded && pod.DeletionTimestamp.IsZero() && (waits || hangs) {
+		if seen.Strands(pod) || !offloaded && pod.DeletionTimestamp.IsZero() && hangs {
 			names[pod.Namespace] = append(names[pod.Namespace], client.ObjectKeyFromObject(pod))
 		}
 	}
@@ -53,10 +49,10 @@ func stranded(seen status.Seen) map[string]eviction.Left {
 	return by
 }
 
-func ofStranded(namespace string, pods eviction.Left) Finding {
+func ofStranded(namespace string, pods eviction.Left, unless string) Finding {
 	return Finding{
 		Level: Warning, Check: "stranded", Object: namespace,
-		Message: "these pods can run on virtual nodes alone, or are on one, and the namespace is not offloaded, so they wait for ever: " + pods.String(),
+		Message: "these pods can run on virtual nodes alone, or are on one, and the namespace is not offloaded, so they wait for ever" + unless + ": " + pods.String(),
 		Mend:    "delete them, and make those again that no controller makes; if they come back like this, take the affinity or toleration out of their template, or offload the namespace: kubectl spillway offload " + namespace,
 	}
 }

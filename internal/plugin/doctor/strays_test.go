@@ -105,6 +105,7 @@ func TestStranded(t *testing.T) {
 	}{
 		"waits":                      {pod("team", "", true, ""), nil, Warning, "they wait for ever: 1 pod (team/web)", false},
 		"waits, and may be mounted":  {pod("team", "", true, ""), nil, OK, "no pod is meant", true},
+		"Bindings may not be read":   {pod("team", "", true, ""), &v1alpha1.ClusterBindingList{}, Warning, "they wait for ever, unless a provider has a mountNamespace: 1 pod (team/web)", true},
 		"waits, and is offloaded":    {pod("offloaded", "", true, ""), nil, OK, "no pod is meant", false},
 		"waits for any node":         {pod("team", "", false, ""), nil, OK, "no pod is meant", false},
 		"on a virtual node":          {pod("team", "spillway-eu", true, v1alpha1.ReasonNamespaceNotOffloaded), nil, Warning, "they wait for ever: 1 pod (team/web)", false},

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -25,8 +26,11 @@ type Seen struct {
 	// Node is the pod's, and Binding that of the node, if it is virtual.
 	Node    *corev1.Node
 	Binding *v1alpha1.ClusterBinding
-	Events  []corev1.Event
-	Claims  []Claim
+	// Bindings are all, unless these may not be read.
+	Bindings       placement.Index
+	HiddenBindings bool
+	Events         []corev1.Event
+	Claims         []Claim
 }
 
 // Claim is a PersistentVolumeClaim that the pod names.
@@ -107,9 +111,11 @@ func (s Seen) rule() string {
 	switch {
 	case s.Hidden:
 		return "you may not read the NamespaceOffloading of " + namespace
+	case s.Offloading == nil && unscheduledpod.Strands(s.Pod, s.Bindings):
+		return fmt.Sprintf("%s is not offloaded, but the pod can run on virtual nodes alone, and Kubernetes does not let that be changed: delete it and make it again, or kubectl spillway offload %s%s",
+			namespace, s.Pod.Namespace, status.UnlessMounted(s.HiddenBindings))
 	case s.Offloading == nil && s.Pod.Spec.NodeName == "" && unscheduledpod.OnlyVirtual(s.Pod):
-		return fmt.Sprintf("%s is not offloaded, but the pod can run on virtual nodes alone, and Kubernetes does not let that be changed: delete it and make it again, or kubectl spillway offload %s",
-			namespace, s.Pod.Namespace)
+		return namespace + " is not offloaded: the pod waits for the virtual node of a binding that has a mountNamespace"
 	case s.Offloading == nil && s.virtual():
 		return namespace + " is not offloaded"
 	case s.Offloading == nil:

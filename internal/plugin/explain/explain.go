@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -73,9 +74,10 @@ func read(ctx context.Context, consumer *cli.Cluster, key client.ObjectKey) (See
 		}
 	}
 	bindings := &v1alpha1.ClusterBindingList{}
-	if err := consumer.List(ctx, bindings); !hidden(err) && err != nil {
+	if err = consumer.List(ctx, bindings); !hidden(err) && err != nil {
 		return seen, fmt.Errorf("reading ClusterBindings: %w", err)
 	}
+	seen.Bindings, seen.HiddenBindings = placement.NewIndex(bindings.Items), apierrors.IsForbidden(err)
 	for i := range bindings.Items {
 		if bindings.Items[i].VirtualNodeName() == seen.Pod.Spec.NodeName {
 			seen.Binding = &bindings.Items[i]

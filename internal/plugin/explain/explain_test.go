@@ -11,6 +11,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/admission"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
 func TestExplain(t *testing.T) {
@@ -99,7 +100,10 @@ func TestExplain(t *testing.T) {
 		"in a mount namespace":         {Seen{Pod: pod("spillway-eu", failed), Binding: mounting}, []string{"there it is pod team-a-home/web"}, "eu", "team-a-home/web", nil},
 		"lost":                         {Seen{Pod: pod("spillway-eu", lost), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"there it was pod team-a-home/web, which is gone", "RemotePodLost"}, "eu", "", nil},
 		"has failed":                   {Seen{Pod: pod("spillway-eu", failed), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"container app Error: exit code 3: no token\n", "without the toleration a"}, "eu", "team-a-home/web", []string{"Failed: "}},
-		"stranded":                     {Seen{Pod: pod("", stranded)}, []string{"can run on virtual nodes alone", "delete it and make it again"}, "", "", []string{"in this cluster"}},
+		"stranded":                     {Seen{Pod: pod("", stranded)}, []string{"can run on virtual nodes alone", "delete it and make it again"}, "", "", []string{"in this cluster", "mountNamespace"}},
+		"stranded, as a team sees it":  {Seen{Pod: pod("", stranded), HiddenBindings: true}, []string{"offload team-a, unless a provider has a mountNamespace"}, "", "", nil},
+		"waits for a mount namespace": {Seen{Pod: pod("", stranded), Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{*mounting})},
+			[]string{"waits for the virtual node of a binding that has a mountNamespace"}, "", "", []string{"delete it", "in this cluster"}},
 		"waits for claims": {Seen{Pod: pod("", claiming), Offloading: offloading(v1alpha1.PodsLocalAndRemote), Claims: claims}, []string{
 			"NotScheduled", "it names PersistentVolumeClaims", "PersistentVolumeClaim data Pending ProvisioningFailed: quota", "PersistentVolumeClaim more NotFound", "PersistentVolumeClaim late Pending: it is not bound"}, "", "", []string{"fine"}},
 		"not for you":   {Seen{Pod: pod("spillway-eu", started), Hidden: true}, []string{"you may not read the NamespaceOffloading of namespace team-a", "there it is pod"}, "eu", "team-a-home/web", []string{"not offloaded"}},

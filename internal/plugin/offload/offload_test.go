@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
 func TestOffloading(t *testing.T) {
@@ -74,16 +75,20 @@ func TestWaiting(t *testing.T) {
 		}
 		return p
 	}
-	pods := []corev1.Pod{pod("web", "ReplicaSet", true), pod("bare", "", true), pod("here", "ReplicaSet", false), pod("gone", "", true)}
+	pods := []corev1.Pod{pod("web", "ReplicaSet", true), pod("bare", "", true), pod("here", "ReplicaSet", false), pod("gone", "", true), pod("agent", "DaemonSet", true)}
 	pods[3].DeletionTimestamp = ptr.To(metav1.Now())
 	evicted := Evicted(pods, &v1alpha1.NamespaceOffloading{})
 	if len(evicted) != 1 || evicted[0].Name != "web" {
 		t.Errorf("evicted: %v", evicted)
 	}
-	if got := Stranded(pods, evicted).String(); got != "1 pod (team/bare)" {
+	if got := Stranded(pods, evicted, placement.Index{}).String(); got != "1 pod (team/bare)" {
 		t.Errorf("stranded: %s", got)
 	}
-	if got := Stranded(pods, nil).String(); got != "2 pods (team/bare, team/web)" {
+	if got := Stranded(pods, nil, placement.Index{}).String(); got != "2 pods (team/bare, team/web)" {
 		t.Errorf("if it was not evicted: %s", got)
+	}
+	mounts := v1alpha1.ClusterBinding{Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu", MountNamespace: "mounted"}}
+	if got := Stranded(pods, nil, placement.NewIndex([]v1alpha1.ClusterBinding{mounts})); got.Count > 0 {
+		t.Errorf("with a mountNamespace: %s", got)
 	}
 }

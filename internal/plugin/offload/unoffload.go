@@ -58,7 +58,7 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 	evicted := Evicted(pods, there)
 	if err == nil && dryRun {
 		output.Did(step)
-		tell(output, namespace, evicted, Stranded(pods, evicted))
+		tell(ctx, consumer, output, namespace, pods, evicted)
 		return nil
 	}
 	if err == nil && there.DeletionTimestamp.IsZero() {

@@ -7,14 +7,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
 // waiting are the pods of a namespace that have no node. What becomes of them is news, and no
@@ -34,14 +37,16 @@ func Evicted(pods []corev1.Pod, offloading *v1alpha1.NamespaceOffloading) []core
 	if ends.DeletionTimestamp.IsZero() {
 		ends.DeletionTimestamp = &metav1.Time{Time: time.Unix(1<<40, 0)} // All pods are older.
 	}
-	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return unscheduledpod.FateOf(&pod, ends) != unscheduledpod.Remade })
+	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
+		return unscheduledpod.FateOf(&pod, ends, placement.Index{}) != unscheduledpod.Remade
+	})
 }
 
 // Stranded are the other pods that would wait for ever in a namespace that is not offloaded.
-func Stranded(pods, evicted []corev1.Pod) eviction.Left {
+func Stranded(pods, evicted []corev1.Pod, bindings placement.Index) eviction.Left {
 	var names []types.NamespacedName
 	for i := range pods {
-		if pod := &pods[i]; !contains(evicted, pod) && pod.DeletionTimestamp.IsZero() && unscheduledpod.OnlyVirtual(pod) {
+		if pod := &pods[i]; !contains(evicted, pod) && unscheduledpod.Strands(pod, bindings) {
 			names = append(names, client.ObjectKeyFromObject(pod))
 		}
 	}
@@ -57,14 +62,18 @@ func contains(pods []corev1.Pod, pod *corev1.Pod) bool {
 func left(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string, evicted []corev1.Pod) {
 	pods := waiting(ctx, consumer, output, namespace)
 	gone := slices.DeleteFunc(evicted, func(pod corev1.Pod) bool { return contains(pods, &pod) })
-	tell(output, namespace, gone, Stranded(pods, nil))
+	tell(ctx, consumer, output, namespace, pods, gone)
 }
 
-func tell(output *cli.Output, namespace string, evicted []corev1.Pod, stranded eviction.Left) {
+// tell names the pods that were evicted, and the other ones that wait for ever.
+func tell(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string, pods, evicted []corev1.Pod) {
 	for i := range evicted {
 		output.Did(cli.Step{Cluster: "consumer", Object: "pod/" + evicted[i].Name, Namespace: namespace, Action: "evicted"})
 	}
-	if stranded.Count > 0 {
-		output.Warn("without an offloading of namespace %s, pods that can run on virtual nodes alone wait for ever: %s; delete them, and make those again that no controller makes", namespace, stranded)
+	bindings := &v1alpha1.ClusterBindingList{}
+	err := consumer.List(ctx, bindings) // Teams need not see them.
+	if stranded := Stranded(pods, evicted, placement.NewIndex(bindings.Items)); stranded.Count > 0 {
+		output.Warn("without an offloading of namespace %s, pods that can run on virtual nodes alone wait for ever%s: %s; delete them, and make those again that no controller makes",
+			namespace, status.UnlessMounted(err != nil && !meta.IsNoMatchError(err)), stranded)
 	}
 }

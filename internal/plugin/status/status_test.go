@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 )
 
 func condition(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
@@ -42,13 +43,16 @@ func world() Seen {
 	pod := func(name, node string, phase corev1.PodPhase, all ...corev1.PodCondition) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: name}, Spec: corev1.PodSpec{NodeName: node}, Status: corev1.PodStatus{Phase: phase, Conditions: all}}
 	}
+	big := pod("big", "", corev1.PodPending, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"})
+	big.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{admission.OnVirtual}}},
+	}}}
 	return Seen{
 		Available: true, Bindings: []v1alpha1.ClusterBinding{eu, us}, Nodes: []corev1.Node{node}, Offloadings: []v1alpha1.NamespaceOffloading{offloading},
 		Pods: []corev1.Pod{
 			pod("web", "spillway-eu", corev1.PodRunning), pod("job", "spillway-eu", corev1.PodSucceeded),
 			pod("lost", "spillway-eu", corev1.PodPending, corev1.PodCondition{Type: v1alpha1.PodOffloaded, Status: corev1.ConditionFalse, Reason: "ReferenceNotFound", Message: "Secret a"}),
-			pod("big", "", corev1.PodPending, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}),
-			pod("old", "", corev1.PodFailed),
+			big, pod("old", "", corev1.PodFailed),
 		},
 	}
 }
@@ -85,8 +89,13 @@ eu: Ready, v1.36.3
    └─ pod lost: Pending; spillway.io/Offloaded ReferenceNotFound: Secret a
 waiting in this cluster:
 └─ namespace team-a, which is not offloaded: 0 of 1 pods run, or have ended well
-   ├─ PodStranded: these pods can run on virtual nodes alone, and Kubernetes does not let that be changed: delete them, and make them again
-   └─ pod big: Pending; Unschedulable: no room
+   └─ pod big: Pending; PodStranded: it can run on virtual nodes alone: delete it, and make it again; Unschedulable: no room
+`},
+		"taken back, for a team": {Seen{Namespace: "team-a", Pods: world().Pods[3:4], Hidden: []string{Bindings}}, false, `manager: not available: 
+waiting in this cluster:
+└─ namespace team-a, which is not offloaded: 0 of 1 pods run, or have ended well
+   └─ pod big: Pending; PodStranded: it can run on virtual nodes alone: delete it, and make it again, unless a provider has a mountNamespace; Unschedulable: no room
+not shown, because you may not read it: ClusterBindings
 `},
 		"a world": {world(), false, `manager: available
 eu: Ready, v1.36.3

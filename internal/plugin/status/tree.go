@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 )
 
 // Names in Hidden.
@@ -41,6 +43,20 @@ type Seen struct {
 
 // Hides reports whether something may not be read.
 func (s *Seen) Hides(name string) bool { return slices.Contains(s.Hidden, name) }
+
+// Strands reports whether a pod waits for ever, because its namespace is not offloaded.
+func (s *Seen) Strands(pod *corev1.Pod) bool {
+	return !s.Hides(Offloadings) && unscheduledpod.Strands(pod, placement.NewIndex(s.Bindings)) &&
+		!slices.ContainsFunc(s.Offloadings, func(o v1alpha1.NamespaceOffloading) bool { return o.Namespace == pod.Namespace })
+}
+
+// UnlessMounted ends what is said of such a pod to one who may not read ClusterBindings.
+func UnlessMounted(hidden bool) string {
+	if !hidden {
+		return ""
+	}
+	return ", unless a provider has a mountNamespace"
+}
 
 // Status is what -o json prints.
 type Status struct {
@@ -133,20 +149,15 @@ func (s *Status) wait(seen Seen) {
 		at := slices.IndexFunc(s.Unplaced, func(n Namespace) bool { return n.Name == pod.Namespace })
 		if at < 0 {
 			at = len(s.Unplaced)
-			s.Unplaced = append(s.Unplaced, stranding(pod.Namespace, seen))
+			s.Unplaced = append(s.Unplaced, Namespace{Name: pod.Namespace, NotOffloaded: !seen.Hides(Offloadings)})
 		}
-		s.Unplaced[at].Pods = append(s.Unplaced[at].Pods, podOf(pod))
+		p := podOf(pod)
+		if seen.Strands(pod) {
+			why := Wait{Reason: v1alpha1.ReasonPodStranded, Message: "it can run on virtual nodes alone: delete it, and make it again" + UnlessMounted(seen.Hides(Bindings))}
+			p.Waits = slices.Insert(p.Waits, 0, why)
+		}
+		s.Unplaced[at].Pods = append(s.Unplaced[at].Pods, p)
 	}
-}
-
-// stranding is a namespace that has no offloading, and pods that wait for a virtual node.
-func stranding(name string, seen Seen) Namespace {
-	namespace := Namespace{Name: name, NotOffloaded: !seen.Hides(Offloadings)}
-	mounts := func(b v1alpha1.ClusterBinding) bool { return b.Spec.MountNamespace != "" }
-	if namespace.NotOffloaded && !seen.Hides(Bindings) && !slices.ContainsFunc(seen.Bindings, mounts) {
-		namespace.Waits = []Wait{{Reason: v1alpha1.ReasonPodStranded, Message: "these pods can run on virtual nodes alone, and Kubernetes does not let that be changed: delete them, and make them again"}}
-	}
-	return namespace
 }
 
 func bindingOf(binding *v1alpha1.ClusterBinding, seen Seen) Binding {
