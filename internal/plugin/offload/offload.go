@@ -197,10 +197,23 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 	if err != nil {
 		return err
 	}
-	for _, remote := range offloading.Status.RemoteNamespaceConditions {
-		output.Did(cli.Step{Cluster: "consumer", Object: object, Namespace: o.wanted.Namespace, Action: "ready", Message: "it is namespace " + remote.RemoteNamespace + " in " + remote.Cluster})
+	for _, step := range ready(offloading) {
+		output.Did(step)
 	}
 	return nil
+}
+
+// ready has a step for each remote namespace that is ready. Others that the status lists are to go.
+func ready(offloading *v1alpha1.NamespaceOffloading) []cli.Step {
+	var steps []cli.Step
+	for _, remote := range status.StateOf(offloading).Remotes {
+		if remote.Ready {
+			steps = append(steps, cli.Step{
+				Cluster: "consumer", Object: object, Namespace: offloading.Namespace, Action: "ready", Message: "it is namespace " + remote.Namespace + " in " + remote.Cluster,
+			})
+		}
+	}
+	return steps
 }
 
 // watched is the offloading of a namespace.

@@ -10,7 +10,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
 func TestOffloading(t *testing.T) {
@@ -57,6 +59,24 @@ func TestOffloading(t *testing.T) {
 func TestUnbound(t *testing.T) {
 	bindings := []v1alpha1.ClusterBinding{{Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu"}}, {ObjectMeta: metav1.ObjectMeta{Name: "us"}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: "other"}}}
 	if diff := cmp.Diff([]string{"us"}, unbound([]string{"eu", "us"}, bindings)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestReady: a namespace that is to go is not ready, though the offloading is.
+func TestReady(t *testing.T) {
+	entry := func(cluster string, required, ready metav1.ConditionStatus) v1alpha1.RemoteNamespaceStatus {
+		return v1alpha1.RemoteNamespaceStatus{Cluster: cluster, RemoteNamespace: "team-home", Conditions: []metav1.Condition{
+			conditions.New(v1alpha1.RemoteNamespaceRequired, required, "R", ""), conditions.New(v1alpha1.RemoteNamespaceReady, ready, "R", ""),
+		}}
+	}
+	offloading := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: "team"}}
+	offloading.Status.RemoteNamespaceConditions = []v1alpha1.RemoteNamespaceStatus{
+		entry("eu", metav1.ConditionTrue, metav1.ConditionTrue), entry("goes", metav1.ConditionFalse, metav1.ConditionFalse),
+		entry("stays a while", metav1.ConditionFalse, metav1.ConditionTrue), entry("us", metav1.ConditionTrue, metav1.ConditionFalse),
+	}
+	want := []cli.Step{{Cluster: "consumer", Object: object, Namespace: "team", Action: "ready", Message: "it is namespace team-home in eu"}}
+	if diff := cmp.Diff(want, ready(offloading)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
