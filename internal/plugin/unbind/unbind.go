@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
@@ -93,7 +94,7 @@ func (o *options) binding(ctx context.Context, f *cli.Factory, consumer *cli.Clu
 	if left.binding != nil {
 		warn(ctx, consumer, output, left.binding)
 	}
-	if err := o.agreed(ctx, f, consumer, left, provider); err != nil || left.binding == nil {
+	if err := agreed(ctx, f.Asker(o.yes || o.DryRun), f.Where(consumer), consumer, left, provider); err != nil || left.binding == nil {
 		return err
 	}
 	if o.DryRun {
@@ -102,25 +103,28 @@ func (o *options) binding(ctx context.Context, f *cli.Factory, consumer *cli.Clu
 	return Binding(ctx, consumer, output, left.name, "")
 }
 
-// agreed asks on a terminal, unless that was agreed to before.
-func (o *options) agreed(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, left *remains, provider *cli.Provider) error {
-	ask := f.Asker(o.yes || o.DryRun)
+// agreed fails if the user does not want it. ask is nil without a terminal, and if that was agreed to before.
+func agreed(ctx context.Context, ask func(question string) bool, where string, consumer *cli.Cluster, left *remains, provider *cli.Provider) error {
 	if ask == nil {
 		return nil
 	}
 	var parts []string
 	if left.binding != nil && left.binding.DeletionTimestamp.IsZero() {
 		loss, err := losses(ctx, consumer, left.binding)
+		goes := summary(loss)
+		if apierrors.IsForbidden(err) { // Whoever deletes bindings need not see pods.
+			goes, err = "What that takes away is not known: "+err.Error()+".", nil
+		}
 		if err != nil {
 			return err
 		}
-		parts = append(parts, "Unbind "+left.name+" from "+f.Where(consumer)+"? "+summary(loss))
+		parts = append(parts, "Unbind "+left.name+" from "+where+"? "+goes)
 	}
 	if provider != nil {
 		parts = append(parts, "The access of consumers to "+provider.Name+" ends.")
 	}
 	if len(parts) > 0 && !ask(strings.Join(parts, " ")+" Type yes: ") {
-		return fmt.Errorf("nothing was changed in %s, since you did not type yes", f.Where(consumer))
+		return fmt.Errorf("nothing was changed in %s, since you did not type yes", where)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package unbind
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
@@ -13,15 +14,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
 // TestAccess: what gives access goes, and what confines it stays.
@@ -188,6 +196,50 @@ func TestLoss(t *testing.T) {
 			t.Errorf("%s: -want +got:\n%s", policy, diff)
 		}
 	}
+}
+
+// TestAgreed: it asks one who may not read pods, too, and says what it does not know.
+func TestAgreed(t *testing.T) {
+	left := &remains{name: "eu", binding: &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}}
+	for name, test := range map[string]struct {
+		refusal error
+		answer  bool
+		asks    string
+		want    string
+	}{
+		"all is known":         {nil, true, "Unbind eu from home? Pods that leave its virtual node: 0. Type yes: ", ""},
+		"pods are not for you": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil), true, "What that takes away is not known: reading the pods on spillway-", ""},
+		"no answer":            {apierrors.NewInternalError(errors.New("away")), true, "", "away"},
+		"you do not want it":   {nil, false, "Type yes: ", "nothing was changed in home"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := ""
+			err := agreed(t.Context(), func(question string) bool { asked = question; return test.answer }, "home", cluster(t, test.refusal), left, nil)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+			if !strings.Contains(asked, test.asks) || test.asks == "" && asked != "" {
+				t.Errorf("it asks %q", asked)
+			}
+		})
+	}
+}
+
+// cluster has these objects, and refuses to list pods if refusal is not nil.
+func cluster(t *testing.T, refusal error, all ...client.Object) *cli.Cluster {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	refuse := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if _, pods := list.(*corev1.PodList); pods && refusal != nil {
+			return refusal
+		}
+		return c.List(ctx, list, options...)
+	}}
+	return &cli.Cluster{Name: "the cluster", WithWatch: fake.NewClientBuilder().WithScheme(scheme).WithObjects(all...).WithInterceptorFuncs(refuse).
+		WithIndex(&corev1.Pod{}, "spec.nodeName", func(pod client.Object) []string { return []string{pod.(*corev1.Pod).Spec.NodeName} }).Build()}
 }
 
 func TestHosted(t *testing.T) {
