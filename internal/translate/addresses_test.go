@@ -27,7 +27,7 @@ func TestHostileAddresses(t *testing.T) {
 		for _, ip := range hostile {
 			t.Run(name+" "+ip, func(t *testing.T) {
 				remote := &corev1.Pod{Status: corev1.PodStatus{PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}, HostIP: ip, HostIPs: []corev1.HostIP{{IP: ip}}}}
-				if got := shown(PodStatus(podOf(t, `{}`), remote, reach, present)); len(got) > 0 {
+				if got := shown(PodStatus(podOf(t, `{}`), remote, reach, present, 0)); len(got) > 0 {
 					t.Errorf("shown: %q", got)
 				}
 				if got := RemoteIP(remote); got != "" {
@@ -79,7 +79,7 @@ func TestReach(t *testing.T) {
 			local := podOf(t, `{}`)
 			local.Status = *parse[corev1.PodStatus](t, test.local)
 			remote := &corev1.Pod{Status: *parse[corev1.PodStatus](t, test.remote)}
-			if diff := cmp.Diff(test.want, shown(PodStatus(local, remote, test.reach, present))); diff != "" {
+			if diff := cmp.Diff(test.want, shown(PodStatus(local, remote, test.reach, present, 0))); diff != "" {
 				t.Errorf("shown (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.told, RemoteIP(remote)); diff != "" {

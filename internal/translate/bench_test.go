@@ -59,7 +59,7 @@ func BenchmarkPodStatus(b *testing.B) {
 	remote := &corev1.Pod{Status: *parse[corev1.PodStatus](b, reported)}
 	b.ReportAllocs()
 	for b.Loop() {
-		if PodStatus(local, remote, routed, present).Phase != corev1.PodRunning {
+		if PodStatus(local, remote, routed, present, 0).Phase != corev1.PodRunning {
 			b.Fatal("it does not run")
 		}
 	}

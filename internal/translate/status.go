@@ -21,10 +21,10 @@ import (
 // A final phase stays, and Running never becomes Pending again.
 //
 // It has only the addresses that reach shows, and never one of the provider's nodes. No time in it
-// is later than now, whatever the provider's clock says.
+// is later than now, whatever the provider's clock says. ahead is how far that is ahead, if known.
 //
 // The status shares memory with local and remote: read it, or copy it.
-func PodStatus(local, remote *corev1.Pod, reach network.Reach, at time.Time) corev1.PodStatus {
+func PodStatus(local, remote *corev1.Pod, reach network.Reach, at time.Time, ahead time.Duration) corev1.PodStatus {
 	if isFinal(local.Status.Phase) {
 		return local.Status
 	}
@@ -44,7 +44,7 @@ func PodStatus(local, remote *corev1.Pod, reach network.Reach, at time.Time) cor
 		to.AllocatedResources = resourceList(from.AllocatedResources, spec.Resources)
 		to.Resources = resourceRequirements(from.Resources, spec.Resources)
 	}
-	to.Conditions = conditions(local, remote, now)
+	to.Conditions = conditions(local, remote, now, ahead)
 	return to
 }
 

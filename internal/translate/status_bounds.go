@@ -76,6 +76,20 @@ func reportedTime(theirs, was, now metav1.Time) metav1.Time {
 	return theirs
 }
 
+// skewUnseen is how much more than it is known to be a provider's clock may be ahead: it is compared
+// once in a while, coarsely, and the clocks of its nodes are not.
+const skewUnseen = 5 * time.Second
+
+// transitionTime is that time of a condition which has the same status as before, and had it then since
+// was, or zero. If theirs is later, the status may have changed, and changed back, while nobody looked.
+// Then theirs counts, unless was may be the bound that reportedTime gave to theirs.
+func transitionTime(theirs, was, now metav1.Time, ahead time.Duration) metav1.Time {
+	if !was.IsZero() && !now.Before(&theirs) && theirs.Sub(was.Time)-skewUnseen > max(ahead, 0) {
+		was = metav1.Time{}
+	}
+	return reportedTime(theirs, was, now)
+}
+
 // resourceList keeps quantities that are not negative and whose name is in the spec, or
 // one that a provider's defaults may add. A quantity large enough to cost something was
 // never decoded.

@@ -32,7 +32,7 @@ var remoteConditions = [...]corev1.PodConditionType{
 
 // conditions are the local ones in their order, those of remoteConditions with remote's
 // values, then new ones.
-func conditions(local, remote *corev1.Pod, now metav1.Time) []corev1.PodCondition {
+func conditions(local, remote *corev1.Pod, now metav1.Time, ahead time.Duration) []corev1.PodCondition {
 	all := make([]corev1.PodCondition, 0, len(local.Status.Conditions)+len(remoteConditions))
 	var done [len(remoteConditions)]bool
 	for i := range local.Status.Conditions {
@@ -46,7 +46,7 @@ func conditions(local, remote *corev1.Pod, now metav1.Time) []corev1.PodConditio
 			continue
 		}
 		done[n] = true
-		if condition, there := remoteCondition(local, remote, c.Type, now); there {
+		if condition, there := remoteCondition(local, remote, c.Type, now, ahead); there {
 			all = append(all, condition)
 		} else if c.Type == corev1.DisruptionTarget {
 			// The consumer disrupts pods as well; the provider knows nothing of that.
@@ -57,7 +57,7 @@ func conditions(local, remote *corev1.Pod, now metav1.Time) []corev1.PodConditio
 		if done[n] {
 			continue
 		}
-		if condition, there := remoteCondition(local, remote, kind, now); there {
+		if condition, there := remoteCondition(local, remote, kind, now, ahead); there {
 			all = append(all, condition)
 		}
 	}
@@ -66,7 +66,7 @@ func conditions(local, remote *corev1.Pod, now metav1.Time) []corev1.PodConditio
 
 // remoteCondition is the condition as local should have it. The provider's observed
 // generation is that of another object, so local's is kept.
-func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType, now metav1.Time) (corev1.PodCondition, bool) {
+func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType, now metav1.Time, ahead time.Duration) (corev1.PodCondition, bool) {
 	from := find(remote.Status.Conditions, kind)
 	if from == nil || !isStatus(from.Status) {
 		return corev1.PodCondition{}, false
@@ -94,7 +94,7 @@ func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType, no
 	if was != nil && was.Status == c.Status {
 		probed, since = was.LastProbeTime, was.LastTransitionTime
 	}
-	c.LastProbeTime, c.LastTransitionTime = reportedTime(c.LastProbeTime, probed, now), reportedTime(c.LastTransitionTime, since, now)
+	c.LastProbeTime, c.LastTransitionTime = reportedTime(c.LastProbeTime, probed, now), transitionTime(c.LastTransitionTime, since, now, ahead)
 	return c, true
 }
 
@@ -109,9 +109,10 @@ func endReadiness(ready *corev1.PodCondition, remote *corev1.Pod) {
 
 // applyReadinessGates sets Ready to False while a gate is closed. The remote pod has no
 // gates: its Ready is where a kubelet would start. The last transition time is the
-// latest of Ready's inputs, and stays while Ready does.
+// latest of Ready's inputs, and stays while Ready does, unless that of the remote pod is later.
 func applyReadinessGates(ready *corev1.PodCondition, local *corev1.Pod, was *corev1.PodCondition) {
 	var closed []string
+	theirs := ready.LastTransitionTime
 	for _, gate := range local.Spec.ReadinessGates {
 		c := find(local.Status.Conditions, gate.ConditionType)
 		if c == nil {
@@ -129,6 +130,9 @@ func applyReadinessGates(ready *corev1.PodCondition, local *corev1.Pod, was *cor
 	}
 	if was != nil && was.Status == ready.Status {
 		ready.LastTransitionTime = was.LastTransitionTime
+		if ready.Status == corev1.ConditionTrue {
+			ready.LastTransitionTime = later(was.LastTransitionTime, theirs)
+		}
 	}
 }
 

@@ -65,12 +65,12 @@ func TestConditions(t *testing.T) {
 			merged(t, local, `{spec: {readinessGates: `+test.gates+`}, status: {conditions: `+test.local+`}}`)
 			remote := parse[corev1.Pod](t, `{status: {phase: Running, conditions: `+test.remote+`}}`)
 			want := parse[corev1.PodStatus](t, `{conditions: `+test.want+`}`).Conditions
-			got := PodStatus(local, remote, routed, present)
+			got := PodStatus(local, remote, routed, present, 0)
 			if diff := cmp.Diff(want, got.Conditions); diff != "" {
 				t.Error(diff)
 			}
 			local.Status = got
-			if diff := cmp.Diff(got, PodStatus(local, remote, routed, present)); diff != "" {
+			if diff := cmp.Diff(got, PodStatus(local, remote, routed, present, 0)); diff != "" {
 				t.Errorf("asked again: %s", diff)
 			}
 		})
@@ -120,7 +120,7 @@ func TestTerminatingIsNotReady(t *testing.T) {
 		"so do we":         {`{metadata: {deletionTimestamp: "2026-01-02T00:00:00Z"}}`, `{` + going + ready + `}`, `{type: Ready, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z"}`},
 		"it was not ready": {`{}`, `{` + going + unready + `}`, `{type: Ready, status: "False", reason: Crashed}`},
 	} {
-		got := conditions(podOf(t, test.local), podOf(t, test.remote), metav1.NewTime(present))
+		got := conditions(podOf(t, test.local), podOf(t, test.remote), metav1.NewTime(present), 0)
 		if diff := cmp.Diff([]corev1.PodCondition{*parse[corev1.PodCondition](t, test.want)}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -133,7 +133,7 @@ func TestConditionsAreBounded(t *testing.T) {
 	for range 10_000 {
 		remote = append(remote, corev1.PodCondition{Type: corev1.PodConditionType(long), Status: corev1.ConditionTrue})
 	}
-	got := conditions(podOf(t, `{}`), &corev1.Pod{Status: corev1.PodStatus{Conditions: remote}}, metav1.NewTime(present))
+	got := conditions(podOf(t, `{}`), &corev1.Pod{Status: corev1.PodStatus{Conditions: remote}}, metav1.NewTime(present), 0)
 	want := []corev1.PodCondition{{
 		Type: corev1.PodReady, Status: corev1.ConditionFalse,
 		Reason: strings.Repeat("x", 127) + "…", Message: strings.Repeat("x", 1023) + "…",

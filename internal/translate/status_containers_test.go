@@ -57,7 +57,7 @@ func containersAfter(t *testing.T, spec, local, remote string) []corev1.Containe
 	t.Helper()
 	l := podOf(t, `{spec: `+spec+`, status: {containerStatuses: `+local+`}}`)
 	r := parse[corev1.Pod](t, `{status: {phase: Running, containerStatuses: `+remote+`}}`)
-	return PodStatus(l, r, routed, present).ContainerStatuses
+	return PodStatus(l, r, routed, present, 0).ContainerStatuses
 }
 
 // The API server refuses the status of a container that has ended and runs
@@ -121,7 +121,7 @@ status:
   initContainerStatuses: [{name: init, ready: true}, {name: web}, {name: debug}]
   containerStatuses: [{name: init}, {name: web}]
   ephemeralContainerStatuses: [{name: second}, {name: debug, state: {running: {}}}, {name: web}]`)
-	got := PodStatus(local, remote, routed, present)
+	got := PodStatus(local, remote, routed, present, 0)
 	want := parse[corev1.PodStatus](t, `
 phase: Pending
 conditions: []
@@ -146,7 +146,7 @@ func TestHugeStatusIsBounded(t *testing.T) {
 		remote.Status.ContainerStatuses = append(remote.Status.ContainerStatuses, corev1.ContainerStatus{Name: "x"})
 	}
 	remote.Status.ContainerStatuses[19].Name = "web"
-	checkStatus(t, local, remote, PodStatus(local, remote, routed, present))
+	checkStatus(t, local, remote, PodStatus(local, remote, routed, present, 0))
 }
 
 // TestBoundsOfContainers: what a provider says of a container is cut, and programs' results

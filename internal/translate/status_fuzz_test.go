@@ -51,12 +51,12 @@ func FuzzPodStatus(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status []byte, text string, number int64, elems uint8) {
 		local, remote := podOf(t, fuzzed), &corev1.Pod{}
 		if json.Unmarshal(status, &remote.Status) == nil {
-			checkStatus(t, local, remote, PodStatus(local, remote, routed, present))
+			checkStatus(t, local, remote, PodStatus(local, remote, routed, present, 0))
 		}
 		f := plain
 		f.text, f.number, f.elems = func() string { return text }, func() int64 { return number }, int(elems%8)
 		fillStatus(f, remote)
-		checkStatus(t, local, remote, PodStatus(local, remote, routed, present))
+		checkStatus(t, local, remote, PodStatus(local, remote, routed, present, 0))
 	})
 }
 
@@ -97,7 +97,7 @@ func checkStatus(t *testing.T, local, remote *corev1.Pod, s corev1.PodStatus) {
 	checkContainers(t, local.Spec.Containers, s.ContainerStatuses)
 	again := local.DeepCopy()
 	again.Status = s
-	if diff := cmp.Diff(s, PodStatus(again, remote, routed, present.Add(time.Hour))); diff != "" {
+	if diff := cmp.Diff(s, PodStatus(again, remote, routed, present.Add(time.Hour), time.Hour)); diff != "" {
 		t.Errorf("asked again: %s", diff)
 	}
 }

@@ -19,7 +19,7 @@ func statusAfter(t *testing.T, local, remote string) corev1.PodStatus {
 	t.Helper()
 	l := podOf(t, `{spec: {restartPolicy: Never, containers: [{name: web}]}}`)
 	l.Status = *parse[corev1.PodStatus](t, local)
-	return PodStatus(l, &corev1.Pod{Status: *parse[corev1.PodStatus](t, remote)}, routed, present)
+	return PodStatus(l, &corev1.Pod{Status: *parse[corev1.PodStatus](t, remote)}, routed, present, 0)
 }
 
 func TestPodStatus(t *testing.T) {
@@ -77,7 +77,7 @@ spec: {resources: {requests: {x: 1}}, initContainers: [{name: x, resources: {lim
 	plain.fill(reflect.ValueOf(&remote.Status).Elem())
 	remote.Status.Phase, remote.Status.PodIP, remote.Status.HostIP = corev1.PodRunning, "10.0.0.1", "10.0.0.2"
 	remote.Status.Conditions[0] = corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}
-	got := PodStatus(local, remote, routed, present)
+	got := PodStatus(local, remote, routed, present, 0)
 	checkFields(t, got, remoteStatus, localStatus)
 	for _, list := range [][]corev1.ContainerStatus{got.InitContainerStatuses, got.ContainerStatuses, got.EphemeralContainerStatuses} {
 		if len(list) != 1 {
@@ -159,10 +159,10 @@ func TestSaneTime(t *testing.T) {
 	}
 }
 
-// TestTimesOfOneAhead: a provider whose clock is ahead delays nothing here. While only time passes,
+// TestTimesOfOneAhead: a provider whose clock is a minute ahead delays nothing here. While only time passes,
 // until long after it has caught up, nothing is written again.
 func TestTimesOfOneAhead(t *testing.T) {
-	const now, later, past = `"2026-03-01T00:00:00Z"`, `"2026-03-01T00:01:00Z"`, `"2026-02-01T00:00:00Z"`
+	const now, later, past = `"2026-03-01T00:00:00Z"`, `"2026-03-01T00:01:00Z"`, `"2026-02-28T23:59:58Z"`
 	status := func(at, id string) string {
 		ended := `{terminated: {startedAt: ` + at + `, finishedAt: ` + at + id + `}}`
 		return `{phase: Running, startTime: ` + at + `,
@@ -186,14 +186,56 @@ func TestTimesOfOneAhead(t *testing.T) {
 	} {
 		local, remote := podOf(t, `{spec: {containers: [{name: web}, {name: log}]}}`), &corev1.Pod{Status: *parse[corev1.PodStatus](t, test.remote)}
 		local.Status = *parse[corev1.PodStatus](t, test.local)
-		local.Status = PodStatus(local, remote, routed, present)
+		local.Status = PodStatus(local, remote, routed, present, time.Minute)
 		if diff := cmp.Diff(*parse[corev1.PodStatus](t, test.want), local.Status); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		for passed := range 240 {
-			if diff := cmp.Diff(local.Status, PodStatus(local, remote, routed, present.Add(time.Duration(passed)*time.Second))); diff != "" {
+			if diff := cmp.Diff(local.Status, PodStatus(local, remote, routed, present.Add(time.Duration(passed)*time.Second), time.Minute)); diff != "" {
 				t.Fatalf("%s: written again after %d seconds: %s", name, passed, diff)
 			}
+		}
+	}
+}
+
+// TestSince: a condition that has changed and changed back while nobody looked is as old as the provider
+// says. Its time is not written again while time passes.
+func TestSince(t *testing.T) {
+	const now, far, before, recent, future = `"2026-03-01T00:00:00Z"`, `"2026-02-28T23:00:00Z"`, `"2026-02-28T23:54:56Z"`, `"2026-02-28T23:55:00Z"`, `"2026-03-01T00:01:00Z"`
+	for name, test := range map[string]struct {
+		gate               bool
+		local, was, remote string
+		ahead              time.Duration
+		want               string
+	}{
+		"clocks in step":            {false, "True", far, recent, 0, recent},
+		"not Ready":                 {false, "False", far, recent, 0, recent},
+		"the provider's is behind":  {false, "True", far, recent, -time.Hour, recent},
+		"is ahead by more":          {false, "True", far, recent, time.Hour, far},
+		"is ahead by less":          {false, "True", far, recent, 54 * time.Minute, recent},
+		"is ahead as far as can be": {false, "True", far, recent, 1<<63 - 1, far},
+		"by no more than is unseen": {false, "True", before, recent, 0, before},
+		"in the future":             {false, "True", far, future, 0, far},
+		"with a gate":               {true, "True", far, recent, 0, recent},
+		"not Ready, with a gate":    {true, "False", far, recent, 0, far},
+		"the gate opened last":      {true, "True", recent, far, 0, recent},
+		"written by a wrong clock":  {true, "True", future, recent, 0, now},
+	} {
+		ready := func(status, since string) string {
+			return `conditions: [{type: g, status: "True"}, {type: Ready, status: "` + status + `", lastTransitionTime: ` + since + `}]`
+		}
+		local := podOf(t, `{spec: {containers: [{name: web}], readinessGates: [{conditionType: g}]}, status: {`+ready(test.local, test.was)+`}}`)
+		if !test.gate {
+			local.Spec.ReadinessGates = nil
+		}
+		remote := &corev1.Pod{Status: *parse[corev1.PodStatus](t, `{`+ready(test.local, test.remote)+`}`)}
+		local.Status = PodStatus(local, remote, routed, present, test.ahead)
+		want := parse[corev1.PodStatus](t, `{`+ready(test.local, test.want)+`}`).Conditions
+		if diff := cmp.Diff(want, local.Status.Conditions); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if diff := cmp.Diff(local.Status, PodStatus(local, remote, routed, present.Add(30*time.Second), test.ahead)); diff != "" {
+			t.Errorf("%s: written again: %s", name, diff)
 		}
 	}
 }

@@ -267,7 +267,7 @@ func up(s snapshot, problem *decide.Problem, sent bool) decide.Plan {
 
 // statusOf is the status that the local pod should have, from the provider's.
 func statusOf(s snapshot) corev1.PodStatus {
-	return translate.PodStatus(s.Local, s.Remote, s.Reach, s.Now)
+	return translate.PodStatus(s.Local, s.Remote, s.Reach, s.Now, s.Ahead)
 }
 
 // write writes a status, or why the consumer has refused the last one. told is what an event tells then.
