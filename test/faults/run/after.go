@@ -2,8 +2,14 @@ package run
 
 import (
 	"context"
+	"strings"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/test/faults/world"
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
@@ -41,6 +47,10 @@ func (l *Lane) hold(ctx context.Context, s *session, r Run, o *Outcome) error {
 // again starts one more manager over what there is: it must come up, and write nothing but its own
 // address, which the last one has removed from the nodes.
 func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
+	before, err := nodes(ctx, s.world)
+	if err != nil {
+		return err
+	}
 	s.injector.Arm(nil)
 	began, err := s.replace(ctx)
 	if err != nil {
@@ -61,5 +71,25 @@ func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
 		}
 		o.problem("nothing was left to do, and yet one more manager has written: %s", point)
 	}
-	return nil
+	after, err := nodes(ctx, s.world)
+	if diff := cmp.Diff(before, after); diff != "" {
+		o.problem("one more manager has changed more of the nodes than its address:\n%s", diff)
+	}
+	return err
+}
+
+// nodes are the statuses of the virtual nodes, without the manager's address.
+func nodes(ctx context.Context, w *world.World) (map[string]corev1.NodeStatus, error) {
+	var list corev1.NodeList
+	if err := w.Consumer.Admin.List(ctx, &list); err != nil {
+		return nil, err
+	}
+	all := map[string]corev1.NodeStatus{}
+	for _, node := range list.Items {
+		if strings.HasPrefix(node.Name, v1alpha1.VirtualNodePrefix) {
+			node.Status.Addresses, node.Status.DaemonEndpoints = nil, corev1.NodeDaemonEndpoints{}
+			all[node.Name] = node.Status
+		}
+	}
+	return all, nil
 }
