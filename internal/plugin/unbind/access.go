@@ -2,7 +2,6 @@ package unbind
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +18,8 @@ import (
 	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/objects"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/lease"
 )
 
 // open connects to the provider, which must be that of the binding, and of no other.
@@ -133,25 +134,56 @@ func mayClean(provider string, own end, others []end) error {
 	}
 }
 
-// clean deletes what bind has made in the provider, if nobody uses it any more.
-func (o *options) clean(ctx context.Context, provider *cli.Cluster, output *cli.Output) error {
+// clean deletes what bind has made in the provider, if nobody uses it any more. A dry run warns
+// if somebody does, and is not done: more may be gone once the binding is.
+func (o *options) clean(ctx context.Context, consumer, provider *cli.Cluster, output *cli.Output, left *remains) (done bool, err error) {
 	used, err := Used(ctx, provider)
 	if err != nil {
-		return err
+		return false, left.unfinished(err)
 	}
-	if len(used) > 0 && !o.DryRun {
-		return errors.New("the account in " + provider.Name + " is kept, because there is still something of a consumer: " + strings.Join(used, ", ") + "; when that is gone, the same command goes on")
+	if o.DryRun && left.binding != nil {
+		goes, err := left.goes(ctx, consumer)
+		if err != nil {
+			return false, err
+		}
+		used = slices.DeleteFunc(used, func(one string) bool { return slices.Contains(goes, one) })
+	}
+	if len(used) > 0 {
+		err := left.unfinished(fmt.Errorf("the account in %s is kept, because there is still something of a consumer: %s; when that is gone, the same command goes on", provider.Name, strings.Join(used, ", ")))
+		if o.DryRun && left.binding != nil {
+			output.Warn("once ClusterBinding %s is gone, %v", left.name, err)
+			return false, nil
+		}
+		return false, err
 	}
 	all, err := config.Objects("provider")
-	if err != nil {
-		return err
+	if err == nil {
+		err = (&objects.Writer{Cluster: provider, Side: "provider", Output: output, DryRun: o.DryRun}).Delete(ctx, Access(all))
 	}
-	writer := &objects.Writer{Cluster: provider, Side: "provider", Output: output, DryRun: o.DryRun}
-	if err := writer.Delete(ctx, Access(all)); err != nil {
-		return err
+	if err != nil {
+		return false, left.unfinished(err)
 	}
 	output.Say("the limits and the policies of consumers stay in %s; see --help", provider.Name)
-	return nil
+	return true, nil
+}
+
+// goes names, as Used does, what goes from the provider with the binding.
+func (r *remains) goes(ctx context.Context, consumer *cli.Cluster) ([]string, error) {
+	origin, err := consumer.UID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := losses(ctx, consumer, r.binding)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{"Lease " + lease.Name(provenance.Mark{Origin: origin, ClusterID: r.binding.Spec.ClusterID})}
+	for _, step := range steps {
+		if name, is := strings.CutPrefix(step.Object, "namespace/"); is && step.Action == deleted {
+			names = append(names, "Namespace "+name)
+		}
+	}
+	return names, nil
 }
 
 // Access are those of a provider's objects that give a consumer access, in order. What confines

@@ -75,8 +75,8 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 		return err
 	}
 	if provider != nil {
-		if err := o.clean(ctx, provider.Cluster, output); err != nil {
-			return left.unfinished(err)
+		if done, err := o.clean(ctx, consumer, provider.Cluster, output, left); err != nil || !done {
+			return err
 		}
 	}
 	// The Secret goes last: it tells which provider the binding was of.

@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
@@ -30,6 +32,8 @@ import (
 	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/provider/lease"
 )
 
 // TestAccess: what gives access goes, and what confines it stays.
@@ -220,6 +224,54 @@ func TestAgreed(t *testing.T) {
 			}
 			if !strings.Contains(asked, test.asks) || test.asks == "" && asked != "" {
 				t.Errorf("it asks %q", asked)
+			}
+		})
+	}
+}
+
+// TestCleanInADryRun: it promises no more than is done.
+func TestCleanInADryRun(t *testing.T) {
+	names := &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
+	names.Status.CurrentMapping = []v1alpha1.CurrentMapping{{Namespace: "a", RemoteNamespace: "a-home", Phase: v1alpha1.MappingAccepted}}
+	consumer := cluster(t, nil, names, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "home"}})
+	held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: lease.Name(provenance.Mark{Origin: "home", ClusterID: "eu"})}}
+	bound := func(policy v1alpha1.DeletionPolicy) *v1alpha1.ClusterBinding {
+		b := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
+		b.Spec.ClusterID, b.Spec.DeletionPolicy = "eu", policy
+		return b
+	}
+	drains := bound(v1alpha1.DeletionPolicyDrain)
+	for name, test := range map[string]struct {
+		binding   *v1alpha1.ClusterBinding
+		namespace string
+		deletes   bool
+		warns     string
+		err       string
+	}{
+		"its namespaces go with it":   {drains, "a-home", true, "", ""},
+		"another consumer is there":   {drains, "b-other", false, "once ClusterBinding eu is gone, the account in the cluster is kept, because there is still something of a consumer: Namespace b-other;", ""},
+		"its namespaces stay":         {bound(v1alpha1.DeletionPolicyOrphan), "a-home", false, "of a consumer: Namespace a-home;", ""},
+		"the binding is gone already": {nil, "a-home", false, "", "of a consumer: Namespace a-home, Lease " + held.Name},
+	} {
+		t.Run(name, func(t *testing.T) {
+			provider := cluster(t, nil, held, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}},
+				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: test.namespace, Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway}}})
+			said, quiet := &strings.Builder{}, &strings.Builder{}
+			f := &cli.Factory{IOStreams: genericiooptions.IOStreams{Out: said, ErrOut: quiet}}
+			output, err := cli.NewOutput(f, "unbind", "json", true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := &options{Run: cli.Run{DryRun: true}}
+			done, err := o.clean(t.Context(), consumer, provider, output, &remains{name: "eu", binding: test.binding})
+			if done != test.deletes || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("got %v, %v", done, err)
+			}
+			if err := output.End(f, nil); err != nil {
+				t.Fatal(err)
+			}
+			if deletes := strings.Contains(said.String(), `"deleted"`); deletes != test.deletes || !strings.Contains(said.String(), test.warns) || test.warns == "" && strings.Contains(said.String(), "warnings") {
+				t.Errorf("it says %s", said)
 			}
 		})
 	}
