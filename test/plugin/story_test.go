@@ -434,8 +434,9 @@ func uninstalls(t *testing.T) {
 	mark(t, binding, hosted.LabelHostedCluster, "")
 	fails(t, "delete clusterroles.rbac.authorization.k8s.io", "uninstall", "--all", "--as", "system:serviceaccount:spillway-system:spillway-manager")
 	does(t, "uninstall", "--all")
-	// The access to a provider can end afterwards, too.
-	if later := does(t, "unbind", "eu", "--provider-context", "eu"); !slices.Contains(later["deleted"], "serviceaccount/"+config.ProviderAccount) {
+	// The access to a provider can end afterwards, too, if that is certain.
+	fails(t, "may belong to another consumer; --yes", "unbind", "eu", "--provider-context", "eu")
+	if later := does(t, "unbind", "eu", "--provider-context", "eu", "--yes"); !slices.Contains(later["deleted"], "serviceaccount/"+config.ProviderAccount) {
 		t.Errorf("unbind did %v", later)
 	}
 	if again := does(t, "uninstall"); len(again) != 0 {

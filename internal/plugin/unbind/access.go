@@ -42,6 +42,7 @@ func (r *remains) open(ctx context.Context, f *cli.Factory, consumer *cli.Cluste
 			return nil, err
 		}
 	}
+	r.at = ends[0].at
 	if err := mayClean(provider.Name, ends[0], ends[1:]); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,10 @@ type remains struct {
 	// binding is nil once it is gone, and secret if there is none.
 	binding *v1alpha1.ClusterBinding
 	secret  *corev1.Secret
+	// others names the bindings that there are if this one is not.
+	others string
+	// at is where it led to, once that was looked at.
+	at place
 	// key is that of the Secret, and field where it has the kubeconfig.
 	key   client.ObjectKey
 	field string
@@ -43,6 +47,8 @@ func read(ctx context.Context, consumer *cli.Cluster, name string) (*remains, er
 		r.binding, r.key.Name, r.field = binding, binding.Spec.KubeconfigSecretRef.Name, binding.Spec.KubeconfigSecretRef.Key
 	case !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err):
 		return nil, fmt.Errorf("reading ClusterBinding %s: %w", name, err)
+	default:
+		r.others = known(ctx, consumer)
 	}
 	secret := &corev1.Secret{}
 	err = consumer.Get(ctx, r.key, secret)
@@ -66,6 +72,23 @@ func known(ctx context.Context, consumer *cli.Cluster) string {
 		names[i] = bindings.Items[i].Name
 	}
 	return "; there are " + strings.Join(names, ", ")
+}
+
+// unproven says that nothing here leads to a provider whose account is to be deleted; "" if
+// something does, or if there is no account.
+func (r *remains) unproven(ctx context.Context, provider *cli.Provider) (string, error) {
+	if provider == nil || r.at != "" {
+		return "", nil
+	}
+	key := client.ObjectKey{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}
+	err := provider.Get(ctx, key, &corev1.ServiceAccount{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading ServiceAccount %s in %s: %w", key, provider.Name, err)
+	}
+	return "nothing in this cluster says that " + r.name + " led to " + provider.Name + ", and the account there may belong to another consumer", nil
 }
 
 // access is what a Secret opens: an account in a provider. It is empty where that is not known.
@@ -117,6 +140,8 @@ func (r *remains) unfinished(err error) error {
 func (r *remains) stays(cleaned bool) string {
 	access := accessOf(r.secret, r.field)
 	switch {
+	case r.binding == nil && r.secret == nil && r.others != "":
+		return "" // The name may be misspelt.
 	case !cleaned && (access.account != "" || r.secret == nil):
 		return "what stays is " + access.String() + ": that ends with kubectl spillway unbind " + r.name + " --provider-context CONTEXT"
 	case cleaned && access.account != "" && access.account != config.ProviderAccount:

@@ -31,7 +31,8 @@ lists these pods and namespaces. It warns of pods that wait for that node alone.
 
 What bind has made in the provider stays, since another consumer may use it, unless you give --provider-context. Then its access
 ends, and with it the token: the account and its roles are deleted, if no consumer has anything there any more, and no other binding leads to
-the same provider. If the ClusterBinding is gone already, it goes on with what is left of it, here and there. The limits and the policies stay. They concern nobody
+the same provider. If the ClusterBinding is gone already, it goes on with what is left of it, here and there. If its Secret is gone, too,
+nothing says to which provider it led: without a terminal, that then takes --yes. The limits and the policies stay. They concern nobody
 but consumers, and an API server that has lost its last policy with limits knows none again before it is restarted
 (https://github.com/kubernetes/kubernetes/issues/130887), so that it could not be bound again.`,
 		Example: `  # What it takes away
@@ -59,7 +60,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 		return err
 	}
 	if left.binding == nil {
-		output.Say("there is no ClusterBinding %s%s", name, known(ctx, consumer))
+		output.Say("there is no ClusterBinding %s%s", name, left.others)
 	}
 	var provider *cli.Provider
 	if o.provider.Given() {
@@ -94,7 +95,7 @@ func (o *options) binding(ctx context.Context, f *cli.Factory, consumer *cli.Clu
 	if left.binding != nil {
 		warn(ctx, consumer, output, left.binding)
 	}
-	if err := agreed(ctx, f.Asker(o.yes || o.DryRun), f.Where(consumer), consumer, left, provider); err != nil || left.binding == nil {
+	if err := o.agreed(ctx, f.Asker(o.yes || o.DryRun), f.Where(consumer), consumer, left, provider); err != nil || left.binding == nil {
 		return err
 	}
 	if o.DryRun {
@@ -104,8 +105,14 @@ func (o *options) binding(ctx context.Context, f *cli.Factory, consumer *cli.Clu
 }
 
 // agreed fails if the user does not want it. ask is nil without a terminal, and if that was agreed to before.
-func agreed(ctx context.Context, ask func(question string) bool, where string, consumer *cli.Cluster, left *remains, provider *cli.Provider) error {
-	if ask == nil {
+func (o *options) agreed(ctx context.Context, ask func(question string) bool, where string, consumer *cli.Cluster, left *remains, provider *cli.Provider) error {
+	unproven, err := left.unproven(ctx, provider)
+	switch {
+	case err != nil:
+		return err
+	case ask == nil && unproven != "" && !o.yes && !o.DryRun:
+		return fmt.Errorf("%s; --yes deletes it", unproven)
+	case ask == nil:
 		return nil
 	}
 	var parts []string
@@ -122,6 +129,9 @@ func agreed(ctx context.Context, ask func(question string) bool, where string, c
 	}
 	if provider != nil {
 		parts = append(parts, "The access of consumers to "+provider.Name+" ends.")
+	}
+	if unproven != "" {
+		parts = append(parts, "But "+unproven+".")
 	}
 	if len(parts) > 0 && !ask(strings.Join(parts, " ")+" Type yes: ") {
 		return fmt.Errorf("nothing was changed in %s, since you did not type yes", where)

@@ -134,6 +134,10 @@ func TestWhatIsLeft(t *testing.T) {
 	if got := r.stays(false); !strings.Contains(got, "if it is there") || !strings.Contains(got, ends) {
 		t.Error(got)
 	}
+	r.others = "; there are us"
+	if got := r.stays(false); got != "" {
+		t.Errorf("of a name that may be misspelt it says %q", got)
+	}
 	r.secret = &corev1.Secret{}
 	if got := r.stays(false); got != "" { // It says itself that it is kept.
 		t.Errorf("of a client certificate it says %q", got)
@@ -218,7 +222,7 @@ func TestAgreed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := ""
-			err := agreed(t.Context(), func(question string) bool { asked = question; return test.answer }, "home", cluster(t, test.refusal), left, nil)
+			err := (&options{}).agreed(t.Context(), func(question string) bool { asked = question; return test.answer }, "home", cluster(t, test.refusal), left, nil)
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
@@ -226,6 +230,39 @@ func TestAgreed(t *testing.T) {
 				t.Errorf("it asks %q", asked)
 			}
 		})
+	}
+}
+
+// TestUnproven: the account of a provider to which nothing here leads may be another consumer's.
+func TestUnproven(t *testing.T) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}}
+	there, gone := &cli.Provider{Cluster: cluster(t, nil, account)}, &cli.Provider{Cluster: cluster(t, nil)}
+	asked := ""
+	ask := func(question string) bool { asked = question; return true }
+	for name, test := range map[string]struct {
+		left     remains
+		provider *cli.Provider
+		options  options
+		ask      func(string) bool
+		want     string
+	}{
+		"nobody can be asked": {remains{}, there, options{}, nil, "nothing in this cluster says that typo led to the cluster, and the account there may belong to another consumer; --yes deletes it"},
+		"you have agreed":     {remains{}, there, options{yes: true}, nil, ""},
+		"you are asked":       {remains{}, there, options{}, ask, ""},
+		"a Secret says it":    {remains{at: here}, there, options{}, nil, ""},
+		"it is done already":  {remains{}, gone, options{}, nil, ""},
+		"that stays":          {remains{}, nil, options{}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.left.name = "typo"
+			err := test.options.agreed(t.Context(), test.ask, "home", nil, &test.left, test.provider)
+			if (err == nil) != (test.want == "") || err != nil && err.Error() != test.want {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+	if !strings.Contains(asked, "The access of consumers to the cluster ends. But nothing in this cluster says") {
+		t.Errorf("it asks %q", asked)
 	}
 }
 

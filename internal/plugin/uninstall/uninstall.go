@@ -43,7 +43,7 @@ the manager, and last policies, roles, kinds and the namespace spillway-system. 
 
 On a terminal it asks, and names the cluster, unless you give --yes. Without one, it refuses while there are offloadings or bindings, unless you give --all.
 Bindings of hosted clusters are their operator's: remove spec.binding of each HostedCluster before. What bind has made in providers
-stays; kubectl spillway unbind NAME --provider-context CONTEXT, before or afterwards, removes that.`,
+stays; kubectl spillway unbind NAME --provider-context CONTEXT, before or afterwards, removes that. Afterwards it asks, or takes --yes.`,
 		Example: `  kubectl spillway uninstall --dry-run
   kubectl spillway uninstall --all`,
 		Args: cobra.NoArgs,
