@@ -9,7 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
@@ -50,6 +52,7 @@ type Lifecycle struct {
 func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	if err := r.Client.Get(ctx, req.NamespacedName, nso); err != nil {
+		r.Inventory.NoteWaiting(req.Namespace, nil)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	before := nso.DeepCopy()
@@ -62,25 +65,29 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if !controllerutil.ContainsFinalizer(nso, v1alpha1.FinalizerOffloading) {
 		return ctrl.Result{}, nil
 	}
-	stranded, err := r.release(ctx, nso)
-	if err != nil {
-		return retry.Done(err)
-	}
-	world, err := inventory.World(ctx, r.Client, r.Left, nso)
-	if errors.Is(err, inventory.ErrUnknown) {
-		return ctrl.Result{}, nil // Enqueued again once it is known.
-	}
+	stranded, refused, err := r.release(ctx, nso)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	answers := refused.answers()
+	r.Inventory.NoteWaiting(nso.Namespace, answers)
+	world, err := inventory.World(ctx, r.Client, r.Left, nso)
+	if errors.Is(err, inventory.ErrUnknown) {
+		return retry.Done(refused.error()) // Enqueued again once it is known.
+	}
+	if err != nil {
+		return ctrl.Result{}, errors.Join(err, refused.error())
+	}
+	world.Waiting.Remade = eviction.Summarise(slices.Collect(maps.Keys(answers)), answers)
 	snapshot := namespaceoffloading.Observe(nso, world, r.Settings, r.Clock.Now())
 	removable, again := namespaceoffloading.Removable(snapshot)
 	if !removable {
-		return ctrl.Result{RequeueAfter: again}, nil
+		result, err := retry.Done(refused.error())
+		result.RequeueAfter = retry.Sooner(result.RequeueAfter, again)
+		return result, err
 	}
-	if left := namespaceoffloading.LeftBehind(snapshot); len(left) > 0 {
-		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, "LeftBehind", "Delete", "%s", conditions.Note(
-			"deletionTimeout has passed; remote namespaces that stay until their provider gets rid of them: "+strings.Join(left, "; ")))
+	if given := namespaceoffloading.GivenUp(snapshot); given != "" {
+		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, "LeftBehind", "Delete", "%s", conditions.Note("deletionTimeout has passed; "+given))
 	}
 	r.tell(nso, stranded)
 	controllerutil.RemoveFinalizer(nso, v1alpha1.FinalizerOffloading)

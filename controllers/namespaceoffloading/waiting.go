@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,31 +22,62 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 
+// refusals are why pods that wait for a node cannot be evicted.
+type refusals map[types.NamespacedName]error
+
 // release evicts the pods that wait for a node and are made again by their controllers,
 // and returns those that nobody makes again, and that wait for ever. The cache has only pods that are on no node.
+// Those that cannot be evicted are refused, and stranded if the deletion goes on without.
 //
 // They are evicted, not deleted: Kubernetes then says why in their status, which the
 // podFailurePolicy of a Job can ask for, and no budget counts a pod that does not run.
-func (r *Lifecycle) release(ctx context.Context, nso *v1alpha1.NamespaceOffloading) (stranded []*corev1.Pod, err error) {
+func (r *Lifecycle) release(ctx context.Context, nso *v1alpha1.NamespaceOffloading) (stranded []*corev1.Pod, refused refusals, err error) {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace)); err != nil {
-		return nil, fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", nso.Namespace, err)
+		return nil, nil, fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", nso.Namespace, err)
 	}
 	bindings, err := consumer.Bindings(ctx, r.Client)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var errs []error
+	refused = refusals{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		switch unscheduledpod.FateOf(pod, nso, bindings) {
 		case unscheduledpod.Remade:
-			errs = append(errs, r.evict(ctx, nso, pod))
+			err := r.evict(ctx, nso, pod)
+			if err == nil {
+				continue
+			}
+			refused[client.ObjectKeyFromObject(pod)] = err
+			if unscheduledpod.Strands(pod, bindings) {
+				stranded = append(stranded, pod)
+			}
 		case unscheduledpod.Stranded:
 			stranded = append(stranded, pod)
 		}
 	}
-	return stranded, errors.Join(errs...)
+	return stranded, refused, nil
+}
+
+// answers are what to say of each. A conflict has another text each time.
+func (r refusals) answers() map[types.NamespacedName]string {
+	answers := map[types.NamespacedName]string{}
+	for pod, err := range r {
+		if answers[pod] = err.Error(); apierrors.IsConflict(err) {
+			answers[pod] = "somebody changed it at the same time"
+		}
+	}
+	return answers
+}
+
+// error joins them; nil if there are none.
+func (r refusals) error() error {
+	var errs []error
+	for pod, err := range r {
+		errs = append(errs, fmt.Errorf("evicting pod %s, which waits for a virtual node: %w", pod, err))
+	}
+	return errors.Join(errs...)
 }
 
 // evict sends one request, for the pod as it was seen: one that has got a node since may
@@ -55,14 +87,13 @@ func (r *Lifecycle) evict(ctx context.Context, nso *v1alpha1.NamespaceOffloading
 	switch {
 	case err == nil:
 		ctrl.LoggerFrom(ctx).Info("evicted a pod that waited for a virtual node", "pod", client.ObjectKeyFromObject(pod))
-		return nil
 	case retry.IsGone(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil // It is gone; or Kubernetes deletes it with its namespace.
 	case !apierrors.IsConflict(err):
 		r.Events.Eventf(nso, pod, corev1.EventTypeWarning, v1alpha1.ReasonEvictionsRefused, "Evict", "%s", conditions.Note(
 			"pod "+pod.Name+" waits for a virtual node, and cannot be evicted: "+err.Error()))
 	}
-	return fmt.Errorf("evicting pod %s, which waits for a virtual node: %w", client.ObjectKeyFromObject(pod), err)
+	return err
 }
 
 // tell says to the owners of pods that they wait for ever.

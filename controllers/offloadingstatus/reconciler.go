@@ -119,7 +119,7 @@ func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffload
 	}
 	world.Outdated = eviction.Summarise(outdated, nil)
 	world.Waiting = namespaceoffloading.Waiting{
-		Remade: eviction.Summarise(by[unscheduledpod.Remade], nil), Stranded: eviction.Summarise(by[unscheduledpod.Stranded], nil), Virtual: eviction.Summarise(virtual, nil),
+		Remade: eviction.Summarise(by[unscheduledpod.Remade], r.Inventory.RefusedWaiting(nso.Namespace)), Stranded: eviction.Summarise(by[unscheduledpod.Stranded], nil), Virtual: eviction.Summarise(virtual, nil),
 	}
 	return nil
 }

@@ -40,6 +40,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, func(ctx context.Context, change inventory.Change) []reconcile.Request {
 			return trigger.OffloadingsOf(inventory.Offloadings(ctx, r.Client, change))
 		})).
+		WatchesRawSource(inventory.WaitingSource(r.Inventory, trigger.Offloading)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
 }

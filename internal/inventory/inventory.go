@@ -28,6 +28,7 @@ type Inventory struct {
 	views *views.Views
 
 	known
+	waiting
 	running  context.Context // Set by Start; nil before. Under the lock.
 	handlers []func(Change)  // Likewise.
 }

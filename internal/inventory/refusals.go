@@ -1,11 +1,17 @@
 package inventory
 
 import (
+	"context"
 	"maps"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // NoteRefused keeps the API server's answer to the eviction of a pod; "" clears it. It
@@ -38,4 +44,55 @@ func (r *known) refusals(binding string) map[types.NamespacedName]string {
 		return maps.Clone(n.refused)
 	}
 	return nil
+}
+
+// waiting are the API server's answers to the evictions of pods that wait for a node, which
+// are on no virtual node.
+type waiting struct {
+	guard    sync.Mutex
+	refused  map[string]map[types.NamespacedName]string // By namespace.
+	handlers []func(namespace string)
+}
+
+// NoteWaiting keeps the API server's answers to the evictions of all pods of a namespace that
+// wait for a node, and sends a change if they are new. A text in which other numbers are is
+// the same one.
+func (w *waiting) NoteWaiting(namespace string, refused map[types.NamespacedName]string) {
+	for _, handle := range w.note(namespace, refused) {
+		handle(namespace)
+	}
+}
+
+// note returns those who are to be told.
+func (w *waiting) note(namespace string, refused map[types.NamespacedName]string) []func(string) {
+	w.guard.Lock()
+	defer w.guard.Unlock()
+	if maps.EqualFunc(w.refused[namespace], refused, retry.SameError) {
+		return nil
+	}
+	if w.refused == nil {
+		w.refused = map[string]map[types.NamespacedName]string{}
+	}
+	if w.refused[namespace] = maps.Clone(refused); len(refused) == 0 {
+		delete(w.refused, namespace)
+	}
+	return w.handlers // Only ever appended to.
+}
+
+// RefusedWaiting are these answers. Do not change them.
+func (w *waiting) RefusedWaiting(namespace string) map[types.NamespacedName]string {
+	w.guard.Lock()
+	defer w.guard.Unlock()
+	return w.refused[namespace]
+}
+
+// WaitingSource is a source for a controller. After Settle, it queues the request for each
+// namespace whose answers of that kind have changed.
+func WaitingSource[R comparable](r *Inventory, request func(namespace string) R) source.TypedSource[R] {
+	return source.TypedFunc[R](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
+		r.waiting.guard.Lock()
+		defer r.waiting.guard.Unlock()
+		r.waiting.handlers = append(r.waiting.handlers, func(namespace string) { queue.AddAfter(request(namespace), Settle) })
+		return nil
+	})
 }

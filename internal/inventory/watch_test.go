@@ -66,6 +66,35 @@ func TestRefusalsAreNews(t *testing.T) {
 	}
 }
 
+func TestRefusalsOfPodsThatWaitAreNews(t *testing.T) {
+	r, web := New(nil), types.NamespacedName{Namespace: "team", Name: "web"}
+	var told int
+	r.waiting.handlers = append(r.waiting.handlers, func(namespace string) {
+		if told++; namespace != "team" {
+			t.Errorf("told of %s", namespace)
+		}
+	})
+	for i, step := range []struct {
+		answer string
+		told   int
+		want   string
+	}{
+		{"", 0, ""}, {"no, at 10:00", 1, "no, at 10:00"}, {"no, at 10:01", 1, "no, at 10:00"}, {"never", 2, "never"}, {"", 3, ""}, {"", 3, ""},
+	} {
+		answers := map[types.NamespacedName]string{}
+		if step.answer != "" {
+			answers[web] = step.answer
+		}
+		r.NoteWaiting("team", answers)
+		if got := r.RefusedWaiting("team")[web]; got != step.want || told != step.told {
+			t.Errorf("step %d: told %d times that %q", i, told, got)
+		}
+	}
+	if len(r.waiting.refused) > 0 {
+		t.Errorf("it still keeps %v", r.waiting.refused)
+	}
+}
+
 func TestThoseWhoComeLateAreToldWhatIsKnown(t *testing.T) {
 	r := New(nil)
 	r.nodes["eu"], r.nodes["us"] = &node{full: true}, &node{}

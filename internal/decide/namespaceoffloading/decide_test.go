@@ -294,27 +294,33 @@ func TestDeletionSteps(t *testing.T) {
 
 func TestDeletionWithPodsThatWait(t *testing.T) {
 	left := func(names ...string) eviction.Left { return eviction.Left{Count: len(names), Names: names} }
+	refused := Waiting{Remade: eviction.Left{Count: 1, Names: []string{"team/a"}, Refused: []string{"team/a: no"}}}
+	const evicting = "pods that wait for a virtual node are being evicted, so that they are made again: 1 pod (team/a), and the API server refuses to evict team/a: no"
 	const stranded = "1 pod (team/b) waits for a virtual node, for which the namespace is no longer meant, and no controller is known that makes them again: delete them; "
 	for name, test := range map[string]struct {
 		clusters        []Cluster
 		waiting         Waiting
 		reason, message string
 		removable       bool
+		retry           time.Duration
 	}{
 		"they are made again": {nil, Waiting{Remade: left("team/a")}, v1alpha1.ReasonEvictingPods,
-			"pods that wait for a virtual node are being evicted, so that they are made again: 1 pod (team/a)", false},
+			"pods that wait for a virtual node are being evicted, so that they are made again: 1 pod (team/a)", false, 0},
 		"and others are there": {[]Cluster{withPods(accepted("eu"), "team/c")}, Waiting{Remade: left("team/a")}, v1alpha1.ReasonEvictingPods,
-			"pods that wait for a virtual node are being evicted, so that they are made again: 1 pod (team/a); pods are being evicted from virtual nodes: eu: 1 pod (team/c)", false},
-		"nobody makes them again":       {nil, Waiting{Stranded: left("team/b")}, v1alpha1.ReasonDeletingNamespaces, stranded + "all remote namespaces are gone", true},
-		"nobody does, and more is left": {[]Cluster{accepted("eu")}, Waiting{Stranded: left("team/b")}, v1alpha1.ReasonDeletingNamespaces, stranded + "remote namespaces are being deleted: eu: team-c", false},
+			"pods that wait for a virtual node are being evicted, so that they are made again: 1 pod (team/a); pods are being evicted from virtual nodes: eu: 1 pod (team/c)", false, 0},
+		"the API server refuses":          {[]Cluster{{ClusterID: "eu", Selected: true}}, refused, v1alpha1.ReasonEvictingPods, evicting, false, 0},
+		"it does, and there is a timeout": {[]Cluster{{ClusterID: "eu", Selected: true, DeletionTimeout: time.Minute}, {ClusterID: "us", Selected: true, DeletionTimeout: time.Hour}}, refused, v1alpha1.ReasonEvictingPods, evicting, false, 59 * time.Minute},
+		"it does, and that has passed":    {[]Cluster{{ClusterID: "eu", Selected: true, DeletionTimeout: time.Minute}}, refused, v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},
+		"nobody makes them again":         {nil, Waiting{Stranded: left("team/b")}, v1alpha1.ReasonDeletingNamespaces, stranded + "all remote namespaces are gone", true, 0},
+		"nobody does, and more is left":   {[]Cluster{accepted("eu")}, Waiting{Stranded: left("team/b")}, v1alpha1.ReasonDeletingNamespaces, stranded + "remote namespaces are being deleted: eu: team-c", false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := Snapshot{Offloading: builder.Offloading("team").Generation(3).Deleted(0).Obj(), RemoteName: "team-c", Clusters: test.clusters, Waiting: test.waiting, Now: builder.Epoch}
+			s := Snapshot{Offloading: builder.Offloading("team").Generation(3).Deleted(0).Obj(), RemoteName: "team-c", Clusters: test.clusters, Waiting: test.waiting, Now: builder.Epoch.Add(time.Minute)}
 			plan := Decide(s)
 			check(t, plan, v1alpha1.OffloadingPhaseTerminating, metav1.ConditionFalse, test.reason, test.message)
 			checkStored(t, s, plan)
-			if removable, _ := Removable(s); removable != test.removable {
-				t.Errorf("removable: %v", removable)
+			if removable, retry := Removable(s); removable != test.removable || !removable && retry != test.retry {
+				t.Errorf("removable: %v, again after %v", removable, retry)
 			}
 		})
 	}

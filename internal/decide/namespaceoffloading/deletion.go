@@ -20,14 +20,15 @@ func (s Snapshot) deletionStep() (reason, message string) {
 		case c.Unreachable != "":
 			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withLeft())
 		case c.Pods.Count > 0:
-			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+c.refusals())
+			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+refusals(c.Pods))
 		default:
 			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.whyLeft())
 		}
 	}
+	waits, _ := s.waits()
 	switch {
-	case s.Waiting.Remade.Count > 0:
-		waiting := "pods that wait for a virtual node are being evicted, so that they are made again: " + s.Waiting.Remade.String()
+	case waits:
+		waiting := "pods that wait for a virtual node are being evicted, so that they are made again: " + s.Waiting.Remade.String() + refusals(s.Waiting.Remade)
 		if len(evicting) > 0 {
 			waiting += "; pods are being evicted from virtual nodes: " + strings.Join(evicting, "; ")
 		}
@@ -83,11 +84,11 @@ func (c Cluster) withPods() string {
 	if c.Pods.Count == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", with %s left%s", c.Pods, c.refusals())
+	return fmt.Sprintf(", with %s left%s", c.Pods, refusals(c.Pods))
 }
 
-func (c Cluster) refusals() string {
-	if refusals := c.Pods.Refusals(); refusals != "" {
+func refusals(left eviction.Left) string {
+	if refusals := left.Refusals(); refusals != "" {
 		return ", and " + refusals
 	}
 	return ""
@@ -121,6 +122,36 @@ func (c Cluster) timed() bool {
 	return c.DeletionTimeout > 0 && (c.Unreachable != "" || hangs && c.Pods.Count == 0)
 }
 
+// waits reports whether a deletion waits until pods without a node are evicted, and for how
+// long at most, zero for ever. They may go to any provider: the longest deletionTimeout counts.
+func (s Snapshot) waits() (bool, time.Duration) {
+	if s.Waiting.Remade.Count == 0 {
+		return false, 0
+	}
+	var timeout time.Duration
+	for _, c := range s.Clusters {
+		timeout = max(timeout, c.DeletionTimeout)
+	}
+	if timeout == 0 {
+		return true, 0
+	}
+	left := s.Offloading.DeletionTimestamp.Add(timeout).Sub(s.Now)
+	return left > 0, left
+}
+
+// GivenUp says what a finished deletion gives up because deletionTimeout has passed; "" if
+// nothing.
+func GivenUp(s Snapshot) string {
+	var all []string
+	if s.Waiting.Remade.Count > 0 {
+		all = append(all, "pods that wait for a virtual node and cannot be evicted: "+s.Waiting.Remade.String()+refusals(s.Waiting.Remade))
+	}
+	if left := LeftBehind(s); len(left) > 0 {
+		all = append(all, "remote namespaces that stay until their provider gets rid of them: "+strings.Join(left, "; "))
+	}
+	return strings.Join(all, "; ")
+}
+
 // LeftBehind names the remote namespaces that a finished deletion gives up, with their
 // providers.
 func LeftBehind(s Snapshot) []string {
@@ -136,8 +167,8 @@ func LeftBehind(s Snapshot) []string {
 // Removable reports whether a deletion is finished, so that the finalizer can go; if
 // not, when a timeout is due, zero for never.
 func Removable(s Snapshot) (bool, time.Duration) {
-	var again time.Duration
-	removable := s.Waiting.Remade.Count == 0
+	waits, again := s.waits()
+	removable := !waits
 	for _, c := range s.Clusters {
 		if c.released(s) {
 			continue
