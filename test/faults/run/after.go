@@ -45,7 +45,7 @@ func (l *Lane) hold(ctx context.Context, s *session, r Run, o *Outcome) error {
 }
 
 // again starts one more manager over what there is: it must come up, and write nothing but its own
-// address, which the last one has removed from the nodes.
+// address on each node. The last one removes that when it ends, which is a write as well.
 func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
 	before, err := nodes(ctx, s.world)
 	if err != nil {
@@ -66,7 +66,7 @@ func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
 		o.problem("after one more restart it does not come to rest: %v", err)
 	}
 	for _, point := range s.injector.Points() {
-		if point.Resource == "nodes" && point.Subresource == "status" && point.Verb == "patch" && point.Occurrence == 1 {
+		if point.Resource == "nodes" && point.Subresource == "status" && point.Verb == "patch" && point.Occurrence <= 2 {
 			continue
 		}
 		o.problem("nothing was left to do, and yet one more manager has written: %s", point)
