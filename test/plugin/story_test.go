@@ -350,8 +350,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// strands takes a namespace back in which two pods wait for a virtual node: one is made again
-// by its ReplicaSet, and the other one is named.
+// strands takes a namespace back. A pod on a virtual node is gone for good. Two wait for such a
+// node: one is made again by its ReplicaSet, and the other one is named.
 func strands(t *testing.T) {
 	spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "none"}}}
 	bare := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "bare"}, Spec: spec}
@@ -372,6 +372,14 @@ func strands(t *testing.T) {
 		var done cli.Summary
 		decode(t, &done, append(args, "-o", "json")...)
 		evicted := cli.Step{Cluster: "consumer", Object: "pod/" + pods.Items[0].Name, Namespace: "team-a", Action: "evicted"}
+		for _, lost := range []cli.Step{
+			{Cluster: "consumer", Object: "pod/lost", Namespace: "team-a", Action: "evicted", Message: "it has no controller, and is gone for good"},
+			{Cluster: "provider", Object: "namespace/team-a-home", Action: "deleted", Message: "with everything in it, in eu"},
+		} {
+			if !slices.Contains(done.Steps, lost) {
+				t.Errorf("%v: %v does not name %s", args, done.Steps, lost.Object)
+			}
+		}
 		if !slices.Contains(done.Steps, evicted) || len(done.Warnings) != 1 || !strings.Contains(done.Warnings[0], "wait for ever: 1 pod (team-a/bare)") {
 			t.Errorf("%v: got %v, and warnings %q", args, done.Steps, done.Warnings)
 		}

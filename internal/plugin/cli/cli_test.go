@@ -37,6 +37,9 @@ func TestOutput(t *testing.T) {
 		o.Waiting("for eu")
 		o.Warn("careful")
 		o.Did(Step{Cluster: "consumer", Object: "role/d", Action: "unchanged"})
+		if dryRun {
+			o.Did(Step{Cluster: "consumer", Object: "role/d", Action: "unchanged"}) // Only once.
+		}
 		if err := o.End(f, errors.New("failed")); err == nil || err.Error() != "failed" {
 			t.Errorf("the error is %v", err)
 		}

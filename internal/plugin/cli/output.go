@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,8 +68,11 @@ func NewOutput(f *Factory, command, format string, dryRun bool) (*Output, error)
 	}, nil
 }
 
-// Did tells of a step.
+// Did tells of a step. In a dry run, several parts of a command may tell of the same one.
 func (o *Output) Did(step Step) {
+	if o.summary.DryRun && slices.Contains(o.summary.Steps, step) {
+		return
+	}
 	o.summary.Steps = append(o.summary.Steps, step)
 	if !o.counts(step) {
 		o.print(step)

@@ -81,8 +81,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestWaiting: what becomes of pods without a node when their namespace is taken back.
-func TestWaiting(t *testing.T) {
+// TestLeaving: what becomes of pods when their namespace is taken back.
+func TestLeaving(t *testing.T) {
 	pod := func(name, owner string, virtual bool) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID(name), CreationTimestamp: metav1.Now()}}
 		if owner != "" {
@@ -97,9 +97,20 @@ func TestWaiting(t *testing.T) {
 	}
 	pods := []corev1.Pod{pod("web", "ReplicaSet", true), pod("bare", "", true), pod("here", "ReplicaSet", false), pod("gone", "", true), pod("agent", "DaemonSet", true)}
 	pods[3].DeletionTimestamp = ptr.To(metav1.Now())
+	runs := func(name, owner, node string) corev1.Pod {
+		p := pod(name, owner, false)
+		p.Spec.NodeName = node
+		return p
+	}
+	pods = append(pods, runs("lost", "", "spillway-eu"), runs("set", "StatefulSet", "spillway-eu"), runs("daemon", "DaemonSet", "spillway-eu"), runs("own", "", "own"), runs("ended", "", "spillway-eu"))
+	pods[len(pods)-1].Status.Phase = corev1.PodSucceeded
 	evicted := Evicted(pods, &v1alpha1.NamespaceOffloading{})
-	if len(evicted) != 1 || evicted[0].Name != "web" {
-		t.Errorf("evicted: %v", evicted)
+	var names []string
+	for i := range evicted {
+		names = append(names, evicted[i].Name)
+	}
+	if diff := cmp.Diff([]string{"web", "lost", "set"}, names); diff != "" {
+		t.Errorf("evicted: -want +got:\n%s", diff)
 	}
 	if got := Stranded(pods, evicted, placement.Index{}).String(); got != "1 pod (team/bare)" {
 		t.Errorf("stranded: %s", got)
@@ -110,5 +121,19 @@ func TestWaiting(t *testing.T) {
 	mounts := v1alpha1.ClusterBinding{Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu", MountNamespace: "mounted"}}
 	if got := Stranded(pods, nil, placement.NewIndex([]v1alpha1.ClusterBinding{mounts})); got.Count > 0 {
 		t.Errorf("with a mountNamespace: %s", got)
+	}
+}
+
+// TestRemoved: a namespace that is not there, or is not ours, is not deleted.
+func TestRemoved(t *testing.T) {
+	offloading := &v1alpha1.NamespaceOffloading{}
+	for cluster, ready := range map[string]metav1.ConditionStatus{"eu": metav1.ConditionTrue, "us": metav1.ConditionFalse} {
+		offloading.Status.RemoteNamespaceConditions = append(offloading.Status.RemoteNamespaceConditions, v1alpha1.RemoteNamespaceStatus{
+			Cluster: cluster, RemoteNamespace: "team-home", Conditions: []metav1.Condition{conditions.New(v1alpha1.RemoteNamespaceReady, ready, "R", "")},
+		})
+	}
+	want := []cli.Step{{Cluster: "provider", Object: "namespace/team-home", Action: "deleted", Message: "with everything in it, in eu"}}
+	if diff := cmp.Diff(want, removed(offloading)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -26,7 +26,8 @@ func UndoCommand(f *cli.Factory) *cobra.Command {
 		Short: "Take a namespace back",
 		Long: `Deletes the NamespaceOffloading of a namespace, and the label that would make it again, and waits until its pods
 have left the virtual nodes and its remote namespaces are gone, with everything in them. Pods without a controller are gone for good.
-Pods that wait for a virtual node are evicted, too, if their controller makes them again. It names the others, which stay.`,
+Pods that wait for a virtual node are evicted, too, if their controller makes them again. It names the others, which stay.
+--dry-run lists the pods that leave, which of them are gone for good, and the remote namespaces.`,
 		Example: `  kubectl spillway unoffload team-a
 
   # Say what would be done
@@ -54,10 +55,10 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 		left(ctx, consumer, output, namespace, nil)
 		return nil
 	}
-	pods := waiting(ctx, consumer, output, namespace)
-	evicted := Evicted(pods, there)
+	pods := podsOf(ctx, consumer, output, namespace)
+	evicted, steps := Evicted(pods, there), append([]cli.Step{step}, removed(there)...)
 	if err == nil && dryRun {
-		output.Did(step)
+		did(output, steps)
 		tell(ctx, consumer, output, namespace, pods, evicted)
 		return nil
 	}
@@ -83,9 +84,15 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 	if err != nil {
 		return fmt.Errorf("namespace %s is not back yet: %s: %w; it goes on, and the same command waits for it again", namespace, waits, err)
 	}
-	output.Did(step)
+	did(output, steps)
 	left(ctx, consumer, output, namespace, evicted)
 	return nil
+}
+
+func did(output *cli.Output, steps []cli.Step) {
+	for _, step := range steps {
+		output.Did(step)
+	}
 }
 
 // absent reports whether an object is not there, perhaps with its kind.

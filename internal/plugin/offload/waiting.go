@@ -3,6 +3,7 @@ package offload
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,28 +19,43 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/plugin/unbind"
 )
 
-// waiting are the pods of a namespace that have no node. What becomes of them is news, and no
-// reason to fail; users need not even see them.
-func waiting(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string) []corev1.Pod {
+// podsOf are the pods of a namespace. What becomes of them is news, and no reason to fail; users
+// need not even see them.
+func podsOf(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string) []corev1.Pod {
 	pods := &corev1.PodList{}
-	err := consumer.List(ctx, pods, client.InNamespace(namespace), client.MatchingFields{"spec.nodeName": ""})
+	err := consumer.List(ctx, pods, client.InNamespace(namespace))
 	if err != nil && !apierrors.IsForbidden(err) {
-		output.Warn("which pods of namespace %s wait for a node is not known: %v", namespace, err)
+		output.Warn("which pods of namespace %s leave virtual nodes, or wait for one, is not known: %v", namespace, err)
 	}
 	return pods.Items
 }
 
-// Evicted are those of the pods that the manager evicts when the offloading ends.
+// Evicted are the pods that the manager evicts when the offloading ends: from virtual nodes, and
+// while they wait for one, if their controllers make them again.
 func Evicted(pods []corev1.Pod, offloading *v1alpha1.NamespaceOffloading) []corev1.Pod {
 	ends := offloading.DeepCopy()
 	if ends.DeletionTimestamp.IsZero() {
 		ends.DeletionTimestamp = &metav1.Time{Time: time.Unix(1<<40, 0)} // All pods are older.
 	}
 	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
-		return unscheduledpod.FateOf(&pod, ends, placement.Index{}) != unscheduledpod.Remade
+		there := strings.HasPrefix(pod.Spec.NodeName, v1alpha1.VirtualNodePrefix) &&
+			eviction.Decide(eviction.Snapshot{Pod: &pod, Binding: &v1alpha1.ClusterBinding{}, Offloading: ends}) == eviction.OffloadingDeleted
+		return !there && unscheduledpod.FateOf(&pod, ends, placement.Index{}) != unscheduledpod.Remade
 	})
+}
+
+// removed are the remote namespaces that are deleted when the offloading ends.
+func removed(offloading *v1alpha1.NamespaceOffloading) []cli.Step {
+	var steps []cli.Step
+	for _, one := range offloading.Status.RemoteNamespaceConditions {
+		if meta.IsStatusConditionTrue(one.Conditions, v1alpha1.RemoteNamespaceReady) {
+			steps = append(steps, unbind.Removal(one.RemoteNamespace, one.Cluster))
+		}
+	}
+	return steps
 }
 
 // Stranded are the other pods that would wait for ever in a namespace that is not offloaded.
@@ -60,7 +76,7 @@ func contains(pods []corev1.Pod, pod *corev1.Pod) bool {
 // left tells which of the pods that the manager was to evict are gone, and which pods wait
 // for ever.
 func left(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string, evicted []corev1.Pod) {
-	pods := waiting(ctx, consumer, output, namespace)
+	pods := podsOf(ctx, consumer, output, namespace)
 	gone := slices.DeleteFunc(evicted, func(pod corev1.Pod) bool { return contains(pods, &pod) })
 	tell(ctx, consumer, output, namespace, pods, gone)
 }
@@ -68,7 +84,7 @@ func left(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 // tell names the pods that were evicted, and the other ones that wait for ever.
 func tell(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string, pods, evicted []corev1.Pod) {
 	for i := range evicted {
-		output.Did(cli.Step{Cluster: "consumer", Object: "pod/" + evicted[i].Name, Namespace: namespace, Action: "evicted"})
+		output.Did(unbind.Eviction(&evicted[i]))
 	}
 	bindings := &v1alpha1.ClusterBindingList{}
 	err := consumer.List(ctx, bindings) // Teams need not see them.

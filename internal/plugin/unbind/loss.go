@@ -50,6 +50,20 @@ const (
 	kept    = "kept"
 )
 
+// Eviction is the step of a pod that leaves a virtual node.
+func Eviction(pod *corev1.Pod) cli.Step {
+	step := cli.Step{Cluster: "consumer", Object: "pod/" + pod.Name, Namespace: pod.Namespace, Action: evicted}
+	if metav1.GetControllerOf(pod) == nil {
+		step.Message = "it has no controller, and is gone for good"
+	}
+	return step
+}
+
+// Removal is the step of a remote namespace that is deleted, in the provider with that clusterID.
+func Removal(name, clusterID string) cli.Step {
+	return cli.Step{Cluster: "provider", Object: "namespace/" + name, Action: deleted, Message: "with everything in it, in " + clusterID}
+}
+
 func loss(binding *v1alpha1.ClusterBinding, pods []corev1.Pod, namespaces *v1alpha1.NamespaceMap) []cli.Step {
 	var steps []cli.Step
 	drains := binding.Spec.Drains()
@@ -58,17 +72,14 @@ func loss(binding *v1alpha1.ClusterBinding, pods []corev1.Pod, namespaces *v1alp
 		if !pod.DeletionTimestamp.IsZero() || eviction.OfDaemonSet(pod) {
 			continue
 		}
-		step := cli.Step{Cluster: "consumer", Object: "pod/" + pod.Name, Namespace: pod.Namespace, Action: evicted}
-		switch {
-		case !drains:
+		step := Eviction(pod)
+		if !drains {
 			step.Action, step.Message = deleted, "its node goes; in the provider it may run on"
-		case metav1.GetControllerOf(pod) == nil:
-			step.Message = "it has no controller, and is gone for good"
 		}
 		steps = append(steps, step)
 	}
 	remote := func(name string) {
-		step := cli.Step{Cluster: "provider", Object: "namespace/" + name, Action: deleted, Message: "with everything in it"}
+		step := Removal(name, binding.Spec.ClusterID)
 		if !drains {
 			step.Action, step.Message = kept, "the deletionPolicy is "+string(binding.Spec.DeletionPolicy)
 		}

@@ -178,11 +178,11 @@ func TestLoss(t *testing.T) {
 		{Namespace: "a", RemoteNamespace: "a-home", Phase: v1alpha1.MappingAccepted}, {Namespace: "b", RemoteNamespace: "taken", Phase: v1alpha1.MappingCreationLoopBackOff},
 	}
 	binding := &v1alpha1.ClusterBinding{}
-	binding.Spec.MountNamespace = "mounted"
+	binding.Spec.ClusterID, binding.Spec.MountNamespace = "eu", "mounted"
 	conditions.Set(&binding.Status.Conditions, 1, conditions.New(v1alpha1.BindingMountNamespaceReady, "True", "Ready", ""))
 	tests := map[v1alpha1.DeletionPolicy]struct{ steps, summary string }{
 		v1alpha1.DeletionPolicyDrain: {
-			"pod/web evicted; pod/bare evicted it has no controller, and is gone for good; namespace/a-home deleted with everything in it; namespace/mounted deleted with everything in it; ",
+			"pod/web evicted; pod/bare evicted it has no controller, and is gone for good; namespace/a-home deleted with everything in it, in eu; namespace/mounted deleted with everything in it, in eu; ",
 			"Pods that leave its virtual node: 2. Pods without a controller, which are gone for good: 1. Remote namespaces that are deleted, with everything in them: a-home, mounted.",
 		},
 		v1alpha1.DeletionPolicyOrphan: {
