@@ -399,13 +399,31 @@ func takesBack(t *testing.T) {
 	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-home"}})
 	does(t, "unoffload", "team-a")
 	fails(t, "is not the provider of the binding", "unbind", "eu", "--provider-context", "home")
+	secret := get(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}})
 	goesOn(t)
 	if again := does(t, "unbind", "eu", "--provider-context", "eu"); len(again) != 0 {
 		t.Errorf("the second time it did %v", again)
 	}
+	keeps(t, secret)
 	absent(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}})
 	absent(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
 	get(t, inProvider, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.Limits}})
+}
+
+// keeps has a Secret that bind has not made, and that is all that is left: the same command says so.
+func keeps(t *testing.T, secret *corev1.Secret) {
+	secret.Labels, secret.ResourceVersion, secret.UID = nil, "", ""
+	if err := inConsumer.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	var again cli.Summary
+	decode(t, &again, "unbind", "eu", "--provider-context", "eu", "-o", "json")
+	if len(again.Steps) != 1 || !strings.Contains(again.Steps[0].Message, "not valid any more: kubectl delete secret eu-kubeconfig") || len(again.Warnings) > 0 {
+		t.Errorf("with a Secret that is kept it did %v, and warns of %q", again.Steps, again.Warnings)
+	}
+	if err := inConsumer.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // goesOn has a binding that goes after the command has given up: the same command ends the rest.

@@ -38,7 +38,7 @@ func (r *remains) open(ctx context.Context, f *cli.Factory, consumer *cli.Cluste
 	}
 	ends := r.ends(bindings.Items)
 	for i := range ends {
-		if err := ends[i].locate(ctx, consumer, provider.Cluster, uid); err != nil {
+		if err := ends[i].locate(ctx, consumer, provider, uid); err != nil {
 			return nil, err
 		}
 	}
@@ -88,8 +88,9 @@ func (r *remains) ends(bindings []v1alpha1.ClusterBinding) []end {
 }
 
 // locate sees whether it leads to the provider with that identity. Of one that was never connected, or is gone, its
-// token tells: by the account that it is of, even after it has expired.
-func (e *end) locate(ctx context.Context, consumer, provider *cli.Cluster, uid string) error {
+// token tells: by the account that it is of, even after it has expired. An earlier run may have deleted that account;
+// then the address and the authority beside the token tell.
+func (e *end) locate(ctx context.Context, consumer *cli.Cluster, provider *cli.Provider, uid string) error {
 	if e.uid != "" {
 		if e.at = elsewhere; e.uid == uid {
 			e.at = here
@@ -110,7 +111,8 @@ func (e *end) locate(ctx context.Context, consumer, provider *cli.Cluster, uid s
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading ServiceAccount %s/%s in %s: %w", config.ProviderNamespace, token.account, provider.Name, err)
 	}
-	if e.at = elsewhere; there.UID == token.uid {
+	ended := err != nil && token.account == config.ProviderAccount && token.leadsTo(provider.Endpoint)
+	if e.at = elsewhere; there.UID == token.uid || ended {
 		e.at = here
 	}
 	return nil

@@ -1,6 +1,7 @@
 package unbind
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -94,6 +96,8 @@ func (r *remains) unproven(ctx context.Context, provider *cli.Provider) (string,
 // access is what a Secret opens: an account in a provider. It is empty where that is not known.
 type access struct {
 	account, server string
+	// authority is the certificate authority of the server.
+	authority []byte
 	// uid is that of the account, and until when the token is valid.
 	uid   types.UID
 	until time.Time
@@ -112,7 +116,12 @@ func accessOf(secret *corev1.Secret, field string) access {
 		return access{}
 	}
 	_, _, until := kubeconfig.Validity(loaded)
-	return access{account: name, server: loaded.Host, uid: uid, until: until}
+	return access{account: name, server: loaded.Host, authority: bytes.TrimSpace(loaded.CAData), uid: uid, until: until}
+}
+
+// leadsTo reports whether it is for a cluster: their authority is the same, or their address.
+func (a access) leadsTo(at clientcmdapi.Cluster) bool {
+	return len(a.authority) > 0 && bytes.Equal(a.authority, bytes.TrimSpace(at.CertificateAuthorityData)) || a.server == at.Server && !cli.Loopback(at.Server)
 }
 
 // String implements fmt.Stringer.
@@ -136,14 +145,19 @@ func (r *remains) unfinished(err error) error {
 	return fmt.Errorf("%w; left of %s are: %s", err, r.name, left)
 }
 
-// stays says what is left in the provider at the end; "" if nothing is that bind has made.
+// stays says what is left in the provider at the end; "" if nothing is that bind has made. Once the
+// binding is gone, an earlier run may have ended its access, too.
 func (r *remains) stays(cleaned bool) string {
 	access := accessOf(r.secret, r.field)
 	switch {
 	case r.binding == nil && r.secret == nil && r.others != "":
 		return "" // The name may be misspelt.
 	case !cleaned && (access.account != "" || r.secret == nil):
-		return "what stays is " + access.String() + ": that ends with kubectl spillway unbind " + r.name + " --provider-context CONTEXT"
+		verb := "stays"
+		if r.binding == nil {
+			verb = "may stay"
+		}
+		return "what " + verb + " is " + access.String() + ": that ends with kubectl spillway unbind " + r.name + " --provider-context CONTEXT"
 	case cleaned && access.account != "" && access.account != config.ProviderAccount:
 		return "what stays is " + access.String() + ": kubectl spillway bind has not made it"
 	default:
@@ -151,8 +165,9 @@ func (r *remains) stays(cleaned bool) string {
 	}
 }
 
-// secret deletes the Secret that bind has made, unless another binding uses it.
-func (o *options) secret(ctx context.Context, consumer *cli.Cluster, output *cli.Output, left *remains) error {
+// secret deletes the Secret that bind has made, unless another binding uses it. cleaned reports that
+// the access of consumers to the provider has ended.
+func (o *options) secret(ctx context.Context, consumer *cli.Cluster, output *cli.Output, left *remains, cleaned bool) error {
 	secret := left.secret
 	if secret == nil {
 		return nil
@@ -172,7 +187,12 @@ func (o *options) secret(ctx context.Context, consumer *cli.Cluster, output *cli
 	case used != "":
 		step.Action, step.Message = "kept", "ClusterBinding "+used+" uses it, too"
 	case !cli.Made(secret):
-		step.Action, step.Message = "kept", "it was not made by kubectl spillway; it may have credentials in it that are still valid"
+		credentials := "may have credentials in it that are still valid"
+		if cleaned && accessOf(secret, left.field).account == config.ProviderAccount {
+			credentials = "its token is not valid any more"
+		}
+		step.Action = "kept"
+		step.Message = "it was not made by kubectl spillway, and " + credentials + ": kubectl delete secret " + secret.Name + " -n " + secret.Namespace
 	case !o.DryRun:
 		if err := client.IgnoreNotFound(consumer.Delete(ctx, secret, precondition.Exactly(secret))); err != nil {
 			return fmt.Errorf("deleting Secret %s/%s: %w", secret.Namespace, secret.Name, err)

@@ -81,7 +81,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 		}
 	}
 	// The Secret goes last: it tells which provider the binding was of.
-	if err := o.secret(ctx, consumer, output, left); err != nil {
+	if err := o.secret(ctx, consumer, output, left, provider != nil); err != nil {
 		return err
 	}
 	if stays := left.stays(provider != nil); stays != "" {

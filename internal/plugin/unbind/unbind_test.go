@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -124,6 +125,56 @@ func TestOnlyThere(t *testing.T) {
 	}
 }
 
+// authority is the certificate authority of some cluster.
+func authority(t *testing.T) []byte {
+	t.Helper()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+}
+
+// document is a kubeconfig with a token of an account.
+func document(t *testing.T, authority []byte, name string) []byte {
+	t.Helper()
+	claims := `{"iat":0,"exp":100,"sub":"system:serviceaccount:spillway-provider:` + name + `","kubernetes.io":{"serviceaccount":{"uid":"1"}}}`
+	at := clientcmdapi.Cluster{Server: "https://eu:6443", CertificateAuthorityData: authority}
+	content, err := account.Kubeconfig("provider", at, clientcmdapi.AuthInfo{Token: "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".c2ln"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// TestLocate: the token tells to which provider a binding led, also after its account was deleted.
+func TestLocate(t *testing.T) {
+	own := clientcmdapi.Cluster{Server: "https://127.0.0.1:1", CertificateAuthorityData: authority(t)}
+	other := clientcmdapi.Cluster{Server: "https://us:6443", CertificateAuthorityData: []byte("other")}
+	for name, test := range map[string]struct {
+		of, there string // The account of the token, and the UID of that in the provider.
+		at        clientcmdapi.Cluster
+		want      place
+	}{
+		"its account is there":              {config.ProviderAccount, "1", other, here},
+		"it is another one's account":       {config.ProviderAccount, "2", own, elsewhere},
+		"an earlier run has deleted it":     {config.ProviderAccount, "", own, here},
+		"the authority is not known":        {config.ProviderAccount, "", clientcmdapi.Cluster{Server: "https://eu:6443"}, here},
+		"it is another cluster":             {config.ProviderAccount, "", other, elsewhere},
+		"bind has not made what is deleted": {"second", "", own, elsewhere},
+	} {
+		t.Run(name, func(t *testing.T) {
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}, Data: map[string][]byte{"kubeconfig": document(t, own.CertificateAuthorityData, test.of)}}
+			provider := &cli.Provider{Cluster: cluster(t, nil), Endpoint: test.at}
+			if test.there != "" {
+				provider.Cluster = cluster(t, nil, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: test.of, UID: types.UID(test.there)}})
+			}
+			e := end{secret: secret.Name, key: "kubeconfig"}
+			if err := e.locate(t.Context(), cluster(t, nil, secret), provider, "uid"); err != nil || e.at != test.want {
+				t.Errorf("got %q, %v", e.at, err)
+			}
+		})
+	}
+}
+
 // TestWhatIsLeft: whoever ends before everything is done says what is left, and how that ends.
 func TestWhatIsLeft(t *testing.T) {
 	r := &remains{name: "eu", key: client.ObjectKey{Namespace: "spillway-system", Name: "eu-kubeconfig"}, field: "kubeconfig"}
@@ -142,15 +193,10 @@ func TestWhatIsLeft(t *testing.T) {
 	if got := r.stays(false); got != "" { // It says itself that it is kept.
 		t.Errorf("of a client certificate it says %q", got)
 	}
-	claims := `{"iat":0,"exp":100,"sub":"system:serviceaccount:spillway-provider:second","kubernetes.io":{"serviceaccount":{"uid":"1"}}}`
-	server := httptest.NewTLSServer(http.NotFoundHandler())
-	defer server.Close()
-	at := clientcmdapi.Cluster{Server: "https://eu:6443", CertificateAuthorityData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
-	document, err := account.Kubeconfig("provider", at, clientcmdapi.AuthInfo{Token: "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".c2ln"})
-	if err != nil {
-		t.Fatal(err)
+	r.secret.Data = map[string][]byte{"kubeconfig": document(t, authority(t), "second")}
+	if got := r.stays(false); !strings.HasPrefix(got, "what may stay is") {
+		t.Errorf("of a binding that was gone before it says %q", got)
 	}
-	r.secret.Data = map[string][]byte{"kubeconfig": document}
 	const of = "ServiceAccount spillway-provider/second in the provider at https://eu:6443, with its roles and a token that is valid until 1970-01-01T00:01:40Z"
 	for got, want := range map[string]string{
 		r.stays(false):                               of + ": that " + ends,
