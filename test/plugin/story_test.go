@@ -398,7 +398,7 @@ func takesBack(t *testing.T) {
 	strands(t)
 	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-home"}})
 	does(t, "unoffload", "team-a")
-	fails(t, "is not the provider of the binding", "unbind", "eu", "--provider-context", "home")
+	fails(t, "ClusterBinding eu is of another cluster", "unbind", "eu", "--provider-context", "home")
 	secret := get(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}})
 	goesOn(t)
 	if again := does(t, "unbind", "eu", "--provider-context", "eu"); len(again) != 0 {

@@ -121,20 +121,20 @@ func (e *end) locate(ctx context.Context, consumer *cli.Cluster, provider *cli.P
 // mayClean fails if it is not sure that the access to a provider is that of the binding alone. If
 // nothing in this cluster says where the binding led to, what consumers have in the provider decides.
 func mayClean(provider string, own end, others []end) error {
-	for _, other := range others {
-		if other.at == here {
-			return fmt.Errorf("ClusterBinding %s leads to %s, too, and needs the access to it: leave --provider-context out", other.name, provider)
-		}
-	}
 	switch {
 	case own.at != elsewhere:
-		return nil
 	case own.uid != "":
-		return fmt.Errorf("%s is not the provider of the binding: give the context of that one, or none", provider)
+		return fmt.Errorf("ClusterBinding %s is of another cluster than %s: give the context of that one, or none", own.name, provider)
 	default:
-		return fmt.Errorf("%s does not have the account whose token is in Secret %s: it is another cluster, or the access to it has ended already. Give the context of the provider of %s, "+
-			"or none to delete the Secret alone", provider, own.secret, own.name)
+		return fmt.Errorf("%s does not have the account whose token is in Secret %s: it is another cluster, or that account was deleted. Give the context of the provider of %s, "+
+			"or none, which changes nothing in providers", provider, own.secret, own.name)
 	}
+	for _, other := range others {
+		if other.at == here {
+			return fmt.Errorf("ClusterBinding %s leads to %s, too, and needs the access to it: leave --provider-context and --provider-kubeconfig out", other.name, provider)
+		}
+	}
+	return nil
 }
 
 // clean deletes what bind has made in the provider, if nobody uses it any more. A dry run warns

@@ -86,7 +86,8 @@ func TestMayClean(t *testing.T) {
 		want   string
 	}{
 		"it is its provider":            {end{uid: "there", at: here}, []end{elsewhereNow}, ""},
-		"it is another cluster":         {end{uid: "other", at: elsewhere}, nil, "is not the provider of the binding"},
+		"it is another cluster":         {end{name: "eu", uid: "other", at: elsewhere}, nil, "ClusterBinding eu is of another cluster than the provider"},
+		"it is that of another one":     {end{name: "eu", uid: "other", at: elsewhere}, []end{{name: "second", at: here}}, "ClusterBinding eu is of another cluster than the provider"},
 		"the binding is gone":           {end{at: here}, []end{elsewhereNow}, ""},
 		"nothing is left but the other": {end{}, []end{elsewhereNow}, ""},
 		"its token is of another one":   {end{name: "eu", secret: "eu-kubeconfig", at: elsewhere}, nil, "whose token is in Secret eu-kubeconfig"},
