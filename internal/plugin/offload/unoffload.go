@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/plugin/unbind"
 	"github.com/spillway-io/spillway/internal/precondition"
 )
 
@@ -57,6 +58,7 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 	}
 	pods := podsOf(ctx, consumer, output, namespace)
 	evicted, steps := Evicted(pods, there), append([]cli.Step{step}, removed(there)...)
+	unbind.WarnOfBudgets(ctx, consumer, output, evicted, client.InNamespace(namespace))
 	if err == nil && dryRun {
 		did(output, steps)
 		tell(ctx, consumer, output, namespace, pods, evicted)

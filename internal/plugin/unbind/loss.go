@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -34,13 +35,18 @@ func Tell(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name s
 // losses are what goes with a binding: the pods on its virtual node, and its remote namespaces.
 func losses(ctx context.Context, consumer *cli.Cluster, binding *v1alpha1.ClusterBinding) ([]cli.Step, error) {
 	pods, namespaces := &corev1.PodList{}, &v1alpha1.NamespaceMap{}
-	if err := consumer.List(ctx, pods, client.MatchingFields{"spec.nodeName": binding.VirtualNodeName()}); err != nil {
+	if err := consumer.List(ctx, pods, onNode(binding)); err != nil {
 		return nil, fmt.Errorf("reading the pods on %s, which would be evicted: %w", binding.VirtualNodeName(), err)
 	}
 	if err := consumer.Get(ctx, client.ObjectKey{Name: binding.Name}, namespaces); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading NamespaceMap %s, which has the remote namespaces: %w", binding.Name, err)
 	}
 	return loss(binding, pods.Items, namespaces), nil
+}
+
+// onNode selects the pods on the virtual node of a binding.
+func onNode(binding *v1alpha1.ClusterBinding) client.MatchingFields {
+	return client.MatchingFields{"spec.nodeName": binding.VirtualNodeName()}
 }
 
 // Actions of what goes with a binding.
@@ -98,15 +104,16 @@ func loss(binding *v1alpha1.ClusterBinding, pods []corev1.Pod, namespaces *v1alp
 
 // summary says in a sentence what goes.
 func summary(loss []cli.Step) string {
-	leave, forGood := 0, 0
+	leave := 0
 	var gone, stay []string
+	var forGood []types.NamespacedName
 	for _, step := range loss {
 		name, namespace := strings.CutPrefix(step.Object, "namespace/")
 		switch {
 		case !namespace:
 			leave++
 			if step.Action == evicted && step.Message != "" {
-				forGood++
+				forGood = append(forGood, types.NamespacedName{Namespace: step.Namespace, Name: strings.TrimPrefix(step.Object, "pod/")})
 			}
 		case step.Action == kept:
 			stay = append(stay, name)
@@ -115,8 +122,8 @@ func summary(loss []cli.Step) string {
 		}
 	}
 	text := fmt.Sprintf("Pods that leave its virtual node: %d.", leave)
-	if forGood > 0 {
-		text += fmt.Sprintf(" Pods without a controller, which are gone for good: %d.", forGood)
+	if len(forGood) > 0 {
+		text += " Without a controller, and gone for good: " + eviction.Summarise(forGood, nil).String() + "."
 	}
 	if len(gone) > 0 {
 		text += " Remote namespaces that are deleted, with everything in them: " + strings.Join(gone, ", ") + "."

@@ -27,7 +27,7 @@ func Command(f *cli.Factory) *cobra.Command {
 		Short: "Drain a provider, and delete its binding",
 		Long: `Deletes a ClusterBinding, and waits while its pods leave, its remote namespaces are deleted with everything in them, and
 its node goes; then deletes the Secret, if kubectl spillway bind has made it. Pods without a controller are gone for good. --dry-run
-lists these pods and namespaces. It warns of pods that wait for that node alone. On a terminal it asks first, unless you give --yes; without one it does not ask.
+lists these pods and namespaces. It warns of pods that wait for that node alone, and of PodDisruptionBudgets that let none go. On a terminal it asks first, unless you give --yes; without one it does not ask.
 
 What bind has made in the provider stays, since another consumer may use it, unless you give --provider-context. Then its access
 ends, and with it the token: the account and its roles are deleted, if no consumer has anything there any more, and no other binding leads to

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -230,7 +231,7 @@ func TestLoss(t *testing.T) {
 	tests := map[v1alpha1.DeletionPolicy]struct{ steps, summary string }{
 		v1alpha1.DeletionPolicyDrain: {
 			"pod/web evicted; pod/bare evicted it has no controller, and is gone for good; namespace/a-home deleted with everything in it, in eu; namespace/mounted deleted with everything in it, in eu; ",
-			"Pods that leave its virtual node: 2. Pods without a controller, which are gone for good: 1. Remote namespaces that are deleted, with everything in them: a-home, mounted.",
+			"Pods that leave its virtual node: 2. Without a controller, and gone for good: 1 pod (a/bare). Remote namespaces that are deleted, with everything in them: a-home, mounted.",
 		},
 		v1alpha1.DeletionPolicyOrphan: {
 			"pod/web deleted its node goes; in the provider it may run on; pod/bare deleted its node goes; in the provider it may run on; " +
@@ -250,6 +251,43 @@ func TestLoss(t *testing.T) {
 		if diff := cmp.Diff(want.summary, summary(steps)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", policy, diff)
 		}
+	}
+}
+
+// TestKeeping: a budget is named if the API server would refuse, for its sake, to evict pods.
+func TestKeeping(t *testing.T) {
+	pod := func(name string, phase corev1.PodPhase, ready corev1.ConditionStatus) corev1.Pod {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, Labels: map[string]string{"app": "web"}}, Status: corev1.PodStatus{Phase: phase}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
+		return p
+	}
+	pods := []corev1.Pod{pod("ready", corev1.PodRunning, "True"), pod("unready", corev1.PodRunning, "False"), pod("pending", corev1.PodPending, "False")}
+	budget := func(namespace string, change func(*policyv1.PodDisruptionBudget)) policyv1.PodDisruptionBudget {
+		b := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}}
+		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+		b.Status = policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 2}
+		change(&b)
+		return b
+	}
+	for name, test := range map[string]struct {
+		budget policyv1.PodDisruptionBudget
+		want   []string
+	}{
+		"it keeps all that run": {budget("a", func(*policyv1.PodDisruptionBudget) {}), []string{"a/web keeps 2 pods (a/ready, a/unready)"}},
+		"it has enough others":  {budget("a", func(b *policyv1.PodDisruptionBudget) { b.Status.DesiredHealthy = 1 }), []string{"a/web keeps 1 pod (a/ready)"}},
+		"it gives up unready": {budget("a", func(b *policyv1.PodDisruptionBudget) {
+			b.Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
+		}), []string{"a/web keeps 1 pod (a/ready)"}},
+		"it lets one go":          {budget("a", func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = 1 }), nil},
+		"it is of others":         {budget("a", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["app"] = "db" }), nil},
+		"it has no selector":      {budget("a", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil }), nil},
+		"it is another namespace": {budget("b", func(*policyv1.PodDisruptionBudget) {}), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, keeping([]policyv1.PodDisruptionBudget{test.budget}, pods)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -15,10 +15,13 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
-// warn names the pods that wait for the node of a binding, and for no other. The deletion of
-// the binding takes no notice of them: new ones would ask for the same node.
+// warn names the pods that wait for the node of a binding, and for no other, and those on it that a
+// budget keeps. The deletion of the binding takes no notice of the former: new ones would ask for the same node.
 func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output, binding *v1alpha1.ClusterBinding) {
 	pods, nodes := &corev1.PodList{}, &corev1.NodeList{}
+	if err := consumer.List(ctx, pods, onNode(binding)); err == nil && binding.Spec.Drains() { // Else the list of what goes says why not.
+		WarnOfBudgets(ctx, consumer, output, pods.Items)
+	}
 	err := errors.Join(consumer.List(ctx, pods, client.MatchingFields{"spec.nodeName": ""}), consumer.List(ctx, nodes))
 	if apierrors.IsForbidden(err) {
 		return // Whoever deletes bindings need not see them.
