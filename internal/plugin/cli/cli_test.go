@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -65,6 +68,22 @@ func TestOutput(t *testing.T) {
 		t.Error("-o xml is taken")
 	}
 }
+
+// TestWaitingOnATerminal: a text that does not fit into a line stays, once, to its end.
+func TestWaitingOnATerminal(t *testing.T) {
+	var out bytes.Buffer
+	o := &Output{out: &out, err: &out, terminal: true, begun: time.Now()}
+	long := "for " + strings.Repeat("pods, ", 20) + "because"
+	for _, what := range []string{"for eu", "for us", long, long, "for eu"} {
+		o.Waiting(what)
+	}
+	const erase = "\r\x1b[K"
+	if want := erase + "waiting: for eu (0s)" + erase + "waiting: for us (0s)" + erase + "waiting: " + long + "\n" + erase + "waiting: for eu (0s)"; seconds.ReplaceAllString(out.String(), "(0s)") != want {
+		t.Errorf("got %q", out.String())
+	}
+}
+
+var seconds = regexp.MustCompile(`\(\d+s\)`)
 
 func TestRightString(t *testing.T) {
 	right := Right{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: "n", Name: "a"}

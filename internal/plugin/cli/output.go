@@ -135,25 +135,23 @@ func (o *Output) Warn(format string, args ...any) {
 // Say is for people only.
 func (o *Output) Say(format string, args ...any) { o.line(o.out, fmt.Sprintf(format, args...)) }
 
-// Waiting tells what is waited for. Nothing is printed while that does not change.
+// Waiting tells what is waited for. Nothing is printed while that does not change. On a terminal a
+// short text has a line that the next one takes; a long one stays, since its end has the cause.
 func (o *Output) Waiting(what string) {
-	if what == o.waiting && !o.terminal {
+	const width = 100
+	text := "waiting: " + what
+	stays := !o.terminal || len(text) > width || strings.Contains(text, "\n")
+	if what == o.waiting && stays {
 		return
 	}
 	o.waiting = what
 	o.flush()
-	text := "waiting: " + what
-	if !o.terminal {
+	if stays {
 		o.line(o.out, text)
 		return
 	}
-	const width = 100
-	short := []rune(strings.ReplaceAll(text, "\n", " "))
-	if len(short) > width {
-		short = append(short[:width-1], '…')
-	}
 	eraseLine(o.out)
-	_, _ = fmt.Fprintf(o.out, "%s (%.0fs)", string(short), time.Since(o.begun).Seconds())
+	_, _ = fmt.Fprintf(o.out, "%s (%.0fs)", text, time.Since(o.begun).Seconds())
 	o.pending = true
 }
 
