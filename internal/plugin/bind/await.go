@@ -62,7 +62,7 @@ func Await(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name 
 		return ready, nil
 	})
 	if err != nil {
-		return fmt.Errorf("ClusterBinding %s is not Ready: %s: %w; docs/troubleshooting.md says what to do about each reason, and the same command goes on", name, waits, err)
+		return cli.GaveUp(err, "ClusterBinding "+name+" is not Ready; docs/troubleshooting.md says what to do about each reason, and the same command goes on", waits)
 	}
 	output.Did(cli.Step{Cluster: "consumer", Object: object, Action: "ready"})
 	return nil
@@ -80,7 +80,7 @@ func (w *work) takeBack(ctx context.Context) error {
 	w.output.Say("taking back what was made:")
 	if w.made.binding != "" {
 		if err := unbind.Binding(ctx, w.consumer, w.output, w.wanted.Name, w.made.binding); err != nil {
-			return fmt.Errorf("%w: the command for that is kubectl spillway unbind %s --provider-context CONTEXT", err, w.wanted.Name)
+			return fmt.Errorf("run kubectl spillway unbind %s --provider-context CONTEXT: %w", w.wanted.Name, err)
 		}
 	}
 	if w.made.secret != "" {

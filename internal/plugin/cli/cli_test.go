@@ -85,6 +85,17 @@ func TestWaitingOnATerminal(t *testing.T) {
 
 var seconds = regexp.MustCompile(`\(\d+s\)`)
 
+// TestGaveUp: what the end of a time means is not behind a long text.
+func TestGaveUp(t *testing.T) {
+	err := GaveUp(ErrTime, "eu is not gone", "EvictingPods: 2 pods")
+	if want := "the time of --timeout is over: eu is not gone. It waits: EvictingPods: 2 pods"; err.Error() != want || !errors.Is(err, ErrTime) {
+		t.Errorf("got %q", err)
+	}
+	if got := GaveUp(ErrTime, "eu is not gone", "").Error(); got != "the time of --timeout is over: eu is not gone" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestRightString(t *testing.T) {
 	right := Right{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: "n", Name: "a"}
 	if got := right.String() + "; " + (Right{Verb: "get", Group: "g", Resource: "r"}).String(); got != "create serviceaccounts/token a in namespace n; get r.g" {

@@ -155,6 +155,15 @@ func (o *Output) Waiting(what string) {
 	o.pending = true
 }
 
+// GaveUp is the error of a wait: why it ended and what that means, and then what it waited for,
+// which may be long.
+func GaveUp(err error, what, waits string) error {
+	if waits == "" {
+		return fmt.Errorf("%w: %s", err, what)
+	}
+	return fmt.Errorf("%w: %s. It waits: %s", err, what, waits)
+}
+
 // Last is what was waited for last.
 func (o *Output) Last() string { return o.waiting }
 

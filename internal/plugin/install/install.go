@@ -172,7 +172,7 @@ func await(ctx context.Context, consumer *cli.Cluster, output *cli.Output) error
 		return done, err
 	})
 	if err != nil {
-		return fmt.Errorf("the manager is not available: %s: %w", output.Last(), err)
+		return cli.GaveUp(err, "the manager is not available", output.Last())
 	}
 	output.Did(cli.Step{Cluster: "consumer", Object: "deployment.apps/" + config.Manager, Namespace: config.Namespace, Action: "available"})
 	return nil

@@ -192,7 +192,7 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 		return false, nil
 	})
 	if errors.Is(err, cli.ErrTime) {
-		return fmt.Errorf("namespace %s is not offloaded yet: %s: %w; the same command goes on", o.wanted.Namespace, waits, err)
+		return cli.GaveUp(err, "namespace "+o.wanted.Namespace+" is not offloaded yet; the same command goes on", waits)
 	}
 	if err != nil {
 		return err

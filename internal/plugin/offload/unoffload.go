@@ -84,7 +84,7 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 		return false, nil
 	})
 	if err != nil {
-		return fmt.Errorf("namespace %s is not back yet: %s: %w; it goes on, and the same command waits for it again", namespace, waits, err)
+		return cli.GaveUp(err, "namespace "+namespace+" is not back yet; it goes on, and the same command waits for it again", waits)
 	}
 	did(output, steps)
 	left(ctx, consumer, output, namespace, evicted)

@@ -56,7 +56,7 @@ func Binding(ctx context.Context, consumer *cli.Cluster, output *cli.Output, nam
 		return false, nil
 	})
 	if err != nil {
-		return fmt.Errorf("ClusterBinding %s is not gone: %s: %w; it goes on being deleted, and the same command goes on, too", name, waits, err)
+		return cli.GaveUp(err, "ClusterBinding "+name+" is not gone; it goes on being deleted, and the same command goes on, too", waits)
 	}
 	output.Did(cli.Step{Cluster: "consumer", Object: object, Action: "deleted"})
 	return nil
