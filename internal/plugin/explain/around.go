@@ -9,18 +9,16 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
-// gone says why the remote pod of one that has ended is not there any more, or "". The
-// annotations that name it stay.
-func (s Seen) gone(provider string) string {
+// was says of the remote pod of one that has ended what became of it, or "". The annotations
+// that name it stay, and only the provider knows whether it is still there.
+func (s Seen) was(provider string) string {
 	now, there := &s.Pod.Status, s.Pod.Annotations[v1alpha1.AnnotationRemoteNamespace]
 	switch {
 	case now.Phase != corev1.PodSucceeded && now.Phase != corev1.PodFailed:
 		return ""
 	case now.Reason == v1alpha1.ReasonRemotePodLost || now.Reason == v1alpha1.ReasonPodDeleted:
 		return ", which is gone"
-	case s.mapped(provider), s.Binding != nil && s.Binding.Spec.MountNamespace == there:
-		return ""
-	case s.Hidden || s.Binding == nil:
+	case s.Hidden, s.Binding == nil, s.mapped(provider), s.Binding.Spec.MountNamespace == there:
 		return "; whether that is still there is not known"
 	}
 	return ", until the namespace was no longer offloaded to " + provider

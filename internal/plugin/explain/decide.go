@@ -48,7 +48,7 @@ type Explanation struct {
 	Phase     string `json:"phase"`
 	// Provider is the clusterID of where the pod is, empty if it is here, or nowhere yet.
 	Provider string `json:"provider,omitempty"`
-	// Remote is namespace/name of the pod in the provider, once it was started there.
+	// Remote is namespace/name of the pod in the provider, from its start there until it has ended.
 	Remote string `json:"remote,omitempty"`
 	// Where says where the pod is, and why.
 	Where []string `json:"where"`
@@ -181,8 +181,8 @@ func (e *Explanation) remote(s Seen) {
 	}
 	annotations := s.Pod.Annotations
 	remote := annotations[v1alpha1.AnnotationRemoteNamespace] + "/" + annotations[v1alpha1.AnnotationRemoteName]
-	if gone := s.gone(e.Provider); gone != "" {
-		e.Where = append(e.Where, "there it was pod "+remote+gone)
+	if was := s.was(e.Provider); was != "" {
+		e.Where = append(e.Where, "there it was pod "+remote+was)
 		return
 	}
 	e.Remote = remote
