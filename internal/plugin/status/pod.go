@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ type Pod struct {
 func podOf(pod *corev1.Pod) Pod {
 	p := Pod{Name: pod.Name, Phase: cmp.Or(string(pod.Status.Phase), string(corev1.PodPending))}
 	p.Waits = WaitsOf(pod)
-	p.Runs = pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodRunning && len(p.Waits) == 0
+	p.Runs = pod.Status.Phase == corev1.PodSucceeded && disruption(pod) == nil || pod.Status.Phase == corev1.PodRunning && len(p.Waits) == 0
 	p.WithoutToken = pod.Status.Phase == corev1.PodRunning && podsync.Sent(pod) && translate.WithheldToken(pod) != ""
 	return p
 }
@@ -46,11 +47,11 @@ func WaitsOf(pod *corev1.Pod, events ...corev1.Event) []Wait {
 	if pod.DeletionTimestamp != nil {
 		waits = append(waits, Wait{Reason: "Deleting", Message: "it is being deleted"})
 	}
-	switch pod.Status.Phase {
-	case corev1.PodFailed:
+	if ended(pod) {
+		if wait := disruption(pod); wait != nil {
+			waits = append(waits, *wait)
+		}
 		return append(waits, failures(pod)...)
-	case corev1.PodSucceeded:
-		return waits
 	}
 	if why := install.Wait(pod); why != "" {
 		reason, message, _ := strings.Cut(why, ": ")
@@ -143,9 +144,30 @@ func When(e *corev1.Event) time.Time {
 	return at
 }
 
+// disruption is why a pod was ended from outside, such as by a drain, or nil. Containers that
+// end well on a signal make such a pod Succeeded. Of one that had ended before, it says nothing.
+func disruption(pod *corev1.Pod) *Wait {
+	for _, c := range pod.Status.Conditions {
+		if c.Type != corev1.DisruptionTarget || c.Status != corev1.ConditionTrue || c.Reason == pod.Status.Reason {
+			continue // Or the status itself says it.
+		}
+		if all := pod.Status.ContainerStatuses; len(all) > 0 && !slices.ContainsFunc(all, func(one corev1.ContainerStatus) bool {
+			return one.State.Terminated == nil || !one.State.Terminated.FinishedAt.Before(&c.LastTransitionTime)
+		}) {
+			continue
+		}
+		wait := NewWait(string(c.Type), c.Reason, c.Message)
+		return &wait
+	}
+	return nil
+}
+
 // failures are what the status of a pod that has failed says of it, and of the container that
 // has failed first.
 func failures(pod *corev1.Pod) []Wait {
+	if pod.Status.Phase != corev1.PodFailed {
+		return nil
+	}
 	var waits []Wait
 	if pod.Status.Reason != "" || pod.Status.Message != "" {
 		waits = append(waits, NewWait("", cmp.Or(pod.Status.Reason, "Failed"), pod.Status.Message))

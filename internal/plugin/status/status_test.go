@@ -150,6 +150,11 @@ func TestWaitsOf(t *testing.T) {
 			}}})
 		}
 	}
+	drained := func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "evicting", LastTransitionTime: metav1.Unix(5, 0),
+		}}
+	}
 	warning := func(component, reason, message string, at int64) corev1.Event {
 		return corev1.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message, Source: corev1.EventSource{Component: component}, LastTimestamp: metav1.Unix(at, 0)}
 	}
@@ -179,6 +184,9 @@ func TestWaitsOf(t *testing.T) {
 		"failed":                 {pod(corev1.PodFailed), told, nil},
 		"a container has failed": {pod(corev1.PodFailed, failed("a", 0, 1, ""), failed("b", 143, 3, ""), failed("c", 3, 2, "no\x1b[2J\ntoken\n")), nil, []string{"container c Error: exit code 3: no [2J token"}},
 		"it took too long":       {pod(corev1.PodFailed, failed("a", 143, 1, ""), func(p *corev1.Pod) { p.Status.Reason = "DeadlineExceeded" }), nil, []string{"DeadlineExceeded", "container a Error: exit code 143"}},
+		"drained, ended well":    {pod(corev1.PodSucceeded, drained, failed("a", 0, 5, "")), nil, []string{"DisruptionTarget EvictionByEvictionAPI: evicting"}},
+		"drained":                {pod(corev1.PodFailed, drained, failed("a", 143, 6, "")), nil, []string{"DisruptionTarget EvictionByEvictionAPI: evicting", "container a Error: exit code 143"}},
+		"had ended, and drained": {pod(corev1.PodSucceeded, drained, failed("a", 0, 4, "")), nil, nil},
 		"deleted":                {pod(corev1.PodRunning, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }), nil, []string{"Deleting: it is being deleted"}},
 		"not ready": {pod(corev1.PodRunning, func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady", Message: "c"}}
@@ -195,6 +203,9 @@ func TestWaitsOf(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
+			}
+			if test.pod.Status.Phase == corev1.PodSucceeded && podOf(test.pod).Runs != (test.want == nil) {
+				t.Errorf("it has ended well: %v", test.want != nil)
 			}
 		})
 	}
