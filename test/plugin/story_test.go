@@ -238,7 +238,7 @@ func showsTeams(t *testing.T) {
 	}
 	var all status.Status
 	decode(t, &all, "status", "--as", "dev", "-o", "json")
-	if len(all.Hidden) != 5 || len(all.Bindings) != 0 {
+	if len(all.Hidden) != 6 || len(all.Bindings) != 0 {
 		t.Errorf("of all namespaces it shows %+v", all)
 	}
 	var explanation explain.Explanation

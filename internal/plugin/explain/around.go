@@ -56,8 +56,8 @@ func (s Seen) around() []status.Wait {
 	return waits
 }
 
-// claims are those that may hold up a pod that has not started yet: they are not bound, or a
-// provider warns of them.
+// claims are those that may hold up a pod that has not started yet: they are not bound, or
+// something warns of them.
 func (s Seen) claims() []status.Wait {
 	if s.Pod.Status.Phase != corev1.PodPending {
 		return nil
@@ -65,7 +65,10 @@ func (s Seen) claims() []status.Wait {
 	var waits []status.Wait
 	for _, claim := range s.Claims {
 		kind := "PersistentVolumeClaim " + claim.Name
-		event := status.Latest(claim.Events, func(*corev1.Event) bool { return true })
+		event := status.Latest(claim.Events, status.Warns)
+		if event == nil && claim.Phase != corev1.ClaimBound {
+			event = status.Latest(claim.Events, func(*corev1.Event) bool { return true })
+		}
 		switch {
 		case claim.Phase == "":
 			waits = append(waits, status.Wait{Type: kind, Reason: "NotFound"})

@@ -82,7 +82,7 @@ func Explain(s Seen) Explanation {
 	}
 	for i := range s.Events {
 		event := &s.Events[i]
-		if strings.HasPrefix(event.ReportingController, "spillway") || strings.HasPrefix(event.Source.Component, "spillway") {
+		if status.Ours(event) {
 			if told := status.NewWait("", event.Reason, event.Message).String(); !slices.Contains(e.Events, told) {
 				e.Events = append(e.Events, told)
 			}

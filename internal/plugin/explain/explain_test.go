@@ -74,7 +74,8 @@ func TestExplain(t *testing.T) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Message: "no token\x1b"}}}}
 	}
 	lost := func(p *corev1.Pod) { failed(p); p.Status.Reason = "RemotePodLost" }
-	claims := []Claim{{Name: "data", Phase: "Pending", Events: []corev1.Event{{Type: "Warning", Reason: "ProvisioningFailed", Message: "quota"}}}, {Name: "more"}, {Name: "fine", Phase: "Bound"}, {Name: "late", Phase: "Pending"}}
+	normal := []corev1.Event{{Type: "Normal", Reason: "ExternalProvisioning", Message: "Waiting for a volume"}}
+	claims := []Claim{{Name: "data", Phase: "Pending", Events: []corev1.Event{{Type: "Warning", Reason: "ProvisioningFailed", Message: "quota"}}}, {Name: "more"}, {Name: "fine", Phase: "Bound", Events: normal}, {Name: "late", Phase: "Pending"}, {Name: "slow", Phase: "Pending", Events: normal}}
 	tests := map[string]struct {
 		seen     Seen
 		want     []string
@@ -105,7 +106,7 @@ func TestExplain(t *testing.T) {
 		"waits for a mount namespace": {Seen{Pod: pod("", stranded), Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{*mounting})},
 			[]string{"waits for the virtual node of a binding that has a mountNamespace"}, "", "", []string{"delete it", "in this cluster"}},
 		"waits for claims": {Seen{Pod: pod("", claiming), Offloading: offloading(v1alpha1.PodsLocalAndRemote), Claims: claims}, []string{
-			"NotScheduled", "it names PersistentVolumeClaims", "PersistentVolumeClaim data Pending ProvisioningFailed: quota", "PersistentVolumeClaim more NotFound", "PersistentVolumeClaim late Pending: it is not bound"}, "", "", []string{"fine"}},
+			"NotScheduled", "it names PersistentVolumeClaims", "PersistentVolumeClaim data Pending ProvisioningFailed: quota", "PersistentVolumeClaim more NotFound", "PersistentVolumeClaim late Pending: it is not bound", "PersistentVolumeClaim slow Pending ExternalProvisioning: Waiting for a volume"}, "", "", []string{"fine"}},
 		"not for you":   {Seen{Pod: pod("spillway-eu", started), Hidden: true}, []string{"you may not read the NamespaceOffloading of namespace team-a", "there it is pod"}, "eu", "team-a-home/web", []string{"not offloaded"}},
 		"what was told": {Seen{Pod: pod("spillway-eu"), Events: told}, []string{"Rejected: no"}, "eu", "", []string{"Scheduled"}},
 	}

@@ -27,9 +27,9 @@ type Pod struct {
 	Waits        []Wait `json:"waits,omitempty"`
 }
 
-func podOf(pod *corev1.Pod) Pod {
+func podOf(pod *corev1.Pod, events ...corev1.Event) Pod {
 	p := Pod{Name: pod.Name, Phase: cmp.Or(string(pod.Status.Phase), string(corev1.PodPending))}
-	p.Waits = WaitsOf(pod)
+	p.Waits = WaitsOf(pod, events...)
 	p.Runs = pod.Status.Phase == corev1.PodSucceeded && disruption(pod) == nil || pod.Status.Phase == corev1.PodRunning && len(p.Waits) == 0
 	p.WithoutToken = pod.Status.Phase == corev1.PodRunning && podsync.Sent(pod) && translate.WithheldToken(pod) != ""
 	return p
@@ -108,10 +108,12 @@ func isVirtual(node string) bool { return strings.HasPrefix(node, v1alpha1.Virtu
 func holdsUp(pod *corev1.Pod, e *corev1.Event) bool {
 	scheduler := e.Reason == failedScheduling
 	switch {
+	case !Warns(e):
+		return false
 	case isVirtual(pod.Spec.NodeName):
 		return ofProvider(e) && (pod.Status.StartTime == nil || !scheduler)
 	case pod.Spec.NodeName == "":
-		return scheduler
+		return scheduler || Ours(e)
 	default:
 		return !scheduler && !ofProvider(e)
 	}
@@ -120,12 +122,22 @@ func holdsUp(pod *corev1.Pod, e *corev1.Event) bool {
 // ofProvider reports whether an event came from the provider.
 func ofProvider(e *corev1.Event) bool { return e.Source.Component == podevent.Component }
 
-// Latest is the latest of the warnings that count, or nil.
+// Ours reports whether Spillway tells an event.
+func Ours(e *corev1.Event) bool {
+	return strings.HasPrefix(e.ReportingController, spillway) || strings.HasPrefix(e.Source.Component, spillway)
+}
+
+const spillway = "spillway"
+
+// Warns reports whether an event is a warning.
+func Warns(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }
+
+// Latest is the latest of the events that count, or nil.
 func Latest(events []corev1.Event, counts func(*corev1.Event) bool) *corev1.Event {
 	var latest *corev1.Event
 	for i := range events {
 		event := &events[i]
-		if event.Type == corev1.EventTypeWarning && counts(event) && (latest == nil || !When(event).Before(When(latest))) {
+		if counts(event) && (latest == nil || !When(event).Before(When(latest))) {
 			latest = event
 		}
 	}

@@ -82,7 +82,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory) error {
 
 // readable is what can be watched: a watch that is refused would be tried again each second.
 func readable(ctx context.Context, consumer *cli.Cluster, namespace string) ([]follow.Watched, error) {
-	seen, err := Read(ctx, consumer, namespace)
+	seen, err := readTold(ctx, consumer, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +91,7 @@ func readable(ctx context.Context, consumer *cli.Cluster, namespace string) ([]f
 		Bindings: {List: &v1alpha1.ClusterBindingList{}}, Nodes: {List: &corev1.NodeList{}, Options: []client.ListOption{virtual}},
 		Offloadings: {List: &v1alpha1.NamespaceOffloadingList{}, Options: []client.ListOption{client.InNamespace(namespace)}},
 		Pods:        {List: &corev1.PodList{}, Options: []client.ListOption{client.InNamespace(namespace)}},
+		Events:      {List: &corev1.EventList{}, Options: []client.ListOption{client.InNamespace(namespace), warnings}},
 	} {
 		if !seen.Hides(name) {
 			watched = append(watched, one)
@@ -101,7 +102,7 @@ func readable(ctx context.Context, consumer *cli.Cluster, namespace string) ([]f
 
 // show prints the tree, unless it is the same as the last one.
 func (o *options) show(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, namespace, last string) (string, error) {
-	seen, err := Read(ctx, consumer, namespace)
+	seen, err := readTold(ctx, consumer, namespace)
 	if err != nil {
 		return last, err
 	}
@@ -123,6 +124,27 @@ func (o *options) show(ctx context.Context, f *cli.Factory, consumer *cli.Cluste
 }
 
 var virtual = client.MatchingLabels{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}
+
+// warnings are about pods that have no node: what the API server sends is little.
+var warnings = client.MatchingFields{"reportingComponent": "spillway-unscheduledpod", "type": corev1.EventTypeWarning}
+
+// readTold reads those warnings, too.
+func readTold(ctx context.Context, consumer *cli.Cluster, namespace string) (Seen, error) {
+	seen, err := Read(ctx, consumer, namespace)
+	if err != nil {
+		return seen, err
+	}
+	events := &corev1.EventList{}
+	err = consumer.List(ctx, events, client.InNamespace(namespace), warnings)
+	switch {
+	case apierrors.IsForbidden(err):
+		seen.Hidden = append(seen.Hidden, Events)
+	case err != nil:
+		return seen, fmt.Errorf("reading %s: %w", Events, err)
+	}
+	seen.Events = events.Items
+	return seen, nil
+}
 
 // Read reads all that a user may read of what the tree shows, of one namespace or, if that is
 // empty, of all.

@@ -97,6 +97,19 @@ waiting in this cluster:
    └─ pod big: Pending; PodStranded: it can run on virtual nodes alone: delete it, and make it again, unless a provider has a mountNamespace; Unschedulable: no room
 not shown, because you may not read it: ClusterBindings
 `},
+		"told by an event": {Seen{Offloadings: world().Offloadings, Pods: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "db-0", UID: "db"}}}, Hidden: []string{Bindings, ManagerParts}, Events: []corev1.Event{
+			{Type: "Warning", Reason: "ClaimNotBound", Message: "no volume", ReportingController: "spillway-unscheduledpod", InvolvedObject: corev1.ObjectReference{UID: "db"}}, {Type: "Warning", Reason: "ClaimNotBound", Message: "another's", ReportingController: "spillway-unscheduledpod"},
+		}}, false, `provider eu
+└─ namespace team-a, there team-a-home
+provider us
+└─ namespace team-a, there team-a-home
+   └─ ProviderUnreachable
+waiting in this cluster:
+└─ namespace team-a: 0 of 1 pods run, or have ended well
+   ├─ Ready InProgress: us is away
+   └─ pod db-0: Pending; NotScheduled: the scheduler has not chosen a node for it yet: ClaimNotBound: no volume
+not shown, because you may not read it: ClusterBindings, the Deployment, Pods and Lease of the manager
+`},
 		"a world": {world(), false, `manager: available
 eu: Ready, v1.36.3
 ├─ CredentialsValid ExpiresSoon: on Friday
@@ -171,6 +184,7 @@ func TestWaitsOf(t *testing.T) {
 		"ended":                   {pod(corev1.PodSucceeded), told, nil},
 		"nobody has looked at it": {pod(corev1.PodPending, on("")), nil, []string{"NotScheduled: the scheduler has not chosen a node for it yet"}},
 		"told by an event":        {pod(corev1.PodPending, on("")), told[:1], []string{"NotScheduled: the scheduler has not chosen a node for it yet: FailedScheduling: no room here"}},
+		"told by Spillway":        {pod(corev1.PodPending, on("")), []corev1.Event{warning("spillway-unscheduledpod", "ClaimNotBound", "no volume", 1), {Reason: "OffloadedLate", Source: corev1.EventSource{Component: "spillway-unscheduledpod"}, LastTimestamp: metav1.Unix(2, 0)}}, []string{"NotScheduled: the scheduler has not chosen a node for it yet: ClaimNotBound: no volume"}},
 		"told by a condition": {pod(corev1.PodPending, on(""), func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}}
 		}), told, []string{"Unschedulable: no room"}},

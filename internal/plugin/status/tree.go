@@ -19,6 +19,7 @@ const (
 	Pods         = "Pods"
 	Offloadings  = "NamespaceOffloadings"
 	Nodes        = "Nodes"
+	Events       = "Events"
 	ManagerParts = "the Deployment, Pods and Lease of the manager"
 )
 
@@ -33,7 +34,9 @@ type Seen struct {
 	// Pods are those on virtual nodes, and those that have no node and may get one of these.
 	Pods []corev1.Pod
 	// Local are pods of offloaded namespaces on nodes that are not virtual.
-	Local  []corev1.Pod
+	Local []corev1.Pod
+	// Events are Spillway's warnings about pods that have no node.
+	Events []corev1.Event
 	Hidden []string
 	// Available says whether the manager is, and Waits why not. Outside is what it calls itself
 	// if it runs outside of this cluster.
@@ -43,6 +46,11 @@ type Seen struct {
 
 // Hides reports whether something may not be read.
 func (s *Seen) Hides(name string) bool { return slices.Contains(s.Hidden, name) }
+
+// eventsOf are the events about a pod.
+func (s *Seen) eventsOf(pod *corev1.Pod) []corev1.Event {
+	return slices.DeleteFunc(slices.Clone(s.Events), func(e corev1.Event) bool { return e.InvolvedObject.UID != pod.UID })
+}
 
 // Strands reports whether a pod waits for ever, because its namespace is not offloaded.
 func (s *Seen) Strands(pod *corev1.Pod) bool {
@@ -151,7 +159,7 @@ func (s *Status) wait(seen Seen) {
 			at = len(s.Unplaced)
 			s.Unplaced = append(s.Unplaced, Namespace{Name: pod.Namespace, NotOffloaded: !seen.Hides(Offloadings)})
 		}
-		p := podOf(pod)
+		p := podOf(pod, seen.eventsOf(pod)...)
 		if seen.Strands(pod) {
 			why := Wait{Reason: v1alpha1.ReasonPodStranded, Message: "it can run on virtual nodes alone: delete it, and make it again" + UnlessMounted(seen.Hides(Bindings))}
 			p.Waits = slices.Insert(p.Waits, 0, why)
