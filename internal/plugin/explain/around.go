@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,15 +31,27 @@ func (s Seen) mapped(provider string) bool {
 	return s.Offloading != nil && status.StateOf(s.Offloading).In(provider) != nil
 }
 
+// ofBinding is what is wrong with the provider. While the binding is being deleted, Ready says
+// no more than that Drained has the step, and which evictions are refused.
+func (s Seen) ofBinding() []status.Wait {
+	if s.Binding == nil {
+		return nil
+	}
+	all := s.Binding.Status.Conditions
+	c := meta.FindStatusCondition(all, v1alpha1.BindingReady)
+	if c != nil && c.Reason == v1alpha1.ReasonDeleting {
+		c = cmp.Or(meta.FindStatusCondition(all, v1alpha1.BindingDrained), c)
+	}
+	if c == nil || c.Status == metav1.ConditionTrue {
+		return nil
+	}
+	return []status.Wait{status.NewWait("ClusterBinding "+s.Binding.Name, c.Reason, c.Message)}
+}
+
 // around is what is wrong with the provider, with the offloading, and with the namespace in
 // the provider.
 func (s Seen) around() []status.Wait {
-	var waits []status.Wait
-	if s.Binding != nil {
-		if c := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingReady); c != nil && c.Status != metav1.ConditionTrue {
-			waits = append(waits, status.NewWait("ClusterBinding "+s.Binding.Name, c.Reason, c.Message))
-		}
-	}
+	waits := s.ofBinding()
 	waitsForNode := s.Pod.Spec.NodeName == ""
 	if s.Offloading == nil || waitsForNode && s.strategy() == v1alpha1.PodsLocal {
 		return waits

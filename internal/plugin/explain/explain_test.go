@@ -56,6 +56,11 @@ func TestExplain(t *testing.T) {
 	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(300, 0)}
 	leaving.Status.Conditions = []metav1.Condition{conditions.New("Ready", "False", "EvictingPods", "pods are being evicted")}
 	bound := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
+	unbinding := bound.DeepCopy()
+	unbinding.Status.Conditions = []metav1.Condition{
+		conditions.New("Ready", "False", "Deleting", "the ClusterBinding is being deleted; see the condition Drained"),
+		conditions.New("Drained", "False", "EvictingPods", "1 pod; the API server refuses to evict team-a/web: budget"),
+	}
 	mounting := bound.DeepCopy()
 	mounting.Spec.MountNamespace = "team-a-home"
 	stranded := func(p *corev1.Pod) {
@@ -96,6 +101,7 @@ func TestExplain(t *testing.T) {
 		"nothing is selected":          {Seen{Pod: pod("", unscheduled), Offloading: none}, []string{"wrong:\n  - NamespaceOffloading NoClusterSelected: compare it with the labels\n  - Unschedulable: no room"}, "", "", nil},
 		"stays here, nothing selected": {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: none}, []string{"on node n"}, "", "", []string{"NoClusterSelected"}},
 		"is taken back":                {Seen{Pod: pod("spillway-eu", started), Offloading: leaving, Binding: bound}, []string{"is being taken back", "NamespaceOffloading EvictingPods: pods are being evicted"}, "eu", "team-a-home/web", []string{"says Remote"}},
+		"its binding is being deleted": {Seen{Pod: pod("spillway-eu", started), Offloading: offloading(v1alpha1.PodsRemote), Binding: unbinding}, []string{"ClusterBinding eu EvictingPods: 1 pod; the API server refuses to evict team-a/web: budget"}, "eu", "team-a-home/web", []string{"see the condition"}},
 		"was taken back":               {Seen{Pod: pod("spillway-eu", failed), Binding: bound}, []string{"namespace team-a is not offloaded\n", "there it was pod team-a-home/web, until the namespace was no longer offloaded to eu"}, "eu", "", []string{"in this cluster", "address"}},
 		"was taken back, for a team":   {Seen{Pod: pod("spillway-eu", failed)}, []string{"there it was pod team-a-home/web; whether that is still there is not known"}, "eu", "", nil},
 		"in a mount namespace":         {Seen{Pod: pod("spillway-eu", failed), Binding: mounting}, []string{"there it was pod team-a-home/web; whether that is still there is not known"}, "eu", "", []string{"address"}},
