@@ -149,7 +149,9 @@ func (e *exam) binding(ctx context.Context, binding status.Binding) {
 	}
 	for _, namespace := range binding.Namespaces {
 		for _, wait := range namespace.Waits {
-			e.found(ofNamespace(binding.Name, namespace, wait))
+			if !goes(wait) {
+				e.found(ofNamespace(binding.Name, namespace, wait))
+			}
 		}
 	}
 	for i := range e.seen.Bindings {

@@ -71,6 +71,10 @@ func kinds(paths ...string) map[string]definitions.Schema {
 func TestFindings(t *testing.T) {
 	at := time.Unix(1_000_000, 0)
 	day := 24 * time.Hour
+	leaving, refused := status.Binding{Name: "eu", Reason: "Deleting"}, "the API server refuses to evict a/b: budget"
+	if going := (status.Wait{Reason: "ClusterNotSelected", Message: "it is not required"}); !goes(going) || goes(status.Wait{Reason: "ClusterNotSelected", Message: refused}) {
+		t.Error("a namespace is said to go, or not, that does not")
+	}
 	tests := map[string]struct {
 		got   Finding
 		level Level
@@ -97,6 +101,11 @@ func TestFindings(t *testing.T) {
 		"one that nobody has seen":               {ofWait(status.Binding{Name: "eu"}, status.Tree(status.Seen{Bindings: make([]v1alpha1.ClusterBinding, 1)}).Bindings[0].Waits[0]), Error, "kubectl get pods -n spillway-system"},
 		"an account that is gone":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "Unauthorized"}), Error, "bind eu --provider-context CONTEXT, which also makes the account"},
 		"a reason without a mend":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "StartFailed"}), Error, "docs/troubleshooting.md, reason StartFailed"},
+		"one that is being deleted":              {ofWait(leaving, status.Wait{Type: "Ready", Reason: "Deleting", Message: "see the condition Drained"}), OK, "it is being deleted"},
+		"its step":                               {ofWait(leaving, status.Wait{Type: "Drained", Reason: "DeletingNamespaces"}), Warning, "docs/troubleshooting.md, reason DeletingNamespaces"},
+		"its evictions are refused":              {ofWait(leaving, status.Wait{Type: "Drained", Reason: "EvictingPods", Message: refused}), Error, "reason EvictingPods"},
+		"its provider is away":                   {ofWait(leaving, status.Wait{Type: "Drained", Reason: "ProviderUnreachable"}), Error, "deletionPolicy Orphan"},
+		"a namespace that is held up":            {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "ClusterNotSelected", Message: refused}), Warning, "reason EvictingPods"},
 		"a namespace":                            {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "NameConflict"}), Warning, "reason NameConflict"},
 		"an API server that has lost the limits": {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "CreationFailed", Message: "no params found for policy binding"}), Error, "restart its API servers"},
 		"a DaemonSet":                            {ofDaemonSet(&appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"}}, []string{"spillway-eu"}), Warning, "DoesNotExist"},

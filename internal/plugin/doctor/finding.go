@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
@@ -75,10 +76,19 @@ var mends = map[string]string{
 	v1alpha1.ReasonProviderUnreachable:  "bring the provider back, or give up on it: spec.deletionPolicy Orphan of the binding",
 }
 
-// ofWait is the finding about a condition of a binding.
+// ofWait is the finding about a condition of a binding. One that is being deleted need not be
+// Ready, and its condition Drained has the step: that is an error only if it does not go on.
 func ofWait(binding status.Binding, wait status.Wait) Finding {
 	f := Finding{Level: Warning, Check: "binding", Object: binding.Name, Message: wait.String()}
-	if !binding.Ready {
+	deleting := binding.Reason == v1alpha1.ReasonDeleting
+	switch {
+	case deleting && wait.Reason == v1alpha1.ReasonDeleting:
+		return Finding{Level: OK, Check: "binding", Object: binding.Name, Message: "it is being deleted"}
+	case deleting:
+		if refuses(wait) || wait.Type == v1alpha1.BindingDrained && wait.Reason == v1alpha1.ReasonProviderUnreachable {
+			f.Level = Error
+		}
+	case !binding.Ready:
 		f.Level = Error
 	}
 	f.Mend = "docs/troubleshooting.md, reason " + wait.Reason
@@ -88,13 +98,24 @@ func ofWait(binding status.Binding, wait status.Wait) Finding {
 	return f
 }
 
+// refuses reports whether evictions are refused.
+func refuses(wait status.Wait) bool { return strings.Contains(wait.Message, eviction.Refusing) }
+
+// goes reports whether a remote namespace is on its way out, as somebody wants it to be.
+func goes(wait status.Wait) bool {
+	return wait.Reason == v1alpha1.ReasonClusterNotSelected && !refuses(wait)
+}
+
 // ofNamespace is the finding about a remote namespace.
 func ofNamespace(binding string, namespace status.Namespace, wait status.Wait) Finding {
 	f := Finding{
 		Level: Warning, Check: "namespace", Object: namespace.Remote + " in " + binding, Message: wait.String(),
 		Mend: "docs/troubleshooting.md, reason " + wait.Reason,
 	}
-	if strings.Contains(wait.Message, "no params found for policy binding") {
+	switch {
+	case refuses(wait):
+		f.Mend = "docs/troubleshooting.md, reason " + v1alpha1.ReasonEvictingPods
+	case strings.Contains(wait.Message, "no params found for policy binding"):
 		f.Level = Error
 		f.Mend = "if ConfigMap " + config.ProviderNamespace + "/" + config.Limits + " is there, the provider's API server has lost sight of it, because all policies had been deleted " +
 			"(https://github.com/kubernetes/kubernetes/issues/130887): restart its API servers"
