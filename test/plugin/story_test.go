@@ -169,6 +169,9 @@ func shows(t *testing.T) {
 		t.Errorf("it explains %+v", explanation)
 	}
 	fails(t, "not found", "explain", "nobody", "-n", "team-a")
+	for _, command := range []string{"status", "doctor", "explain pod"} {
+		fails(t, "there is no namespace none", append(strings.Fields(command), "-n", "none")...)
+	}
 	showsTeams(t)
 	set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "agent"}}
 	set.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "agent"}}

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -33,7 +34,7 @@ func Command(f *cli.Factory) *cobra.Command {
 		Short: "Look for what is wrong, and say how to mend it",
 		Long: `Looks at versions, at what is installed, at the rights of the manager here and in each provider, at bindings, credentials,
 clocks, the way from the API server to virtual nodes, pods that should be in a provider and are not, and DaemonSets. It
-makes a pod in an offloaded namespace in a dry run, to see whether it would get to a provider. It changes nothing. It talks with providers from here, with the
+makes a pod in an offloaded namespace in a dry run, to see whether it would get to a provider. It looks at all namespaces, also with -n. It changes nothing. It talks with providers from here, with the
 credentials of the manager, if you may read these. The exit code is 1 if something does not work; a warning alone is no failure.`,
 		Example: `  kubectl spillway doctor
   kubectl spillway doctor -o json | jq '.[] | select(.level == "error")'`,
@@ -44,6 +45,9 @@ credentials of the manager, if you may read these. The exit code is 1 if somethi
 			}
 			consumer, err := f.Consumer()
 			if err != nil {
+				return err
+			}
+			if err := status.Known(command.Context(), consumer, ptr.Deref(f.Namespace, "")); err != nil {
 				return err
 			}
 			findings, err := Examine(command.Context(), consumer)

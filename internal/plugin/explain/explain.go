@@ -62,6 +62,9 @@ annotations and its events, and from what is known of its namespace and of the p
 func read(ctx context.Context, consumer *cli.Cluster, key client.ObjectKey) (Seen, error) {
 	seen := Seen{Pod: &corev1.Pod{}}
 	if err := consumer.Get(ctx, key, seen.Pod); err != nil {
+		if unknown := status.Known(ctx, consumer, key.Namespace); apierrors.IsNotFound(err) && unknown != nil {
+			return seen, unknown
+		}
 		return seen, fmt.Errorf("reading pod %s (-n gives another namespace): %w", key, err)
 	}
 	var err error

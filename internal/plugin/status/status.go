@@ -61,6 +61,9 @@ func (o *options) run(ctx context.Context, f *cli.Factory) error {
 		return err
 	}
 	namespace := ptr.Deref(f.Namespace, "") // That of the context is for commands about one namespace.
+	if err := Known(ctx, consumer, namespace); err != nil {
+		return err
+	}
 	if !o.watch {
 		_, err := o.show(ctx, f, consumer, namespace, "")
 		return err
@@ -78,6 +81,21 @@ func (o *options) run(ctx context.Context, f *cli.Factory) error {
 		return nil
 	}
 	return err
+}
+
+// Known fails if there is no such namespace. Teams may use one that they may not read.
+func Known(ctx context.Context, consumer client.Client, namespace string) error {
+	if namespace == "" {
+		return nil
+	}
+	err := consumer.Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("there is no namespace %s", namespace)
+	case err != nil && !apierrors.IsForbidden(err):
+		return fmt.Errorf("reading namespace %s: %w", namespace, err)
+	}
+	return nil
 }
 
 // readable is what can be watched: a watch that is refused would be tried again each second.
