@@ -48,6 +48,7 @@ Each command can be run again: it goes on where it stopped, and changes nothing 
 	root.AddCommand(install.Command(f), bind.Command(f), offload.Command(f), offload.UndoCommand(f), unbind.Command(f), uninstall.Command(f),
 		status.Command(f), explain.Command(f), doctor.Command(f), rotate.Command(f))
 	for _, command := range root.Commands() {
+		cli.Named(command)
 		switch command.Name() {
 		case "bind", "rotate", "unbind":
 			command.ValidArgsFunction = f.CompleteNames(&v1alpha1.ClusterBindingList{})

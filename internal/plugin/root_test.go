@@ -79,6 +79,21 @@ func parses(t *testing.T, args []string) {
 	}
 }
 
+// TestArguments: a command says what it needs, and how it is used.
+func TestArguments(t *testing.T) {
+	for args, want := range map[string]string{
+		"explain":     "explain needs a POD\nusage: kubectl spillway explain POD [flags]",
+		"unbind a b":  "unbind takes one NAME, and got a b\nusage: kubectl spillway unbind NAME [flags]",
+		"status team": "status takes no argument, and got team\nusage: kubectl spillway status [flags]",
+	} {
+		root := Command("test", genericiooptions.NewTestIOStreamsDiscard())
+		root.SetArgs(strings.Fields(args))
+		if err := root.Execute(); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", args, err, want)
+		}
+	}
+}
+
 // TestNothingControlsTheTerminal: all text goes through one writer, and none past it.
 func TestNothingControlsTheTerminal(t *testing.T) {
 	streams, _, out, _ := genericiooptions.NewTestIOStreams()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,10 @@ annotations and its events, and from what is known of its namespace and of the p
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
+			name, err := podName(args[0])
+			if err != nil {
+				return err
+			}
 			namespace, _, err := f.ToRawKubeConfigLoader().Namespace()
 			if err != nil {
 				return err
@@ -43,7 +48,7 @@ annotations and its events, and from what is known of its namespace and of the p
 			if err != nil {
 				return err
 			}
-			seen, err := read(command.Context(), consumer, client.ObjectKey{Namespace: namespace, Name: args[0]})
+			seen, err := read(command.Context(), consumer, client.ObjectKey{Namespace: namespace, Name: name})
 			if err != nil {
 				return err
 			}
@@ -57,6 +62,18 @@ annotations and its events, and from what is known of its namespace and of the p
 	}
 	cli.AddFormat(command.Flags(), &format)
 	return command
+}
+
+// podName is the name of the pod that is meant, which may be given as kubectl prints it, as pod/NAME.
+func podName(given string) (string, error) {
+	kind, name, found := strings.Cut(given, "/")
+	switch {
+	case !found:
+		return given, nil
+	case (kind == "pod" || kind == "pods") && name != "":
+		return name, nil
+	}
+	return "", fmt.Errorf("explain takes the name of a pod, not %s: kubectl get pods shows them", given)
 }
 
 func read(ctx context.Context, consumer *cli.Cluster, key client.ObjectKey) (Seen, error) {

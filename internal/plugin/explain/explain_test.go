@@ -136,3 +136,11 @@ func TestExplain(t *testing.T) {
 		})
 	}
 }
+
+func TestPodName(t *testing.T) {
+	for given, want := range map[string]string{"web": "web", "pod/web": "web", "pods/web": "web", "deployment/web": "", "pod/": ""} {
+		if got, err := podName(given); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: got %q, %v", given, got, err)
+		}
+	}
+}
