@@ -157,7 +157,7 @@ func When(e *corev1.Event) time.Time {
 }
 
 // disruption is why a pod was ended from outside, such as by a drain, or nil. Containers that
-// end well on a signal make such a pod Succeeded. Of one that had ended before, it says nothing.
+// end well on a signal make such a pod Succeeded. A pod that had ended before is none of these.
 func disruption(pod *corev1.Pod) *Wait {
 	for _, c := range pod.Status.Conditions {
 		if c.Type != corev1.DisruptionTarget || c.Status != corev1.ConditionTrue || c.Reason == pod.Status.Reason {
