@@ -102,7 +102,7 @@ func Decide(s Snapshot) Plan {
 	}
 	// The number of pods that wait, or must leave, may change with each of them.
 	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating || s.evicts() ||
-		(SaysWaiting(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
+		(s.Outdated.Count+s.Waiting.Virtual.Count > 0 && SaysWaiting(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
 	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
 	plan.Progress = goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation
 	return plan

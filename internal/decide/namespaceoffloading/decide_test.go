@@ -81,7 +81,8 @@ func timeout(c Cluster, d time.Duration) Cluster {
 }
 
 // TestPodsWithoutAProvider: pods that only virtual nodes may have are named while there is
-// none for them, and one more of them is progress, which may wait.
+// none for them, and one more of them is progress, which may wait. If none waits, the rest of the
+// message is the news.
 func TestPodsWithoutAProvider(t *testing.T) {
 	waiting := Waiting{Virtual: eviction.Left{Count: 1, Names: []string{"team/a"}}}
 	const named = "; pods that can run on virtual nodes alone wait until it selects another one: 1 pod (team/a)"
@@ -99,9 +100,12 @@ func TestPodsWithoutAProvider(t *testing.T) {
 			if got := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.OffloadingReady).Message; got != test.want || plan.Progress {
 				t.Errorf("got %q (progress: %v), want %q", got, plan.Progress, test.want)
 			}
-			s.Offloading.Status, s.Waiting = plan.Status, Waiting{}
+			s.Offloading.Status, s.Waiting.Virtual.Count = plan.Status, 2
 			if none := plan.Status.OffloadingPhase == v1alpha1.OffloadingPhaseNoClusterSelected; SaysWaiting(s.Offloading) != none || Decide(s).Progress != none {
-				t.Errorf("without them: %v, %v", SaysWaiting(s.Offloading), Decide(s).Progress)
+				t.Errorf("one more: %v, %v", SaysWaiting(s.Offloading), Decide(s).Progress)
+			}
+			if s.Waiting = (Waiting{}); Decide(s).Progress {
+				t.Error("that none waits may wait")
 			}
 		})
 	}
