@@ -1,8 +1,9 @@
 package v1alpha1
 
 // BindingLimited reports that the provider answers, but does not let Spillway read all
-// kinds that it works with, or gives no metrics of pods. It is present only meanwhile. Whatever needs no such kind goes on as usual; objects of such a
-// kind are neither written nor removed. It is not part of Ready.
+// kinds that it works with, or gives no metrics of pods. It is present only meanwhile.
+// Whatever needs no such kind goes on as usual; objects of such a kind are neither written
+// nor removed. It is not part of Ready.
 const BindingLimited = "Limited"
 
 // ReasonRightsMissing is the reason of BindingLimited, whose message names the verbs
