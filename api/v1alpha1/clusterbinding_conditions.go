@@ -115,8 +115,8 @@ const (
 	// ReasonCordoning: the virtual node is being made unschedulable.
 	ReasonCordoning = "Cordoning"
 	// ReasonEvictingPods: the pods on the virtual node are being evicted and waited for.
-	// The message names the first few, and says which ones the API server refuses to
-	// evict, and why.
+	// The message names the first few. While the API server refuses to evict some of them,
+	// the reason is ReasonEvictionsRefused, and the message says which ones, and why.
 	ReasonEvictingPods = "EvictingPods"
 	// ReasonDeletingCopies: what the pods needed is being deleted in the
 	// provider: ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes.

@@ -68,8 +68,8 @@ const (
 	// ReasonPodsOutdated is the reason of an event: pods of the namespace wait for a node
 	// with the affinity that the offloading asked for before it was changed.
 	ReasonPodsOutdated = "PodsOutdated"
-	// ReasonEvictionsRefused is the reason of an event: the API server refuses to evict pods
-	// that have to leave.
+	// ReasonEvictionsRefused is the reason of BindingDrained, and of events: the API server
+	// refuses to evict pods that have to leave.
 	ReasonEvictionsRefused = "EvictionsRefused"
 	// ReasonPodStranded is the reason of an event about a pod that waits for a virtual node
 	// although its namespace is no longer offloaded, and that no controller makes again.

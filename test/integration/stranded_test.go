@@ -79,7 +79,7 @@ var _ = Describe("Pods that can run on virtual nodes alone, and wait for a node"
 	It("stay when their last provider goes, and both the offloading and the binding name them", func() {
 		budget := home.guard(t.namespace, "web", 1)
 		home.drop(t.cb)
-		Eventually(home.condition(t.cb, v1alpha1.BindingDrained)).Should(isFalse(v1alpha1.ReasonEvictingPods,
+		Eventually(home.condition(t.cb, v1alpha1.BindingDrained)).Should(isFalse(v1alpha1.ReasonEvictionsRefused,
 			"The disruption budget "+budget.Name+" needs 1 healthy pods and has 1 currently; not healthy: "+waits.Name+" (waits for a node)"))
 		Eventually(home.offloading(t.namespace)).Should(inPhase(v1alpha1.OffloadingPhaseNoClusterSelected,
 			"not healthy: "+waits.Name, "wait until it selects another one: 2 pods ("+nameOf(bare, waits)+")"))

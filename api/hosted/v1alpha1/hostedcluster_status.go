@@ -204,6 +204,12 @@ type Operation struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
+	// reason is RightMissing if the credentials lack the right to the request. Unset while it is
+	// under way, and for any other refusal.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+
 	// version is that of what is changed, as it was read.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256

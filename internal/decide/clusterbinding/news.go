@@ -1,15 +1,12 @@
 package clusterbinding
 
 import (
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/decide/eviction"
 )
 
 // News is an event about a ClusterBinding.
@@ -43,15 +40,7 @@ func NewsOf(before, after []metav1.Condition) []News {
 			news = append(news, News{corev1.EventTypeWarning, c.Reason, orReason(c.Message, c.Reason)})
 		}
 	}
-	if drained := meta.FindStatusCondition(after, v1alpha1.BindingDrained); held(drained) && !held(meta.FindStatusCondition(before, v1alpha1.BindingDrained)) {
-		news = append(news, News{corev1.EventTypeWarning, v1alpha1.ReasonEvictionsRefused, drained.Message})
-	}
 	return news
-}
-
-// held reports whether a step of a deletion waits for pods that may not be evicted.
-func held(drained *metav1.Condition) bool {
-	return drained != nil && strings.Contains(drained.Message, eviction.Refusing)
 }
 
 func eventType(reason string) string {

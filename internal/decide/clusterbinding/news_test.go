@@ -14,8 +14,8 @@ func TestNewsOf(t *testing.T) {
 	}
 	ready, isolated := is("Ready", "True", "Ready", ""), is("Network", "True", "Isolated", "")
 	evicting := is("Drained", "False", "EvictingPods", "2 pods (a/b, a/c): being evicted")
-	refused := is("Drained", "False", "EvictingPods", "2 pods (a/b, a/c): being evicted; the API server refuses to evict a/b: its budget says no")
-	fewer := is("Drained", "False", "EvictingPods", "1 pod (a/b): being evicted; the API server refuses to evict a/b: its budget says no")
+	refused := is("Drained", "False", "EvictionsRefused", "2 pods (a/b, a/c): being evicted; the API server refuses to evict a/b: its budget says no")
+	fewer := is("Drained", "False", "EvictionsRefused", "1 pod (a/b): being evicted; the API server refuses to evict a/b: its budget says no")
 	for name, test := range map[string]struct {
 		before, after all
 		want          []News
@@ -37,8 +37,8 @@ func TestNewsOf(t *testing.T) {
 		"a step":              {all{is("Drained", "False", "Cordoning", "")}, all{evicting}, []News{{"Normal", "EvictingPods", evicting.Message}}},
 		"evictions refused":   {all{evicting}, all{refused}, []News{{"Warning", "EvictionsRefused", refused.Message}}},
 		"fewer of them":       {all{refused}, all{fewer}, nil},
-		"refused at once":     {nil, all{refused}, []News{{"Normal", "EvictingPods", refused.Message}, {"Warning", "EvictionsRefused", refused.Message}}},
-		"and allowed at last": {all{refused}, all{evicting}, nil},
+		"refused at once":     {nil, all{refused}, []News{{"Warning", "EvictionsRefused", refused.Message}}},
+		"and allowed at last": {all{refused}, all{evicting}, []News{{"Normal", "EvictingPods", evicting.Message}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, NewsOf(test.before, test.after)); diff != "" {

@@ -85,7 +85,7 @@ func TestDecide(t *testing.T) {
 			plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
 		"pods that may not go": {
 			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, Pods: blocked, NamespaceMap: two, Connected: true},
-			plan(Wait, v1alpha1.ReasonEvictingPods, evicting+"; the API server refuses to evict team/b: its budget says no")},
+			plan(Wait, v1alpha1.ReasonEvictionsRefused, evicting+"; the API server refuses to evict team/b: its budget says no")},
 		"the pods, though the node is gone": {
 			Snapshot{Binding: binding().Obj(), Pods: pods3(), NamespaceMap: two, Connected: true}, plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
 		"the pods, though the map is gone": {

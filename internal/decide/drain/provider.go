@@ -34,11 +34,11 @@ func pods(s Snapshot) *Plan {
 	if s.Pods.Count == 0 || s.skipped() || s.unused() {
 		return nil
 	}
-	refusals := s.Pods.Refusals()
+	reason, refusals := v1alpha1.ReasonEvictingPods, s.Pods.Refusals()
 	if refusals != "" {
-		refusals = "; " + refusals
+		reason, refusals = v1alpha1.ReasonEvictionsRefused, "; "+refusals
 	}
-	return s.remotely(v1alpha1.ReasonEvictingPods,
+	return s.remotely(reason,
 		fmt.Sprintf("%s: being evicted from the virtual node%s", s.Pods, refusals),
 		fmt.Sprintf("for %s to end there", s.Pods)+refusals)
 }

@@ -71,7 +71,7 @@ func (v *visit) credentials() {
 		set(metav1.ConditionFalse, v1alpha1.ReasonRejected, err.Error())
 	case errors.Is(err, cloud.ErrForbidden):
 		set(metav1.ConditionFalse, v1alpha1.ReasonRightMissing, err.Error())
-	case op != nil && strings.Contains(op.Message, cloud.ErrForbidden.Error()):
+	case op != nil && op.Reason == v1alpha1.ReasonRightMissing:
 		// The right to read is there, and one to change is not.
 		set(metav1.ConditionFalse, v1alpha1.ReasonRightMissing, op.Message)
 	case err == nil:

@@ -192,6 +192,9 @@ func (v *visit) sent(ctx context.Context, id string, err error, refused func()) 
 		refused()
 	case errors.Is(err, cloud.ErrRefused), errors.Is(err, cloud.ErrNoVersion), errors.Is(err, cloud.ErrForbidden), errors.Is(err, cloud.ErrUnsupported):
 		v.fail(err.Error())
+		if errors.Is(err, cloud.ErrForbidden) {
+			v.h.Status.Operation.Reason = v1alpha1.ReasonRightMissing
+		}
 	default:
 		v.failure = err
 	}

@@ -73,6 +73,7 @@ var mends = map[string]string{
 	v1alpha1.ReasonClockBehind:          setClocks,
 	v1alpha1.ReasonDuplicateClusterID:   "delete one of the two bindings",
 	v1alpha1.ReasonCIDROverlap:          "correct spec.network.podCIDRs of %s, or of the binding that the message names; or set its mode to Isolated",
+	v1alpha1.ReasonEvictionsRefused:     "mend the pods that are not healthy, scale up elsewhere, or delete the pods or the PodDisruptionBudget that the message names",
 	v1alpha1.ReasonProviderUnreachable:  "bring the provider back, or give up on it: spec.deletionPolicy Orphan of the binding",
 }
 

@@ -48,6 +48,20 @@ func TestCredentials(t *testing.T) {
 	r.settle("creds")
 	r.condition(r.get("creds"), v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
 
+	// They may read, and not change anything.
+	r.clouds.before = func(q *http.Request, _, _ string) string {
+		if q.Method == http.MethodGet {
+			return ""
+		}
+		return "AccessDeniedException"
+	}
+	r.edit("creds", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("1.33") })
+	for range 3 {
+		r.next("creds")
+	}
+	r.condition(r.get("creds"), v1alpha1.HostedCredentialsValid, v1alpha1.ReasonRightMissing, "UpdateClusterVersion")
+	r.clouds.before = nil
+
 	secret := r.secret("wrong")
 	right := secret.Data["clientSecret"]
 	secret.Data["clientSecret"] = []byte("wrong")
