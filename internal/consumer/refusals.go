@@ -222,13 +222,7 @@ func why(code int, body []byte) (message string, ok bool) {
 			return "", false
 		}
 	}
-	return bounded(message), code == http.StatusForbidden || strings.Contains(message, " denied request") || strings.Contains(message, " denied the request")
-}
-
-// bounded makes a message that somebody else wrote fit for a condition.
-func bounded(message string) string {
-	runes := []rune(provenance.Clean(message))
-	return string(runes[:min(len(runes), mostMessage)])
+	return provenance.Cut(message, mostMessage), code == http.StatusForbidden || strings.Contains(message, " denied request") || strings.Contains(message, " denied the request")
 }
 
 // mostBody bounds what is read of an answer.

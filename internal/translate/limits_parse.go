@@ -167,8 +167,7 @@ func listProblem(data map[string]string) string {
 // quoted formats text of the provider's for a message.
 func quoted(text string) string {
 	const most = 128
-	runes := []rune(provenance.Clean(text))
-	return string(runes[:min(len(runes), most)])
+	return provenance.Cut(text, most)
 }
 
 // listed splits as the policies do.

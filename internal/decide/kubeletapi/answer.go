@@ -1,6 +1,7 @@
 package kubeletapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -42,9 +43,5 @@ func quoted(body []byte) string {
 	if err := json.Unmarshal(body, &status); err == nil && status.Kind == "Status" && status.Message != "" {
 		said = status.Message
 	}
-	text := []rune(strings.TrimSpace(provenance.Clean(said)))
-	if len(text) == 0 {
-		return "it does not say why"
-	}
-	return string(text[:min(len(text), mostQuoted)])
+	return cmp.Or(provenance.Cut(strings.TrimSpace(said), mostQuoted), "it does not say why")
 }

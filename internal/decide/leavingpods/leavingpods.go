@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 const (
@@ -78,8 +79,7 @@ func Status(left map[string]eviction.Left) []v1alpha1.LeavingPods {
 func bounded(texts []string, most int) []string {
 	var all []string
 	for _, text := range texts {
-		runes := []rune(text)
-		all = append(all, string(runes[:min(len(runes), most)]))
+		all = append(all, provenance.Cut(text, most))
 	}
 	return all
 }

@@ -115,11 +115,7 @@ func bounded(s string, limit int) string {
 	if len(s) > mostBytes*limit {
 		s = s[:mostBytes*limit+1] // One more than allowed, so that it counts as truncated.
 	}
-	s = strings.TrimSpace(provenance.Clean(s))
-	if runes := []rune(s); len(runes) > limit {
-		return string(runes[:limit-1]) + "…"
-	}
-	return strings.Clone(s)
+	return strings.Clone(provenance.Cut(strings.TrimSpace(provenance.Clean(s)), limit))
 }
 
 // digest is a string of 32 characters for one of any length.

@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/dial"
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 	"github.com/spillway-io/spillway/internal/hosted/state"
+	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 // report writes the conditions: each has one writer, and Ready is a summary of the others.
@@ -222,13 +223,7 @@ func paths(write merge.Write) string {
 }
 
 // bounded cuts what a cloud says to what the status can hold.
-func bounded(message string) string {
-	const most = 1000
-	if r := []rune(message); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return message
-}
+func bounded(message string) string { return provenance.Cut(message, 1000) }
 
 func value(text *string) string {
 	if text == nil {

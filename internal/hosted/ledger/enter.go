@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 	"github.com/spillway-io/spillway/internal/hosted/merge"
+	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 // maxDecisions are kept.
@@ -124,9 +125,4 @@ func inSync(plan merge.Plan) metav1.Condition {
 	return conditions.New(v1alpha1.HostedInSync, metav1.ConditionFalse, reason, strings.Join(parts, "; "))
 }
 
-func short(text merge.Text) string {
-	if r := []rune(text); len(r) > 80 {
-		return string(r[:79]) + "…"
-	}
-	return string(text)
-}
+func short(text merge.Text) string { return provenance.Cut(string(text), 80) }

@@ -175,8 +175,7 @@ const startMost = 512
 
 // quoted is the start of the text of an error, for a message.
 func quoted(err error) string {
-	text := []rune(provenance.Clean(err.Error()))
-	return string(text[:min(len(text), startMost)])
+	return provenance.Cut(err.Error(), startMost)
 }
 
 // startFailed is the error of a connection that cannot be used as a whole.

@@ -218,6 +218,5 @@ func (s Snapshot) behind(generation int64) string {
 const identityMost = 128
 
 func clean(identity string) string {
-	runes := []rune(provenance.Clean(identity))
-	return string(runes[:min(len(runes), identityMost)])
+	return provenance.Cut(identity, identityMost)
 }

@@ -82,14 +82,5 @@ func problemOf(a decide.Action, clusterID string, err error) decide.Problem {
 	if retry.IsServerError(err) {
 		reason, does = v1alpha1.ReasonServerError, "fails"
 	}
-	return decide.Problemf(reason, "%s %s to %s %s: %s", where, does, a.Verb, client.ObjectKeyFromObject(a.Object), bounded(message))
-}
-
-// bounded cleans and shortens a message that somebody else wrote, for a condition.
-func bounded(message string) string {
-	message = provenance.Clean(message)
-	if runes := []rune(message); len(runes) > mostMessage {
-		return string(runes[:mostMessage-1]) + "…"
-	}
-	return message
+	return decide.Problemf(reason, "%s %s to %s %s: %s", where, does, a.Verb, client.ObjectKeyFromObject(a.Object), provenance.Cut(message, mostMessage))
 }
