@@ -15,6 +15,9 @@ const (
 	mostRefused = 3
 )
 
+// Refusing begins the message about pods that may not be evicted.
+const Refusing = "the API server refuses to evict "
+
 // Left summarises the pods that have not left yet.
 type Left struct {
 	Count int
@@ -79,5 +82,5 @@ func (l Left) Refusals() string {
 	if len(l.Refused) == 0 {
 		return ""
 	}
-	return "the API server refuses to evict " + strings.Join(l.Refused, "; ")
+	return Refusing + strings.Join(l.Refused, "; ")
 }

@@ -86,7 +86,7 @@ func ofWait(binding status.Binding, wait status.Wait) Finding {
 	case deleting && wait.Reason == v1alpha1.ReasonDeleting:
 		return Finding{Level: OK, Check: "binding", Object: binding.Name, Message: "it is being deleted"}
 	case deleting:
-		if refuses(wait) || wait.Type == v1alpha1.BindingDrained && wait.Reason == v1alpha1.ReasonProviderUnreachable {
+		if wait.Type == v1alpha1.BindingDrained && (wait.Reason == v1alpha1.ReasonEvictionsRefused || wait.Reason == v1alpha1.ReasonProviderUnreachable) {
 			f.Level = Error
 		}
 	case !binding.Ready:
@@ -115,7 +115,7 @@ func ofNamespace(binding string, namespace status.Namespace, wait status.Wait) F
 	}
 	switch {
 	case refuses(wait):
-		f.Mend = "docs/troubleshooting.md, reason " + v1alpha1.ReasonEvictingPods
+		f.Mend = "docs/troubleshooting.md, reason " + v1alpha1.ReasonEvictionsRefused
 	case strings.Contains(wait.Message, "no params found for policy binding"):
 		f.Level = Error
 		f.Mend = "if ConfigMap " + config.ProviderNamespace + "/" + config.Limits + " is there, the provider's API server has lost sight of it, because all policies had been deleted " +
