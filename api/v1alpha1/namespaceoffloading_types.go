@@ -65,8 +65,11 @@ const (
 	// message says which.
 	ReasonRefused = "Refused"
 
-	// ReasonPodsOutdated is the reason of an event: pods of the namespace wait for a node
-	// with the affinity that the offloading asked for before it was changed.
+	// OffloadingPodsCurrent is present, and False, only while pods of the namespace wait for a
+	// node with the affinity that the offloading asked for before it was changed. The message
+	// names them.
+	OffloadingPodsCurrent = "PodsCurrent"
+	// ReasonPodsOutdated is the reason of OffloadingPodsCurrent, and of an event.
 	ReasonPodsOutdated = "PodsOutdated"
 	// ReasonEvictionsRefused is the reason of BindingDrained, and of events: the API server
 	// refuses to evict pods that have to leave.
@@ -140,7 +143,8 @@ type NamespaceOffloadingSpec struct {
 
 // NamespaceOffloadingStatus is the observed state of an offloading.
 type NamespaceOffloadingStatus struct {
-	// conditions: Ready and, while a provider cannot be reached, ProvidersReachable.
+	// conditions: Ready; while a provider cannot be reached, ProvidersReachable; and while pods
+	// wait for a node with an affinity that the offloading asked for earlier, PodsCurrent.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -95,10 +95,11 @@ func Decide(s Snapshot) Plan {
 	conditions.Set(&status.Conditions, s.Offloading.Generation, condition)
 
 	again := s.setOutage(&status.Conditions)
+	outdated := s.setOutdated(&status.Conditions)
 
 	plan := Plan{Status: status, Again: again}
 	if !saysOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
-		plan.Outdated = s.outdated()
+		plan.Outdated = outdated
 	}
 	// The number of pods that wait, or must leave, may change with each of them.
 	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating || s.evicts() ||
@@ -108,26 +109,25 @@ func Decide(s Snapshot) Plan {
 	return plan
 }
 
-// outdatedMark is in the message about such pods, and in no other.
-const outdatedMark = "with the node affinity that the offloading asked for earlier"
-
-// outdated says which pods wait with an earlier affinity, and what to do; "" if none.
-func (s Snapshot) outdated() string {
+// setOutdated reports which pods wait with an earlier affinity, and what to do; "" if none.
+func (s Snapshot) setOutdated(all *[]metav1.Condition) string {
 	if s.Outdated.Count == 0 || !s.Offloading.DeletionTimestamp.IsZero() {
+		meta.RemoveStatusCondition(all, v1alpha1.OffloadingPodsCurrent)
 		return ""
 	}
 	waits := "wait"
 	if s.Outdated.Count == 1 {
 		waits = "waits"
 	}
-	return fmt.Sprintf("%s %s for a node %s, which Kubernetes does not let be changed: delete them, or roll what made them (kubectl rollout restart)",
-		s.Outdated, waits, outdatedMark)
+	message := fmt.Sprintf("%s %s for a node with the node affinity that the offloading asked for earlier, which Kubernetes does not let be changed: "+
+		"delete them, or roll what made them (kubectl rollout restart)", s.Outdated, waits)
+	conditions.Set(all, s.Offloading.Generation, conditions.New(v1alpha1.OffloadingPodsCurrent, metav1.ConditionFalse, v1alpha1.ReasonPodsOutdated, message))
+	return message
 }
 
 // saysOutdated reports whether the status says that such pods wait.
 func saysOutdated(nso *v1alpha1.NamespaceOffloading) bool {
-	ready := meta.FindStatusCondition(nso.Status.Conditions, v1alpha1.OffloadingReady)
-	return ready != nil && strings.Contains(ready.Message, outdatedMark)
+	return meta.FindStatusCondition(nso.Status.Conditions, v1alpha1.OffloadingPodsCurrent) != nil
 }
 
 // SaysWaiting reports whether the status of an offloading says which pods of the namespace
@@ -147,9 +147,6 @@ func (s Snapshot) summary() (v1alpha1.OffloadingPhase, metav1.Condition) {
 		return v1alpha1.OffloadingPhaseTerminating, conditions.New(v1alpha1.OffloadingReady, metav1.ConditionFalse, reason, message)
 	}
 	phase, message := s.phase()
-	if outdated := s.outdated(); outdated != "" {
-		message = outdated + "; " + message // In front: a long message is truncated at its end.
-	}
 	reason := string(phase)
 	status := metav1.ConditionFalse
 	if phase == v1alpha1.OffloadingPhaseReady {

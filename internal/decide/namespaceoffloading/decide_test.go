@@ -488,7 +488,10 @@ func TestPodsWithAnEarlierAffinity(t *testing.T) {
 		return Decide(Snapshot{Offloading: nso, RemoteName: "team-c", Clusters: []Cluster{accepted("eu")}, Outdated: eviction.Left{Count: len(names), Names: names}})
 	}
 	message := func(p Plan) string {
-		return meta.FindStatusCondition(p.Status.Conditions, v1alpha1.OffloadingReady).Message
+		if c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.OffloadingPodsCurrent); c != nil {
+			return string(c.Status) + ": " + c.Message
+		}
+		return ""
 	}
 	const says = "2 pods (team/a, team/b) wait for a node with the node affinity that the offloading asked for earlier, which Kubernetes does not let be changed: " +
 		"delete them, or roll what made them (kubectl rollout restart)"
@@ -497,17 +500,17 @@ func TestPodsWithAnEarlierAffinity(t *testing.T) {
 	if quiet.Outdated != "" || begun.Outdated != says || begun.Progress || begun.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady {
 		t.Errorf("before: %q; then: %q, progress %v, phase %s", quiet.Outdated, begun.Outdated, begun.Progress, begun.Status.OffloadingPhase)
 	}
-	if got, want := message(begun), says+"; 1 of 1 remote namespaces are ready"; got != want {
+	if got, want := message(begun), "False: "+says; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	fewer := decide(begun.Status, 2, "team/b")
-	if fewer.Outdated != "" || !fewer.Progress || !strings.HasPrefix(message(fewer), "1 pod (team/b) waits for a node") {
+	if fewer.Outdated != "" || !fewer.Progress || !strings.HasPrefix(message(fewer), "False: 1 pod (team/b) waits for a node") {
 		t.Errorf("one has gone: event %q, progress %v, %q", fewer.Outdated, fewer.Progress, message(fewer))
 	}
 	if again := decide(begun.Status, 3, "team/b"); again.Outdated == "" || again.Progress {
 		t.Errorf("changed once more: event %q, progress %v", again.Outdated, again.Progress)
 	}
-	if over := decide(fewer.Status, 2); strings.Contains(message(over), "earlier") {
+	if over := decide(fewer.Status, 2); message(over) != "" {
 		t.Errorf("all have gone: %q", message(over))
 	}
 }
