@@ -43,5 +43,5 @@ func quoted(body []byte) string {
 	if err := json.Unmarshal(body, &status); err == nil && status.Kind == "Status" && status.Message != "" {
 		said = status.Message
 	}
-	return cmp.Or(provenance.Cut(strings.TrimSpace(said), mostQuoted), "it does not say why")
+	return cmp.Or(provenance.Cut(strings.TrimSpace(provenance.Clean(said)), mostQuoted), "it does not say why")
 }

@@ -21,7 +21,7 @@ func TestAnswered(t *testing.T) {
 		"nothing":          {500, "", Refusal{ProviderFailed, 502, "provider eu: it does not say why"}},
 		"escape sequences": {503, "\x1b[31mred\n\u202eback", Refusal{ProviderFailed, 502, "provider eu: [31mred  back"}},
 		"other JSON":       {500, `{"kind":"Pod","message":"x"}`, Refusal{ProviderFailed, 502, `provider eu: {"kind":"Pod","message":"x"}`}},
-		"a long text":      {500, strings.Repeat("é", 10_000), Refusal{ProviderFailed, 502, "provider eu: " + strings.Repeat("é", mostQuoted)}},
+		"a long text":      {500, strings.Repeat("é", 10_000), Refusal{ProviderFailed, 502, "provider eu: " + strings.Repeat("é", mostQuoted-1) + "…"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -73,7 +73,6 @@ func WaitsOf(pod *corev1.Pod, events ...corev1.Event) []Wait {
 // Names of what a pod waits for that says nothing itself.
 const (
 	notScheduled = "NotScheduled"
-	notSent      = "NotSent"
 	notStarted   = "NotStarted"
 	starts       = "Starting"
 )
@@ -88,8 +87,6 @@ func starting(pod *corev1.Pod, events []corev1.Event) Wait {
 	switch {
 	case pod.Spec.NodeName == "":
 		wait = Wait{Reason: notScheduled, Message: "the scheduler has not chosen a node for it yet"}
-	case there && !podsync.Sent(pod) && event == nil: // What the provider says of it, it was sent.
-		return Wait{Reason: notSent, Message: "nothing is known yet of a pod in the provider"}
 	case pod.Status.StartTime == nil && there:
 		wait = Wait{Reason: notStarted, Message: "no node of the provider has started it yet"}
 	case pod.Status.StartTime == nil:

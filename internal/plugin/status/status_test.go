@@ -189,7 +189,7 @@ func TestWaitsOf(t *testing.T) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}}
 		}), told, []string{"Unschedulable: no room"}},
 		"no room there":          {pod(corev1.PodPending), told[:2], []string{"NotStarted: no node of the provider has started it yet: FailedScheduling: no room there"}},
-		"not sent":               {pod(corev1.PodPending), told[:1], []string{"NotSent: nothing is known yet of a pod in the provider"}},
+		"nothing came back yet":  {pod(corev1.PodPending), told[:1], []string{"NotStarted: no node of the provider has started it yet"}},
 		"without a node there":   {pod(corev1.PodPending, sent), told, []string{"NotStarted: no node of the provider has started it yet: FailedScheduling: no room there"}},
 		"starts there":           {pod(corev1.PodPending, started), told, []string{"Starting: its containers are being started: FailedMount: no volume there"}},
 		"not started here":       {pod(corev1.PodPending, on("own")), told, []string{"NotStarted: its node has not started it yet: FailedMount: no volume here"}},
