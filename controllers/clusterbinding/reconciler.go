@@ -27,6 +27,7 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
 	"github.com/spillway-io/spillway/internal/decide/drain"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/provider/budget"
@@ -225,7 +226,7 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: ref.Name}, secret)
 	if apierrors.IsNotFound(err) {
-		o.Credentials = &clusterbinding.Problem{Reason: v1alpha1.ReasonSecretNotFound,
+		o.Credentials = &field.Problem{Reason: v1alpha1.ReasonSecretNotFound,
 			Message: fmt.Sprintf("there is no Secret %s in namespace %s", ref.Name, r.Namespace)}
 		return nil
 	}
@@ -234,14 +235,14 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 	}
 	data, ok := secret.Data[ref.Key]
 	if !ok {
-		o.Credentials = &clusterbinding.Problem{Reason: v1alpha1.ReasonKeyNotFound,
+		o.Credentials = &field.Problem{Reason: v1alpha1.ReasonKeyNotFound,
 			Message: fmt.Sprintf("Secret %s/%s has no key %s", r.Namespace, ref.Name, ref.Key)}
 		return nil
 	}
 	config, err := kubeconfig.Load(data)
 	var refused *kubeconfig.Error
 	if errors.As(err, &refused) {
-		o.Credentials = &clusterbinding.Problem{Reason: refused.Reason,
+		o.Credentials = &field.Problem{Reason: refused.Reason,
 			Message: fmt.Sprintf("key %s of Secret %s/%s: %s", ref.Key, r.Namespace, ref.Name, refused.Error())}
 		return nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -205,7 +206,7 @@ func (a *acting) refused(namespace, remote string, outcome namespacemap.Outcome,
 	before, again := a.outcomes.last(a.binding.Name, remote, outcome.Phase)
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
-		outcome.Message = provenance.Clean(status.Status().Message)
+		outcome.Message = text.Clean(status.Status().Message)
 	}
 	switch {
 	case retry.IsServerError(err) && a.outcomes.serverErrors.Note(id, now):

@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -31,7 +32,7 @@ import (
 func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings placement.Index, matter bool) ([]unscheduledpod.Claim, error) {
 	names := translate.Claims(pod)
 	if len(names) > translate.MostClaims {
-		return []unscheduledpod.Claim{{Name: names[0], Refusal: &translate.Refusal{
+		return []unscheduledpod.Claim{{Name: names[0], Refusal: &field.Problem{
 			Reason: translate.ReasonVolumeNotAllowed, Message: fmt.Sprintf("the pod names more than %d PersistentVolumeClaims", translate.MostClaims),
 		}}}, nil
 	}
@@ -47,7 +48,7 @@ func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings place
 		case err != nil || !isBound(metadata):
 			claim.Refusal, claim.SelectedNode = translate.NotBound(metadata), virtual(metadata, bindings)
 		case !metadata.DeletionTimestamp.IsZero(): // The scheduler takes no pod of it, either.
-			claim.Refusal = &translate.Refusal{Reason: translate.ReasonClaimNotBound, Message: "PersistentVolumeClaim " + name + " is being deleted"}
+			claim.Refusal = &field.Problem{Reason: translate.ReasonClaimNotBound, Message: "PersistentVolumeClaim " + name + " is being deleted"}
 		case matter:
 			if claim.Refusal, err = r.refusal(ctx, client.ObjectKeyFromObject(metadata)); err != nil {
 				return nil, err
@@ -60,7 +61,7 @@ func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings place
 }
 
 // refusal is why a bound claim, or its volume, is not sent; nil if it is.
-func (r *Reconciler) refusal(ctx context.Context, key client.ObjectKey) (*translate.Refusal, error) {
+func (r *Reconciler) refusal(ctx context.Context, key client.ObjectKey) (*field.Problem, error) {
 	claim, volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: key.Name}}, &corev1.PersistentVolume{}
 	if err := r.Live.Get(ctx, key, claim); apierrors.IsNotFound(err) {
 		return translate.NotBound(claim), nil

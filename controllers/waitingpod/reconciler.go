@@ -18,9 +18,9 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/retry"
 )
@@ -56,7 +56,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req inventory.Request) (ctrl
 	if reason == "" {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
-	problem := decide.Problem{Reason: v1alpha1.ReasonProviderAway, Message: namespaceoffloading.NotSent(binding.Spec.ClusterID, reason)}
+	problem := field.Problem{Reason: v1alpha1.ReasonProviderAway, Message: namespaceoffloading.NotSent(binding.Spec.ClusterID, reason)}
 	status := podsync.Stranded(pod, problem, now)
 	if status == nil {
 		return ctrl.Result{}, nil
@@ -65,7 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req inventory.Request) (ctrl
 }
 
 // say writes the status, and an event. The pod is the cache's.
-func (r *Reconciler) say(ctx context.Context, before *corev1.Pod, status *corev1.PodStatus, problem decide.Problem) (ctrl.Result, error) {
+func (r *Reconciler) say(ctx context.Context, before *corev1.Pod, status *corev1.PodStatus, problem field.Problem) (ctrl.Result, error) {
 	after := before.DeepCopy()
 	after.Status = *status
 	how := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // maxMessage limits a message to well below the 32768 bytes that Kubernetes allows: part
@@ -17,7 +17,7 @@ const maxMessage = 1024
 // New makes a condition of that type. Its message is on one line, and shows nothing that
 // cannot be printed.
 func New(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: provenance.Cut(message, maxMessage)}
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: text.Bound(message, maxMessage)}
 }
 
 // Set sets condition in conditions, for that generation. Only a changed status changes
@@ -39,7 +39,7 @@ func Reason(conditions []metav1.Condition, kind string) string {
 // a longer one would be refused, and the event lost.
 func Note(note string) string {
 	const most, ellipsis = 1024, "…"
-	note = provenance.Clean(note)
+	note = text.Clean(note)
 	if len(note) <= most {
 		return note
 	}

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
@@ -222,7 +222,7 @@ func why(code int, body []byte) (message string, ok bool) {
 			return "", false
 		}
 	}
-	return provenance.Cut(message, mostMessage), code == http.StatusForbidden || strings.Contains(message, " denied request") || strings.Contains(message, " denied the request")
+	return text.Bound(message, mostMessage), code == http.StatusForbidden || strings.Contains(message, " denied request") || strings.Contains(message, " denied the request")
 }
 
 // mostBody bounds what is read of an answer.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -17,7 +18,7 @@ type Translation[T Object] interface {
 	// RemoteName is the name of the copy.
 	RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName
 	// Remote is the copy, or why there is none.
-	Remote(local T, t translate.Target, around Around) (T, *translate.Refusal)
+	Remote(local T, t translate.Target, around Around) (T, *field.Problem)
 	// Merge returns remote as it should be, given the copy that would be created now. replace
 	// reports that an update cannot make the change.
 	Merge(desired, remote T) (merged T, replace bool)
@@ -69,7 +70,7 @@ func NewCopies[T Object](t Translation[T], fresh func() T) Syncer[T] {
 func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	switch {
 	case s.Wanted && !s.Place.Open && !s.Place.Leaving && s.Local.GetDeletionTimestamp().IsZero():
-		return wait(s.Place.Problem.Reason, s.Place.Problem.Message)
+		return wait(s.Place.Problem)
 	case !s.toBeCopied(s.Site) && len(c.locations(s)) == 0:
 		return c.unpin(s)
 	case !s.toBeCopied(s.Site):
@@ -77,11 +78,11 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	case !c.pinned(s):
 		return c.pin(s)
 	case !s.Known:
-		return wait(v1alpha1.ReasonReferenceNotSynced, "its content has not been read yet")
+		return wait(field.Problem{Reason: v1alpha1.ReasonReferenceNotSynced, Message: "its content has not been read yet"})
 	}
 	desired, refusal := desiredOf(c.Translation, s)
 	if refusal != nil {
-		return refused(refusal)
+		return wait(*refusal)
 	}
 	return create(s, desired)
 }
@@ -93,7 +94,7 @@ func create[T Object](s Snapshot[T], desired T) Plan {
 		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
 	}
 	if need := s.Unready(); need != nil {
-		return wait(need.Problem.Reason, need.Problem.Message)
+		return wait(need.Problem)
 	}
 	return act(Action{Verb: Create, Side: Remote, Object: desired})
 }
@@ -107,7 +108,7 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 		return act(cleanUp([]T{s.Remote})...)
 	}
 	if !s.Remote.GetDeletionTimestamp().IsZero() {
-		return wait(v1alpha1.ReasonReplacing, "its copy is being deleted in the provider, and is made again when it is gone")
+		return wait(field.Problem{Reason: v1alpha1.ReasonReplacing, Message: "its copy is being deleted in the provider, and is made again when it is gone"})
 	}
 	if !c.pinned(s) {
 		return c.pin(s)
@@ -117,7 +118,7 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 	}
 	desired, refusal := desiredOf(c.Translation, s)
 	if refusal != nil {
-		return refused(refusal)
+		return wait(*refusal)
 	}
 	return correct(c.Translation, s, desired)
 }
@@ -146,7 +147,7 @@ func (s Snapshot[T]) isRefused() bool {
 // desiredOf returns the copy as it should be, without labels and annotations that the
 // provider's limits do not allow, or why none is made. With a refusal there may be one all the
 // same: see Keeping.
-func desiredOf[T Object](t Translation[T], s Snapshot[T]) (T, *translate.Refusal) {
+func desiredOf[T Object](t Translation[T], s Snapshot[T]) (T, *field.Problem) {
 	desired, refusal := t.Remote(s.Local, s.Place.Target, s.around())
 	switch {
 	case !Present(desired):
@@ -174,9 +175,9 @@ func (c copies[T]) locations(s Snapshot[T]) []string {
 	for _, site := range s.Sites {
 		switch {
 		case Present(site.Remote):
-			all = append(all, Location(KeyOf(site.Remote)))
+			all = append(all, field.Location(KeyOf(site.Remote)))
 		case s.toBeCopied(site):
-			all = append(all, Location(c.RemoteName(site.Place.Target, s.Key)))
+			all = append(all, field.Location(c.RemoteName(site.Place.Target, s.Key)))
 		}
 	}
 	slices.Sort(all)

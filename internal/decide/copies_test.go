@@ -13,6 +13,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -49,22 +50,22 @@ func TestCopiesWithhold(t *testing.T) {
 }
 
 func unopened(s *fixture.Snapshot) {
-	s.Place = decide.Place{Target: fixture.Target, Problem: decide.Problem{Reason: "NotYet", Message: "wait"}}
+	s.Place = decide.Place{Target: fixture.Target, Problem: field.Problem{Reason: "NotYet", Message: "wait"}}
 }
 
 func closing(s *fixture.Snapshot) {
-	s.Place = decide.Place{Target: fixture.Target, Leaving: true, Problem: decide.Problem{Reason: "Closing", Message: "too late"}}
+	s.Place = decide.Place{Target: fixture.Target, Leaving: true, Problem: field.Problem{Reason: "Closing", Message: "too late"}}
 }
 
 func backingOff(s *fixture.Snapshot) {
-	s.Refused = &decide.Refused{Problem: decide.Problem{Reason: "Rejected", Message: "no"}, Verb: decide.Create, Wait: time.Minute}
+	s.Refused = &decide.Refused{Problem: field.Problem{Reason: "Rejected", Message: "no"}, Verb: decide.Create, Wait: time.Minute}
 }
 
 // refusedTo has an API server refuse this, in a namespace of the provider or, if that is
 // empty, in the consumer.
 func refusedTo(verb decide.Verb, in string, wait time.Duration) func(*fixture.Snapshot) {
 	return func(s *fixture.Snapshot) {
-		s.Refused = &decide.Refused{Problem: decide.Problem{Reason: "Rejected", Message: "no"}, Verb: verb, In: in, Wait: wait}
+		s.Refused = &decide.Refused{Problem: field.Problem{Reason: "Rejected", Message: "no"}, Verb: verb, In: in, Wait: wait}
 	}
 }
 
@@ -144,7 +145,7 @@ func TestCopies(t *testing.T) {
 		"the mark is refused":                          {fixture.Wanted(fixture.Local(), nil, refusedTo(decide.Patch, "", time.Minute)), []string{"problem Rejected", "again after 1m0s"}},
 		"the mark is refused, and due":                 {fixture.Wanted(fixture.Local(), nil, refusedTo(decide.Patch, "", 0)), []string{mark}},
 		"it needs what is there, and what is not": {fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) {
-			s.Needs = []decide.Need{{Kind: "x", Ready: true}, {Kind: "y", Problem: decide.Problem{Reason: "Missing", Message: "gone"}}}
+			s.Needs = []decide.Need{{Kind: "x", Ready: true}, {Kind: "y", Problem: field.Problem{Reason: "Missing", Message: "gone"}}}
 		}), []string{"problem Missing"}},
 		"it needs what is there":                       {fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) { s.Needs = []decide.Need{{Kind: "x", Ready: true}} }), []string{create}},
 		"its label is gone":                            {fixture.Wanted(fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) { m.Labels = nil }), nil), []string{mark}},
@@ -156,7 +157,7 @@ func TestCopies(t *testing.T) {
 		"its namespace closes, and it is not marked":   {fixture.Wanted(fixture.Local(), nil, closing), nil},
 		"its namespace is not ready, nor is it needed": {fixture.Wanted(fixture.Local(fixture.Sent), nil, unopened, fixture.Unwanted), []string{unmark}},
 		"it needs what is not there": {fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) {
-			s.Needs = []decide.Need{{Kind: "x", Problem: decide.Problem{Reason: "Missing", Message: "gone"}}}
+			s.Needs = []decide.Need{{Kind: "x", Problem: field.Problem{Reason: "Missing", Message: "gone"}}}
 		}), []string{"problem Missing"}},
 
 		// on both sides
@@ -234,7 +235,7 @@ func TestTwoCopies(t *testing.T) {
 		}
 		return s
 	}
-	unknown := decide.Site[*corev1.ConfigMap]{Wanted: true, Place: decide.Place{Local: "team", Problem: decide.Problem{Reason: "NotYet", Message: "wait"}}}
+	unknown := decide.Site[*corev1.ConfigMap]{Wanted: true, Place: decide.Place{Local: "team", Problem: field.Problem{Reason: "NotYet", Message: "wait"}}}
 	for name, test := range map[string]struct {
 		in   fixture.Snapshot
 		want []string
@@ -259,7 +260,7 @@ func TestTwoCopies(t *testing.T) {
 		"one of them is left": {fixture.Wanted(fixture.Local(fixture.SentTo("eu", listed)), inMount(fixture.Going), fixture.Unwanted), nil},
 		"one is refused, the other follows": {in(fixture.Local(fixture.SentTo("eu", listed), fixture.Data("a", "2")), func() decide.Site[*corev1.ConfigMap] {
 			site := at(mounted, inMount())
-			site.Refused = &decide.Refused{Problem: decide.Problem{Reason: "Rejected", Message: "no"}, Verb: decide.Patch, Wait: time.Minute}
+			site.Refused = &decide.Refused{Problem: field.Problem{Reason: "Rejected", Message: "no"}, Verb: decide.Patch, Wait: time.Minute}
 			return site
 		}(), at(fixture.Target, fixture.Remote())), []string{"patch in the provider team-home/settings map[a:2]", "problem Rejected", "again after 1m0s"}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
@@ -15,7 +16,7 @@ import (
 // nothing needs yet: it may be needed there.
 func Next[T Object](s Subject[T], syncer Syncer[T]) Plan {
 	if Present(s.Local) && len(s.Strays) > 0 {
-		plan := syncer.Wait(s.At(0), Problemf(v1alpha1.ReasonReplacing,
+		plan := syncer.Wait(s.At(0), field.Problemf(v1alpha1.ReasonReplacing,
 			"%s of the provider still stands for an older object of this name, and is being deleted", KeyOf(s.Strays[0])))
 		plan.Actions = append(cleanUp(s.Strays), plan.Actions...)
 		return plan
@@ -43,7 +44,7 @@ func (p Plan) and(other Plan) Plan {
 	case p.Problem == nil:
 		p.Problem = other.Problem
 	case other.Problem != nil:
-		p.Problem = &Problem{p.Problem.Reason, p.Problem.Message + "; " + other.Problem.Message}
+		p.Problem = &field.Problem{Reason: p.Problem.Reason, Message: p.Problem.Message + "; " + other.Problem.Message}
 	}
 	p.RetryAfter, p.LookAgain = retry.Sooner(p.RetryAfter, other.RetryAfter), retry.Sooner(p.LookAgain, other.LookAgain)
 	return p
@@ -72,7 +73,7 @@ type Syncer[T Object] interface {
 	// SyncToLocal decides when only the provider has it, in Remote.
 	SyncToLocal(Snapshot[T]) Plan
 	// Wait decides what to report while the object waits for something that is under way.
-	Wait(Snapshot[T], Problem) Plan
+	Wait(Snapshot[T], field.Problem) Plan
 }
 
 // TopDown is the part of a Syncer that all kinds share whose objects come from the
@@ -80,8 +81,8 @@ type Syncer[T Object] interface {
 type TopDown[T Object] struct{}
 
 // Wait reports nothing on the object: whatever needs it does.
-func (TopDown[T]) Wait(_ Snapshot[T], problem Problem) Plan {
-	return wait(problem.Reason, problem.Message)
+func (TopDown[T]) Wait(_ Snapshot[T], problem field.Problem) Plan {
+	return wait(problem)
 }
 
 // SyncToLocal deletes the remote object.

@@ -5,14 +5,14 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Noticing is a Translation that tells the owner of an object something about its copy.
 type Noticing[T Object] interface {
 	// Notice is what the owner should know of the copy that is written, or nil. Pure.
-	Notice(local, remote T, around Around) *Problem
+	Notice(local, remote T, around Around) *field.Problem
 }
 
 // Reporting is a Translation of a kind whose copies have something to tell the consumer, in the
@@ -21,14 +21,14 @@ type Reporting[T Object] interface {
 	// Report returns local with what remote tells of the provider with that clusterID, or
 	// local itself if nothing differs, and why some of it is not shown. If remote is nil,
 	// nothing of that provider is left in local. Pure.
-	Report(local, remote T, clusterID string, around Around) (reported T, problem *Problem)
+	Report(local, remote T, clusterID string, around Around) (reported T, problem *field.Problem)
 }
 
 // Keeping is a Translation that may keep a copy whose object cannot be sent as it is now.
 type Keeping interface {
 	// Keeps reports whether the copy of an earlier state stays; if Remote returns one with the
 	// refusal, it becomes that. Pure.
-	Keeps(refusal *translate.Refusal) bool
+	Keeps(refusal *field.Problem) bool
 }
 
 // Choosing is a Translation of a kind of which not all objects are for each provider.
@@ -67,13 +67,13 @@ func (m mapped[T]) create(s Snapshot[T]) Plan {
 	case !goes:
 		return Plan{}
 	case s.Limits != nil && s.Limits.Unknown != nil:
-		return tell(refused(s.Limits.Unknown))
+		return tell(wait(*s.Limits.Unknown))
 	case !known:
 		return Plan{}
 	}
 	desired, refusal := desiredOf(m.Translation, s)
 	if refusal != nil {
-		return tell(refused(refusal))
+		return tell(wait(*refusal))
 	}
 	return m.notice(s, desired, create(s, desired))
 }
@@ -90,7 +90,7 @@ func (m mapped[T]) update(s Snapshot[T]) Plan {
 	case s.Limits != nil && s.Limits.Unknown != nil: // Unknown limits would refuse every copy.
 		return Plan{}
 	case !s.Remote.GetDeletionTimestamp().IsZero():
-		return wait(v1alpha1.ReasonReplacing, "its copy is being deleted in the provider, and is made again when it is gone")
+		return wait(field.Problem{Reason: v1alpha1.ReasonReplacing, Message: "its copy is being deleted in the provider, and is made again when it is gone"})
 	}
 	desired, refusal := desiredOf(m.Translation, s)
 	if refusal != nil { // It has changed to what is never sent.
@@ -104,13 +104,13 @@ func (m mapped[T]) update(s Snapshot[T]) Plan {
 
 // kept is about a copy that stays though its object is refused. It follows the object if there is a
 // desired one.
-func (m mapped[T]) kept(s Snapshot[T], desired T, refusal *translate.Refusal) Plan {
+func (m mapped[T]) kept(s Snapshot[T], desired T, refusal *field.Problem) Plan {
 	if Present(desired) {
 		if plan := correct(m.Translation, s, desired); len(plan.Actions) > 0 || plan.Problem != nil {
 			return plan
 		}
 	}
-	return tell(refused(refusal))
+	return tell(wait(*refusal))
 }
 
 // SyncToLocal deletes a copy whose local object is gone, unless its namespace is being

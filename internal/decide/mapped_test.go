@@ -10,6 +10,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -17,11 +18,11 @@ import (
 // noticing has something to tell of each object with the key notice.
 type noticing struct{ fixture.Plain }
 
-func (noticing) Notice(local, _ *corev1.ConfigMap, _ decide.Around) *decide.Problem {
+func (noticing) Notice(local, _ *corev1.ConfigMap, _ decide.Around) *field.Problem {
 	if local.Data["notice"] == "" {
 		return nil
 	}
-	return &decide.Problem{Reason: "Notice", Message: "know this"}
+	return &field.Problem{Reason: "Notice", Message: "know this"}
 }
 
 // withEvent is a plan in words, with its event.
@@ -49,13 +50,13 @@ func TestMapped(t *testing.T) {
 	}
 	needing := func(ready bool) func(*fixture.Snapshot) {
 		return func(s *fixture.Snapshot) {
-			s.Needs = []decide.Need{{Kind: "x", Ready: ready, Problem: decide.Problem{Reason: "Missing", Message: "gone"}}}
+			s.Needs = []decide.Need{{Kind: "x", Ready: ready, Problem: field.Problem{Reason: "Missing", Message: "gone"}}}
 		}
 	}
 	limited := func(limits *translate.Limits) func(*fixture.Snapshot) {
 		return func(s *fixture.Snapshot) { s.Limits = limits }
 	}
-	unknown := &translate.Limits{Unknown: &translate.Refusal{Reason: "LimitsMissing", Message: "there are none"}}
+	unknown := &translate.Limits{Unknown: &field.Problem{Reason: "LimitsMissing", Message: "there are none"}}
 	for name, test := range map[string]struct {
 		in   fixture.Snapshot
 		want []string
@@ -157,14 +158,14 @@ func TestLacking(t *testing.T) {
 // keeping keeps the copies of what is refused.
 type keeping struct{ noticing }
 
-func (keeping) Keeps(refusal *translate.Refusal) bool { return refusal.Reason == "Refused" }
+func (keeping) Keeps(refusal *field.Problem) bool { return refusal.Reason == "Refused" }
 
 // following has the copies of what is refused follow.
 type following struct{ keeping }
 
-func (following) Remote(local *corev1.ConfigMap, t translate.Target, around decide.Around) (*corev1.ConfigMap, *translate.Refusal) {
+func (following) Remote(local *corev1.ConfigMap, t translate.Target, around decide.Around) (*corev1.ConfigMap, *field.Problem) {
 	remote, _ := fixture.Plain{}.Remote(local, t, around)
-	return remote, &translate.Refusal{Reason: "Refused"}
+	return remote, &field.Problem{Reason: "Refused"}
 }
 
 // TestMappedKeeps: a copy stays while its object is refused, if its kind wants that, and

@@ -3,11 +3,11 @@ package decide
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -86,7 +86,7 @@ func AssessPreceding[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, i
 	case !Present(s.Local) || !s.Sites[0].Wanted || withheld(s.Local):
 		isLeft := func(site Site[T]) bool { return Present(site.Remote) && site.Remote.GetNamespace() == in }
 		need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: !slices.ContainsFunc(s.Sites, isLeft)}
-		need.Problem = Problemf(v1alpha1.ReasonNetworkPolicyPending, "%s %s is not to be in the provider any more, and its copy is not gone yet", title, Location(ref.NamespacedName))
+		need.Problem = field.Problemf(v1alpha1.ReasonNetworkPolicyPending, "%s %s is not to be in the provider any more, and its copy is not gone yet", title, field.Location(ref.NamespacedName))
 		if lack.Reason != "" {
 			need.Problem.Message += fmt.Sprintf("; provider %s %s, so its administrator has to delete it there", s.ClusterID, lack.What)
 		}
@@ -101,50 +101,42 @@ func AssessPreceding[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, i
 
 // isLeftOut reports whether a pod at a place starts without the object: it is optional, and
 // the problem may last. A pod waits for an object that is on its way.
-func (r Ref) isLeftOut(at Place, p *Problem) bool {
+func (r Ref) isLeftOut(at Place, p *field.Problem) bool {
 	return r.Optional && at.Open && p.Reason != v1alpha1.ReasonReferenceNotSynced && p.Reason != v1alpha1.ReasonReplacing
-}
-
-// Of returns the problem with a message that names its object, once.
-func (p Problem) Of(title string, name types.NamespacedName) Problem {
-	if rest, named := strings.CutPrefix(p.Message, title+" "+name.Name); named && strings.IndexAny(rest, ": ") == 0 {
-		return Problemf(p.Reason, "%s %s%s", title, Location(name), rest)
-	}
-	return Problemf(p.Reason, "%s %s: %s", title, Location(name), p.Message)
 }
 
 // missing is the problem of objects that do not exist, or that Spillway never watches, such
 // as tokens.
-func missing(kind string, name types.NamespacedName) Problem {
-	message := fmt.Sprintf("%s %s does not exist", kind, Location(name))
+func missing(kind string, name types.NamespacedName) field.Problem {
+	message := fmt.Sprintf("%s %s does not exist", kind, field.Location(name))
 	if kind == "Secret" {
 		message += ", or is a token of the consumer, which is never sent"
 	}
-	return Problem{v1alpha1.ReasonReferenceNotFound, message}
+	return field.Problem{Reason: v1alpha1.ReasonReferenceNotFound, Message: message}
 }
 
 // never is the problem of objects whose owner says not to send them. It has a reason of its
 // own: it lasts until the owner changes that.
-func never(kind string, name types.NamespacedName) Problem {
-	return Problemf(translate.ReasonSyncNever, "%s %s has %s=%s, so it is not sent to any provider",
-		kind, Location(name), v1alpha1.LabelSync, v1alpha1.SyncNever)
+func never(kind string, name types.NamespacedName) field.Problem {
+	return field.Problemf(translate.ReasonSyncNever, "%s %s has %s=%s, so it is not sent to any provider",
+		kind, field.Location(name), v1alpha1.LabelSync, v1alpha1.SyncNever)
 }
 
 // NotSynced is the problem of objects that are not in the provider yet.
-func NotSynced(kind string, name types.NamespacedName) Problem {
-	return Problemf(v1alpha1.ReasonReferenceNotSynced, "%s %s is being sent to the provider", kind, Location(name))
+func NotSynced(kind string, name types.NamespacedName) field.Problem {
+	return field.Problemf(v1alpha1.ReasonReferenceNotSynced, "%s %s is being sent to the provider", kind, field.Location(name))
 }
 
 // unreadable is the problem of objects of a kind that cannot be read in the provider.
-func unreadable(kind string, name types.NamespacedName, clusterID string, lack connection.Lack) Problem {
-	return Problemf(lack.Reason, "%s %s cannot be sent: provider %s %s", kind, Location(name), clusterID, lack.What)
+func unreadable(kind string, name types.NamespacedName, clusterID string, lack connection.Lack) field.Problem {
+	return field.Problemf(lack.Reason, "%s %s cannot be sent: provider %s %s", kind, field.Location(name), clusterID, lack.What)
 }
 
 // usedElsewhere is the problem of objects that can be in one place at a time, and are in
 // another.
-func usedElsewhere(kind string, name types.NamespacedName, there, in string) Problem {
-	return Problemf(v1alpha1.ReasonReferenceNotSynced,
-		"%s %s is used by pods in namespace %s of the provider; it goes to namespace %s when they have ended", kind, Location(name), there, in)
+func usedElsewhere(kind string, name types.NamespacedName, there, in string) field.Problem {
+	return field.Problemf(v1alpha1.ReasonReferenceNotSynced,
+		"%s %s is used by pods in namespace %s of the provider; it goes to namespace %s when they have ended", kind, field.Location(name), there, in)
 }
 
 // withheld reports whether an object's owner says not to send it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -90,7 +91,7 @@ func TestAssess(t *testing.T) {
 					place = test.place
 				}
 				ref := decide.Ref{Key: decide.Key{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}, Optional: optional}
-				want := decide.Need{Kind: "configmap", NamespacedName: ref.NamespacedName, Problem: decide.Problem{Reason: test.reason, Message: test.message}}
+				want := decide.Need{Kind: "configmap", NamespacedName: ref.NamespacedName, Problem: field.Problem{Reason: test.reason, Message: test.message}}
 				want.Ready = test.reason == ready || optional && test.ifOptional
 				need, plan := decide.Assess(fixture.Of(test.in), fixture.Copies, ref, title, place, lacking(test.right))
 				if diff := cmp.Diff(want, need); diff != "" {
@@ -108,14 +109,14 @@ func TestAssess(t *testing.T) {
 func TestTwoRefusals(t *testing.T) {
 	refused := func(target translate.Target, remote *corev1.ConfigMap, message string, wait time.Duration) decide.Site[*corev1.ConfigMap] {
 		s := site(target, remote)
-		s.Refused = &decide.Refused{Problem: decide.Problem{Reason: "Rejected", Message: message}, Verb: decide.Patch, In: target.Namespace, Wait: wait}
+		s.Refused = &decide.Refused{Problem: field.Problem{Reason: "Rejected", Message: message}, Verb: decide.Patch, In: target.Namespace, Wait: wait}
 		return s
 	}
 	local := fixture.Local(fixture.SentTo("eu", inBoth), fixture.Data("a", "2"))
 	for name, waits := range map[string][2]time.Duration{"the first": {30 * time.Second, time.Minute}, "the second": {time.Minute, 30 * time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			s := fixture.Wanted(local, nil, at(refused(mounted, inMount, "no", waits[0]), refused(fixture.Target, fixture.Remote(), "never", waits[1])))
-			want := decide.Plan{Problem: &decide.Problem{Reason: "Rejected", Message: "no; never"}, RetryAfter: 30 * time.Second}
+			want := decide.Plan{Problem: &field.Problem{Reason: "Rejected", Message: "no; never"}, RetryAfter: 30 * time.Second}
 			if diff := cmp.Diff(want, decide.Next(fixture.Of(s), fixture.Copies)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -129,7 +130,7 @@ type naming struct {
 	went map[string]string
 }
 
-func (n naming) Remote(local *corev1.ConfigMap, t translate.Target, around decide.Around) (*corev1.ConfigMap, *translate.Refusal) {
+func (n naming) Remote(local *corev1.ConfigMap, t translate.Target, around decide.Around) (*corev1.ConfigMap, *field.Problem) {
 	for _, namespace := range []string{"team", "other"} {
 		n.went[namespace] = around.Elsewhere(namespace).Namespace
 	}
@@ -152,7 +153,7 @@ func TestElsewhere(t *testing.T) {
 // TestPasses: these may be over without the object's owner doing anything.
 func TestPasses(t *testing.T) {
 	for reason, want := range map[string]bool{"ServerError": true, "OverBudget": true, "Rejected": false, "": false} {
-		if got := (&decide.Refused{Problem: decide.Problem{Reason: reason}}).Passes(); got != want {
+		if got := (&decide.Refused{Problem: field.Problem{Reason: reason}}).Passes(); got != want {
 			t.Errorf("%q: %t", reason, got)
 		}
 	}
@@ -161,7 +162,7 @@ func TestPasses(t *testing.T) {
 // TestLocation: what is in no namespace has no slash in its name.
 func TestLocation(t *testing.T) {
 	for want, name := range map[string]types.NamespacedName{"team/a": {Namespace: "team", Name: "a"}, "disk": {Name: "disk"}} {
-		if got := decide.Location(name); got != want {
+		if got := field.Location(name); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -180,7 +181,7 @@ func TestOf(t *testing.T) {
 		"Claim disk-2 has it":             "Claim team/disk: Claim disk-2 has it",
 		"Volume disk is not bound to one": "Claim team/disk: Volume disk is not bound to one",
 	} {
-		if got := (decide.Problem{Message: message}).Of("Claim", types.NamespacedName{Namespace: "team", Name: "disk"}).Message; got != want {
+		if got := (field.Problem{Message: message}).Of("Claim", types.NamespacedName{Namespace: "team", Name: "disk"}).Message; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -32,14 +32,6 @@ func KeyOf(obj Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// Location is how annotations and messages write where an object is.
-func Location(name types.NamespacedName) string {
-	if name.Namespace == "" {
-		return name.Name
-	}
-	return name.String()
-}
-
 // With is a copy of a map, which may be nil, with one more entry.
 func With(all map[string]string, key, value string) map[string]string {
 	more := maps.Clone(all)

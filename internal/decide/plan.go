@@ -14,8 +14,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Side is one of the two clusters.
@@ -78,30 +77,19 @@ type Attempt struct {
 	Answer Object
 }
 
-// Problem says why something does not happen: a word for programs and a
-// sentence for people.
-type Problem struct {
-	Reason, Message string
-}
-
-// Problemf makes a Problem of a reason and a format for its message.
-func Problemf(reason, format string, args ...any) Problem {
-	return Problem{Reason: reason, Message: provenance.Clean(fmt.Sprintf(format, args...))}
-}
-
 // Plan is what to do, in this order. Each prefix of the actions leaves a state from
 // which the next decision leads to the same end.
 type Plan struct {
 	Actions []Action
 	// Problem is why the object is not, or not entirely, in the provider; nil
 	// if it is, or if the actions bring it there.
-	Problem *Problem
+	Problem *field.Problem
 	// RetryAfter is when to decide again if nothing changes before; zero: never.
 	RetryAfter time.Duration
 	// LookAgain is when to decide again although nothing waits to be done; zero: never.
 	LookAgain time.Duration
 	// Event is what to tell the owner of the local object once the actions are done.
-	Event *Problem
+	Event *field.Problem
 	// TellsProblem makes Problem an event, once, when no action is left: no other object
 	// waits for this one, so none shows the problem.
 	TellsProblem bool
@@ -109,6 +97,4 @@ type Plan struct {
 
 func act(actions ...Action) Plan { return Plan{Actions: actions} }
 
-func wait(reason, message string) Plan { return Plan{Problem: &Problem{reason, message}} }
-
-func refused(r *translate.Refusal) Plan { return wait(r.Reason, r.Message) }
+func wait(problem field.Problem) Plan { return Plan{Problem: &problem} }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/address"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -14,7 +15,7 @@ const mostTold = 3
 // WithAddresses is what a Reporting kind reports of a Service or an Ingress: local with those
 // of the reported addresses and hostnames that may be shown, and why some are not. what is
 // whose addresses they are, for people.
-func WithAddresses[T translate.Addressed](local T, clusterID string, reported []string, what string, around Around) (T, *Problem) {
+func WithAddresses[T translate.Addressed](local T, clusterID string, reported []string, what string, around Around) (T, *field.Problem) {
 	if len(reported) == 0 && local.GetAnnotations()[v1alpha1.AnnotationAddressesPrefix+clusterID] == "" {
 		return local, nil // Nearly all objects.
 	}
@@ -31,6 +32,6 @@ func WithAddresses[T translate.Addressed](local T, clusterID string, reported []
 	for _, r := range refused[:min(len(refused), mostTold)] {
 		all = append(all, r.Address+" ("+r.Why+")")
 	}
-	problem := Problemf(translate.ReasonAddressRefused, "of the %s in provider %s this is not shown here: %s", what, clusterID, strings.Join(all, "; "))
+	problem := field.Problemf(translate.ReasonAddressRefused, "of the %s in provider %s this is not shown here: %s", what, clusterID, strings.Join(all, "; "))
 	return told, &problem
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -16,14 +17,14 @@ import (
 // lie.
 type reporting struct{ fixture.Plain }
 
-func (reporting) Report(local, remote *corev1.ConfigMap, clusterID string, _ decide.Around) (*corev1.ConfigMap, *decide.Problem) {
+func (reporting) Report(local, remote *corev1.ConfigMap, clusterID string, _ decide.Around) (*corev1.ConfigMap, *field.Problem) {
 	says := ""
 	if remote != nil {
 		says = remote.Annotations["says"]
 	}
-	var problem *decide.Problem
+	var problem *field.Problem
 	if says == "a lie" {
-		says, problem = "", &decide.Problem{Reason: "Lie", Message: "it lies"}
+		says, problem = "", &field.Problem{Reason: "Lie", Message: "it lies"}
 	}
 	if local.Annotations[v1alpha1.AnnotationAddressesPrefix+clusterID] == says {
 		return local, problem
@@ -57,7 +58,7 @@ func TestReporting(t *testing.T) {
 	leaves := func(s *fixture.Snapshot) { s.Place.Leaving = true }
 	unlimited := func(s *fixture.Snapshot) { s.Limits = translate.MissingLimits() }
 	refused := func(s *fixture.Snapshot) {
-		s.Refused = &decide.Refused{Verb: decide.PatchStatus, Wait: 1, Problem: decide.Problem{Reason: v1alpha1.ReasonStatusRejected}}
+		s.Refused = &decide.Refused{Verb: decide.PatchStatus, Wait: 1, Problem: field.Problem{Reason: v1alpha1.ReasonStatusRejected}}
 	}
 	for name, test := range map[string]struct {
 		in   fixture.Snapshot

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -22,7 +23,7 @@ type Place struct {
 	// Leaving reports that nothing should be there any more.
 	Leaving bool
 	// Problem is why it is not open.
-	Problem Problem
+	Problem field.Problem
 }
 
 // Need is an object that another one needs in the provider.
@@ -32,12 +33,12 @@ type Need struct {
 	// Ready reports that it exists, or is optional and does not.
 	Ready bool
 	// Problem is why it is not ready.
-	Problem Problem
+	Problem field.Problem
 }
 
 // Refused is a request that an API server has refused.
 type Refused struct {
-	Problem
+	field.Problem
 	// Verb and Subresource are the request, and In the provider's namespace for the copy.
 	Verb        Verb
 	Subresource string
@@ -102,7 +103,7 @@ type Site[T Object] struct {
 	NamespaceUID types.UID
 	// Outdated is why what Remote uses there differs from the consumer's, or is not there.
 	// The message begins with "with" or "without".
-	Outdated *Problem
+	Outdated *field.Problem
 	// Refused is an API server's answer to the last try.
 	Refused *Refused
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // ErrUnknown is returned while a view is not full. Source reports when it is.
@@ -83,7 +84,7 @@ func (r *Inventory) Copies(ctx context.Context, binding string) ([]string, error
 	var names []string
 	for _, kind := range r.views.Kinds {
 		err := n.view.Each(ctx, kind, func(obj client.Object) {
-			names = append(names, kind.Metadata.Kind+" "+decide.Location(decide.KeyOf(obj)))
+			names = append(names, kind.Metadata.Kind+" "+field.Location(decide.KeyOf(obj)))
 		})
 		if err != nil {
 			return nil, fmt.Errorf("listing what is sent because of pods for ClusterBinding %s: %w", binding, err)

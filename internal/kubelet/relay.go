@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/metrics"
-	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )
@@ -81,7 +81,7 @@ func (r *relay) failed(ctx context.Context, err error) *kubeletapi.Refusal {
 	if refusal := asRefusal(ctx); refusal != nil {
 		return refusal
 	}
-	return &kubeletapi.Refusal{Reason: kubeletapi.ProviderFailed, Code: http.StatusBadGateway, Message: fmt.Sprintf("provider %s cannot be reached: %.512s", r.target.ClusterID, provenance.Clean(err.Error()))}
+	return &kubeletapi.Refusal{Reason: kubeletapi.ProviderFailed, Code: http.StatusBadGateway, Message: fmt.Sprintf("provider %s cannot be reached: %.512s", r.target.ClusterID, text.Clean(err.Error()))}
 }
 
 // logs copies logs, each piece at once.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // most is the longest text that is written, in bytes.
@@ -30,12 +30,12 @@ var _ logr.CallDepthLogSink = &sink{}
 
 // Info implements logr.LogSink.
 func (s *sink) Info(level int, message string, pairs ...any) {
-	s.LogSink.Info(level, text(message), values(pairs)...)
+	s.LogSink.Info(level, bounded(message), values(pairs)...)
 }
 
 // Error implements logr.LogSink.
 func (s *sink) Error(err error, message string, pairs ...any) {
-	s.LogSink.Error(failure(err), text(message), values(pairs)...)
+	s.LogSink.Error(failure(err), bounded(message), values(pairs)...)
 }
 
 // WithValues implements logr.LogSink.
@@ -56,32 +56,32 @@ func (s *sink) WithCallDepth(depth int) logr.LogSink {
 
 // values bounds those that are text, or become text.
 func values(pairs []any) []any {
-	bounded := make([]any, len(pairs))
+	clean := make([]any, len(pairs))
 	for i, value := range pairs {
 		switch v := value.(type) {
 		case string:
-			bounded[i] = text(v)
+			clean[i] = bounded(v)
 		case error:
-			bounded[i] = failure(v)
+			clean[i] = failure(v)
 		case []error:
-			bounded[i] = failure(errors.Join(v...))
+			clean[i] = failure(errors.Join(v...))
 		case []byte:
-			bounded[i] = text(string(v))
+			clean[i] = bounded(string(v))
 		case runtime.Object: // Of it only what it is and its name are written.
-			bounded[i] = value
+			clean[i] = value
 		case fmt.Stringer:
-			bounded[i] = stringer(v)
+			clean[i] = stringer(v)
 		default:
-			bounded[i] = value
+			clean[i] = value
 		}
 	}
-	return bounded
+	return clean
 }
 
 // stringer is its text, if that is not as it is to be.
 func stringer(v fmt.Stringer) any {
-	if is := fmt.Sprint(v); text(is) != is { // A nil pointer does not panic so.
-		return text(is)
+	if is := fmt.Sprint(v); bounded(is) != is { // A nil pointer does not panic so.
+		return bounded(is)
 	}
 	return v
 }
@@ -91,15 +91,15 @@ func failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	if is := err.Error(); text(is) != is {
-		return errors.New(text(is))
+	if is := err.Error(); bounded(is) != is {
+		return errors.New(bounded(is))
 	}
 	return err
 }
 
-// text is cleaned before it is measured: what is no text may grow by that.
-func text(s string) string {
-	cleaned := provenance.Clean(cut(s))
+// bounded is cleaned before it is measured: what is no text may grow by that.
+func bounded(s string) string {
+	cleaned := text.Clean(cut(s))
 	if len(s) <= most && len(cleaned) <= most {
 		return cleaned
 	}

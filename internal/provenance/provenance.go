@@ -10,14 +10,13 @@ package provenance
 
 import (
 	"fmt"
-	"strings"
-	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // Mark identifies what one consumer creates through one ClusterBinding.
@@ -118,7 +117,7 @@ func Describe(obj metav1.Object) string {
 			orUnknown(l[v1alpha1.LabelOrigin]), orUnknown(l[v1alpha1.LabelBinding]), orUnknown(local.Namespace), orUnknown(string(local.UID)))
 	}
 	if by := l["app.kubernetes.io/managed-by"]; by != "" {
-		return fmt.Sprintf("it is managed by %s", Shortened(by))
+		return fmt.Sprintf("it is managed by %s", text.Short(by))
 	}
 	return "it was not created by Spillway"
 }
@@ -127,34 +126,5 @@ func orUnknown(s string) string {
 	if s == "" {
 		return "unknown"
 	}
-	return Shortened(s)
-}
-
-// Clean puts a provider's string on one line, and removes what cannot be printed: escape
-// sequences for a terminal, or characters that turn the direction of text.
-func Clean(s string) string { return clean(s, "") }
-
-// CleanLines cleans a provider's string, and keeps its line breaks and tabs. Who prints it on
-// one line cleans it once more.
-func CleanLines(s string) string { return clean(s, "\n\t") }
-
-func clean(s, keep string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || strings.ContainsRune(keep, r) {
-			return r
-		}
-		return ' '
-	}, s)
-}
-
-// Shortened cleans a provider's string, and cuts it off after 64 characters.
-func Shortened(s string) string { return Cut(s, 64) }
-
-// Cut cleans a provider's string, and cuts it off after so many characters.
-func Cut(s string, most int) string {
-	s = Clean(s)
-	if r := []rune(s); len(s) > most && len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
+	return text.Short(s)
 }

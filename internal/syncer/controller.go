@@ -20,6 +20,7 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/provider/connection"
@@ -196,7 +197,7 @@ func (c *kindController[T]) tellLacking(ctx context.Context, key types.Namespace
 
 // record makes an event on the local object, unless that is gone or event is nil. If the object has
 // had too many, it makes none, and returns how long the next one has to wait.
-func (c *kindController[T]) record(s decide.Subject[T], event *decide.Problem) (wait time.Duration) {
+func (c *kindController[T]) record(s decide.Subject[T], event *field.Problem) (wait time.Duration) {
 	if event == nil || !decide.Present(s.Local) {
 		return 0
 	}
@@ -283,6 +284,6 @@ func (c *kindController[T]) before(ctx context.Context, pod *corev1.Pod) ([]deci
 func (c *kindController[T]) anyRefused() bool { return c.refusals.Any() }
 
 // outdated implements needed.
-func (c *kindController[T]) outdated(key types.NamespacedName, in string) *decide.Problem {
+func (c *kindController[T]) outdated(key types.NamespacedName, in string) *field.Problem {
 	return c.refusals.Outdated(key, in)
 }

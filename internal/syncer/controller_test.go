@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/syncer/act"
@@ -245,7 +246,7 @@ func TestTranscriptsInMappedNamespaces(t *testing.T) {
 		"a right is missing, and it is kept home":       {fixture.Local(fixture.KeptHome), nil, func(w *world) { w.lacking = connection.NoRight("list configmaps") }, nil, nil},
 		"a right is missing, and it is gone here":       {nil, fixture.Remote(), func(w *world) { w.lacking = connection.NoRight("list configmaps") }, nil, nil},
 		"nothing is known of the limits": {fixture.Local(), nil, func(w *world) {
-			w.limits = &translate.Limits{Unknown: &translate.Refusal{Reason: "LimitsMissing", Message: "there are none"}}
+			w.limits = &translate.Limits{Unknown: &field.Problem{Reason: "LimitsMissing", Message: "there are none"}}
 		}, nil, []string{"LimitsMissing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -318,7 +319,7 @@ type waiting struct {
 func (waiting) Sync(decide.Snapshot[*corev1.ConfigMap]) decide.Plan { return decide.Plan{} }
 
 func (waiting) SyncToRemote(s decide.Snapshot[*corev1.ConfigMap]) decide.Plan {
-	problem := &decide.Problem{Reason: "Waits", Message: "for a reason"}
+	problem := &field.Problem{Reason: "Waits", Message: "for a reason"}
 	if s.Local.Labels["waits"] != "" {
 		return decide.Plan{Problem: problem}
 	}
@@ -389,14 +390,14 @@ func TestTellsOfWhatIsShown(t *testing.T) {
 	}
 	status := decide.Plan{Actions: []decide.Action{{Verb: decide.PatchStatus}}}
 	for want, message := range []string{"for a reason", "for another one"} {
-		plan := decide.Plan{Event: &decide.Problem{Reason: "Waits", Message: message}}
+		plan := decide.Plan{Event: &field.Problem{Reason: "Waits", Message: message}}
 		if again := toldBy(plan) + toldBy(status) + toldBy(plan); again != want {
 			t.Errorf("%s: told %d times more, want %d", message, again, want)
 		}
 	}
 	sum := 0
 	for i := range 100 {
-		sum += toldBy(decide.Plan{Event: &decide.Problem{Reason: "Waits", Message: strconv.Itoa(i)}})
+		sum += toldBy(decide.Plan{Event: &field.Problem{Reason: "Waits", Message: strconv.Itoa(i)}})
 	}
 	if sum == 0 || sum > 10 {
 		t.Errorf("somebody who has it changed all the time makes %d events", sum)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // graph knows which objects need which, of all kinds of one connection.
@@ -53,7 +54,7 @@ type needed interface {
 	// anyRefused reports whether an API server has refused anything of a copy.
 	anyRefused() bool
 	// outdated says why a copy in a namespace of the provider differs from its object, or is nil.
-	outdated(key types.NamespacedName, in string) *decide.Problem
+	outdated(key types.NamespacedName, in string) *field.Problem
 }
 
 // preceding is a kind whose objects have to be in the provider before pods are.
@@ -167,7 +168,7 @@ func (g *graph) AnyRefused() bool {
 
 // Outdated is why an object that is in the provider, and needs these, finds an
 // older state of one of them there, or nil.
-func (g *graph) Outdated(refs []decide.Ref, at decide.Place) *decide.Problem {
+func (g *graph) Outdated(refs []decide.Ref, at decide.Place) *field.Problem {
 	for _, ref := range refs {
 		kind, ok := g.needed[ref.Kind]
 		if !ok {

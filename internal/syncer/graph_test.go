@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 )
 
@@ -29,12 +30,12 @@ func TestOutdated(t *testing.T) {
 		t.Error("nothing is refused")
 	}
 	s := fixture.Observed(fixture.Local(), fixture.Remote())
-	rig.Refusals.Note(s, decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}, decide.Problem{Reason: "DeletionFailed", Message: "no"})
+	rig.Refusals.Note(s, decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}, field.Problem{Reason: "DeletionFailed", Message: "no"})
 	if g.Outdated(refs, here) != nil {
 		t.Error("a deletion is not told to what uses it no more")
 	}
-	rig.Refusals.Note(s, decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, decide.Problem{Reason: "UpdateRejected", Message: "no"})
-	want := &decide.Problem{Reason: "UpdateRejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
+	rig.Refusals.Note(s, decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, field.Problem{Reason: "UpdateRejected", Message: "no"})
+	want := &field.Problem{Reason: "UpdateRejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
 	if diff := cmp.Diff(want, g.Outdated(refs, here)); diff != "" || !g.AnyRefused() {
 		t.Errorf("outdated (-want +got):\n%s", diff)
 	}
@@ -90,7 +91,7 @@ func (a *asked) need(_ context.Context, _ decide.Key, ref decide.Ref, in string)
 
 func (*asked) anyRefused() bool { return false }
 
-func (*asked) outdated(types.NamespacedName, string) *decide.Problem { return nil }
+func (*asked) outdated(types.NamespacedName, string) *field.Problem { return nil }
 
 var (
 	settingsRef = decide.Ref{Key: decide.Key{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}}

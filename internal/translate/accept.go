@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 const (
@@ -28,27 +29,27 @@ const (
 // that a pod that was sent is never refused later; ephemeral containers have
 // EphemeralContainerRefusals. config/policy/pods.yaml has the same rule, so that such a
 // pod does not get onto a virtual node where it may run on another.
-func PodRefusal(pod *corev1.Pod) *Refusal { return podRefusal(pod, PodSecurityBaseline) }
+func PodRefusal(pod *corev1.Pod) *field.Problem { return podRefusal(pod, PodSecurityBaseline) }
 
 // NeverSent says why no provider gets a pod, whatever its limits, or is nil. What it lets
 // through, LimitRefusal looks at.
-func NeverSent(pod *corev1.Pod) *Refusal { return podRefusal(pod, PodSecurityPrivileged) }
+func NeverSent(pod *corev1.Pod) *field.Problem { return podRefusal(pod, PodSecurityPrivileged) }
 
-func podRefusal(pod *corev1.Pod, under standard) *Refusal {
+func podRefusal(pod *corev1.Pod, under standard) *field.Problem {
 	if isStatic(pod) {
-		return refusalf(ReasonStaticPod, "a kubelet runs the pod by itself, from a manifest on its node")
+		return field.Refuse(ReasonStaticPod, "a kubelet runs the pod by itself, from a manifest on its node")
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.Kind == "DaemonSet" &&
 		pod.Annotations[v1alpha1.AnnotationOffloadDaemonSet] != v1alpha1.OffloadTrue {
-		return refusalf(ReasonDaemonSetPod, "pods of DaemonSets are for the nodes of the consumer; annotate it with %s=%s to have it run in the provider",
+		return field.Refuse(ReasonDaemonSetPod, "pods of DaemonSets are for the nodes of the consumer; annotate it with %s=%s to have it run in the provider",
 			v1alpha1.AnnotationOffloadDaemonSet, v1alpha1.OffloadTrue)
 	}
-	return podSpecRefusal(pod, under).with(cureOfPod)
+	return podSpecRefusal(pod, under).With(cureOfPod)
 }
 
-func podSpecRefusal(pod *corev1.Pod, under standard) *Refusal {
-	if field := podSpecPlan.violation(&pod.Spec, under); field != nil {
-		return field.refusal("spec")
+func podSpecRefusal(pod *corev1.Pod, under standard) *field.Problem {
+	if found := podSpecPlan.violation(&pod.Spec, under); found != nil {
+		return found.refusal("spec")
 	}
 	if refusal := podBaselineRefusal(&pod.Spec, under); refusal != nil {
 		return refusal
@@ -58,11 +59,13 @@ func podSpecRefusal(pod *corev1.Pod, under standard) *Refusal {
 			return refusal
 		}
 	}
-	return firstRefusal(&pod.Spec, func(list string, c *corev1.Container) *Refusal { return containerRefusal(list, c, &pod.Spec, under) })
+	return firstRefusal(&pod.Spec, func(list string, c *corev1.Container) *field.Problem {
+		return containerRefusal(list, c, &pod.Spec, under)
+	})
 }
 
 // firstRefusal is the first refusal of a container, or nil. list is the field that has it.
-func firstRefusal(spec *corev1.PodSpec, of func(list string, c *corev1.Container) *Refusal) *Refusal {
+func firstRefusal(spec *corev1.PodSpec, of func(list string, c *corev1.Container) *field.Problem) *field.Problem {
 	for i := range spec.InitContainers {
 		if refusal := of("initContainers", &spec.InitContainers[i]); refusal != nil {
 			return refusal
@@ -78,17 +81,17 @@ func firstRefusal(spec *corev1.PodSpec, of func(list string, c *corev1.Container
 
 // EphemeralContainerRefusals say why some ephemeral containers are not sent to a provider
 // with these limits. The pod keeps running without them.
-func EphemeralContainerRefusals(pod *corev1.Pod, limits *Limits) []*Refusal {
-	var refusals []*Refusal
+func EphemeralContainerRefusals(pod *corev1.Pod, limits *Limits) []*field.Problem {
+	var refusals []*field.Problem
 	for i := range pod.Spec.EphemeralContainers {
 		if refusal := ephemeralContainerRefusal(&pod.Spec.EphemeralContainers[i], &pod.Spec, limits.podSecurity()); refusal != nil {
-			refusals = append(refusals, refusal.with(cureOfDebugContainer))
+			refusals = append(refusals, refusal.With(cureOfDebugContainer))
 		}
 	}
 	return refusals
 }
 
-func ephemeralContainerRefusal(c *corev1.EphemeralContainer, spec *corev1.PodSpec, under standard) *Refusal {
+func ephemeralContainerRefusal(c *corev1.EphemeralContainer, spec *corev1.PodSpec, under standard) *field.Problem {
 	return containerRefusal("ephemeralContainers", (*corev1.Container)(&c.EphemeralContainerCommon), spec, under)
 }
 
@@ -101,24 +104,24 @@ func isStatic(pod *corev1.Pod) bool {
 	return written && source != "api"
 }
 
-func volumeRefusal(v *corev1.Volume, under standard) *Refusal {
+func volumeRefusal(v *corev1.Volume, under standard) *field.Problem {
 	if isInjectedToken(v) {
 		return nil
 	}
-	if field := volumeSourcePlan.violation(&v.VolumeSource, under); field != nil {
-		return field.refusal("spec.volumes[" + v.Name + "]")
+	if found := volumeSourcePlan.violation(&v.VolumeSource, under); found != nil {
+		return found.refusal("spec.volumes[" + v.Name + "]")
 	}
 	if v.CSI != nil {
 		if key := secretAttribute(v.CSI.VolumeAttributes); key != "" {
-			return refusalf(ReasonCredentials, "spec.volumes[%s].csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", v.Name, key)
+			return field.Refuse(ReasonCredentials, "spec.volumes[%s].csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", v.Name, key)
 		}
 	}
 	if v.Projected == nil {
 		return nil
 	}
 	for i := range v.Projected.Sources {
-		if field := volumeProjectionPlan.violation(&v.Projected.Sources[i], under); field != nil {
-			return field.refusal(fmt.Sprintf("spec.volumes[%s].projected.sources[%d]", v.Name, i))
+		if found := volumeProjectionPlan.violation(&v.Projected.Sources[i], under); found != nil {
+			return found.refusal(fmt.Sprintf("spec.volumes[%s].projected.sources[%d]", v.Name, i))
 		}
 	}
 	return nil
@@ -134,21 +137,21 @@ func secretAttribute(attributes map[string]string) string {
 	return ""
 }
 
-func containerRefusal(list string, c *corev1.Container, spec *corev1.PodSpec, under standard) *Refusal {
+func containerRefusal(list string, c *corev1.Container, spec *corev1.PodSpec, under standard) *field.Problem {
 	if c.SecurityContext != nil {
-		if field := securityContextPlan.violation(c.SecurityContext, under); field != nil {
-			return field.refusal("spec." + list + "[" + c.Name + "].securityContext")
+		if found := securityContextPlan.violation(c.SecurityContext, under); found != nil {
+			return found.refusal("spec." + list + "[" + c.Name + "].securityContext")
 		}
 	}
 	if under == PodSecurityPrivileged {
 		return nil
 	}
-	if field := beyondBaseline(c, hasUserNamespace(spec)); field != "" {
-		return baselineRefusal(strings.Join([]string{"spec.", list, "[", c.Name, "].", field}, ""))
+	if found := beyondBaseline(c, hasUserNamespace(spec)); found != "" {
+		return baselineRefusal(strings.Join([]string{"spec.", list, "[", c.Name, "].", found}, ""))
 	}
 	return nil
 }
 
-func baselineRefusal(field string) *Refusal {
-	return refusalf(ReasonPodSecurity, "%s asks for more than pod security baseline grants", field)
+func baselineRefusal(path string) *field.Problem {
+	return field.Refuse(ReasonPodSecurity, "%s asks for more than pod security baseline grants", path)
 }

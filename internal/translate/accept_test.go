@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 func TestPodRefusal(t *testing.T) {
@@ -87,7 +89,7 @@ func TestPodRefusal(t *testing.T) {
 			refusal := PodRefusal(local)
 			want := refusal
 			if refusal != nil && refusal.Reason == ReasonPodSecurity {
-				want = refusal.with(cureOfPodSecurity)
+				want = refusal.With(cureOfPodSecurity)
 			}
 			_, again := Pod(local, mapped, generous, nil)
 			if diff := cmp.Diff(want, again); diff != "" {
@@ -131,9 +133,9 @@ spec:
   - {name: fine}
   - {name: root, securityContext: {privileged: true}}
   - {name: admin, securityContext: {capabilities: {add: [NET_ADMIN]}}}`)
-	want := []*Refusal{
-		{ReasonPodSecurity, "spec.ephemeralContainers[root].securityContext.privileged is set: the container would be root on a node of the provider" + cureOfDebugContainer},
-		{ReasonPodSecurity, "spec.ephemeralContainers[admin].securityContext.capabilities.add[NET_ADMIN] asks for more than pod security baseline grants" + cureOfDebugContainer},
+	want := []*field.Problem{
+		{Reason: ReasonPodSecurity, Message: "spec.ephemeralContainers[root].securityContext.privileged is set: the container would be root on a node of the provider" + cureOfDebugContainer},
+		{Reason: ReasonPodSecurity, Message: "spec.ephemeralContainers[admin].securityContext.capabilities.add[NET_ADMIN] asks for more than pod security baseline grants" + cureOfDebugContainer},
 	}
 	if diff := cmp.Diff(want, EphemeralContainerRefusals(local, &Limits{})); diff != "" {
 		t.Error(diff)

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // This file has what pod security baseline forbids beyond the fields that fields_*.go
@@ -26,13 +28,13 @@ var (
 	}
 )
 
-func podBaselineRefusal(spec *corev1.PodSpec, under standard) *Refusal {
+func podBaselineRefusal(spec *corev1.PodSpec, under standard) *field.Problem {
 	s := spec.SecurityContext
 	if s == nil || under == PodSecurityPrivileged {
 		return nil
 	}
-	if field := unconfined(s.SELinuxOptions, s.WindowsOptions, s.SeccompProfile, s.AppArmorProfile); field != "" {
-		return baselineRefusal("spec.securityContext." + field)
+	if found := unconfined(s.SELinuxOptions, s.WindowsOptions, s.SeccompProfile, s.AppArmorProfile); found != "" {
+		return baselineRefusal("spec.securityContext." + found)
 	}
 	for i := range s.Sysctls {
 		if !slices.Contains(baselineSysctls, s.Sysctls[i].Name) {
@@ -49,8 +51,8 @@ func beyondBaseline(c *corev1.Container, userNamespace bool) string {
 			return "ports.hostPort"
 		}
 	}
-	if field := hostOf(c); field != "" {
-		return field
+	if found := hostOf(c); found != "" {
+		return found
 	}
 	if c.SecurityContext == nil {
 		return ""
@@ -66,8 +68,8 @@ func beyondBaseline(c *corev1.Container, userNamespace bool) string {
 	if s.ProcMount != nil && *s.ProcMount != corev1.DefaultProcMount && !userNamespace {
 		return "securityContext.procMount"
 	}
-	if field := unconfined(s.SELinuxOptions, s.WindowsOptions, s.SeccompProfile, s.AppArmorProfile); field != "" {
-		return "securityContext." + field
+	if found := unconfined(s.SELinuxOptions, s.WindowsOptions, s.SeccompProfile, s.AppArmorProfile); found != "" {
+		return "securityContext." + found
 	}
 	return ""
 }

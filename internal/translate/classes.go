@@ -6,6 +6,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Classes are those of a ClusterBinding: the names that the consumer's classes have in the
@@ -42,11 +43,11 @@ type Has func(kind v1alpha1.ClassKind, remoteName string) Presence
 // ClassRefusal says why a pod is not sent with these classes, or is nil. Without its
 // RuntimeClass, or with another one of that name, a pod would run less isolated than it asks;
 // and the provider refuses pods of classes that it has not.
-func ClassRefusal(pod *corev1.Pod, classes Classes, has Has) *Refusal {
+func ClassRefusal(pod *corev1.Pod, classes Classes, has Has) *field.Problem {
 	if name := ptr.Deref(pod.Spec.RuntimeClassName, ""); name != "" {
 		remote, mapped := classes.Of(v1alpha1.ClassRuntime, name)
 		if !mapped {
-			return refusalf(v1alpha1.ReasonClassNotMapped,
+			return field.Refuse(v1alpha1.ReasonClassNotMapped,
 				"spec.runtimeClassName: the ClusterBinding maps RuntimeClass %q to none of the provider; ask the platform engineer to list it in spec.classes; "+
 					"or keep the pod on the consumer's own nodes, by a node affinity %s DoesNotExist", name, v1alpha1.LabelNodeType)
 		}
@@ -62,7 +63,7 @@ func ClassRefusal(pod *corev1.Pod, classes Classes, has Has) *Refusal {
 
 // IngressClassRefusal says why an Ingress of a class that is mapped is not sent now: the provider
 // has no such class, so that nothing there would serve it; or that is not known yet. Else it is nil.
-func IngressClassRefusal(local *networkingv1.Ingress, classes Classes, has Has) *Refusal {
+func IngressClassRefusal(local *networkingv1.Ingress, classes Classes, has Has) *field.Problem {
 	if remote, mapped := classes.Of(v1alpha1.ClassIngress, ptr.Deref(local.Spec.IngressClassName, "")); mapped {
 		return absent("spec.ingressClassName", v1alpha1.ClassIngress, remote, has)
 	}
@@ -71,16 +72,16 @@ func IngressClassRefusal(local *networkingv1.Ingress, classes Classes, has Has) 
 
 // absent says that the provider has no class of that name, or that this is not known yet, or is
 // nil.
-func absent(field string, kind v1alpha1.ClassKind, remote string, has Has) *Refusal {
+func absent(path string, kind v1alpha1.ClassKind, remote string, has Has) *field.Problem {
 	if has == nil {
 		return nil
 	}
 	switch has(kind, remote) {
 	case ClassMissing:
-		return refusalf(v1alpha1.ReasonClassMissing, "%s: the provider has no %s %q, to which the ClusterBinding maps it; "+
-			"ask the platform engineer to mend spec.classes, or the provider's administrator to make the class", field, kind, remote)
+		return field.Refuse(v1alpha1.ReasonClassMissing, "%s: the provider has no %s %q, to which the ClusterBinding maps it; "+
+			"ask the platform engineer to mend spec.classes, or the provider's administrator to make the class", path, kind, remote)
 	case ClassUnread:
-		return refusalf(v1alpha1.ReasonReferenceNotSynced, "%s: whether the provider has the %s %q is not known yet", field, kind, remote)
+		return field.Refuse(v1alpha1.ReasonReferenceNotSynced, "%s: whether the provider has the %s %q is not known yet", path, kind, remote)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // classes map x, which filled fields have as their value.
@@ -88,7 +89,7 @@ func TestClassesThatAreNotThere(t *testing.T) {
 			}
 			got := ClassRefusal(local, classes, has)
 			if got == nil {
-				got = &Refusal{}
+				got = &field.Problem{}
 			}
 			if got.Reason != test.reason || !strings.Contains(got.Message, test.contains) {
 				t.Errorf("got %v", got)

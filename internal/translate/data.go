@@ -5,6 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // secretTypeBootstrapToken is the type of the tokens that join nodes to a
@@ -12,9 +13,9 @@ import (
 const secretTypeBootstrapToken corev1.SecretType = "bootstrap.kubernetes.io/token"
 
 // ConfigMap is the remote ConfigMap of local.
-func ConfigMap(local *corev1.ConfigMap, t Target) (*corev1.ConfigMap, *Refusal) {
+func ConfigMap(local *corev1.ConfigMap, t Target) (*corev1.ConfigMap, *field.Problem) {
 	if local.Name == rootCertificate {
-		return nil, refusalf(ReasonEveryNamespaceHasOne, "ConfigMap %s: the provider's namespaces have one of their own, with another certificate", local.Name)
+		return nil, field.Refuse(ReasonEveryNamespaceHasOne, "ConfigMap %s: the provider's namespaces have one of their own, with another certificate", local.Name)
 	}
 	if refusal := neverSynced("ConfigMap", local); refusal != nil {
 		return nil, refusal
@@ -27,9 +28,9 @@ func ConfigMap(local *corev1.ConfigMap, t Target) (*corev1.ConfigMap, *Refusal) 
 
 // Secret is the remote Secret of local. Secrets that give access to the consumer's API
 // server are refused.
-func Secret(local *corev1.Secret, t Target) (*corev1.Secret, *Refusal) {
+func Secret(local *corev1.Secret, t Target) (*corev1.Secret, *field.Problem) {
 	if local.Type == corev1.SecretTypeServiceAccountToken || local.Type == secretTypeBootstrapToken {
-		return nil, refusalf(ReasonCredentials, "Secret %s is of type %s: it opens the consumer's API server", local.Name, local.Type)
+		return nil, field.Refuse(ReasonCredentials, "Secret %s is of type %s: it opens the consumer's API server", local.Name, local.Type)
 	}
 	if refusal := neverSynced("Secret", local); refusal != nil {
 		return nil, refusal
@@ -41,9 +42,9 @@ func Secret(local *corev1.Secret, t Target) (*corev1.Secret, *Refusal) {
 }
 
 // neverSynced refuses what its owner keeps in the consumer.
-func neverSynced(kind string, local metav1.Object) *Refusal {
+func neverSynced(kind string, local metav1.Object) *field.Problem {
 	if local.GetLabels()[v1alpha1.LabelSync] != v1alpha1.SyncNever && local.GetAnnotations()[v1alpha1.LabelSync] != v1alpha1.SyncNever {
 		return nil
 	}
-	return refusalf(ReasonSyncNever, "%s %s is marked %s=%s", kind, local.GetName(), v1alpha1.LabelSync, v1alpha1.SyncNever)
+	return field.Refuse(ReasonSyncNever, "%s %s is marked %s=%s", kind, local.GetName(), v1alpha1.LabelSync, v1alpha1.SyncNever)
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 func TestDataIsCopied(t *testing.T) {
@@ -44,22 +46,22 @@ func TestDataRefusals(t *testing.T) {
 	const secret, configMap = "Secret", "ConfigMap"
 	tests := map[string]struct {
 		kind, manifest string
-		want           *Refusal
+		want           *field.Problem
 	}{
 		"Secret":                {secret, `{metadata: {name: s}}`, nil},
 		"pull Secret":           {secret, `{metadata: {name: s}, type: kubernetes.io/dockerconfigjson}`, nil},
-		"service account token": {secret, `{metadata: {name: s}, type: kubernetes.io/service-account-token}`, &Refusal{ReasonCredentials, "Secret s is of type kubernetes.io/service-account-token: it opens the consumer's API server"}},
-		"bootstrap token":       {secret, `{metadata: {name: s}, type: bootstrap.kubernetes.io/token}`, &Refusal{ReasonCredentials, "Secret s is of type bootstrap.kubernetes.io/token: it opens the consumer's API server"}},
-		"labelled":              {secret, `{metadata: {name: s, labels: {spillway.io/sync: never}}}`, &Refusal{ReasonSyncNever, "Secret s is marked spillway.io/sync=never"}},
-		"annotated":             {secret, `{metadata: {name: s, annotations: {spillway.io/sync: never}}}`, &Refusal{ReasonSyncNever, "Secret s is marked spillway.io/sync=never"}},
+		"service account token": {secret, `{metadata: {name: s}, type: kubernetes.io/service-account-token}`, &field.Problem{Reason: ReasonCredentials, Message: "Secret s is of type kubernetes.io/service-account-token: it opens the consumer's API server"}},
+		"bootstrap token":       {secret, `{metadata: {name: s}, type: bootstrap.kubernetes.io/token}`, &field.Problem{Reason: ReasonCredentials, Message: "Secret s is of type bootstrap.kubernetes.io/token: it opens the consumer's API server"}},
+		"labelled":              {secret, `{metadata: {name: s, labels: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "Secret s is marked spillway.io/sync=never"}},
+		"annotated":             {secret, `{metadata: {name: s, annotations: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "Secret s is marked spillway.io/sync=never"}},
 		"labelled otherwise":    {secret, `{metadata: {name: s, labels: {spillway.io/sync: always}}}`, nil},
 		"ConfigMap":             {configMap, `{metadata: {name: c}}`, nil},
-		"ConfigMap, labelled":   {configMap, `{metadata: {name: c, labels: {spillway.io/sync: never}}}`, &Refusal{ReasonSyncNever, "ConfigMap c is marked spillway.io/sync=never"}},
-		"root certificate":      {configMap, `{metadata: {name: kube-root-ca.crt}}`, &Refusal{ReasonEveryNamespaceHasOne, "ConfigMap kube-root-ca.crt: the provider's namespaces have one of their own, with another certificate"}},
+		"ConfigMap, labelled":   {configMap, `{metadata: {name: c, labels: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "ConfigMap c is marked spillway.io/sync=never"}},
+		"root certificate":      {configMap, `{metadata: {name: kube-root-ca.crt}}`, &field.Problem{Reason: ReasonEveryNamespaceHasOne, Message: "ConfigMap kube-root-ca.crt: the provider's namespaces have one of their own, with another certificate"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var refusal *Refusal
+			var refusal *field.Problem
 			if test.kind == secret {
 				_, refusal = Secret(parse[corev1.Secret](t, test.manifest), mapped)
 			} else {

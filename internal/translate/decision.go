@@ -3,6 +3,8 @@ package translate
 import (
 	"reflect"
 	"strings"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // verdict is what happens to a field on its way to the provider.
@@ -20,7 +22,7 @@ const (
 // decision is a verdict and its reason.
 type decision struct {
 	verdict verdict
-	reason  string // of the Refusal
+	reason  string // of the field.Problem
 	why     string
 }
 
@@ -94,9 +96,9 @@ func (p plan[T]) violation(obj *T, under standard) *refusedField {
 	return nil
 }
 
-// refusal is the Refusal of a violation at a path.
-func (f *refusedField) refusal(path string) *Refusal {
-	return refusalf(f.reason, "%s.%s is set: %s", path, f.name, f.why)
+// refusal says that the field is set, at a path.
+func (f *refusedField) refusal(path string) *field.Problem {
+	return field.Refuse(f.reason, "%s.%s is set: %s", path, f.name, f.why)
 }
 
 // isSet reports whether a field asks for anything: false and an empty list do not.

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // ReasonBudgetUnknown: the consumer cannot tell how many pods the PodDisruptionBudget wants.
@@ -23,16 +25,16 @@ const ReasonBudgetUnknown = "BudgetUnknown"
 // says how many healthy pods it wants, and how many there are everywhere. What is not healthy
 // elsewhere has to be healthy in the provider. So each provider may use what is left of the
 // whole budget.
-func PodDisruptionBudget(local *policyv1.PodDisruptionBudget, t Target, limits *Limits, healthy int) (*policyv1.PodDisruptionBudget, *Refusal) {
+func PodDisruptionBudget(local *policyv1.PodDisruptionBudget, t Target, limits *Limits, healthy int) (*policyv1.PodDisruptionBudget, *field.Problem) {
 	if refusal := neverSynced("PodDisruptionBudget", local); refusal != nil {
 		return nil, refusal
 	}
 	if key := unsentLabel(local.Spec.Selector, limits); key != "" {
-		return nil, refusalf(ReasonSelectorNotSent,
+		return nil, field.Refuse(ReasonSelectorNotSent,
 			"PodDisruptionBudget %s: spec.selector names the label %s, which is not sent with pods: it would count other pods than here", local.Name, key)
 	}
 	if SyncFailed(local) {
-		return nil, refusalf(ReasonBudgetUnknown,
+		return nil, field.Refuse(ReasonBudgetUnknown,
 			"PodDisruptionBudget %s: how many pods it wants cannot be worked out; its condition %s says why", local.Name, policyv1.DisruptionAllowedCondition)
 	}
 	sent := disruptionBudgetSpecPlan.allowed(&local.Spec)

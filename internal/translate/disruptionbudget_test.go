@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // budgetOf is the PodDisruptionBudget team/web of that content.
@@ -76,7 +78,7 @@ func TestPodDisruptionBudgetRefusals(t *testing.T) {
 	} {
 		_, refusal := PodDisruptionBudget(budgetOf(t, test.local), mapped, &Limits{}, 0)
 		if refusal == nil {
-			refusal = &Refusal{}
+			refusal = &field.Problem{}
 		}
 		if refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.mention) {
 			t.Errorf("%s: got %v", name, refusal)

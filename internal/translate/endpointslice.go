@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Why an EndpointSlice is not sent, or not as it is.
@@ -59,17 +60,17 @@ func isThere(local *discoveryv1.EndpointSlice, endpoint *discoveryv1.Endpoint, n
 //
 // The endpoints are in the order of their addresses: the consumer may list the same ones
 // in another order, which is no reason for a write.
-func EndpointSlice(local *discoveryv1.EndpointSlice, t Target, limits *Limits, node string) (*discoveryv1.EndpointSlice, *Refusal) {
+func EndpointSlice(local *discoveryv1.EndpointSlice, t Target, limits *Limits, node string) (*discoveryv1.EndpointSlice, *field.Problem) {
 	if refusal := neverSynced("EndpointSlice", local); refusal != nil {
 		return nil, refusal
 	}
 	if local.AddressType != discoveryv1.AddressTypeIPv4 && local.AddressType != discoveryv1.AddressTypeIPv6 {
-		return nil, refusalf(ReasonAddressNotAllowed,
+		return nil, field.Refuse(ReasonAddressNotAllowed,
 			"addressType is %s: only IPv4 and IPv6 addresses are sent, because the provider cannot check where a name leads", local.AddressType)
 	}
 	endpoints, lacks := limits.endpoints(local, node)
 	if lacks && len(endpoints) == 0 {
-		return nil, refusalf(ReasonAddressNotAllowed, "it is not sent, because the provider allows none of its addresses: %s", limits.cureOfAddresses())
+		return nil, field.Refuse(ReasonAddressNotAllowed, "it is not sent, because the provider allows none of its addresses: %s", limits.cureOfAddresses())
 	}
 	named := local.ObjectMeta
 	named.Annotations = maps.Clone(local.Annotations)

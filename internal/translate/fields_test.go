@@ -11,6 +11,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // subject is a type with decisions, and a way to translate one of its values.
@@ -20,12 +22,12 @@ type subject struct {
 	// translate passes a value to set, and returns what is sent. later is the same in a copy that
 	// was there before the change. It is invalid if the copy is made again, and of a kind without
 	// a merge. The TestChangesFollow of such a kind says what its owner may change.
-	translate func(t *testing.T, set func(reflect.Value)) (sent, later reflect.Value, _ *Refusal)
+	translate func(t *testing.T, set func(reflect.Value)) (sent, later reflect.Value, _ *field.Problem)
 }
 
 // anywhereIn is the translate of a subject that is somewhere in an object.
-func anywhereIn[T, O any](local func(*testing.T) *O, where func(*O) *T, translate func(*O) (*O, *Refusal), merge func(desired, remote *O) (*O, bool)) func(*testing.T, func(reflect.Value)) (_, _ reflect.Value, _ *Refusal) {
-	return func(t *testing.T, set func(reflect.Value)) (sent, later reflect.Value, _ *Refusal) {
+func anywhereIn[T, O any](local func(*testing.T) *O, where func(*O) *T, translate func(*O) (*O, *field.Problem), merge func(desired, remote *O) (*O, bool)) func(*testing.T, func(reflect.Value)) (_, _ reflect.Value, _ *field.Problem) {
+	return func(t *testing.T, set func(reflect.Value)) (sent, later reflect.Value, _ *field.Problem) {
 		t.Helper()
 		changed := local(t)
 		set(reflect.ValueOf(where(changed)).Elem())
@@ -59,7 +61,7 @@ spec:
   initContainers: [{name: init}]
   containers: [{name: web, securityContext: {}, envFrom: [{}], env: [{name: e, valueFrom: {}}]}]
   volumes: [{name: v}, {name: p, projected: {sources: [{}]}}]`)
-	}, where, func(local *corev1.Pod) (*corev1.Pod, *Refusal) { return Pod(local, mapped, generous, classes) }, nil)}
+	}, where, func(local *corev1.Pod) (*corev1.Pod, *field.Problem) { return Pod(local, mapped, generous, classes) }, nil)}
 }
 
 // boundVolume is a volume with its claim.
@@ -73,7 +75,7 @@ func inVolume[T any](fields decisions, where func(*boundVolume) *T) subject {
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *boundVolume {
 		t.Helper()
 		return &boundVolume{volumeOf(t, ""), claimOf(t, "")}
-	}, where, func(local *boundVolume) (*boundVolume, *Refusal) {
+	}, where, func(local *boundVolume) (*boundVolume, *field.Problem) {
 		local.claim.Spec.VolumeName = local.volume.Name
 		local.volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: local.claim.Namespace, Name: local.claim.Name, UID: local.claim.UID}
 		claim, refusal := PersistentVolumeClaim(local.claim, mapped)
@@ -85,9 +87,9 @@ func inVolume[T any](fields decisions, where func(*boundVolume) *T) subject {
 	}, nil)}
 }
 
-func inData[T any](fields decisions, translate func(*T, Target) (*T, *Refusal)) subject {
+func inData[T any](fields decisions, translate func(*T, Target) (*T, *field.Problem)) subject {
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(*testing.T) *T { return new(T) }, func(all *T) *T { return all },
-		func(local *T) (*T, *Refusal) { return translate(local, mapped) }, nil)}
+		func(local *T) (*T, *field.Problem) { return translate(local, mapped) }, nil)}
 }
 
 // inSlice is a subject that is somewhere in an EndpointSlice.
@@ -95,7 +97,7 @@ func inSlice[T any](fields decisions, where func(*discoveryv1.EndpointSlice) *T)
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *discoveryv1.EndpointSlice {
 		t.Helper()
 		return sliceOf(t, `{addressType: IPv4, endpoints: [{addresses: [10.1.0.1]}], ports: [{port: 80}]}`)
-	}, where, func(local *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, *Refusal) {
+	}, where, func(local *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, *field.Problem) {
 		local.Endpoints[0].Addresses = []string{"10.1.0.1"}
 		return EndpointSlice(local, mapped, listing, "eu")
 	}, MergeEndpointSlice)}
@@ -106,7 +108,7 @@ func inService[T any](fields decisions, where func(*corev1.Service) *T) subject 
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *corev1.Service {
 		t.Helper()
 		return serviceOf(t, `{type: LoadBalancer, loadBalancerClass: x, sessionAffinity: None, ports: [{port: 80}]}`)
-	}, where, func(local *corev1.Service) (*corev1.Service, *Refusal) {
+	}, where, func(local *corev1.Service) (*corev1.Service, *field.Problem) {
 		return Service(local, mapped, balancing, classes)
 	}, MergeService)}
 }
@@ -143,7 +145,7 @@ var subjects = map[string]subject{
 	"PodDisruptionBudgetSpec": {reflect.TypeFor[policyv1.PodDisruptionBudgetSpec](), disruptionBudgetSpecFields, anywhereIn(func(t *testing.T) *policyv1.PodDisruptionBudget {
 		t.Helper()
 		return budgetOf(t, `{status: {desiredHealthy: 1}}`)
-	}, func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudgetSpec { return &b.Spec }, func(local *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, *Refusal) {
+	}, func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudgetSpec { return &b.Spec }, func(local *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, *field.Problem) {
 		return PodDisruptionBudget(local, mapped, generous, 0)
 	}, inPlace(MergePodDisruptionBudget))},
 
@@ -325,7 +327,7 @@ func TestDecisionsAreCarriedOut(t *testing.T) {
 	}
 }
 
-func checkDecision(t *testing.T, s subject, field string, d decision, want any, got reflect.Value, refusal *Refusal) {
+func checkDecision(t *testing.T, s subject, field string, d decision, want any, got reflect.Value, refusal *field.Problem) {
 	t.Helper()
 	if d.verdict == refused || d.verdict == limited {
 		described, _ := s.kind.FieldByName(field)

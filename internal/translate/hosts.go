@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // ReasonHostNotAllowed: the ClusterBinding or the provider does not list a host of the Ingress or
@@ -51,13 +52,13 @@ func (h routedHost) String() string {
 
 // hostRefusal is about the first host that a route may not have. No patterns of the binding
 // stand for all that the provider allows.
-func hostRefusal(hosts []routedHost, binding, provider HostPatterns) *Refusal {
+func hostRefusal(hosts []routedHost, binding, provider HostPatterns) *field.Problem {
 	for _, of := range hosts {
 		switch {
 		case len(binding) > 0 && !binding.Allow(of.host):
-			return refusalf(ReasonHostNotAllowed, "%s: the ClusterBinding does not list it (spec.hosts)", of)
+			return field.Refuse(ReasonHostNotAllowed, "%s: the ClusterBinding does not list it (spec.hosts)", of)
 		case !provider.Allow(of.host):
-			return refusalf(ReasonHostNotAllowed, "%s: the provider does not list it (%s in ConfigMap spillway-provider/limits)", of, limitIngressHosts)
+			return field.Refuse(ReasonHostNotAllowed, "%s: the provider does not list it (%s in ConfigMap spillway-provider/limits)", of, limitIngressHosts)
 		}
 	}
 	return nil

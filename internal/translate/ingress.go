@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Why an Ingress is not sent; see IngressRefusal.
@@ -38,18 +39,18 @@ var harmlessAnnotations = []string{
 
 // IngressRefusal says why an Ingress is not sent to a target with these limits and classes, or
 // is nil. hosts are those that the ClusterBinding lists; none: all that the provider allows.
-func IngressRefusal(local *networkingv1.Ingress, t Target, limits *Limits, classes Classes, hosts HostPatterns) *Refusal {
+func IngressRefusal(local *networkingv1.Ingress, t Target, limits *Limits, classes Classes, hosts HostPatterns) *field.Problem {
 	class := ptr.Deref(local.Spec.IngressClassName, "")
 	remote, mapped := classes.Of(v1alpha1.ClassIngress, class)
 	switch {
 	case !mapped:
-		return refusalf(v1alpha1.ReasonClassNotMapped, "spec.ingressClassName: the ClusterBinding maps IngressClass %q to none of the provider (spec.classes)", class)
+		return field.Refuse(v1alpha1.ReasonClassNotMapped, "spec.ingressClassName: the ClusterBinding maps IngressClass %q to none of the provider (spec.classes)", class)
 	case limits == nil || !listsOrAll(limits.IngressClasses, remote):
-		return refusalf(ReasonClassNotAllowed, "spec.ingressClassName: the provider does not allow the class %s (%s in ConfigMap spillway-provider/limits)", remote, limitIngressClasses)
+		return field.Refuse(ReasonClassNotAllowed, "spec.ingressClassName: the provider does not allow the class %s (%s in ConfigMap spillway-provider/limits)", remote, limitIngressClasses)
 	case MetadataTooLarge(local, limits) != nil: // Its annotations are not held.
 		return MetadataTooLarge(local, limits)
 	case isCutIngress(local):
-		return refusalf(ReasonRouteTooLarge, "it has more than %d rules and hosts of spec.tls, %d paths, or %d KiB of them: split it up", mostIngressHosts, mostIngressPaths, mostIngressText>>10)
+		return field.Refuse(ReasonRouteTooLarge, "it has more than %d rules and hosts of spec.tls, %d paths, or %d KiB of them: split it up", mostIngressHosts, mostIngressPaths, mostIngressText>>10)
 	}
 	if refusal := neverSynced("Ingress", local); refusal != nil {
 		return refusal
@@ -65,7 +66,7 @@ func IngressRefusal(local *networkingv1.Ingress, t Target, limits *Limits, class
 
 // Ingress is the remote Ingress of local, or IngressRefusal. The annotation
 // kubernetes.io/ingress.class, which controllers prefer to the class, is not sent.
-func Ingress(local *networkingv1.Ingress, t Target, limits *Limits, classes Classes, hosts HostPatterns) (*networkingv1.Ingress, *Refusal) {
+func Ingress(local *networkingv1.Ingress, t Target, limits *Limits, classes Classes, hosts HostPatterns) (*networkingv1.Ingress, *field.Problem) {
 	if refusal := IngressRefusal(local, t, limits, classes, hosts); refusal != nil {
 		return nil, refusal
 	}
@@ -79,11 +80,11 @@ func Ingress(local *networkingv1.Ingress, t Target, limits *Limits, classes Clas
 // annotationRefusal is about the first annotation that the provider does not let in. By an
 // annotation, a controller asks who somebody is, or from where: without it, a route that is
 // closed here would be open there.
-func annotationRefusal(local metav1.Object, what string, limits *Limits) *Refusal {
+func annotationRefusal(local metav1.Object, what string, limits *Limits) *field.Problem {
 	for _, key := range slices.Sorted(maps.Keys(local.GetAnnotations())) {
 		domain, _, _ := strings.Cut(key, "/")
 		if isCopiedAnnotation(key) && !limits.Sends(key) && !slices.Contains(harmlessAnnotations, domain+"/") {
-			return refusalf(ReasonAnnotationWithheld,
+			return field.Refuse(ReasonAnnotationWithheld,
 				"metadata.annotations[%s]: the provider does not let it in (%s, %s in ConfigMap spillway-provider/limits), and without it %s may be open to more people there",
 				key, limitMetadataKeys, limitReservedKeys, what)
 		}
@@ -92,10 +93,10 @@ func annotationRefusal(local metav1.Object, what string, limits *Limits) *Refusa
 }
 
 // backendRefusal is about the first backend that is not a Service.
-func backendRefusal(spec *networkingv1.IngressSpec) *Refusal {
+func backendRefusal(spec *networkingv1.IngressSpec) *field.Problem {
 	if spec.DefaultBackend != nil {
-		if field := ingressBackendPlan.violation(spec.DefaultBackend, PodSecurityBaseline); field != nil {
-			return field.refusal("spec.defaultBackend")
+		if found := ingressBackendPlan.violation(spec.DefaultBackend, PodSecurityBaseline); found != nil {
+			return found.refusal("spec.defaultBackend")
 		}
 	}
 	for i := range spec.Rules {
@@ -103,8 +104,8 @@ func backendRefusal(spec *networkingv1.IngressSpec) *Refusal {
 			continue
 		}
 		for j := range spec.Rules[i].HTTP.Paths {
-			if field := ingressBackendPlan.violation(&spec.Rules[i].HTTP.Paths[j].Backend, PodSecurityBaseline); field != nil {
-				return field.refusal(fmt.Sprintf("spec.rules[%d].http.paths[%d].backend", i, j))
+			if found := ingressBackendPlan.violation(&spec.Rules[i].HTTP.Paths[j].Backend, PodSecurityBaseline); found != nil {
+				return found.refusal(fmt.Sprintf("spec.rules[%d].http.paths[%d].backend", i, j))
 			}
 		}
 	}

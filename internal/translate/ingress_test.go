@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // ingressOf is the Ingress team/web of that spec, and of class public.
@@ -36,7 +37,7 @@ func inIngress[T any](fields decisions, where func(*networkingv1.IngressSpec) *T
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *networkingv1.Ingress {
 		t.Helper()
 		return ingressOf(t, `{tls: [{}], rules: [{http: {paths: [{backend: {service: {name: web}}}]}}]}`)
-	}, func(i *networkingv1.Ingress) *T { return where(&i.Spec) }, func(local *networkingv1.Ingress) (*networkingv1.Ingress, *Refusal) {
+	}, func(i *networkingv1.Ingress) *T { return where(&i.Spec) }, func(local *networkingv1.Ingress) (*networkingv1.Ingress, *field.Problem) {
 		local.Spec.IngressClassName = ptr.To("public")
 		return Ingress(local, mapped, routing, euClasses, nil)
 	}, inPlace(MergeIngress))}
@@ -115,7 +116,7 @@ func TestIngressRefusals(t *testing.T) {
 	} {
 		_, refusal := Ingress(test.local, mapped, limits, euClasses, nil)
 		if refusal == nil {
-			refusal = &Refusal{}
+			refusal = &field.Problem{}
 		}
 		if refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.mention) {
 			t.Errorf("%s: got %v", name, refusal)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Limits are what the provider's administrator allows pods beyond what Spillway needs,
@@ -15,7 +16,7 @@ import (
 // do not allow; checking it here first gives a reason.
 type Limits struct {
 	// Unknown is why nothing is sent: the limits are missing or invalid. Otherwise nil.
-	Unknown *Refusal
+	Unknown *field.Problem
 	// Profile is what they are like, for people: confined, trusted, or confined with the keys
 	// that allow everything. Empty if they are unknown.
 	Profile string
@@ -40,23 +41,23 @@ type Limits struct {
 }
 
 // LimitRefusal says why a provider with these limits does not take the pod, or is nil.
-func LimitRefusal(pod *corev1.Pod, limits *Limits) *Refusal {
+func LimitRefusal(pod *corev1.Pod, limits *Limits) *field.Problem {
 	if limits.Unknown != nil {
 		return limits.Unknown
 	}
 	if refusal := podRefusal(pod, limits.PodSecurity); refusal != nil {
-		return refusal.with(cureOfPodSecurity)
+		return refusal.With(cureOfPodSecurity)
 	}
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		if kind := describedType(&v.VolumeSource); kind != "" && !slices.Contains(limits.VolumeTypes, kind) {
-			return refusalf(ReasonVolumeNotAllowed, "spec.volumes[%s].%s: the provider does not allow pods to describe volumes of this type; "+
+			return field.Refuse(ReasonVolumeNotAllowed, "spec.volumes[%s].%s: the provider does not allow pods to describe volumes of this type; "+
 				"use a PersistentVolumeClaim, or ask its administrator for it (%s in ConfigMap spillway-provider/limits); "+
 				"or, to have the pod run on the consumer's own nodes, make it anew with podOffloadingStrategy LocalAndRemote in effect",
 				v.Name, kind, limitVolumeTypes)
 		}
 	}
-	return podQuantities(&pod.Spec).with(cureOfQuantity)
+	return podQuantities(&pod.Spec).With(cureOfQuantity)
 }
 
 // DescribedVolumes are the labels of the virtual nodes whose providers let pods describe

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // The keys of the ConfigMap. The first five here and the last five apply to what is sent. The
@@ -81,7 +82,7 @@ func listsOrAll(list []string, item string) bool {
 // NoLimits are the limits of a provider that does not say what it allows, with the
 // reason.
 func NoLimits(reason, message string) *Limits {
-	return &Limits{Unknown: &Refusal{Reason: reason, Message: message}}
+	return &Limits{Unknown: &field.Problem{Reason: reason, Message: message}}
 }
 
 // MissingLimits are those of a provider without the ConfigMap.
@@ -165,9 +166,9 @@ func listProblem(data map[string]string) string {
 }
 
 // quoted formats text of the provider's for a message.
-func quoted(text string) string {
+func quoted(said string) string {
 	const most = 128
-	return provenance.Cut(text, most)
+	return text.Bound(said, most)
 }
 
 // listed splits as the policies do.

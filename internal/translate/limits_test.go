@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // generous are limits that allow everything the other tests send.
@@ -45,7 +46,7 @@ func TestLimitsThatMeanNothing(t *testing.T) {
 		"no range":               {map[string]string{"endpointCIDRs": "10.0.0.0/16, 10.1.0.1"}, "limits lists 10.1.0.1 under endpointCIDRs, which may have ranges such as 10.0.0.0/16 and fd00:1::/48 alone"},
 		"a range of both":        {map[string]string{"endpointCIDRs": "::ffff:10.0.0.0/112"}, "under endpointCIDRs"},
 		"a list without end":     {map[string]string{"tolerationKeys": strings.Repeat("a,", 5000)}, "limits has more than 4096 characters in tolerationKeys"},
-		"text that is no text":   {map[string]string{"volumeTypes": "\x1b" + strings.Repeat("x", 3000)}, "lists  " + strings.Repeat("x", 127) + " under volumeTypes"},
+		"text that is no text":   {map[string]string{"volumeTypes": "\x1b" + strings.Repeat("x", 3000)}, "lists  " + strings.Repeat("x", 126) + "… under volumeTypes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := LimitsOf(test.data)
@@ -93,28 +94,28 @@ func TestLimitRefusal(t *testing.T) {
 	tests := map[string]struct {
 		limits *Limits
 		volume string
-		want   Refusal
+		want   field.Problem
 	}{
-		"nfs, and nothing is listed": {none, `nfs: {server: s, path: /}`, Refusal{ReasonVolumeNotAllowed, "spec.volumes[v].nfs" + ask}},
-		"nfs, and another is listed": {some, `nfs: {server: s, path: /}`, Refusal{ReasonVolumeNotAllowed, "spec.volumes[v].nfs" + ask}},
-		"nfs, which is listed":       {generous, `nfs: {server: s, path: /}`, Refusal{}},
-		"iscsi":                      {some, `iscsi: {targetPortal: p, iqn: i}`, Refusal{ReasonVolumeNotAllowed, "spec.volumes[v].iscsi" + ask}},
-		"fc":                         {some, `fc: {wwids: [w]}`, Refusal{ReasonVolumeNotAllowed, "spec.volumes[v].fc" + ask}},
-		"csi, which is listed":       {some, `csi: {driver: d, volumeAttributes: {share: s}}`, Refusal{}},
-		"nothing of the kind":        {none, `emptyDir: {}`, Refusal{}},
+		"nfs, and nothing is listed": {none, `nfs: {server: s, path: /}`, field.Problem{Reason: ReasonVolumeNotAllowed, Message: "spec.volumes[v].nfs" + ask}},
+		"nfs, and another is listed": {some, `nfs: {server: s, path: /}`, field.Problem{Reason: ReasonVolumeNotAllowed, Message: "spec.volumes[v].nfs" + ask}},
+		"nfs, which is listed":       {generous, `nfs: {server: s, path: /}`, field.Problem{}},
+		"iscsi":                      {some, `iscsi: {targetPortal: p, iqn: i}`, field.Problem{Reason: ReasonVolumeNotAllowed, Message: "spec.volumes[v].iscsi" + ask}},
+		"fc":                         {some, `fc: {wwids: [w]}`, field.Problem{Reason: ReasonVolumeNotAllowed, Message: "spec.volumes[v].fc" + ask}},
+		"csi, which is listed":       {some, `csi: {driver: d, volumeAttributes: {share: s}}`, field.Problem{}},
+		"nothing of the kind":        {none, `emptyDir: {}`, field.Problem{}},
 		"there are no limits":        {MissingLimits(), `emptyDir: {}`, *MissingLimits().Unknown},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			pod := podOf(t, "spec: {volumes: [{name: v, "+test.volume+"}], containers: [{name: c, image: i}]}")
-			got := Refusal{}
+			got := field.Problem{}
 			if refusal := LimitRefusal(pod, test.limits); refusal != nil {
 				got = *refusal
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if _, refusal := Pod(pod, mapped, test.limits, nil); (refusal != nil) != (test.want != Refusal{}) {
+			if _, refusal := Pod(pod, mapped, test.limits, nil); (refusal != nil) != (test.want != field.Problem{}) {
 				t.Errorf("sending it is refused: %v", refusal)
 			}
 		})

@@ -8,6 +8,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // MostMetadata is how much memory, in bytes, the labels and annotations of an object
@@ -116,7 +118,7 @@ func unsentSize(local metav1.Object, limits *Limits) int {
 
 // MetadataTooLarge refuses an object if the labels and annotations that a provider with these
 // limits would get exceed MostMetadata, whether they were kept or Shortened. Nil if they do not.
-func MetadataTooLarge(local metav1.Object, limits *Limits) *Refusal {
+func MetadataTooLarge(local metav1.Object, limits *Limits) *field.Problem {
 	if !isShortened(local, limits) && MetadataSize(local)-unsentSize(local, limits) <= MostMetadata {
 		return nil
 	}
@@ -127,5 +129,5 @@ func MetadataTooLarge(local metav1.Object, limits *Limits) *Refusal {
 	case *policyv1.PodDisruptionBudget:
 		what = "labels, annotations and selector"
 	}
-	return refusalf(ReasonMetadataTooLarge, "its %s take more than %d KiB, so it is not sent", what, MostMetadata>>10)
+	return field.Refuse(ReasonMetadataTooLarge, "its %s take more than %d KiB, so it is not sent", what, MostMetadata>>10)
 }

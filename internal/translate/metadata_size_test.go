@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // TestMetadataTooLarge counts what would be sent, and what each entry takes by itself.
@@ -34,9 +36,9 @@ func TestMetadataTooLarge(t *testing.T) {
 			if got := MetadataSize(local); got != test.size {
 				t.Errorf("it takes %d bytes, want %d", got, test.size)
 			}
-			var want *Refusal
+			var want *field.Problem
 			if test.refused {
-				want = &Refusal{Reason: "MetadataTooLarge", Message: "its labels and annotations take more than 64 KiB, so it is not sent"}
+				want = &field.Problem{Reason: "MetadataTooLarge", Message: "its labels and annotations take more than 64 KiB, so it is not sent"}
 			}
 			if diff := cmp.Diff(want, MetadataTooLarge(local, nil)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

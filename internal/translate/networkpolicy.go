@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // NetworkPolicy is the remote NetworkPolicy of local in a provider with these limits, and
@@ -31,15 +32,15 @@ import (
 //
 // A policy that itself selects pods by such a label would apply to other pods than at
 // home, and is refused.
-func NetworkPolicy(local *networkingv1.NetworkPolicy, t Target, limits *Limits, namespaces func() []PeerNamespace) (*networkingv1.NetworkPolicy, []Omission, *Refusal) {
+func NetworkPolicy(local *networkingv1.NetworkPolicy, t Target, limits *Limits, namespaces func() []PeerNamespace) (*networkingv1.NetworkPolicy, []Omission, *field.Problem) {
 	if refusal := neverSynced("NetworkPolicy", local); refusal != nil {
 		return nil, nil, refusal
 	}
 	if isCutPolicy(local) {
-		return nil, nil, refusalf(ReasonPolicyTooLarge, "NetworkPolicy %s has more than %d rules, peers, ports and values of selectors: split it up", local.Name, mostPolicyParts)
+		return nil, nil, field.Refuse(ReasonPolicyTooLarge, "NetworkPolicy %s has more than %d rules, peers, ports and values of selectors: split it up", local.Name, mostPolicyParts)
 	}
 	if key := unsentLabel(&local.Spec.PodSelector, limits); key != "" {
-		return nil, nil, refusalf(ReasonSelectorNotSent,
+		return nil, nil, field.Refuse(ReasonSelectorNotSent,
 			"NetworkPolicy %s: spec.podSelector names the label %s, which is not sent with pods: it would apply to other pods than here", local.Name, key)
 	}
 	p := peerTranslation{limits: limits, namespaces: sync.OnceValue(namespaces)}

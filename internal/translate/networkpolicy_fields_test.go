@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // inPolicy is a subject that is somewhere in a NetworkPolicy.
@@ -15,7 +17,7 @@ func inPolicy[T any](fields decisions, where func(*networkingv1.NetworkPolicySpe
 podSelector: {}
 ingress: [{from: [{ipBlock: {cidr: 10.0.0.0/8}}], ports: [{port: 1}]}]
 egress: [{to: [{podSelector: {}}]}]`)
-	}, func(p *networkingv1.NetworkPolicy) *T { return where(&p.Spec) }, func(local *networkingv1.NetworkPolicy) (*networkingv1.NetworkPolicy, *Refusal) {
+	}, func(p *networkingv1.NetworkPolicy) *T { return where(&p.Spec) }, func(local *networkingv1.NetworkPolicy) (*networkingv1.NetworkPolicy, *field.Problem) {
 		remote, _, refusal := NetworkPolicy(local, mapped, generous, func() []PeerNamespace { return peers })
 		return remote, refusal
 	}, inPlace(MergeNetworkPolicy))}

@@ -216,7 +216,7 @@ func TestNeverWider(t *testing.T) {
 		}
 		w.compare(t, local, remote, met)
 		if t.Failed() {
-			t.Fatalf("world %d:\n%s\n%s", seed, text(local.Spec), text(remote.Spec))
+			t.Fatalf("world %d:\n%s\n%s", seed, asText(local.Spec), asText(remote.Spec))
 		}
 	}
 	for _, what := range []string{"refused", "narrowed", "allowed", "denied here too", "denied only there", "somebody else's, allowed"} {
@@ -228,7 +228,7 @@ func TestNeverWider(t *testing.T) {
 
 func (w *world) compare(t *testing.T, local, remote *networkingv1.NetworkPolicy, met map[string]int) {
 	t.Helper()
-	exact := !namesUnsent(text(local.Spec))
+	exact := !namesUnsent(asText(local.Spec))
 	for _, direction := range []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress} {
 		if isolates(&local.Spec, direction) != isolates(&remote.Spec, direction) {
 			t.Errorf("it isolates differently: %s", direction)
@@ -259,7 +259,7 @@ func (w *world) compare(t *testing.T, local, remote *networkingv1.NetworkPolicy,
 	}
 }
 
-func text(spec networkingv1.NetworkPolicySpec) string {
+func asText(spec networkingv1.NetworkPolicySpec) string {
 	raw, err := json.Marshal(spec)
 	if err != nil {
 		panic(err)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // peers are the namespaces of the tests: two that are mapped, and one of the cluster.
@@ -124,19 +125,19 @@ func TestPolicyTypes(t *testing.T) {
 
 // TestNetworkPolicyRefusals is about policies that would apply to other pods than here.
 func TestNetworkPolicyRefusals(t *testing.T) {
-	selects := func(key string) *Refusal {
-		return &Refusal{ReasonSelectorNotSent, "NetworkPolicy web: spec.podSelector names the label " + key + ", which is not sent with pods: it would apply to other pods than here"}
+	selects := func(key string) *field.Problem {
+		return &field.Problem{Reason: ReasonSelectorNotSent, Message: "NetworkPolicy web: spec.podSelector names the label " + key + ", which is not sent with pods: it would apply to other pods than here"}
 	}
 	for name, test := range map[string]struct {
 		manifest string
-		want     *Refusal
+		want     *field.Problem
 	}{
 		"plain":             {`{spec: {podSelector: {matchLabels: {app: a, app.kubernetes.io/name: b}}}}`, nil},
 		"allowed":           {`{spec: {podSelector: {matchLabels: {example.com/x: a}}}}`, nil},
 		"by our label":      {`{spec: {podSelector: {matchLabels: {app: a, spillway.io/x: a}}}}`, selects("spillway.io/x")},
 		"by the region":     {`{spec: {podSelector: {matchExpressions: [{key: topology.kubernetes.io/region, operator: Exists}]}}}`, selects("topology.kubernetes.io/region")},
 		"by one not let in": {`{spec: {podSelector: {matchLabels: {z.example.com/x: a, y.example.com/x: a}}}}`, selects("y.example.com/x")},
-		"to be kept":        {`{metadata: {annotations: {spillway.io/sync: never}}}`, &Refusal{ReasonSyncNever, "NetworkPolicy web is marked spillway.io/sync=never"}},
+		"to be kept":        {`{metadata: {annotations: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "NetworkPolicy web is marked spillway.io/sync=never"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			local := parse[networkingv1.NetworkPolicy](t, test.manifest)

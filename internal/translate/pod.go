@@ -9,10 +9,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Pod is the remote pod to create for local in a provider with these limits and classes.
-func Pod(local *corev1.Pod, t Target, limits *Limits, classes Classes) (*corev1.Pod, *Refusal) {
+func Pod(local *corev1.Pod, t Target, limits *Limits, classes Classes) (*corev1.Pod, *field.Problem) {
 	if refusal := NeverSent(local); refusal != nil {
 		return nil, refusal
 	}

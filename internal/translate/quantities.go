@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/quantity"
 )
 
@@ -17,7 +18,7 @@ import (
 // podQuantities says which quantity of a pod may not be sent. Not checked: the divisors
 // of resource fields, of which Kubernetes allows only a few, and the overhead, which is
 // not sent.
-func podQuantities(spec *corev1.PodSpec) *Refusal {
+func podQuantities(spec *corev1.PodSpec) *field.Problem {
 	if r := spec.Resources; r != nil {
 		if name := unboundedRequirement(r); name != "" {
 			return quantityRefusal("spec.resources." + name)
@@ -35,7 +36,7 @@ func podQuantities(spec *corev1.PodSpec) *Refusal {
 	return nil
 }
 
-func containerQuantities(list string, c *corev1.Container) *Refusal {
+func containerQuantities(list string, c *corev1.Container) *field.Problem {
 	if name := unboundedRequirement(&c.Resources); name != "" {
 		return quantityRefusal("spec." + list + "[" + c.Name + "].resources." + name)
 	}
@@ -66,6 +67,6 @@ func unbounded(list corev1.ResourceList) string {
 // isBounded checks a quantity as it is written, which is also how it comes back.
 func isBounded(q resource.Quantity) bool { return quantity.Bounded(q.String()) }
 
-func quantityRefusal(field string) *Refusal {
-	return refusalf(ReasonQuantity, "%s has more than %d characters, or an exponent beyond %d", field, quantity.MaxLength, quantity.MaxExponent)
+func quantityRefusal(path string) *field.Problem {
+	return field.Refuse(ReasonQuantity, "%s has more than %d characters, or an exponent beyond %d", path, quantity.MaxLength, quantity.MaxExponent)
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // TestQuantities covers each place of a pod from which a quantity is sent: one that
@@ -29,7 +31,7 @@ func TestQuantities(t *testing.T) {
 					}
 					continue
 				}
-				if want := (Refusal{ReasonQuantity, test.field + why + cureOfQuantity}); refusal == nil || *refusal != want {
+				if want := (field.Problem{Reason: ReasonQuantity, Message: test.field + why + cureOfQuantity}); refusal == nil || *refusal != want {
 					t.Errorf("%s: got %v, want %v", text, refusal, &want)
 				}
 			}

@@ -1,11 +1,5 @@
 package translate
 
-import (
-	"fmt"
-
-	"github.com/spillway-io/spillway/internal/provenance"
-)
-
 // Why an object is not sent.
 const (
 	// ReasonStaticPod: the pod is the mirror of one that a kubelet runs on its own.
@@ -46,26 +40,3 @@ const (
 	// puts into every namespace, including those of the provider.
 	ReasonEveryNamespaceHasOne = "EveryNamespaceHasOne"
 )
-
-// Refusal says why an object is not sent. It lasts until the object changes.
-type Refusal struct {
-	// Reason is one of the constants.
-	Reason string
-	// Message names the field, for people.
-	Message string
-}
-
-// Error makes a Refusal usable as an error.
-func (r *Refusal) Error() string { return r.Reason + ": " + r.Message }
-
-func refusalf(reason, format string, args ...any) *Refusal {
-	return &Refusal{Reason: reason, Message: provenance.Clean(fmt.Sprintf(format, args...))}
-}
-
-// with appends text to the message of a refusal; nil stays nil.
-func (r *Refusal) with(text string) *Refusal {
-	if r == nil {
-		return nil
-	}
-	return &Refusal{Reason: r.Reason, Message: r.Message + text}
-}

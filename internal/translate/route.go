@@ -13,6 +13,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Why a route is not sent, or not as it is; see HTTPRoute and GRPCRoute.
@@ -58,7 +59,7 @@ func RouteGoes[T Route](local T, gateways Gateways) bool {
 // RouteRefusal says why a route, whose remote one HTTPRoute or GRPCRoute has made, is not sent
 // with these limits, or is nil. hosts are those that the ClusterBinding lists; none: all that the
 // provider allows. A route without hostnames takes what its Gateway takes, which may be every host.
-func RouteRefusal[T Route](local, remote T, t Target, limits *Limits, hosts HostPatterns) *Refusal {
+func RouteRefusal[T Route](local, remote T, t Target, limits *Limits, hosts HostPatterns) *field.Problem {
 	if limits == nil {
 		limits = &Limits{}
 	}
@@ -68,7 +69,7 @@ func RouteRefusal[T Route](local, remote T, t Target, limits *Limits, hosts Host
 	for _, p := range partsOf(remote).ParentRefs {
 		gateway := string(*p.Namespace) + "/" + string(p.Name)
 		if !listsOrAll(limits.Gateways, gateway) {
-			return refusalf(ReasonClassNotAllowed, "spec.parentRefs: the provider does not allow the Gateway %s (%s in ConfigMap spillway-provider/limits)", gateway, limitGateways)
+			return field.Refuse(ReasonClassNotAllowed, "spec.parentRefs: the provider does not allow the Gateway %s (%s in ConfigMap spillway-provider/limits)", gateway, limitGateways)
 		}
 	}
 	all := []routedHost{{"spec.hostnames", All}}
@@ -149,11 +150,11 @@ type routeTranslation struct {
 	gateways  Gateways
 	// parents is what controllers of this cluster and of providers say of the local route.
 	parents []gatewayv1.RouteParentStatus
-	refusal *Refusal // The first one.
+	refusal *field.Problem // The first one.
 	omitted []Omission
 }
 
-func (r *routeTranslation) refuse(refusal *Refusal) {
+func (r *routeTranslation) refuse(refusal *field.Problem) {
 	if r.refusal == nil {
 		r.refusal = refusal
 	}
@@ -165,7 +166,7 @@ func (r *routeTranslation) refuseWhole(kind string, local metav1.Object) {
 		r.refuse(refusal)
 	}
 	if isCutRoute(local) {
-		r.refuse(refusalf(ReasonRouteTooLarge, "%s %s: spec takes more than %d KiB of memory: split it up", kind, local.GetName(), mostRoute>>10))
+		r.refuse(field.Refuse(ReasonRouteTooLarge, "%s %s: spec takes more than %d KiB of memory: split it up", kind, local.GetName(), mostRoute>>10))
 	}
 }
 
@@ -190,11 +191,11 @@ func (r *routeTranslation) backend(path string, local gatewayv1.BackendObjectRef
 	group, kind := ptr.Deref(local.Group, ""), ptr.Deref(local.Kind, kindService)
 	switch namespace := string(ptr.Deref(local.Namespace, gatewayv1.Namespace(r.namespace))); {
 	case group != "":
-		r.refuse(refusalf(ReasonBackendElsewhere, "%s.group is %q: %s", path, group, only))
+		r.refuse(field.Refuse(ReasonBackendElsewhere, "%s.group is %q: %s", path, group, only))
 	case kind != kindService:
-		r.refuse(refusalf(ReasonBackendElsewhere, "%s.kind is %q: %s", path, kind, only))
+		r.refuse(field.Refuse(ReasonBackendElsewhere, "%s.kind is %q: %s", path, kind, only))
 	case namespace != r.namespace:
-		r.refuse(refusalf(ReasonBackendElsewhere, "%s.namespace is %q: %s", path, namespace, only))
+		r.refuse(field.Refuse(ReasonBackendElsewhere, "%s.namespace is %q: %s", path, namespace, only))
 	}
 	return backendObjectReferencePlan.allowed(&local)
 }
@@ -212,10 +213,10 @@ func filters[F any](r *routeTranslation, path string, p plan[F], all []F, parts 
 	for i := range all {
 		at := fmt.Sprintf("%s.filters[%d]", path, i)
 		kind, mirror := parts(&all[i])
-		if field := p.violation(&all[i], PodSecurityBaseline); field != nil {
-			r.refuse(field.refusal(at))
+		if found := p.violation(&all[i], PodSecurityBaseline); found != nil {
+			r.refuse(found.refusal(at))
 		} else if !slices.Contains(sentFilters, kind) {
-			r.refuse(refusalf(ReasonFilterNotSent, "%s.type is %q: filters of this type are not sent, and without it more might be let in than here", at, kind))
+			r.refuse(field.Refuse(ReasonFilterNotSent, "%s.type is %q: filters of this type are not sent, and without it more might be let in than here", at, kind))
 		}
 		if mirror != nil {
 			remote := requestMirrorPlan.allowed(mirror)

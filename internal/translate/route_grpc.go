@@ -4,10 +4,12 @@ import (
 	"fmt"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // GRPCRoute is the remote GRPCRoute of local, as HTTPRoute makes that of an HTTPRoute.
-func GRPCRoute(local *gatewayv1.GRPCRoute, t Target, gateways Gateways) (*gatewayv1.GRPCRoute, *Refusal) {
+func GRPCRoute(local *gatewayv1.GRPCRoute, t Target, gateways Gateways) (*gatewayv1.GRPCRoute, *field.Problem) {
 	r := &routeTranslation{namespace: local.Namespace, gateways: gateways, parents: local.Status.Parents}
 	r.refuseWhole("GRPCRoute", local)
 	remote := &gatewayv1.GRPCRoute{ObjectMeta: Metadata(local, t), Spec: r.grpcSpec(local.Spec.DeepCopy())}

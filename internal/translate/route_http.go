@@ -4,13 +4,15 @@ import (
 	"fmt"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // HTTPRoute is the remote HTTPRoute of local, for which RouteGoes: its parents are the
 // Gateways that the local ones stand for, and its backends are the remote Services of the
 // same names. It refuses a route with a filter that is not sent, or with another backend.
 // LeftOut of the result says what it lacks.
-func HTTPRoute(local *gatewayv1.HTTPRoute, t Target, gateways Gateways) (*gatewayv1.HTTPRoute, *Refusal) {
+func HTTPRoute(local *gatewayv1.HTTPRoute, t Target, gateways Gateways) (*gatewayv1.HTTPRoute, *field.Problem) {
 	r := &routeTranslation{namespace: local.Namespace, gateways: gateways, parents: local.Status.Parents}
 	r.refuseWhole("HTTPRoute", local)
 	remote := &gatewayv1.HTTPRoute{ObjectMeta: Metadata(local, t), Spec: r.httpSpec(local.Spec.DeepCopy())}

@@ -9,6 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // common is the part of the spec that both kinds have. Two parents may stand for one, or for a
@@ -16,7 +17,7 @@ import (
 func (r *routeTranslation) common(local gatewayv1.CommonRouteSpec) gatewayv1.CommonRouteSpec {
 	remote, there := commonRouteSpecPlan.allowed(&local), map[parentKey]bool{}
 	remote.ParentRefs = nil
-	var refused *Refusal
+	var refused *field.Problem
 	for i := range local.ParentRefs {
 		parent, mapped := remoteParent(&local.ParentRefs[i], r.namespace, r.gateways)
 		if !mapped {
@@ -45,7 +46,7 @@ func (r *routeTranslation) common(local gatewayv1.CommonRouteSpec) gatewayv1.Com
 // notAccepted refuses a parent of the local route that a controller of this cluster refuses, for
 // example because the Gateway does not let in routes of this namespace. Else a provider would
 // serve what is not served here. If no controller here speaks of a Gateway, it may have none.
-func (r *routeTranslation) notAccepted(parent *gatewayv1.ParentReference) *Refusal {
+func (r *routeTranslation) notAccepted(parent *gatewayv1.ParentReference) *field.Problem {
 	key, _ := keyOf(parent, r.namespace)
 	for i := range r.parents {
 		entry := &r.parents[i]
@@ -53,7 +54,7 @@ func (r *routeTranslation) notAccepted(parent *gatewayv1.ParentReference) *Refus
 			continue
 		}
 		if said := meta.FindStatusCondition(entry.Conditions, string(gatewayv1.RouteConditionAccepted)); said != nil && said.Status == metav1.ConditionFalse {
-			return refusalf(ReasonNotAcceptedHere, "spec.parentRefs: Gateway %s of this cluster does not accept the route (%s); see its status.parents", key.NamespacedName, said.Reason)
+			return field.Refuse(ReasonNotAcceptedHere, "spec.parentRefs: Gateway %s of this cluster does not accept the route (%s); see its status.parents", key.NamespacedName, said.Reason)
 		}
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 const (
@@ -97,7 +99,7 @@ func TestReportRoute(t *testing.T) {
 	}
 }
 
-func checkReport[T Route](t *testing.T, local, want T, said []gatewayv1.RouteParentStatus, send func(T, Target, Gateways) (T, *Refusal), changes, drifted, gone bool) {
+func checkReport[T Route](t *testing.T, local, want T, said []gatewayv1.RouteParentStatus, send func(T, Target, Gateways) (T, *field.Problem), changes, drifted, gone bool) {
 	t.Helper()
 	before := local.DeepCopyObject()
 	desired, refusal := send(local, mapped, gateways)

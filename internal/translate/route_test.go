@@ -12,6 +12,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
@@ -39,7 +40,7 @@ func inHTTPRoute[T any](fields decisions, where func(*gatewayv1.HTTPRouteSpec) *
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *gatewayv1.HTTPRoute {
 		t.Helper()
 		return routeOf[gatewayv1.HTTPRoute](t, routeWithAll)
-	}, func(r *gatewayv1.HTTPRoute) *T { return where(&r.Spec) }, func(local *gatewayv1.HTTPRoute) (*gatewayv1.HTTPRoute, *Refusal) {
+	}, func(r *gatewayv1.HTTPRoute) *T { return where(&r.Spec) }, func(local *gatewayv1.HTTPRoute) (*gatewayv1.HTTPRoute, *field.Problem) {
 		return HTTPRoute(local, mapped, all)
 	}, inPlace(MergeRoute[*gatewayv1.HTTPRoute]))}
 }
@@ -49,7 +50,7 @@ func inGRPCRoute[T any](fields decisions, where func(*gatewayv1.GRPCRouteSpec) *
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *gatewayv1.GRPCRoute {
 		t.Helper()
 		return routeOf[gatewayv1.GRPCRoute](t, routeWithAll)
-	}, func(r *gatewayv1.GRPCRoute) *T { return where(&r.Spec) }, func(local *gatewayv1.GRPCRoute) (*gatewayv1.GRPCRoute, *Refusal) {
+	}, func(r *gatewayv1.GRPCRoute) *T { return where(&r.Spec) }, func(local *gatewayv1.GRPCRoute) (*gatewayv1.GRPCRoute, *field.Problem) {
 		return GRPCRoute(local, mapped, all)
 	}, inPlace(MergeRoute[*gatewayv1.GRPCRoute]))}
 }
@@ -158,7 +159,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-func checkRoute[T Route](t *testing.T, local, want T, send func(T, Target, Gateways) (T, *Refusal), leftOut string, stays bool) {
+func checkRoute[T Route](t *testing.T, local, want T, send func(T, Target, Gateways) (T, *field.Problem), leftOut string, stays bool) {
 	t.Helper()
 	before := local.DeepCopyObject()
 	got, refusal := send(local, mapped, gateways)

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Why a Service is not sent, or not as it is; see Service and ServiceNotice.
@@ -25,9 +26,9 @@ const (
 //
 // An alias (ExternalName) is refused: the DNS of the provider would answer with it for a
 // name of the consumer's choice, and what it resolves to there may be another host.
-func Service(local *corev1.Service, t Target, limits *Limits, classes Classes) (*corev1.Service, *Refusal) {
+func Service(local *corev1.Service, t Target, limits *Limits, classes Classes) (*corev1.Service, *field.Problem) {
 	if local.Spec.Type == corev1.ServiceTypeExternalName {
-		return nil, refusalf(ReasonExternalName,
+		return nil, field.Refuse(ReasonExternalName,
 			"spec.type is ExternalName: an alias is not sent to a provider, where spec.externalName may lead to another host; pods there have to use %q itself",
 			local.Spec.ExternalName)
 	}
@@ -61,23 +62,23 @@ func isHeadless(service *corev1.Service) bool { return service.Spec.ClusterIP ==
 
 // ServiceNotice is what the owner of a Service that is sent should know of the remote one,
 // or nil.
-func ServiceNotice(local *corev1.Service, limits *Limits, classes Classes) *Refusal {
+func ServiceNotice(local *corev1.Service, limits *Limits, classes Classes) *field.Problem {
 	unsent := unsentKey(maps.Keys(local.Spec.Selector), limits)
 	switch {
 	case unsent != "":
-		return refusalf(ReasonServiceWithoutEndpoints,
+		return field.Refuse(ReasonServiceWithoutEndpoints,
 			"spec.selector[%s]: the provider does not let this label in (%s, %s in ConfigMap spillway-provider/limits), so no pod there has it, and the Service has no endpoints there",
 			unsent, limitMetadataKeys, limitReservedKeys)
 	case len(local.Spec.Selector) == 0 && (limits == nil || len(limits.EndpointCIDRs) == 0):
-		return refusalf(ReasonServiceWithoutEndpoints,
+		return field.Refuse(ReasonServiceWithoutEndpoints,
 			"spec.selector is empty: the Service has the endpoints of its EndpointSlices, and none in the provider, which allows no address (%s in ConfigMap spillway-provider/limits)",
 			limitEndpointCIDRs)
 	case local.Spec.Type == corev1.ServiceTypeLoadBalancer && !Balanced(local, limits, classes):
-		return refusalf(ReasonSentAsClusterIP,
+		return field.Refuse(ReasonSentAsClusterIP,
 			"%s: in the provider the Service is of type ClusterIP; its load balancer here does not send traffic to pods there unless the networks are routed",
 			unbalanced(local, limits, classes))
 	case len(local.Spec.ExternalIPs) > 0:
-		return refusalf(ReasonSentAsClusterIP,
+		return field.Refuse(ReasonSentAsClusterIP,
 			"spec.externalIPs: in the provider the Service has none, because its nodes would send traffic for these addresses, whoever has them there, to the pods")
 	default:
 		return nil

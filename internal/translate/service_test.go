@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // serviceOf is the Service team/web of that spec.
@@ -110,7 +112,7 @@ func TestServiceNotice(t *testing.T) {
 	} {
 		notice := ServiceNotice(serviceOf(t, test.spec), test.limits, classes)
 		if notice == nil {
-			notice = &Refusal{}
+			notice = &field.Problem{}
 		}
 		if notice.Reason != test.reason || !strings.Contains(notice.Message, test.mention) {
 			t.Errorf("%s: got %v", name, notice)

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // Limits on a provider's strings, in characters.
@@ -21,11 +21,11 @@ const (
 
 // bounded is a string of the provider's, truncated, on one line, without unprintable
 // characters.
-func bounded(s string, limit int) string { return provenance.Clean(cutAfter(s, limit)) }
+func bounded(s string, limit int) string { return text.Clean(cutAfter(s, limit)) }
 
 // boundedLines is a message of a container, truncated, without unprintable characters. It keeps
 // its lines: programs leave results there, which others parse.
-func boundedLines(s string, limit int) string { return provenance.CleanLines(cutAfter(s, limit)) }
+func boundedLines(s string, limit int) string { return text.CleanLines(cutAfter(s, limit)) }
 
 // cutAfter truncates a string to so many characters, and marks where.
 func cutAfter(s string, limit int) string {

@@ -8,12 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // PersistentVolumeClaim is the remote claim of local, and names the remote volume. Both
 // have local's class: a claim only binds to a volume of its own class, which need not
 // exist in the provider.
-func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*corev1.PersistentVolumeClaim, *Refusal) {
+func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*corev1.PersistentVolumeClaim, *field.Problem) {
 	if refusal := ClaimRefusal(local); refusal != nil {
 		return nil, refusal
 	}
@@ -25,7 +27,7 @@ func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*core
 }
 
 // ClaimRefusal is why a claim is not sent, or nil.
-func ClaimRefusal(local *corev1.PersistentVolumeClaim) *Refusal {
+func ClaimRefusal(local *corev1.PersistentVolumeClaim) *field.Problem {
 	if refusal := neverSynced("PersistentVolumeClaim", local); refusal != nil {
 		return refusal
 	}
@@ -41,7 +43,7 @@ func ClaimRefusal(local *corev1.PersistentVolumeClaim) *Refusal {
 // PersistentVolume is the remote volume of local, to which claim is bound. It is
 // retained whatever happens in the provider, and reserved for the remote claim. The
 // Secrets it names may be in any namespace; of returns where those of one go.
-func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target, of func(namespace string) Target) (*corev1.PersistentVolume, *Refusal) {
+func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target, of func(namespace string) Target) (*corev1.PersistentVolume, *field.Problem) {
 	if refusal := VolumeRefusal(local, claim); refusal != nil {
 		return nil, refusal
 	}
@@ -49,7 +51,7 @@ func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVo
 }
 
 // VolumeRefusal is why a volume, to which claim is bound, is not sent, or nil.
-func VolumeRefusal(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim) *Refusal {
+func VolumeRefusal(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim) *field.Problem {
 	if refusal := neverSynced("PersistentVolume", local); refusal != nil {
 		return refusal
 	}
@@ -57,18 +59,18 @@ func VolumeRefusal(local *corev1.PersistentVolume, claim *corev1.PersistentVolum
 		return refusal
 	}
 	if !isBoundTo(local, claim) {
-		return refusalf(ReasonClaimNotBound, "PersistentVolume %s is not bound to PersistentVolumeClaim %s", local.Name, claim.Name)
+		return field.Refuse(ReasonClaimNotBound, "PersistentVolume %s is not bound to PersistentVolumeClaim %s", local.Name, claim.Name)
 	}
-	if field := persistentVolumeSourcePlan.violation(&local.Spec.PersistentVolumeSource, PodSecurityBaseline); field != nil {
-		return field.refusal("PersistentVolume " + local.Name + ": spec")
+	if found := persistentVolumeSourcePlan.violation(&local.Spec.PersistentVolumeSource, PodSecurityBaseline); found != nil {
+		return found.refusal("PersistentVolume " + local.Name + ": spec")
 	}
 	if csi := local.Spec.CSI; csi != nil {
 		if key := secretAttribute(csi.VolumeAttributes); key != "" {
-			return refusalf(ReasonCredentials, "PersistentVolume %s: spec.csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", local.Name, key)
+			return field.Refuse(ReasonCredentials, "PersistentVolume %s: spec.csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", local.Name, key)
 		}
 	}
 	if isTiedToNode(local.Spec.NodeAffinity) {
-		return refusalf(ReasonVolumeNotPortable, "PersistentVolume %s: spec.nodeAffinity ties it to a node of the consumer by its name", local.Name)
+		return field.Refuse(ReasonVolumeNotPortable, "PersistentVolume %s: spec.nodeAffinity ties it to a node of the consumer by its name", local.Name)
 	}
 	if name := unbounded(local.Spec.Capacity); name != "" {
 		return quantityRefusal("PersistentVolume " + local.Name + ": spec.capacity." + name)
@@ -120,7 +122,7 @@ func volumeSecretPlaces(source *corev1.PersistentVolumeSource) []*corev1.SecretR
 }
 
 // notBound refuses a claim that has no volume, or has lost it.
-func notBound(claim *corev1.PersistentVolumeClaim) *Refusal {
+func notBound(claim *corev1.PersistentVolumeClaim) *field.Problem {
 	if claim.Status.Phase == corev1.ClaimBound && claim.Spec.VolumeName != "" {
 		return nil
 	}
@@ -135,8 +137,8 @@ const (
 )
 
 // NotBound refuses a claim, by its metadata, because it has no volume.
-func NotBound(claim metav1.Object) *Refusal {
-	return refusalf(ReasonClaimNotBound, "PersistentVolumeClaim %s is not bound to a volume yet", claim.GetName())
+func NotBound(claim metav1.Object) *field.Problem {
+	return field.Refuse(ReasonClaimNotBound, "PersistentVolumeClaim %s is not bound to a volume yet", claim.GetName())
 }
 
 // isBoundTo reports whether the volume agrees with the claim: anybody can write the

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // claimOf is a claim that is bound to the volume disk, with more YAML.
@@ -110,27 +111,27 @@ func TestPersistentVolumeAndClaim(t *testing.T) {
 func TestVolumeRefusals(t *testing.T) {
 	tests := map[string]struct {
 		claim, pv string
-		want      Refusal
+		want      field.Problem
 	}{
-		"pending claim":        {claim: `{status: {phase: Pending}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolumeClaim data is not bound to a volume yet"}},
-		"lost claim":           {claim: `{status: {phase: Lost}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolumeClaim data is not bound to a volume yet"}},
-		"no volume name":       {claim: `{spec: {volumeName: ""}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolumeClaim data is not bound to a volume yet"}},
-		"bound to another":     {pv: `{spec: {claimRef: {uid: other}}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
-		"of another name":      {pv: `{metadata: {name: other}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolume other is not bound to PersistentVolumeClaim data"}},
-		"a huge claim":         {claim: `{spec: {resources: {requests: {storage: 1e21}}}}`, want: Refusal{ReasonQuantity, "PersistentVolumeClaim data: spec.resources.requests.storage has more than 40 characters, or an exponent beyond 18"}},
-		"a huge volume":        {pv: `{spec: {capacity: {storage: 1e21}, nfs: {server: s, path: /}}}`, want: Refusal{ReasonQuantity, "PersistentVolume disk: spec.capacity.storage has more than 40 characters, or an exponent beyond 18"}},
-		"claim stays home":     {claim: `{metadata: {labels: {spillway.io/sync: never}}}`, want: Refusal{ReasonSyncNever, "PersistentVolumeClaim data is marked spillway.io/sync=never"}},
-		"volume stays home":    {pv: `{metadata: {annotations: {spillway.io/sync: never}}}`, want: Refusal{ReasonSyncNever, "PersistentVolume disk is marked spillway.io/sync=never"}},
-		"hostPath":             {pv: `{spec: {hostPath: {path: /}}}`, want: Refusal{ReasonVolumeNotPortable, "PersistentVolume disk: spec.hostPath is set: it lies on a node"}},
-		"local":                {pv: `{spec: {local: {path: /}}}`, want: Refusal{ReasonVolumeNotPortable, "PersistentVolume disk: spec.local is set: it lies on a node"}},
-		"bound to a node":      {pv: `{spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname}]}]}}}}`, want: Refusal{ReasonVolumeNotPortable, "PersistentVolume disk: spec.nodeAffinity ties it to a node of the consumer by its name"}},
-		"bound to a field":     {pv: `{spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchFields: [{key: metadata.name}]}]}}}}`, want: Refusal{ReasonVolumeNotPortable, "PersistentVolume disk: spec.nodeAffinity ties it to a node of the consumer by its name"}},
-		"of another namespace": {pv: `{spec: {claimRef: {namespace: other}}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
-		"of another claim":     {pv: `{spec: {claimRef: {name: other}}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
-		"of no claim":          {pv: `{spec: {claimRef: null}}`, want: Refusal{ReasonClaimNotBound, "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
-		"a huge limit":         {claim: `{spec: {resources: {limits: {storage: 1e21}}}}`, want: Refusal{ReasonQuantity, "PersistentVolumeClaim data: spec.resources.limits.storage has more than 40 characters, or an exponent beyond 18"}},
+		"pending claim":        {claim: `{status: {phase: Pending}}`, want: field.Problem{Reason: ReasonClaimNotBound, Message: "PersistentVolumeClaim data is not bound to a volume yet"}},
+		"lost claim":           {claim: `{status: {phase: Lost}}`, want: field.Problem{Reason: ReasonClaimNotBound, Message: "PersistentVolumeClaim data is not bound to a volume yet"}},
+		"no volume name":       {claim: `{spec: {volumeName: ""}}`, want: field.Problem{Reason: ReasonClaimNotBound, Message: "PersistentVolumeClaim data is not bound to a volume yet"}},
+		"bound to another":     {pv: `{spec: {claimRef: {uid: other}}}`, want: field.Problem{Reason: ReasonClaimNotBound, Message: "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
+		"of another name":      {pv: `{metadata: {name: other}}`, want: field.Problem{Reason: ReasonClaimNotBound, Message: "PersistentVolume other is not bound to PersistentVolumeClaim data"}},
+		"a huge claim":         {claim: `{spec: {resources: {requests: {storage: 1e21}}}}`, want: field.Problem{Reason: ReasonQuantity, Message: "PersistentVolumeClaim data: spec.resources.requests.storage has more than 40 characters, or an exponent beyond 18"}},
+		"a huge volume":        {pv: `{spec: {capacity: {storage: 1e21}, nfs: {server: s, path: /}}}`, want: field.Problem{Reason: ReasonQuantity, Message: "PersistentVolume disk: spec.capacity.storage has more than 40 characters, or an exponent beyond 18"}},
+		"claim stays home":     {claim: `{metadata: {labels: {spillway.io/sync: never}}}`, want: field.Problem{Reason: ReasonSyncNever, Message: "PersistentVolumeClaim data is marked spillway.io/sync=never"}},
+		"volume stays home":    {pv: `{metadata: {annotations: {spillway.io/sync: never}}}`, want: field.Problem{Reason: ReasonSyncNever, Message: "PersistentVolume disk is marked spillway.io/sync=never"}},
+		"hostPath":             {pv: `{spec: {hostPath: {path: /}}}`, want: field.Problem{Reason: ReasonVolumeNotPortable, Message: "PersistentVolume disk: spec.hostPath is set: it lies on a node"}},
+		"local":                {pv: `{spec: {local: {path: /}}}`, want: field.Problem{Reason: ReasonVolumeNotPortable, Message: "PersistentVolume disk: spec.local is set: it lies on a node"}},
+		"bound to a node":      {pv: `{spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname}]}]}}}}`, want: field.Problem{Reason: ReasonVolumeNotPortable, Message: "PersistentVolume disk: spec.nodeAffinity ties it to a node of the consumer by its name"}},
+		"bound to a field":     {pv: `{spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchFields: [{key: metadata.name}]}]}}}}`, want: field.Problem{Reason: ReasonVolumeNotPortable, Message: "PersistentVolume disk: spec.nodeAffinity ties it to a node of the consumer by its name"}},
+		"of another namespace": {pv: `{spec: {claimRef: {namespace: other}}}`, want: field.Problem{Reason: ReasonClaimNotBound, Message: "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
+		"of another claim":     {pv: `{spec: {claimRef: {name: other}}}`, want: field.Problem{Reason: ReasonClaimNotBound, Message: "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
+		"of no claim":          {pv: `{spec: {claimRef: null}}`, want: field.Problem{Reason: ReasonClaimNotBound, Message: "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
+		"a huge limit":         {claim: `{spec: {resources: {limits: {storage: 1e21}}}}`, want: field.Problem{Reason: ReasonQuantity, Message: "PersistentVolumeClaim data: spec.resources.limits.storage has more than 40 characters, or an exponent beyond 18"}},
 		"the driver would read a Secret": {pv: `{spec: {csi: {driver: d, volumeHandle: h, volumeAttributes: {share: a, secretName: s}}}}`,
-			want: Refusal{ReasonCredentials, "PersistentVolume disk: spec.csi.volumeAttributes[secretName] is set: the driver would read a Secret of the provider's"}},
+			want: field.Problem{Reason: ReasonCredentials, Message: "PersistentVolume disk: spec.csi.volumeAttributes[secretName] is set: the driver would read a Secret of the provider's"}},
 		"affinity of nobody": {pv: `{spec: {nodeAffinity: {}, nfs: {server: s, path: /}}}`},
 	}
 	for name, test := range tests {
@@ -140,7 +141,7 @@ func TestVolumeRefusals(t *testing.T) {
 			if refusal == nil {
 				_, refusal = PersistentVolume(volumeOf(t, test.pv), claim, mapped, places)
 			}
-			if test.want == (Refusal{}) {
+			if test.want == (field.Problem{}) {
 				if refusal != nil {
 					t.Error(refusal)
 				}

@@ -12,6 +12,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -61,7 +62,7 @@ func specOf(t *testing.T, namespace, spec string, into any) {
 	}
 }
 
-func travels[T translate.Route](t *testing.T, local T, send func(T, translate.Target, translate.Gateways) (T, *translate.Refusal), status func(T) *gatewayv1.RouteStatus) {
+func travels[T translate.Route](t *testing.T, local T, send func(T, translate.Target, translate.Gateways) (T, *field.Problem), status func(T) *gatewayv1.RouteStatus) {
 	t.Helper()
 	made(t, client.Object(local))
 	gateways := func(of types.NamespacedName) (types.NamespacedName, bool) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/test/faults/world"
@@ -152,7 +153,7 @@ func (u *subject) isSent(ctx context.Context) (client.Object, error) {
 	default:
 		errs = append(errs,
 			same("the label of the local object", local.GetLabels()[v1alpha1.LabelSyncedTo+world.P1], v1alpha1.SyncedToTrue),
-			same("the annotation of the local object", local.GetAnnotations()[v1alpha1.AnnotationRemote+world.P1], decide.Location(client.ObjectKeyFromObject(remote))),
+			same("the annotation of the local object", local.GetAnnotations()[v1alpha1.AnnotationRemote+world.P1], field.Location(client.ObjectKeyFromObject(remote))),
 			same("the finalizer of the local object", slices.Contains(local.GetFinalizers(), v1alpha1.FinalizerSync+world.P1), true))
 	}
 	return remote, errors.Join(errs...)

@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/syncer"
@@ -203,6 +203,6 @@ func trim(obj any) (any, error) {
 		},
 		InvolvedObject:    corev1.ObjectReference{UID: event.InvolvedObject.UID},
 		ReportingInstance: event.ReportingInstance,
-		Reason:            event.Reason, Message: provenance.Clean(event.Message), Count: event.Count,
+		Reason:            event.Reason, Message: text.Clean(event.Message), Count: event.Count,
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -51,7 +52,7 @@ func (translation) Choose(local *discoveryv1.EndpointSlice, reach network.Reach,
 }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *discoveryv1.EndpointSlice, t translate.Target, around decide.Around) (*discoveryv1.EndpointSlice, *translate.Refusal) {
+func (translation) Remote(local *discoveryv1.EndpointSlice, t translate.Target, around decide.Around) (*discoveryv1.EndpointSlice, *field.Problem) {
 	return translate.EndpointSlice(local, t, around.Limits, around.Node)
 }
 
@@ -61,9 +62,9 @@ func (translation) Merge(desired, remote *discoveryv1.EndpointSlice) (*discovery
 }
 
 // Notice implements decide.Noticing.
-func (translation) Notice(_, remote *discoveryv1.EndpointSlice, _ decide.Around) *decide.Problem {
+func (translation) Notice(_, remote *discoveryv1.EndpointSlice, _ decide.Around) *field.Problem {
 	if said := translate.LeftOut(remote); said != "" {
-		return &decide.Problem{Reason: translate.ReasonAddressesLeftOut, Message: said}
+		return &field.Problem{Reason: translate.ReasonAddressesLeftOut, Message: said}
 	}
 	return nil
 }

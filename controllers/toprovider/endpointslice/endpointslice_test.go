@@ -13,6 +13,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -67,7 +68,7 @@ func TestNotice(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	remote.Annotations = map[string]string{v1alpha1.AnnotationLeftOut: "this"}
-	want := &decide.Problem{Reason: translate.ReasonAddressesLeftOut, Message: "this"}
+	want := &field.Problem{Reason: translate.ReasonAddressesLeftOut, Message: "this"}
 	if diff := cmp.Diff(want, translation{}.Notice(nil, remote, decide.Around{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

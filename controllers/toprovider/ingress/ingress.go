@@ -8,6 +8,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -51,7 +52,7 @@ func awaits(local *networkingv1.Ingress, around decide.Around) bool {
 }
 
 // isMissing reports whether an Ingress is refused because the provider has no such class.
-func isMissing(refusal *translate.Refusal) bool {
+func isMissing(refusal *field.Problem) bool {
 	return refusal != nil && refusal.Reason == v1alpha1.ReasonClassMissing
 }
 
@@ -76,7 +77,7 @@ func (translation) Choose(local *networkingv1.Ingress, _ network.Reach, around d
 
 // Remote implements decide.Translation. A copy that is kept without its class follows: who takes an
 // Ingress from one class to another wants to leave the first.
-func (translation) Remote(local *networkingv1.Ingress, t translate.Target, around decide.Around) (*networkingv1.Ingress, *translate.Refusal) {
+func (translation) Remote(local *networkingv1.Ingress, t translate.Target, around decide.Around) (*networkingv1.Ingress, *field.Problem) {
 	remote, refusal := translate.Ingress(local, t, around.Limits, around.Classes, around.Hosts)
 	if refusal == nil {
 		refusal = translate.IngressClassRefusal(local, around.Classes, around.Has)
@@ -86,7 +87,7 @@ func (translation) Remote(local *networkingv1.Ingress, t translate.Target, aroun
 
 // Keeps implements decide.Keeping: a class that is gone for a moment takes no copy, and no
 // address, with it. What takes a copy away comes first in Remote.
-func (translation) Keeps(refusal *translate.Refusal) bool { return isMissing(refusal) }
+func (translation) Keeps(refusal *field.Problem) bool { return isMissing(refusal) }
 
 // Merge implements decide.Translation.
 func (translation) Merge(desired, remote *networkingv1.Ingress) (*networkingv1.Ingress, bool) {
@@ -94,7 +95,7 @@ func (translation) Merge(desired, remote *networkingv1.Ingress) (*networkingv1.I
 }
 
 // Report implements decide.Reporting: the addresses of the Ingress.
-func (translation) Report(local, remote *networkingv1.Ingress, clusterID string, around decide.Around) (*networkingv1.Ingress, *decide.Problem) {
+func (translation) Report(local, remote *networkingv1.Ingress, clusterID string, around decide.Around) (*networkingv1.Ingress, *field.Problem) {
 	var reported []string
 	if remote != nil {
 		for _, entry := range remote.Status.LoadBalancer.Ingress {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -49,7 +50,7 @@ var (
 )
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *networkingv1.NetworkPolicy, t translate.Target, around decide.Around) (*networkingv1.NetworkPolicy, *translate.Refusal) {
+func (translation) Remote(local *networkingv1.NetworkPolicy, t translate.Target, around decide.Around) (*networkingv1.NetworkPolicy, *field.Problem) {
 	remote, _, refusal := translate.NetworkPolicy(local, t, around.Limits, around.Namespaces)
 	return remote, refusal
 }
@@ -61,14 +62,14 @@ func (translation) Merge(desired, remote *networkingv1.NetworkPolicy) (*networki
 
 // Keeps implements decide.Keeping: without the older copy, pods that run there would be open
 // to all.
-func (translation) Keeps(refusal *translate.Refusal) bool {
+func (translation) Keeps(refusal *field.Problem) bool {
 	return refusal.Reason == translate.ReasonSelectorNotSent || refusal.Reason == translate.ReasonPolicyTooLarge
 }
 
 // Notice implements decide.Noticing.
-func (translation) Notice(_, remote *networkingv1.NetworkPolicy, _ decide.Around) *decide.Problem {
+func (translation) Notice(_, remote *networkingv1.NetworkPolicy, _ decide.Around) *field.Problem {
 	if said := translate.LeftOut(remote); said != "" {
-		return &decide.Problem{Reason: translate.ReasonPolicyNarrowed, Message: said}
+		return &field.Problem{Reason: translate.ReasonPolicyNarrowed, Message: said}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -47,7 +48,7 @@ func TestKeeps(t *testing.T) {
 	for reason, want := range map[string]bool{
 		translate.ReasonSelectorNotSent: true, translate.ReasonPolicyTooLarge: true, translate.ReasonSyncNever: false,
 	} {
-		if got := (translation{}).Keeps(&translate.Refusal{Reason: reason}); got != want {
+		if got := (translation{}).Keeps(&field.Problem{Reason: reason}); got != want {
 			t.Errorf("%s: %t, want %t", reason, got, want)
 		}
 	}
@@ -60,7 +61,7 @@ func TestNotice(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	remote.Annotations = map[string]string{v1alpha1.AnnotationLeftOut: "this"}
-	want := &decide.Problem{Reason: translate.ReasonPolicyNarrowed, Message: "this"}
+	want := &field.Problem{Reason: translate.ReasonPolicyNarrowed, Message: "this"}
 	if diff := cmp.Diff(want, translation{}.Notice(nil, remote, decide.Around{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -46,7 +47,7 @@ func (translation) RemoteName(t translate.Target, local types.NamespacedName) ty
 }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, around decide.Around) (*corev1.PersistentVolume, *translate.Refusal) {
+func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, around decide.Around) (*corev1.PersistentVolume, *field.Problem) {
 	return translate.PersistentVolume(local, claimOf(local), t, around.Elsewhere)
 }
 

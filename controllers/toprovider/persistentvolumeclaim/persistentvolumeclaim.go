@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -31,7 +32,7 @@ func Needs(claim *corev1.PersistentVolumeClaim) []decide.Ref {
 type translation struct{ kind.Namespaced }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Target, _ decide.Around) (*corev1.PersistentVolumeClaim, *translate.Refusal) {
+func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Target, _ decide.Around) (*corev1.PersistentVolumeClaim, *field.Problem) {
 	return translate.PersistentVolumeClaim(local, t)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -58,7 +59,7 @@ func (translation) Choose(local *policyv1.PodDisruptionBudget, _ network.Reach, 
 }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *policyv1.PodDisruptionBudget, t translate.Target, around decide.Around) (*policyv1.PodDisruptionBudget, *translate.Refusal) {
+func (translation) Remote(local *policyv1.PodDisruptionBudget, t translate.Target, around decide.Around) (*policyv1.PodDisruptionBudget, *field.Problem) {
 	return translate.PodDisruptionBudget(local, t, around.Limits, around.Counted)
 }
 
@@ -69,6 +70,6 @@ func (translation) Merge(desired, remote *policyv1.PodDisruptionBudget) (*policy
 
 // Keeps implements decide.Keeping: without the older copy, the provider could take all pods away
 // at once.
-func (translation) Keeps(refusal *translate.Refusal) bool {
+func (translation) Keeps(refusal *field.Problem) bool {
 	return refusal.Reason == translate.ReasonSelectorNotSent || refusal.Reason == translate.ReasonBudgetUnknown
 }

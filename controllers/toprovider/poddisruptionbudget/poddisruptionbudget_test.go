@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -62,7 +63,7 @@ func TestKeeps(t *testing.T) {
 	for reason, want := range map[string]bool{
 		translate.ReasonSelectorNotSent: true, translate.ReasonBudgetUnknown: true, translate.ReasonSyncNever: false,
 	} {
-		if got := (translation{}).Keeps(&translate.Refusal{Reason: reason}); got != want {
+		if got := (translation{}).Keeps(&field.Problem{Reason: reason}); got != want {
 			t.Errorf("%s: %t, want %t", reason, got, want)
 		}
 	}

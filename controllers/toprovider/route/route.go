@@ -9,6 +9,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -35,7 +36,7 @@ func GRPC() kind.Kind[*gatewayv1.GRPCRoute] {
 
 type translation[T translate.Route] struct {
 	kind.Namespaced
-	send func(local T, t translate.Target, gateways translate.Gateways) (T, *translate.Refusal)
+	send func(local T, t translate.Target, gateways translate.Gateways) (T, *field.Problem)
 }
 
 var (
@@ -54,9 +55,9 @@ func (translation[T]) Choose(local T, _ network.Reach, around decide.Around) (go
 }
 
 // Remote implements decide.Translation.
-func (r translation[T]) Remote(local T, t translate.Target, around decide.Around) (T, *translate.Refusal) {
+func (r translation[T]) Remote(local T, t translate.Target, around decide.Around) (T, *field.Problem) {
 	if !translate.RouteGoes(local, around.Classes.Gateways) {
-		return nil, &translate.Refusal{Reason: v1alpha1.ReasonClassNotMapped,
+		return nil, &field.Problem{Reason: v1alpha1.ReasonClassNotMapped,
 			Message: "spec.parentRefs: the ClusterBinding maps none of these Gateways to one of the provider (spec.classes)"}
 	}
 	remote, refusal := r.send(local, t, around.Classes.Gateways)
@@ -75,16 +76,16 @@ func (translation[T]) Merge(desired, remote T) (T, bool) {
 }
 
 // Notice implements decide.Noticing: what the route lacks in the provider.
-func (translation[T]) Notice(_, remote T, _ decide.Around) *decide.Problem {
-	text := translate.LeftOut(remote)
-	if text == "" {
+func (translation[T]) Notice(_, remote T, _ decide.Around) *field.Problem {
+	left := translate.LeftOut(remote)
+	if left == "" {
 		return nil
 	}
-	problem := decide.Problemf(translate.ReasonFieldsLeftOut, "%s", text)
+	problem := field.Problemf(translate.ReasonFieldsLeftOut, "%s", left)
 	return &problem
 }
 
 // Report implements decide.Reporting: what the provider's controllers say of each Gateway.
-func (translation[T]) Report(local, remote T, clusterID string, around decide.Around) (T, *decide.Problem) {
+func (translation[T]) Report(local, remote T, clusterID string, around decide.Around) (T, *field.Problem) {
 	return translate.ReportRoute(local, remote, clusterID, around.Classes.Gateways, around.Now), nil
 }

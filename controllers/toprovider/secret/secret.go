@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -22,7 +23,7 @@ func Kind() kind.Kind[*corev1.Secret] {
 type translation struct{ kind.Namespaced }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.Secret, t translate.Target, _ decide.Around) (*corev1.Secret, *translate.Refusal) {
+func (translation) Remote(local *corev1.Secret, t translate.Target, _ decide.Around) (*corev1.Secret, *field.Problem) {
 	return translate.Secret(local, t)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -41,7 +42,7 @@ var (
 )
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.Service, t translate.Target, around decide.Around) (*corev1.Service, *translate.Refusal) {
+func (translation) Remote(local *corev1.Service, t translate.Target, around decide.Around) (*corev1.Service, *field.Problem) {
 	return translate.Service(local, t, around.Limits, around.Classes)
 }
 
@@ -51,16 +52,12 @@ func (translation) Merge(desired, remote *corev1.Service) (*corev1.Service, bool
 }
 
 // Notice implements decide.Noticing.
-func (translation) Notice(local, _ *corev1.Service, around decide.Around) *decide.Problem {
-	notice := translate.ServiceNotice(local, around.Limits, around.Classes)
-	if notice == nil {
-		return nil
-	}
-	return &decide.Problem{Reason: notice.Reason, Message: notice.Message}
+func (translation) Notice(local, _ *corev1.Service, around decide.Around) *field.Problem {
+	return translate.ServiceNotice(local, around.Limits, around.Classes)
 }
 
 // Report implements decide.Reporting: the addresses of the load balancer.
-func (translation) Report(local, remote *corev1.Service, clusterID string, around decide.Around) (*corev1.Service, *decide.Problem) {
+func (translation) Report(local, remote *corev1.Service, clusterID string, around decide.Around) (*corev1.Service, *field.Problem) {
 	var reported []string
 	if remote != nil && translate.Balanced(local, around.Limits, around.Classes) {
 		for _, entry := range remote.Status.LoadBalancer.Ingress {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -45,7 +46,7 @@ func TestKind(t *testing.T) {
 // TestNotice: the owner of a Service is told what translate has to say, and nothing else.
 func TestNotice(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-	want := &decide.Problem{Reason: translate.ReasonServiceWithoutEndpoints, Message: translate.ServiceNotice(service, nil, nil).Message}
+	want := &field.Problem{Reason: translate.ReasonServiceWithoutEndpoints, Message: translate.ServiceNotice(service, nil, nil).Message}
 	if diff := cmp.Diff(want, translation{}.Notice(service, nil, decide.Around{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

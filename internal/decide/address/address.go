@@ -23,7 +23,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // Most is how many addresses of one object each provider may report. An annotation with so
@@ -57,23 +57,23 @@ const (
 // after the first Most is not read.
 func Checked(reported []string, own func(netip.Addr) bool) (shown []string, refused []Refused) {
 	read := 0
-	for _, text := range reported {
-		if text == "" {
+	for _, said := range reported {
+		if said == "" {
 			continue
 		}
-		canonical, why := text, ""
+		canonical, why := said, ""
 		if read++; read > Most {
 			why = tooMany
-		} else if ip, err := netip.ParseAddr(text); err == nil {
+		} else if ip, err := netip.ParseAddr(said); err == nil {
 			canonical, why = ip.String(), refusalOfIP(ip, own)
 		} else {
-			why = refusalOfName(text)
+			why = refusalOfName(said)
 		}
 		if why == "" {
 			shown = append(shown, canonical)
 			continue
 		}
-		refused = append(refused, Refused{provenance.Shortened(text), why})
+		refused = append(refused, Refused{text.Short(said), why})
 		if read > Most {
 			break
 		}

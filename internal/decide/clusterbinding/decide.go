@@ -20,11 +20,9 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/definitions"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
-
-// Problem is why something cannot be used.
-type Problem struct{ Reason, Message string }
 
 // Snapshot is the input of Decide.
 type Snapshot struct {
@@ -32,7 +30,7 @@ type Snapshot struct {
 	// Holder is the name of the ClusterBinding that holds the clusterID.
 	Holder string
 	// Credentials is what is wrong with the Secret, or nil.
-	Credentials *Problem
+	Credentials *field.Problem
 	// Validity is when the Secret's credentials can be used.
 	Validity Validity
 	Now      time.Time

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -53,7 +54,7 @@ func TestConditions(t *testing.T) {
 	}{
 		"all is well": {up(func(*Snapshot) {}), []string{accepted, linked, nodeReady, served, "Ready=True Ready: "}},
 		"the Secret is missing": {up(func(s *Snapshot) {
-			s.Credentials, s.Connection = &Problem{v1alpha1.ReasonSecretNotFound, "there is no Secret eu"}, connection.State{Phase: connection.NotConnected}
+			s.Credentials, s.Connection = &field.Problem{Reason: v1alpha1.ReasonSecretNotFound, Message: "there is no Secret eu"}, connection.State{Phase: connection.NotConnected}
 		}), []string{"CredentialsValid=False SecretNotFound: there is no Secret eu", "Connected=False CredentialsInvalid: see the condition CredentialsValid",
 			nodeReady, served, "Ready=False SecretNotFound: there is no Secret eu"}},
 		"the provider refuses the credentials": {up(func(s *Snapshot) { s.Connection = lost(v1alpha1.ReasonUnauthorized, "no") }),
@@ -188,7 +189,7 @@ func TestNetwork(t *testing.T) {
 func TestOldVerdictsGoWithTheSecret(t *testing.T) {
 	for name, reason := range map[string]string{"missing": v1alpha1.ReasonSecretNotFound, "unusable": v1alpha1.ReasonInvalidKubeconfig} {
 		t.Run(name, func(t *testing.T) {
-			s := up(func(s *Snapshot) { s.Credentials = &Problem{reason, "x"} })
+			s := up(func(s *Snapshot) { s.Credentials = &field.Problem{Reason: reason, Message: "x"} })
 			s.Binding.Status = Decide(s)
 			s.Credentials, s.Connection = nil, connection.State{Phase: connection.Connecting}
 			for _, kind := range []string{"CredentialsValid", "Connected"} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -23,9 +24,9 @@ func (Plain) RemoteName(t translate.Target, local types.NamespacedName) types.Na
 }
 
 // Remote implements decide.Translation. One with the key refuse is not copied.
-func (Plain) Remote(local *corev1.ConfigMap, t translate.Target, _ decide.Around) (*corev1.ConfigMap, *translate.Refusal) {
+func (Plain) Remote(local *corev1.ConfigMap, t translate.Target, _ decide.Around) (*corev1.ConfigMap, *field.Problem) {
 	if local.Data["refuse"] != "" {
-		return nil, &translate.Refusal{Reason: "Refused", Message: "it says so"}
+		return nil, &field.Problem{Reason: "Refused", Message: "it says so"}
 	}
 	return &corev1.ConfigMap{ObjectMeta: translate.Metadata(local, t), Data: local.Data}, nil
 }

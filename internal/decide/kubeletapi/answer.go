@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // MostOfAnswer is how much of an answer with an error is looked at, in bytes.
@@ -43,5 +43,5 @@ func quoted(body []byte) string {
 	if err := json.Unmarshal(body, &status); err == nil && status.Kind == "Status" && status.Message != "" {
 		said = status.Message
 	}
-	return cmp.Or(provenance.Cut(strings.TrimSpace(provenance.Clean(said)), mostQuoted), "it does not say why")
+	return cmp.Or(text.Bound(strings.TrimSpace(text.Clean(said)), mostQuoted), "it does not say why")
 }

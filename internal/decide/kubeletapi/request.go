@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // Action is what a request wants of a pod.
@@ -102,7 +102,7 @@ const (
 func (r *Refusal) Error() string { return r.Message }
 
 func refuse(reason Reason, code int, format string, args ...any) *Refusal {
-	return &Refusal{Reason: reason, Code: code, Message: provenance.Clean(fmt.Sprintf(format, args...))}
+	return &Refusal{Reason: reason, Code: code, Message: text.Clean(fmt.Sprintf(format, args...))}
 }
 
 // Parse returns what a request asks for. Paths are taken as they are: nothing is cleaned,

@@ -17,7 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 const (
@@ -78,8 +78,8 @@ func Status(left map[string]eviction.Left) []v1alpha1.LeavingPods {
 
 func bounded(texts []string, most int) []string {
 	var all []string
-	for _, text := range texts {
-		all = append(all, provenance.Cut(text, most))
+	for _, one := range texts {
+		all = append(all, text.Bound(one, most))
 	}
 	return all
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -141,21 +142,21 @@ func (m *Mapping) Place(namespace string) decide.Place {
 		place.Namespace, place.Leaving = current.RemoteNamespace, current.Phase != v1alpha1.MappingAccepted
 		place.Problem = leaving(current.RemoteNamespace, m.mark.ClusterID, namespace)
 	case !m.known:
-		place.Problem = decide.Problemf(v1alpha1.ReasonNamespaceNotReady,
+		place.Problem = field.Problemf(v1alpha1.ReasonNamespaceNotReady,
 			"there is no NamespaceMap %s yet, which says where namespace %s goes", m.binding.Name, namespace)
 	case namespacemap.CheckLocal(namespace, m.ManagerNamespace) != nil:
 		place.Leaving = true
-		place.Problem = decide.Problemf(v1alpha1.ReasonNamespaceNeverOffloaded,
+		place.Problem = field.Problemf(v1alpha1.ReasonNamespaceNeverOffloaded,
 			"namespace %s belongs to the cluster, and nothing of it is sent to a provider: take the toleration of %s away, or the name of the node",
 			namespace, v1alpha1.TaintVirtualNode)
 	case m.binding.DeletionTimestamp.IsZero() && m.Selects(m.binding, namespace):
-		place.Problem = decide.Problemf(v1alpha1.ReasonNamespaceNotReady,
+		place.Problem = field.Problemf(v1alpha1.ReasonNamespaceNotReady,
 			"namespace %s is offloaded to cluster %s, and NamespaceMap %s does not list it yet", namespace, m.mark.ClusterID, m.binding.Name)
 	case m.binding.Spec.MountNamespace != "":
 		return m.mount(namespace)
 	default:
 		place.Leaving = true
-		place.Problem = decide.Problemf(v1alpha1.ReasonNamespaceNotOffloaded,
+		place.Problem = field.Problemf(v1alpha1.ReasonNamespaceNotOffloaded,
 			"namespace %s is not offloaded to cluster %s, and ClusterBinding %s has no mountNamespace: make a NamespaceOffloading that selects it",
 			namespace, m.mark.ClusterID, m.binding.Name)
 	}
@@ -179,7 +180,7 @@ func named(binding *v1alpha1.ClusterBinding) string {
 func (m *Mapping) mount(namespace string) decide.Place {
 	return decide.Place{
 		Target: translate.Target{Mark: m.mark, Namespace: m.binding.Spec.MountNamespace, Hashed: true, Named: m.named}, Local: namespace, Open: mountnamespace.Usable(m.binding),
-		Problem: decide.Problemf(v1alpha1.ReasonNamespaceNotReady,
+		Problem: field.Problemf(v1alpha1.ReasonNamespaceNotReady,
 			"the mountNamespace %s of ClusterBinding %s is not ready; see its condition %s", m.binding.Spec.MountNamespace, m.binding.Name, v1alpha1.BindingMountNamespaceReady),
 	}
 }
@@ -229,19 +230,19 @@ func (m *Mapping) Differing(other *Mapping) []string {
 	return namespaces
 }
 
-func leaving(remote, clusterID, namespace string) decide.Problem {
-	return decide.Problemf(v1alpha1.ReasonNamespaceNotReady,
+func leaving(remote, clusterID, namespace string) field.Problem {
+	return field.Problemf(v1alpha1.ReasonNamespaceNotReady,
 		"namespace %s of provider %s is being deleted, because namespace %s is not offloaded there any more", remote, clusterID, namespace)
 }
 
-func notReady(desired *v1alpha1.DesiredMapping, current *v1alpha1.CurrentMapping, clusterID string) decide.Problem {
+func notReady(desired *v1alpha1.DesiredMapping, current *v1alpha1.CurrentMapping, clusterID string) field.Problem {
 	if current == nil {
-		return decide.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is not there yet", desired.RemoteNamespace, clusterID)
+		return field.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is not there yet", desired.RemoteNamespace, clusterID)
 	}
 	why := ""
 	if current.Message != "" {
 		why = ": " + current.Message
 	}
-	return decide.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is %s (%s)%s",
+	return field.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is %s (%s)%s",
 		desired.RemoteNamespace, clusterID, current.Phase, current.Reason, why)
 }

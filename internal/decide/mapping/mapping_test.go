@@ -9,6 +9,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -38,24 +39,24 @@ func TestPlace(t *testing.T) {
 	}{
 		"there": {plain, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), decide.Place{Target: at("team-home"), Open: true}},
 		"asked for": {plain, builder.Map("eu").Desired("team", "team-home").Obj(),
-			decide.Place{Target: at("team-home"), Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-home"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"somebody else's": {plain, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingCreationLoopBackOff, "NameConflict", "not ours").Obj(),
-			decide.Place{Target: at("team-home"), Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-home"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"there under another name": {plain, builder.Map("eu").Desired("team", "team-new").Current("team", "team-old", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
-			decide.Place{Target: at("team-new"), Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-new"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"its entry has been taken out of the map": {plain, builder.Map("eu").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
-			decide.Place{Target: at("team-home"), Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-home"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not asked for any more": {plain, builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "").Obj(),
-			decide.Place{Target: at("team-home"), Leaving: true, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-home"), Leaving: true, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not asked for any more, and a mount namespace": {mounted, builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "").Obj(),
-			decide.Place{Target: at("team-home"), Leaving: true, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: at("team-home"), Leaving: true, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not mapped": {plain, builder.Map("eu").Current("other", "other-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
-			decide.Place{Target: at(""), Leaving: true, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded}}},
+			decide.Place{Target: at(""), Leaving: true, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded}}},
 		"not mapped, and a mount namespace": {mounted, none, decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Open: true}},
 		"not mapped, and the mount namespace is somebody else's": {taken, none,
-			decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not mapped, and nothing is known of the mount namespace": {mount().Obj(), none,
-			decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"mapped, and a mount namespace": {mounted, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), decide.Place{Target: at("team-home"), Open: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +70,7 @@ func TestPlace(t *testing.T) {
 			}
 			got.Problem.Message = ""
 			if got.Open {
-				got.Problem = decide.Problem{} // It is of no matter.
+				got.Problem = field.Problem{} // It is of no matter.
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("place (-want +got):\n%s", diff)
@@ -239,7 +240,7 @@ func TestPlaceIsNotMountedYet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := New(fixture.Mark, test.binding, test.nsm, testWorld).Place(test.namespace)
 			if got.Open {
-				got.Problem = decide.Problem{}
+				got.Problem = field.Problem{}
 			}
 			if got.Open != test.open || got.Leaving != test.leaving || got.Problem.Reason != test.reason {
 				t.Errorf("open %t, leaving %t, %+v", got.Open, got.Leaving, got.Problem)
@@ -265,7 +266,7 @@ func TestPlaceIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.in.PlaceIn("team", test.at)
-			got.Problem = decide.Problem{}
+			got.Problem = field.Problem{}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("place (-want +got):\n%s", diff)
 			}
@@ -283,12 +284,12 @@ func TestPlaceSaysWhy(t *testing.T) {
 		"namespace left of provider eu is being deleted, because namespace team is not offloaded there any more": builder.Map("eu").Current("team", "left", v1alpha1.MappingTerminating, "NotRequired", ""),
 	} {
 		place := New(fixture.Mark, builder.Binding("eu").Obj(), nsm.Obj(), testWorld).Place("team")
-		if diff := cmp.Diff(decide.Problem{Reason: "NamespaceNotReady", Message: want}, place.Problem); diff != "" {
+		if diff := cmp.Diff(field.Problem{Reason: "NamespaceNotReady", Message: want}, place.Problem); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
 	gone := New(fixture.Mark, builder.Binding("eu").Obj(), asked().Obj(), testWorld).PlaceIn("team", "old")
-	want := decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "old"}, Local: "team", Problem: decide.Problem{Reason: "NamespaceNotReady",
+	want := decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "old"}, Local: "team", Problem: field.Problem{Reason: "NamespaceNotReady",
 		Message: "namespace old of provider eu is being deleted, because namespace team is not offloaded there any more"}}
 	if diff := cmp.Diff(want, gone); diff != "" {
 		t.Errorf("where it was before (-want +got):\n%s", diff)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // RemoteNamespace is a namespace of the provider that carries our mark.
@@ -145,11 +145,11 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 		// reason for us to delete it.
 		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
 			"remote namespace %s stands for an earlier local namespace %s with UID %s, not for this one; delete it in the provider to have it made anew",
-			remote.Name, provenance.Shortened(remote.LocalNamespace), provenance.Shortened(string(remote.LocalUID)))), nil
+			remote.Name, text.Short(remote.LocalNamespace), text.Short(string(remote.LocalUID)))), nil
 	default:
 		return failed(v1alpha1.ReasonNameConflict,
 			fmt.Sprintf("remote namespace %s stands for local namespace %s with UID %s, not for this one", remote.Name,
-				provenance.Shortened(remote.LocalNamespace), provenance.Shortened(string(remote.LocalUID)))), nil
+				text.Short(remote.LocalNamespace), text.Short(string(remote.LocalUID)))), nil
 	}
 }
 

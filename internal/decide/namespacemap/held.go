@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 const (
@@ -33,7 +33,7 @@ func HeldBy(namespace *corev1.Namespace) string {
 	} {
 		i := slices.IndexFunc(namespace.Status.Conditions, func(c corev1.NamespaceCondition) bool { return c.Type == kind })
 		if i >= 0 && namespace.Status.Conditions[i].Status == corev1.ConditionTrue {
-			held = append(held, string(kind)+": "+provenance.Cut(namespace.Status.Conditions[i].Message, maxHeld))
+			held = append(held, string(kind)+": "+text.Bound(namespace.Status.Conditions[i].Message, maxHeld))
 		}
 	}
 	return strings.Join(held, "; ")

@@ -152,7 +152,7 @@ func TestCheck(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := []string{text(CheckLocal(name, "spillway-system")), text(CheckRemote(name, "spillway-system"))}
+			got := []string{errorText(CheckLocal(name, "spillway-system")), errorText(CheckRemote(name, "spillway-system"))}
 			want := []string{strings.ReplaceAll(test.local, "%s", name), strings.ReplaceAll(test.remote, "%s", name)}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
@@ -161,7 +161,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func text(err error) string {
+func errorText(err error) string {
 	if err == nil {
 		return ""
 	}

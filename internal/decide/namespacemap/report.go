@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // maxMessage is the bound of a message in the API.
@@ -83,4 +83,4 @@ func count(status *v1alpha1.NamespaceMapStatus, desired []v1alpha1.DesiredMappin
 }
 
 // bounded cleans and limits a message: a provider may have written a part of it.
-func bounded(message string) string { return provenance.Cut(message, maxMessage) }
+func bounded(message string) string { return text.Bound(message, maxMessage) }

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
@@ -119,7 +119,7 @@ func (s Snapshot) event(name string, o Occurrence) *corev1.Event {
 		InvolvedObject:      s.Local,
 		Type:                corev1.EventTypeWarning,
 		Reason:              reason(o),
-		Message:             provenance.Clean(o.Message),
+		Message:             text.Clean(o.Message),
 		Count:               o.Count,
 		FirstTimestamp:      metav1.NewTime(first),
 		LastTimestamp:       metav1.NewTime(last),

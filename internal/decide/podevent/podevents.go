@@ -29,7 +29,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // How much of a provider's text is kept, in characters.
@@ -115,7 +115,7 @@ func bounded(s string, limit int) string {
 	if len(s) > mostBytes*limit {
 		s = s[:mostBytes*limit+1] // One more than allowed, so that it counts as truncated.
 	}
-	return strings.Clone(provenance.Cut(strings.TrimSpace(provenance.Clean(s)), limit))
+	return strings.Clone(text.Bound(strings.TrimSpace(text.Clean(s)), limit))
 }
 
 // digest is a string of 32 characters for one of any length.

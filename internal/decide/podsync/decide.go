@@ -24,6 +24,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -55,13 +56,13 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 		return lost(s, was)
 	}
 	if refusal := translate.NeverSent(s.Local); refusal != nil {
-		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
+		return report(s, *refusal, 0)
 	}
 	if refusal := translate.LimitRefusal(s.Local, s.Limits); refusal != nil {
-		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, limitPatience(s.Limits))
+		return report(s, *refusal, limitPatience(s.Limits))
 	}
 	if refusal := translate.ClassRefusal(s.Local, s.Classes, s.Has); refusal != nil {
-		problem := decide.Problem{Reason: refusal.Reason, Message: refusal.Message}
+		problem := *refusal
 		return report(s, problem, patience(problem))
 	}
 	if !s.Place.Open {
@@ -77,7 +78,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	}
 	remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits, s.Classes)
 	if refusal != nil {
-		return report(s, decide.Problem{Reason: refusal.Reason, Message: refusal.Message}, 0)
+		return report(s, *refusal, 0)
 	}
 	remote.OwnerReferences = controlledBy(s.Place.Namespace, s.NamespaceUID)
 	if s.Held > 0 {
@@ -89,14 +90,14 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 }
 
 // Wait reports what a pod waits for, unless it has ended or is being deleted.
-func (Syncer) Wait(s snapshot, problem decide.Problem) decide.Plan {
+func (Syncer) Wait(s snapshot, problem field.Problem) decide.Plan {
 	if Terminal(s.Local) || !s.Local.DeletionTimestamp.IsZero() {
 		return decide.Plan{Problem: &problem}
 	}
 	return report(s, problem, Patience)
 }
 
-func patience(problem decide.Problem) time.Duration {
+func patience(problem field.Problem) time.Duration {
 	switch problem.Reason {
 	case v1alpha1.ReasonReferenceNotSynced, v1alpha1.ReasonNamespaceNotReady:
 		return LongPatience
@@ -147,7 +148,7 @@ func finish(s snapshot) decide.Plan {
 			return plan
 		}
 		if s.WaitingFor != goingReason || s.Waiting < Patience {
-			return decide.Plan{Problem: &decide.Problem{Reason: goingReason, Message: "the API server is removing it"}, RetryAfter: Patience}
+			return decide.Plan{Problem: &field.Problem{Reason: goingReason, Message: "the API server is removing it"}, RetryAfter: Patience}
 		}
 	}
 	plan.Actions = append(plan.Actions, decide.Action{Verb: decide.Delete, Side: decide.Local, Object: s.Local, Ends: true, Grace: ptr.To[int64](0)})
@@ -155,11 +156,11 @@ func finish(s snapshot) decide.Plan {
 }
 
 // unfinished is why a pod that is being deleted has Failed: nobody knows how it ended.
-func unfinished(s snapshot) decide.Problem {
+func unfinished(s snapshot) field.Problem {
 	if recorded(s.Local) == nil {
-		return decide.Problemf(v1alpha1.ReasonPodDeleted, "the pod was deleted before provider %s reported anything about it", s.ClusterID)
+		return field.Problemf(v1alpha1.ReasonPodDeleted, "the pod was deleted before provider %s reported anything about it", s.ClusterID)
 	}
-	return decide.Problemf(v1alpha1.ReasonPodDeleted, "the pod was deleted, and is gone from provider %s, which did not report how it ended", s.ClusterID)
+	return field.Problemf(v1alpha1.ReasonPodDeleted, "the pod was deleted, and is gone from provider %s, which did not report how it ended", s.ClusterID)
 }
 
 // Sync decides about a pod that both clusters have.
@@ -247,13 +248,13 @@ func down(s snapshot) decide.Plan {
 
 // up updates the status of the local pod from the provider's. sent reports that the
 // remote pod has been asked for all that the local one asks for.
-func up(s snapshot, problem *decide.Problem, sent bool) decide.Plan {
+func up(s snapshot, problem *field.Problem, sent bool) decide.Plan {
 	status := statusOf(s)
 	told := problem
 	if problem == nil && Terminal(s.Local) {
 		problem = remarked(s.Local)
 	} else if remark := remarkOn(s); problem == nil && remark != nil {
-		problem = &decide.Problem{Reason: v1alpha1.ReasonOffloaded, Message: remark.Message}
+		problem = &field.Problem{Reason: v1alpha1.ReasonOffloaded, Message: remark.Message}
 		if !remark.Quiet && !says(s.Local, problem.Message) {
 			told = &remark.Problem
 		}
@@ -271,7 +272,7 @@ func statusOf(s snapshot) corev1.PodStatus {
 }
 
 // write writes a status, or why the consumer has refused the last one. told is what an event tells then.
-func write(s snapshot, status corev1.PodStatus, told *decide.Problem) decide.Plan {
+func write(s snapshot, status corev1.PodStatus, told *field.Problem) decide.Plan {
 	if s.Refused != nil && s.Refused.Verb == decide.PatchStatus && s.Refused.Wait > 0 {
 		status = *s.Local.Status.DeepCopy()
 		setOffloaded(&status, &s.Refused.Problem, s.Local.Generation, s.Now)

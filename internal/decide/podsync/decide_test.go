@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -198,7 +199,7 @@ func saysDebugger(p *corev1.Pod) {
 func tooSoon(s *snapshot) { s.Held = 40 * time.Second }
 
 func outdated(s *snapshot) {
-	s.Outdated = &decide.Problem{Reason: "UpdateRejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
+	s.Outdated = &field.Problem{Reason: "UpdateRejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
 }
 
 func saysOutdated(p *corev1.Pod) {
@@ -249,7 +250,7 @@ func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 
 func refusedTo(verb decide.Verb, reason string, wait time.Duration) func(*snapshot) {
 	return func(s *snapshot) {
-		s.Refused = &decide.Refused{Verb: verb, Problem: decide.Problem{Reason: reason, Message: "no"}, Wait: wait}
+		s.Refused = &decide.Refused{Verb: verb, Problem: field.Problem{Reason: reason, Message: "no"}, Wait: wait}
 	}
 }
 
@@ -260,11 +261,11 @@ func waiting(reason string, d time.Duration) func(*snapshot) {
 func ahead(by time.Duration) func(*snapshot) { return func(s *snapshot) { s.Ahead = by } }
 
 func needing(s *snapshot) {
-	s.Needs = []decide.Need{{Kind: "secret", Problem: decide.Problem{Reason: v1alpha1.ReasonReferenceNotFound, Message: "Secret team/x does not exist"}}}
+	s.Needs = []decide.Need{{Kind: "secret", Problem: field.Problem{Reason: v1alpha1.ReasonReferenceNotFound, Message: "Secret team/x does not exist"}}}
 }
 
 func notOffloaded(s *snapshot) {
-	s.Place = decide.Place{Leaving: true, Problem: decide.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded, Message: "nowhere to go"}}
+	s.Place = decide.Place{Leaving: true, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded, Message: "nowhere to go"}}
 }
 
 // inWords is a plan in words: a line for each action, then the result.
@@ -350,7 +351,7 @@ func TestDecide(t *testing.T) {
 	}{
 		// live, absent
 		"it is created":                                  {in(local(), nil), []string{"create in the provider"}},
-		"it is on its way to a place":                    {in(local(), nil, func(s *snapshot) { s.Place = decide.Place{Problem: decide.Problem{Reason: "NamespaceNotReady"}} }), []string{"problem NamespaceNotReady", "again after 10s"}},
+		"it is on its way to a place":                    {in(local(), nil, func(s *snapshot) { s.Place = decide.Place{Problem: field.Problem{Reason: "NamespaceNotReady"}} }), []string{"problem NamespaceNotReady", "again after 10s"}},
 		"it has no place":                                {in(local(), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False NamespaceNotOffloaded", "problem NamespaceNotOffloaded", "event NamespaceNotOffloaded"}},
 		"and has said so":                                {in(local(offloaded("False", "NamespaceNotOffloaded", "nowhere to go")), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"problem NamespaceNotOffloaded"}},
 		"and has the address of another":                 {in(local(told("10.8.0.1"), offloaded("False", "NamespaceNotOffloaded", "nowhere to go")), nil, notOffloaded, waiting("NamespaceNotOffloaded", minute)), []string{"problem NamespaceNotOffloaded"}},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // EndedThere reports whether an action on a live pod, its deletion or a new status, says
@@ -45,8 +46,8 @@ func began(status *corev1.PodStatus) bool {
 
 // held is why a pod that has all it needs is not sent yet. The text is the same for all
 // pods, and for as long as it lasts.
-func held(s snapshot) decide.Problem {
-	return decide.Problem{Reason: v1alpha1.ReasonEndedTooSoon, Message: fmt.Sprintf(
+func held(s snapshot) field.Problem {
+	return field.Problem{Reason: v1alpha1.ReasonEndedTooSoon, Message: fmt.Sprintf(
 		"provider %s has ended many pods of namespace %s within a minute after they were sent: the next are sent one at a time, ever more slowly, until one lives for a minute there",
 		s.ClusterID, s.Local.Namespace)}
 }

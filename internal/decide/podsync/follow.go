@@ -11,7 +11,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 const (
@@ -42,7 +43,7 @@ func follow(s snapshot) decide.Plan {
 		plan.RetryAfter = s.Refused.Wait
 		return plan
 	}
-	why := decide.Problemf(v1alpha1.ReasonRemotePodDeleted, "provider %s is deleting pod %s/%s, so this one is deleted too, for its controller to make another one",
+	why := field.Problemf(v1alpha1.ReasonRemotePodDeleted, "provider %s is deleting pod %s/%s, so this one is deleted too, for its controller to make another one",
 		s.ClusterID, s.Remote.Namespace, s.Remote.Name)
 	if !Terminal(s.Remote) && !isDisrupted(&s.Local.Status) {
 		return disrupted(s, why)
@@ -61,7 +62,7 @@ func mayEnd(local *corev1.Pod) bool {
 }
 
 // disrupted brings the status up, and says in it why the pod will be deleted.
-func disrupted(s snapshot, why decide.Problem) decide.Plan {
+func disrupted(s snapshot, why field.Problem) decide.Plan {
 	status := statusOf(s)
 	setDisrupted(&status, why, s.Now)
 	return write(s, status, nil)
@@ -69,13 +70,13 @@ func disrupted(s snapshot, why decide.Problem) decide.Plan {
 
 // setDisrupted says that it is not the pod's own fault that it ends, unless that is said
 // already: Jobs may have a podFailurePolicy for that.
-func setDisrupted(status *corev1.PodStatus, why decide.Problem, now time.Time) {
+func setDisrupted(status *corev1.PodStatus, why field.Problem, now time.Time) {
 	if isDisrupted(status) {
 		return
 	}
 	status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })
 	status.Conditions = append(status.Conditions, corev1.PodCondition{
-		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: why.Reason, Message: provenance.Clean(why.Message), LastTransitionTime: metav1.NewTime(now),
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: why.Reason, Message: text.Clean(why.Message), LastTransitionTime: metav1.NewTime(now),
 	})
 }
 
@@ -105,17 +106,17 @@ const jobTracking = "batch.kubernetes.io/job-tracking"
 // overdue is why a pod that is being deleted on both sides is still there although its
 // grace is over, or nil, and when to look again. A pod that is to be deleted there, or sooner, is
 // none. What the API servers have noted is measured, so that nothing begins anew with a restart.
-func overdue(s snapshot) (*decide.Problem, time.Duration) {
+func overdue(s snapshot) (*field.Problem, time.Duration) {
 	if shorter(s.Local, s.Remote) {
 		return nil, 0
 	}
 	if left := graceEnds(s).Add(Overdue).Sub(s.Now); left > 0 {
 		return nil, left
 	}
-	problem := decide.Problemf(v1alpha1.ReasonNodeLost, "provider %s is still deleting pod %s/%s, although its grace period is over: the node there may be lost, and the pod may still run",
+	problem := field.Problemf(v1alpha1.ReasonNodeLost, "provider %s is still deleting pod %s/%s, although its grace period is over: the node there may be lost, and the pod may still run",
 		s.ClusterID, s.Remote.Namespace, s.Remote.Name)
 	if len(s.Remote.Finalizers) > 0 {
-		problem = decide.Problemf(v1alpha1.ReasonRemotePodDeleted, "provider %s is still deleting pod %s/%s: finalizers hold it there (%s)",
+		problem = field.Problemf(v1alpha1.ReasonRemotePodDeleted, "provider %s is still deleting pod %s/%s: finalizers hold it there (%s)",
 			s.ClusterID, s.Remote.Namespace, s.Remote.Name, finalizers(s.Remote))
 	}
 	return &problem, 0

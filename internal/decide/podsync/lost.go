@@ -9,7 +9,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -27,7 +28,7 @@ func lost(s snapshot, was *corev1.Pod) decide.Plan {
 	if !s.Lost {
 		return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: was}}}
 	}
-	problem := decide.Problemf(v1alpha1.ReasonRemotePodLost, "pod %s/%s (UID %s) is gone from provider %s, and nobody has asked for that here",
+	problem := field.Problemf(v1alpha1.ReasonRemotePodLost, "pod %s/%s (UID %s) is gone from provider %s, and nobody has asked for that here",
 		was.Namespace, was.Name, was.UID, s.ClusterID)
 	failed := fail(s, problem)
 	if pod, ok := failed.Object.(*corev1.Pod); ok && metav1.GetControllerOfNoCopy(s.Local) != nil {
@@ -37,7 +38,7 @@ func lost(s snapshot, was *corev1.Pod) decide.Plan {
 }
 
 // fail is the action that says of a pod that it has Failed, and all its containers with it.
-func fail(s snapshot, why decide.Problem) decide.Action {
+func fail(s snapshot, why field.Problem) decide.Action {
 	status := *s.Local.Status.DeepCopy()
 	status.Phase, status.Reason, status.Message = corev1.PodFailed, why.Reason, why.Message
 	setNotReady(&status, s.Now)
@@ -73,7 +74,7 @@ func setTerminated(statuses []corev1.ContainerStatus, message string, now time.T
 		}
 		status.Ready, status.Started = false, ptr.To(false)
 		ended := &corev1.ContainerStateTerminated{
-			ExitCode: exitCodeUnknown, Reason: reasonStatusUnknown, Message: provenance.Clean(message),
+			ExitCode: exitCodeUnknown, Reason: reasonStatusUnknown, Message: text.Clean(message),
 			FinishedAt: metav1.NewTime(now), ContainerID: status.ContainerID,
 		}
 		if status.State.Running != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -58,10 +59,10 @@ func generation(n int64) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Gene
 func TestWholePlans(t *testing.T) {
 	now := in(nil, nil).Now
 	before := now.Add(-time.Minute)
-	no := &decide.Problem{Reason: "Rejected", Message: "no"}
+	no := &field.Problem{Reason: "Rejected", Message: "no"}
 	const lost = "pod team-home/web (UID remote-1) is gone from provider eu, and nobody has asked for that here"
 	const held = "provider eu has ended many pods of namespace team within a minute after they were sent: the next are sent one at a time, ever more slowly, until one lives for a minute there"
-	soon := &decide.Problem{Reason: "EndedTooSoon", Message: held}
+	soon := &field.Problem{Reason: "EndedTooSoon", Message: held}
 	const older = "the pod runs on with an older state of what it uses: ConfigMap team/settings: no"
 	withheld := "the pod runs on without what is not sent: " + translate.EphemeralContainerRefusals(local(debugger), nil)[0].Message
 	both := withheld + "; " + strings.Replace(translate.EphemeralContainerRefusals(local(debugger), nil)[0].Message, "root", "second", 1)
@@ -94,16 +95,16 @@ func TestWholePlans(t *testing.T) {
 			Problem: no, Event: no, RetryAfter: time.Minute}},
 		"it may not go": {in(local(host), nil), decide.Plan{
 			Actions: []decide.Action{written(local(), local(condition("spillway.io/Offloaded", "False", "PodSecurity", mayNot, now)), true)},
-			Problem: &decide.Problem{Reason: "PodSecurity", Message: mayNot}, Event: &decide.Problem{Reason: "PodSecurity", Message: mayNot}}},
+			Problem: &field.Problem{Reason: "PodSecurity", Message: mayNot}, Event: &field.Problem{Reason: "PodSecurity", Message: mayNot}}},
 		"there are no limits": {in(local(), nil, unlimited), decide.Plan{
-			Problem: &decide.Problem{Reason: "LimitsMissing", Message: translate.LimitRefusal(local(), translate.MissingLimits()).Message}, RetryAfter: 2 * time.Second}},
+			Problem: &field.Problem{Reason: "LimitsMissing", Message: translate.LimitRefusal(local(), translate.MissingLimits()).Message}, RetryAfter: 2 * time.Second}},
 		"two debuggers may not go": {in(local(debugger, func(p *corev1.Pod) {
 			second := *p.Spec.EphemeralContainers[0].DeepCopy()
 			second.Name = "second"
 			p.Spec.EphemeralContainers = append(p.Spec.EphemeralContainers, second)
 		}), remote()), decide.Plan{
 			Actions: []decide.Action{written(local(), local(sentAs(), condition("spillway.io/Offloaded", "True", "Offloaded", both, now)), true)},
-			Event:   &decide.Problem{Reason: "PodSecurity", Message: both}}},
+			Event:   &field.Problem{Reason: "PodSecurity", Message: both}}},
 		"it runs at last": {in(local(condition("spillway.io/Offloaded", "False", "Other", "", before)), remote(phase("Running"))), decide.Plan{
 			Actions: []decide.Action{written(local(condition("spillway.io/Offloaded", "False", "Other", "", before)),
 				local(phase("Running"), sentAs(), condition("spillway.io/Offloaded", "True", "Offloaded", "", now)), false)}}},
@@ -120,7 +121,7 @@ func TestWholePlans(t *testing.T) {
 					local(sentAs(), phase("Running"), condition("Ready", "False", "Some", "", before), condition("ContainersReady", "True", "", "", before), condition("PodScheduled", "True", "", "", before)),
 					local(sentAs(), phase("Failed"), reason("RemotePodLost"), func(p *corev1.Pod) { p.Status.Message = lost },
 						condition("Ready", "False", "Some", "", before), condition("ContainersReady", "False", "PodFailed", "", now), condition("PodScheduled", "True", "", "", before)), false)},
-				Event: &decide.Problem{Reason: "RemotePodLost", Message: lost}}},
+				Event: &field.Problem{Reason: "RemotePodLost", Message: lost}}},
 		"it is lost after its deletion began": {
 			in(local(sentAs(), phase("Running"), condition("Ready", "False", "RemotePodTerminating", "going", before)), nil, func(s *snapshot) { s.Lost = true }),
 			decide.Plan{
@@ -128,19 +129,19 @@ func TestWholePlans(t *testing.T) {
 					local(sentAs(), phase("Running"), condition("Ready", "False", "RemotePodTerminating", "going", before)),
 					local(sentAs(), phase("Failed"), reason("RemotePodLost"), func(p *corev1.Pod) { p.Status.Message = lost },
 						condition("Ready", "False", "PodFailed", "", before)), false)},
-				Event: &decide.Problem{Reason: "RemotePodLost", Message: lost}}},
+				Event: &field.Problem{Reason: "RemotePodLost", Message: lost}}},
 		"the provider is asked for it": {in(local(sentAs()), nil), decide.Plan{Actions: []decide.Action{{
 			Verb: decide.Find, Side: decide.Remote, Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-home", Name: "web", UID: "remote-1"}}}}}},
 		"what it uses is older there, and a debugger may not go": {in(local(debugger), remote(), outdated), decide.Plan{
 			Actions: []decide.Action{written(local(), local(sentAs(), condition("spillway.io/Offloaded", "True", "Offloaded", older+"; "+withheld, now)), true)},
-			Event:   &decide.Problem{Reason: "UpdateRejected", Message: older + "; " + withheld}}},
+			Event:   &field.Problem{Reason: "UpdateRejected", Message: older + "; " + withheld}}},
 		"a debugger may not go, nor a toleration": {in(local(debugger, tolerant), remote(initialized)), decide.Plan{
 			Actions: []decide.Action{written(local(), local(sentAs(), initialized, condition("spillway.io/Offloaded", "True", "Offloaded", withheld+"; "+tolerated, now)), true)},
-			Event:   &decide.Problem{Reason: "PodSecurity", Message: withheld + "; " + tolerated}}},
+			Event:   &field.Problem{Reason: "PodSecurity", Message: withheld + "; " + tolerated}}},
 		"a toleration is no event": {in(local(tolerant), remote(initialized)), decide.Plan{
 			Actions: []decide.Action{written(local(), local(sentAs(), initialized, condition("spillway.io/Offloaded", "True", "Offloaded", "the pod runs on without what is not sent: "+tolerated, now)), true)}}},
 		"the API server is removing it": {in(local(going(0)), nil), decide.Plan{
-			Problem: &decide.Problem{Reason: "Going", Message: "the API server is removing it"}, RetryAfter: 2 * time.Second}},
+			Problem: &field.Problem{Reason: "Going", Message: "the API server is removing it"}, RetryAfter: 2 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, decide.Next(fixture.Of(test.in), podsync.Syncer{}), cmpopts.EquateEmpty()); diff != "" {

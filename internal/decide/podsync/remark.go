@@ -6,13 +6,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // remark is a note about a pod that runs in the provider, and is not a failure.
 type remark struct {
-	decide.Problem
+	field.Problem
 	// Quiet reports that it gets no event: many pods may have a toleration that is not
 	// sent, and each event would be one more write.
 	Quiet bool
@@ -24,7 +24,7 @@ func remarkOn(s snapshot) *remark {
 	if s.Outdated == nil {
 		return said
 	}
-	outdated := &remark{Problem: decide.Problem{Reason: s.Outdated.Reason, Message: "the pod runs on " + s.Outdated.Message}}
+	outdated := &remark{Problem: field.Problem{Reason: s.Outdated.Reason, Message: "the pod runs on " + s.Outdated.Message}}
 	if said != nil {
 		outdated.Message += "; " + said.Message
 	}
@@ -58,10 +58,10 @@ func withheld(s snapshot) *remark {
 
 // remarked is the remark in the status of a pod that has ended, or nil. It stays: the pod may
 // have failed for want of what was not sent.
-func remarked(local *corev1.Pod) *decide.Problem {
+func remarked(local *corev1.Pod) *field.Problem {
 	for i := range local.Status.Conditions {
 		if c := &local.Status.Conditions[i]; c.Type == v1alpha1.PodOffloaded && c.Status == corev1.ConditionTrue && c.Message != "" {
-			return &decide.Problem{Reason: c.Reason, Message: c.Message}
+			return &field.Problem{Reason: c.Reason, Message: c.Message}
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -20,7 +21,7 @@ func Terminal(pod *corev1.Pod) bool {
 }
 
 // report says on the pod why it is not in the provider, once that has lasted.
-func report(s snapshot, problem decide.Problem, patience time.Duration) decide.Plan {
+func report(s snapshot, problem field.Problem, patience time.Duration) decide.Plan {
 	plan := decide.Plan{Problem: &problem}
 	waited := s.Waiting
 	if s.WaitingFor != problem.Reason {
@@ -46,7 +47,7 @@ func Sent(local *corev1.Pod) bool { return recorded(local) != nil }
 // Stranded is the status of a pod that has not been sent and whose provider is away.
 // Nil if there is nothing to report: the pod was sent, never would be, already says so,
 // or has ended.
-func Stranded(local *corev1.Pod, problem decide.Problem, now time.Time) *corev1.PodStatus {
+func Stranded(local *corev1.Pod, problem field.Problem, now time.Time) *corev1.PodStatus {
 	if Terminal(local) || !local.DeletionTimestamp.IsZero() || Sent(local) || translate.NeverSent(local) != nil || says(local, problem.Message) {
 		return nil
 	}
@@ -59,7 +60,7 @@ func Stranded(local *corev1.Pod, problem decide.Problem, now time.Time) *corev1.
 // once there was one. A pod that never had one needs no condition. Notes about a pod
 // that is in the provider have the reason Offloaded. The conditions may be shared with
 // the cache, and are copied first.
-func setOffloaded(status *corev1.PodStatus, problem *decide.Problem, generation int64, now time.Time) {
+func setOffloaded(status *corev1.PodStatus, problem *field.Problem, generation int64, now time.Time) {
 	for i := range status.Conditions {
 		if status.Conditions[i].Type == v1alpha1.PodOffloaded {
 			status.Conditions = slices.Clone(status.Conditions)
@@ -74,7 +75,7 @@ func setOffloaded(status *corev1.PodStatus, problem *decide.Problem, generation 
 	}
 }
 
-func set(condition *corev1.PodCondition, problem *decide.Problem, generation int64, now time.Time) {
+func set(condition *corev1.PodCondition, problem *field.Problem, generation int64, now time.Time) {
 	status, reason, message := corev1.ConditionTrue, v1alpha1.ReasonOffloaded, ""
 	if problem != nil {
 		reason, message = problem.Reason, problem.Message

@@ -8,23 +8,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
 func TestStranded(t *testing.T) {
-	away := decide.Problem{Reason: v1alpha1.ReasonProviderAway, Message: "provider eu cannot be reached (Unreachable)"}
-	says := func(problem decide.Problem) *corev1.PodCondition {
+	away := field.Problem{Reason: v1alpha1.ReasonProviderAway, Message: "provider eu cannot be reached (Unreachable)"}
+	says := func(problem field.Problem) *corev1.PodCondition {
 		return &corev1.PodCondition{
 			Type: v1alpha1.PodOffloaded, Status: corev1.ConditionFalse, Reason: problem.Reason, Message: problem.Message,
 			ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(builder.Epoch),
 		}
 	}
-	saying := func(problem decide.Problem) func(*corev1.Pod) {
+	saying := func(problem field.Problem) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{*says(problem)} }
 	}
-	waits := decide.Problem{Reason: v1alpha1.ReasonNamespaceNotReady, Message: "the remote namespace is not there yet"}
+	waits := field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady, Message: "the remote namespace is not there yet"}
 	for name, c := range map[string]struct {
 		pod  *corev1.Pod
 		want *corev1.PodCondition

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/admission"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -17,7 +18,7 @@ import (
 type Claim struct {
 	Name string
 	// Refusal is why it cannot be sent as it is now, or nil.
-	Refusal *translate.Refusal
+	Refusal *field.Problem
 	// SelectedNode is the virtual node for which it waits to get a volume, because the
 	// scheduler has chosen that for a pod; empty if it does not.
 	SelectedNode string
@@ -53,7 +54,7 @@ func Released(claim Claim, pods []corev1.Pod) bool {
 const patience = 30 * time.Second
 
 // refused is why a pod of these claims cannot run in a provider, or nil.
-func refused(claims []Claim) *translate.Refusal {
+func refused(claims []Claim) *field.Problem {
 	for _, claim := range claims {
 		if claim.Refusal != nil {
 			return claim.Refusal

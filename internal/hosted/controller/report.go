@@ -13,11 +13,11 @@ import (
 
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 	"github.com/spillway-io/spillway/internal/hosted/dial"
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 	"github.com/spillway-io/spillway/internal/hosted/state"
-	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 // report writes the conditions: each has one writer, and Ready is a summary of the others.
@@ -223,7 +223,7 @@ func paths(write merge.Write) string {
 }
 
 // bounded cuts what a cloud says to what the status can hold.
-func bounded(message string) string { return provenance.Cut(message, 1000) }
+func bounded(message string) string { return text.Bound(message, 1000) }
 
 func value(text *string) string {
 	if text == nil {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 	"github.com/spillway-io/spillway/internal/hosted/merge"
-	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 // maxDecisions are kept.
@@ -125,4 +125,4 @@ func inSync(plan merge.Plan) metav1.Condition {
 	return conditions.New(v1alpha1.HostedInSync, metav1.ConditionFalse, reason, strings.Join(parts, "; "))
 }
 
-func short(text merge.Text) string { return provenance.Cut(string(text), 80) }
+func short(value merge.Text) string { return text.Bound(string(value), 80) }

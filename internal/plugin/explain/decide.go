@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/plugin/status"
-	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
@@ -77,7 +77,7 @@ func Explain(s Seen) Explanation {
 	e.Waits = append(e.Waits, s.claims()...)
 	for _, c := range s.Pod.Status.Conditions {
 		if string(c.Type) == v1alpha1.PodOffloaded && c.Status == corev1.ConditionTrue && c.Message != "" {
-			e.LeftOut = append(e.LeftOut, provenance.Clean(c.Message))
+			e.LeftOut = append(e.LeftOut, text.Clean(c.Message))
 		}
 	}
 	for i := range s.Events {

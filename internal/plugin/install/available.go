@@ -8,7 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // Available says whether one replica of a Deployment is available that has what the
@@ -62,5 +62,5 @@ func Wait(pod *corev1.Pod) string {
 
 // join puts both on one line: messages of containers may have several.
 func join(reason, message string) string {
-	return strings.TrimSuffix(provenance.Clean(reason+": "+message), ": ")
+	return strings.TrimSuffix(text.Clean(reason+": "+message), ": ")
 }

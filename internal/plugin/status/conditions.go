@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // Wait is something that is not as it should be, and why.
@@ -21,7 +21,7 @@ type Wait struct {
 
 // NewWait is on one line: providers and containers have a say in messages.
 func NewWait(kind, reason, message string) Wait {
-	return Wait{Type: provenance.Clean(kind), Reason: provenance.Clean(reason), Message: strings.TrimSpace(provenance.Clean(message))}
+	return Wait{Type: text.Clean(kind), Reason: text.Clean(reason), Message: strings.TrimSpace(text.Clean(message))}
 }
 
 // String implements fmt.Stringer.

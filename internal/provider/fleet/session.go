@@ -17,7 +17,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/provider/budget"
 	"github.com/spillway-io/spillway/internal/provider/classes"
 	"github.com/spillway-io/spillway/internal/provider/connection"
@@ -175,7 +175,7 @@ const startMost = 512
 
 // quoted is the start of the text of an error, for a message.
 func quoted(err error) string {
-	return provenance.Cut(err.Error(), startMost)
+	return text.Bound(err.Error(), startMost)
 }
 
 // startFailed is the error of a connection that cannot be used as a whole.

@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
@@ -218,5 +219,5 @@ func (s Snapshot) behind(generation int64) string {
 const identityMost = 128
 
 func clean(identity string) string {
-	return provenance.Cut(identity, identityMost)
+	return text.Bound(identity, identityMost)
 }

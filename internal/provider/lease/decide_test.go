@@ -178,7 +178,7 @@ func TestMessages(t *testing.T) {
 	}{
 		"who, and since when":          {Snapshot{Lease: leaseOf(them, 4), Renewed: true}, "there_2, works in this provider for the same cluster, since 2026-01-02T03:04:05Z"},
 		"the command":                  {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, us)}, "kubectl annotate --overwrite clusterbinding eu spillway.io/take-over=4"},
-		"what a provider wrote is cut": {Snapshot{Lease: leaseOf("\x1b["+strings.Repeat("x", 400), 4), Renewed: true}, " [" + strings.Repeat("x", identityMost-2) + ", works"},
+		"what a provider wrote is cut": {Snapshot{Lease: leaseOf("\x1b["+strings.Repeat("x", 400), 4), Renewed: true}, " [" + strings.Repeat("x", identityMost-3) + "…, works"},
 		"whose Lease":                  {Snapshot{Lease: leaseOf("", 4), Account: "other"}, `made by the account "consumer", and this one is "other"`},
 	}
 	for name, test := range tests {

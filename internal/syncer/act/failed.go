@@ -12,8 +12,9 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/kind"
-	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
@@ -60,7 +61,7 @@ func (c *Actor[T]) mayPass(s decide.Subject[T], a decide.Action, err error) bool
 const mostMessage = 512
 
 // problemOf is the problem of an action that an API server has refused.
-func problemOf(a decide.Action, clusterID string, err error) decide.Problem {
+func problemOf(a decide.Action, clusterID string, err error) field.Problem {
 	reason := v1alpha1.ReasonRejected
 	switch a.Verb { //nolint:exhaustive // All others have the general reason.
 	case decide.PatchStatus:
@@ -82,5 +83,5 @@ func problemOf(a decide.Action, clusterID string, err error) decide.Problem {
 	if retry.IsServerError(err) {
 		reason, does = v1alpha1.ReasonServerError, "fails"
 	}
-	return decide.Problemf(reason, "%s %s to %s %s: %s", where, does, a.Verb, client.ObjectKeyFromObject(a.Object), provenance.Cut(message, mostMessage))
+	return field.Problemf(reason, "%s %s to %s %s: %s", where, does, a.Verb, client.ObjectKeyFromObject(a.Object), text.Bound(message, mostMessage))
 }

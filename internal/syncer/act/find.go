@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
@@ -32,7 +33,7 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.
 		c.Memory.Change(s.Key, func(r *memory.Record) { r.Lost = s.Local.GetUID() })
 		return nil
 	case creating && apierrors.IsForbidden(err) && decide.Present(s.Local):
-		c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, decide.Problemf(v1alpha1.ReasonNameConflict,
+		c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, field.Problemf(v1alpha1.ReasonNameConflict,
 			"%s %s exists in provider %s, and is not ours to see", c.Kind.Title(), name, c.ClusterID))
 		return nil
 	case err != nil:
@@ -48,7 +49,7 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.
 		c.Memory.Change(s.Key, func(r *memory.Record) { r.Lost = s.Local.GetUID() }) // Another one has its name.
 		return nil
 	}
-	c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, decide.Problemf(v1alpha1.ReasonNameConflict,
+	c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, field.Problemf(v1alpha1.ReasonNameConflict,
 		"%s %s exists in provider %s, and is left alone: %s", c.Kind.Title(), name, c.ClusterID, provenance.Describe(found)))
 	return nil
 }

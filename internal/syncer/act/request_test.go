@@ -19,6 +19,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
@@ -430,17 +431,17 @@ func TestProblemOf(t *testing.T) {
 		verb decide.Verb
 		side decide.Side
 		err  error
-		want decide.Problem
+		want field.Problem
 	}{
-		"a creation":     {decide.Create, decide.Remote, forbidden, decide.Problem{Reason: "Rejected", Message: "provider eu refuses to create team-home/settings: not allowed"}},
-		"a change":       {decide.Patch, decide.Remote, forbidden, decide.Problem{Reason: "UpdateRejected", Message: "provider eu refuses to patch team-home/settings: not allowed"}},
-		"a deletion":     {decide.Delete, decide.Remote, forbidden, decide.Problem{Reason: "DeletionFailed", Message: "provider eu refuses to delete team-home/settings: not allowed"}},
-		"a status":       {decide.PatchStatus, decide.Local, forbidden, decide.Problem{Reason: "StatusRejected", Message: "the consumer refuses to patch the status of team-home/settings: not allowed"}},
-		"a server error": {decide.Create, decide.Remote, internal, decide.Problem{Reason: "ServerError", Message: "provider eu fails to create team-home/settings: no answer"}},
-		"in an error":    {decide.Create, decide.Remote, fmt.Errorf("sending it: %w", forbidden), decide.Problem{Reason: "Rejected", Message: "provider eu refuses to create team-home/settings: not allowed"}},
-		"too long":       {decide.Create, decide.Remote, errors.New(strings.Repeat("x", 513)), decide.Problem{Reason: "Rejected", Message: "provider eu refuses to create team-home/settings: " + strings.Repeat("x", 511) + "…"}},
-		"just not":       {decide.Create, decide.Remote, errors.New(strings.Repeat("ü", 512)), decide.Problem{Reason: "Rejected", Message: "provider eu refuses to create team-home/settings: " + strings.Repeat("ü", 512)}},
-		"no status":      {decide.Create, decide.Remote, errors.New("broken"), decide.Problem{Reason: "Rejected", Message: "provider eu refuses to create team-home/settings: broken"}},
+		"a creation":     {decide.Create, decide.Remote, forbidden, field.Problem{Reason: "Rejected", Message: "provider eu refuses to create team-home/settings: not allowed"}},
+		"a change":       {decide.Patch, decide.Remote, forbidden, field.Problem{Reason: "UpdateRejected", Message: "provider eu refuses to patch team-home/settings: not allowed"}},
+		"a deletion":     {decide.Delete, decide.Remote, forbidden, field.Problem{Reason: "DeletionFailed", Message: "provider eu refuses to delete team-home/settings: not allowed"}},
+		"a status":       {decide.PatchStatus, decide.Local, forbidden, field.Problem{Reason: "StatusRejected", Message: "the consumer refuses to patch the status of team-home/settings: not allowed"}},
+		"a server error": {decide.Create, decide.Remote, internal, field.Problem{Reason: "ServerError", Message: "provider eu fails to create team-home/settings: no answer"}},
+		"in an error":    {decide.Create, decide.Remote, fmt.Errorf("sending it: %w", forbidden), field.Problem{Reason: "Rejected", Message: "provider eu refuses to create team-home/settings: not allowed"}},
+		"too long":       {decide.Create, decide.Remote, errors.New(strings.Repeat("x", 513)), field.Problem{Reason: "Rejected", Message: "provider eu refuses to create team-home/settings: " + strings.Repeat("x", 511) + "…"}},
+		"just not":       {decide.Create, decide.Remote, errors.New(strings.Repeat("ü", 512)), field.Problem{Reason: "Rejected", Message: "provider eu refuses to create team-home/settings: " + strings.Repeat("ü", 512)}},
+		"no status":      {decide.Create, decide.Remote, errors.New("broken"), field.Problem{Reason: "Rejected", Message: "provider eu refuses to create team-home/settings: broken"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := problemOf(decide.Action{Verb: test.verb, Side: test.side, Object: fixture.Remote()}, "eu", test.err)

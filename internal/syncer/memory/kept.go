@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
-	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
@@ -82,13 +82,13 @@ const RepeatEvent = 20 * time.Minute
 type Problems struct{ last sync.Map }
 
 type toldProblem struct {
-	decide.Problem
+	field.Problem
 	at time.Time
 }
 
 // Tell notes the problem of an object, nil if it has none, and reports whether an event is due:
 // it is another problem than before, or RepeatEvent has passed.
-func (p *Problems) Tell(key types.NamespacedName, problem *decide.Problem, now time.Time) bool {
+func (p *Problems) Tell(key types.NamespacedName, problem *field.Problem, now time.Time) bool {
 	if problem == nil {
 		p.Clear(key)
 		return false

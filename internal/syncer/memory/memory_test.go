@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -22,7 +23,7 @@ func testMemory() (*Memory, *testclock.FakeClock) {
 
 func TestRefusals(t *testing.T) {
 	m, clock := testMemory()
-	no := decide.Refused{Verb: decide.Create, Problem: decide.Problem{Reason: "Rejected", Message: "no"}}
+	no := decide.Refused{Verb: decide.Create, Problem: field.Problem{Reason: "Rejected", Message: "no"}}
 	expect := func(when, version string, waits time.Duration, there bool) {
 		t.Helper()
 		var want *decide.Refused
@@ -71,7 +72,7 @@ func TestRefusals(t *testing.T) {
 func TestServerErrors(t *testing.T) {
 	m, clock := testMemory()
 	note := func(verb decide.Verb, text string) *decide.Refused {
-		m.Refusals.Note(web, "1", decide.Refused{Verb: verb, Problem: decide.Problem{Reason: v1alpha1.ReasonServerError, Message: text}})
+		m.Refusals.Note(web, "1", decide.Refused{Verb: verb, Problem: field.Problem{Reason: v1alpha1.ReasonServerError, Message: text}})
 		return m.Refusals.Of(web, "1", "")
 	}
 	for range 10 {
@@ -106,11 +107,11 @@ func TestWaiting(t *testing.T) {
 		}
 	}
 	expect("at first", "", 0)
-	m.Reconciled(web, &decide.Problem{Reason: "A", Message: "because"})
+	m.Reconciled(web, &field.Problem{Reason: "A", Message: "because"})
 	clock.Step(time.Second)
-	m.Reconciled(web, &decide.Problem{Reason: "A", Message: "because of something else"})
+	m.Reconciled(web, &field.Problem{Reason: "A", Message: "because of something else"})
 	expect("still", "A", time.Second)
-	m.Reconciled(web, &decide.Problem{Reason: "B", Message: "because"})
+	m.Reconciled(web, &field.Problem{Reason: "B", Message: "because"})
 	expect("another problem", "B", 0)
 	m.Reconciled(web, nil)
 	expect("none", "", 0)
@@ -128,7 +129,7 @@ func TestRecord(t *testing.T) {
 		t.Errorf("another one has %v", got)
 	}
 	m.Change(web, func(r *Record) { r.Lost, r.Unanswered = "", "" })
-	m.Reconciled(web, &decide.Problem{Reason: "A"})
+	m.Reconciled(web, &field.Problem{Reason: "A"})
 	m.Reconciled(web, nil)
 	m.RemoteChanged(web)
 	m.Shown(web, clock.Now())
@@ -171,17 +172,17 @@ func TestProblems(t *testing.T) {
 	problems, now := &Problems{}, time.Unix(1e9, 0)
 	for i, step := range []struct {
 		after   time.Duration
-		problem *decide.Problem
+		problem *field.Problem
 		want    bool
 	}{
 		{0, nil, false},
-		{RepeatEvent, &decide.Problem{Reason: "A", Message: "because"}, true},
-		{RepeatEvent - 1, &decide.Problem{Reason: "A", Message: "because"}, false},
-		{1, &decide.Problem{Reason: "A", Message: "because"}, true},
-		{1, &decide.Problem{Reason: "A", Message: "because of something else"}, true},
-		{RepeatEvent - 1, &decide.Problem{Reason: "A", Message: "because of something else"}, false},
+		{RepeatEvent, &field.Problem{Reason: "A", Message: "because"}, true},
+		{RepeatEvent - 1, &field.Problem{Reason: "A", Message: "because"}, false},
+		{1, &field.Problem{Reason: "A", Message: "because"}, true},
+		{1, &field.Problem{Reason: "A", Message: "because of something else"}, true},
+		{RepeatEvent - 1, &field.Problem{Reason: "A", Message: "because of something else"}, false},
 		{0, nil, false},
-		{0, &decide.Problem{Reason: "A", Message: "because of something else"}, true},
+		{0, &field.Problem{Reason: "A", Message: "because of something else"}, true},
 	} {
 		now = now.Add(step.after)
 		if got := problems.Tell(web, step.problem, now); got != step.want {
@@ -194,7 +195,7 @@ func TestProblems(t *testing.T) {
 func TestForget(t *testing.T) {
 	m, clock := testMemory()
 	other := types.NamespacedName{Namespace: "team", Name: "other"}
-	refused := decide.Refused{Verb: decide.Create, Problem: decide.Problem{Reason: "Rejected", Message: "no"}}
+	refused := decide.Refused{Verb: decide.Create, Problem: field.Problem{Reason: "Rejected", Message: "no"}}
 	for _, key := range []types.NamespacedName{web, other} {
 		m.Refusals.Note(key, "1", refused)
 		m.Overtaken.Note(key, clock.Now())
@@ -244,7 +245,7 @@ func TestSucceeded(t *testing.T) {
 			m, clock := testMemory()
 			m.Overtaken.Note(web, clock.Now())
 			m.Failing.Note(web, clock.Now())
-			m.Refusals.Note(web, "1", decide.Refused{Verb: decide.Create, Problem: decide.Problem{Reason: "Rejected"}})
+			m.Refusals.Note(web, "1", decide.Refused{Verb: decide.Create, Problem: field.Problem{Reason: "Rejected"}})
 			m.Succeeded(web, verb, "")
 			later := clock.Now().Add(6 * time.Second)
 			if got := m.Overtaken.Note(web, later); got != test.overtaken {
@@ -267,7 +268,7 @@ func TestRefusalsOfCopies(t *testing.T) {
 		t.Error("nothing was refused")
 	}
 	note := func(verb decide.Verb, in string) bool {
-		return m.Refusals.Note(web, "1", decide.Refused{Verb: verb, In: in, Problem: decide.Problem{Reason: "Rejected", Message: "in " + in}})
+		return m.Refusals.Note(web, "1", decide.Refused{Verb: verb, In: in, Problem: field.Problem{Reason: "Rejected", Message: "in " + in}})
 	}
 	if !note(decide.Patch, "a") || !note(decide.Create, "b") {
 		t.Error("a first refusal is no news")
@@ -314,7 +315,7 @@ func TestRefusalsOfCopies(t *testing.T) {
 func TestWaitOfADeletion(t *testing.T) {
 	m, clock := testMemory()
 	for range 10 {
-		m.Refusals.Note(web, "1", decide.Refused{Verb: decide.Delete, Problem: decide.Problem{Reason: "DeletionFailed", Message: "no"}})
+		m.Refusals.Note(web, "1", decide.Refused{Verb: decide.Delete, Problem: field.Problem{Reason: "DeletionFailed", Message: "no"}})
 		clock.Step(time.Second)
 	}
 	if got := m.Refusals.Of(web, "1", "").Wait; got != 29*time.Second {
@@ -339,7 +340,7 @@ func TestStatuses(t *testing.T) {
 // TestNews: what differs in more than a number is another refusal; the latest text is kept,
 // but of what may pass, which is not told again.
 func TestNews(t *testing.T) {
-	first := decide.Refused{Verb: decide.Patch, Subresource: "resize", Problem: decide.Problem{Reason: "Rejected", Message: "the quota is 10"}}
+	first := decide.Refused{Verb: decide.Patch, Subresource: "resize", Problem: field.Problem{Reason: "Rejected", Message: "the quota is 10"}}
 	for name, test := range map[string]struct {
 		version string
 		change  func(*decide.Refused)

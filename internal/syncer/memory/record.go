@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Record is what is remembered of one object. Its zero value is nothing, and takes no memory.
@@ -55,7 +56,7 @@ func (m *Memory) Waiting(key types.NamespacedName) (reason string, waited time.D
 
 // Reconciled notes the problem of an object, nil if it has none, after a reconcile. Another
 // reason begins anew: a problem that passes soon is not reported because of one that lasted.
-func (m *Memory) Reconciled(key types.NamespacedName, problem *decide.Problem) {
+func (m *Memory) Reconciled(key types.NamespacedName, problem *field.Problem) {
 	m.Change(key, func(r *Record) {
 		if problem == nil {
 			r.WaitingFor, r.Since = "", time.Time{}

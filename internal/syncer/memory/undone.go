@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/translate"
 )
@@ -130,9 +131,9 @@ func written(a decide.Action) (about string, change uint64) {
 			about = existence + a.Object.GetNamespace()
 		}
 	case decide.Find:
-		about = "labels of " + decide.Location(decide.KeyOf(a.Object))
+		about = "labels of " + field.Location(decide.KeyOf(a.Object))
 	case decide.Patch, decide.PatchStatus:
-		about = fmt.Sprintf("%s %s in the %s %s", a.Verb, decide.Location(decide.KeyOf(a.Object)), a.Side, a.Subresource)
+		about = fmt.Sprintf("%s %s in the %s %s", a.Verb, field.Location(decide.KeyOf(a.Object)), a.Side, a.Subresource)
 		before, ok1 := translate.WithoutContent(a.Before).(client.Object)
 		after, ok2 := translate.WithoutContent(a.Object).(client.Object)
 		if !ok1 || !ok2 {

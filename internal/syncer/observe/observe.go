@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
@@ -39,7 +40,7 @@ type Uses interface {
 	// is outdated.
 	AnyRefused() bool
 	// Outdated is why one of refs is out of date at a place of the provider, or nil.
-	Outdated(refs []decide.Ref, at decide.Place) *decide.Problem
+	Outdated(refs []decide.Ref, at decide.Place) *field.Problem
 }
 
 // Observer observes the objects of one kind in one connection.
@@ -252,7 +253,7 @@ func (o *Observer[T]) namespace(ctx context.Context, site *decide.Site[T]) (err 
 	site.NamespaceUID, err = o.Namespace(ctx, name)
 	site.Needs = append(site.Needs, decide.Need{
 		Kind: "namespace", NamespacedName: types.NamespacedName{Name: name}, Ready: site.NamespaceUID != "",
-		Problem: decide.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is not to be seen there yet", name, o.ClusterID),
+		Problem: field.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is not to be seen there yet", name, o.ClusterID),
 	})
 	return err
 }

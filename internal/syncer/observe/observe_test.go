@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
@@ -50,8 +51,8 @@ func (uses) Before(context.Context, *corev1.Pod) ([]decide.Ref, error) { return 
 
 func (uses) AnyRefused() bool { return true }
 
-func (uses) Outdated([]decide.Ref, decide.Place) *decide.Problem {
-	return &decide.Problem{Reason: "Outdated"}
+func (uses) Outdated([]decide.Ref, decide.Place) *field.Problem {
+	return &field.Problem{Reason: "Outdated"}
 }
 
 // namespaces has namespace team mapped, closing on its way out, waiting not there yet,
@@ -319,9 +320,9 @@ func TestObserveNamespace(t *testing.T) {
 		there     []client.Object
 		want      []decide.Need
 	}{
-		"seen": {kind.OnVirtualNode, "namespace-1", nil, []decide.Need{{Kind: "namespace", NamespacedName: types.NamespacedName{Name: "team-home"}, Ready: true, Problem: decide.Problem{
+		"seen": {kind.OnVirtualNode, "namespace-1", nil, []decide.Need{{Kind: "namespace", NamespacedName: types.NamespacedName{Name: "team-home"}, Ready: true, Problem: field.Problem{
 			Reason: "NamespaceNotReady", Message: "namespace team-home of provider eu is not to be seen there yet"}}}},
-		"not yet": {kind.OnVirtualNode, "", nil, []decide.Need{{Kind: "namespace", NamespacedName: types.NamespacedName{Name: "team-home"}, Problem: decide.Problem{
+		"not yet": {kind.OnVirtualNode, "", nil, []decide.Need{{Kind: "namespace", NamespacedName: types.NamespacedName{Name: "team-home"}, Problem: field.Problem{
 			Reason: "NamespaceNotReady", Message: "namespace team-home of provider eu is not to be seen there yet"}}}},
 		"it is there":     {kind.OnVirtualNode, "", []client.Object{fixture.Remote()}, nil},
 		"it needs others": {kind.Referenced, "", nil, nil},
@@ -459,7 +460,7 @@ func TestWhatIsOnItsWayOut(t *testing.T) {
 	o, rig := observer(uses{used: true})
 	rig.Catalogue.Has = []client.Object{fixture.Local()}
 	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
-	want := decide.Problem{Reason: "ReferenceNotSynced", Message: "ConfigMap team/settings is being sent to the provider"}
+	want := field.Problem{Reason: "ReferenceNotSynced", Message: "ConfigMap team/settings is being sent to the provider"}
 	if diff := cmp.Diff(want, s.Sites[0].Place.Problem); diff != "" || err != nil {
 		t.Errorf("%v, (-want +got):\n%s", err, diff)
 	}

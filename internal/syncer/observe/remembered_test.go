@@ -14,6 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/mapping"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
@@ -61,7 +62,7 @@ func TestObserveWhatIsRemembered(t *testing.T) {
 				rig.Provider.Has = []client.Object{test.remote}
 			}
 			m := rig.Memory
-			problem := decide.Problem{Reason: "Rejected", Message: "no"}
+			problem := field.Problem{Reason: "Rejected", Message: "no"}
 			m.Reconciled(settings, &problem)
 			m.Change(settings, func(r *memory.Record) { r.Lost = "local-1" })
 			m.Change(settings, func(r *memory.Record) { r.Unanswered = "local-1" })

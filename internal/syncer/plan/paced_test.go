@@ -10,12 +10,13 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 func TestPaced(t *testing.T) {
 	status, shown := decide.Action{Verb: decide.PatchStatus, Paced: true}, decide.Action{Verb: decide.PatchStatus}
 	deletion := decide.Action{Verb: decide.Delete}
-	told := &decide.Problem{Reason: "Told"}
+	told := &field.Problem{Reason: "Told"}
 	const second = time.Second
 	for name, test := range map[string]struct {
 		plan decide.Plan
@@ -135,7 +136,7 @@ func TestSettles(t *testing.T) {
 			t.Errorf("%s: %v, again after %s", step.what, got, again)
 		}
 	}
-	rig.Memory.Reconciled(other.Key, &decide.Problem{Reason: "Other"})
+	rig.Memory.Reconciled(other.Key, &field.Problem{Reason: "Other"})
 	rig.Clock.Step(time.Hour)
 	if got, again := planned(other); len(got) > 0 || again != 2*second {
 		t.Errorf("after another problem: %v, again after %s", got, again)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
@@ -88,15 +89,15 @@ func (p *Planner[T]) afforded(s *decide.Subject[T]) decide.Plan {
 }
 
 // tooMuch is why an action exceeds what may be sent, or nil.
-func (p *Planner[T]) tooMuch(s decide.Subject[T], a decide.Action) *decide.Problem {
+func (p *Planner[T]) tooMuch(s decide.Subject[T], a decide.Action) *field.Problem {
 	if a.Side != decide.Remote || a.Verb != decide.Create && a.Verb != decide.Patch || !decide.Present(s.Local) {
 		return nil
 	}
 	if refusal := translate.MetadataTooLarge(s.Local, s.Limits); p.Kind.Selection.Copies() && refusal != nil {
-		return &decide.Problem{Reason: refusal.Reason, Message: refusal.Message}
+		return refusal
 	}
 	if count := p.tooMany(s, a); count > 0 {
-		problem := decide.Problemf(v1alpha1.ReasonOverBudget, "%s is not sent to provider %s: namespace %s has %d of its kind there, and one namespace may have %d; delete those that are not needed any more",
+		problem := field.Problemf(v1alpha1.ReasonOverBudget, "%s is not sent to provider %s: namespace %s has %d of its kind there, and one namespace may have %d; delete those that are not needed any more",
 			client.ObjectKeyFromObject(a.Object), p.ClusterID, s.Key.Namespace, count, p.Kind.Most)
 		return &problem
 	}
@@ -104,7 +105,7 @@ func (p *Planner[T]) tooMuch(s decide.Subject[T], a decide.Action) *decide.Probl
 		return nil
 	}
 	if shortage := p.Exceeds(a.Before, a.Object); shortage != "" {
-		problem := decide.Problemf(v1alpha1.ReasonOverBudget,
+		problem := field.Problemf(v1alpha1.ReasonOverBudget,
 			"%s is not sent to provider %s: %s; delete what is not needed any more, or ask for a larger spec.budget of ClusterBinding %s",
 			client.ObjectKeyFromObject(a.Object), p.ClusterID, shortage, p.Binding)
 		return &problem
@@ -152,7 +153,7 @@ func (p *Planner[T]) settled(s decide.Subject[T], plan decide.Plan) decide.Plan 
 		return plan
 	}
 	plan = paced(plan, left, isChange)
-	plan.Problem = &decide.Problem{Reason: reason, Message: "its copy changes when what it depends on has settled"}
+	plan.Problem = &field.Problem{Reason: reason, Message: "its copy changes when what it depends on has settled"}
 	return plan
 }
 

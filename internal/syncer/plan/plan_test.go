@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 	"github.com/spillway-io/spillway/internal/translate"
@@ -146,7 +147,7 @@ func TestADecisionThatDoesNotGiveUp(t *testing.T) {
 	p.Exceeds = func(_, _ client.Object) string { asked++; return "too much" }
 	insists := decide.Plan{
 		Actions: []decide.Action{{Verb: decide.Patch, Side: decide.Remote, Before: fixture.Remote(), Object: fixture.Remote(fixture.Data("a", "2"))}},
-		Problem: &decide.Problem{Reason: "Insists"},
+		Problem: &field.Problem{Reason: "Insists"},
 	}
 	p.Kind.Syncer = planned{fixture.Copies, insists}
 	want := decide.Plan{Problem: insists.Problem, RetryAfter: 5 * time.Second}
@@ -194,7 +195,7 @@ func TestRefusedDeletionOfACopyWaits(t *testing.T) {
 	if n != 1 || plan.Actions[0].Verb != decide.Delete {
 		t.Fatalf("the plan is %v", plan)
 	}
-	rig.Refusals.Note(s, plan.Actions[0], decide.Problem{Reason: "DeletionFailed", Message: "no"})
+	rig.Refusals.Note(s, plan.Actions[0], field.Problem{Reason: "DeletionFailed", Message: "no"})
 	for range 10 {
 		plan, n = deletes()
 		if n != 0 || plan.RetryAfter <= 0 || plan.RetryAfter > 30*time.Second || plan.Problem == nil {
@@ -204,7 +205,7 @@ func TestRefusedDeletionOfACopyWaits(t *testing.T) {
 		if plan, n = deletes(); n != 1 {
 			t.Fatalf("it is not tried again: %v", plan)
 		}
-		rig.Refusals.Note(s, plan.Actions[0], decide.Problem{Reason: "DeletionFailed", Message: "no"})
+		rig.Refusals.Note(s, plan.Actions[0], field.Problem{Reason: "DeletionFailed", Message: "no"})
 	}
 }
 
@@ -216,7 +217,7 @@ func TestRefusedMarkIsToldAndWaits(t *testing.T) {
 	if len(plan.Actions) != 1 || plan.Actions[0].Side != decide.Local {
 		t.Fatalf("the plan is %v", plan)
 	}
-	rig.Refusals.Note(s, plan.Actions[0], decide.Problem{Reason: "UpdateRejected", Message: "no"})
+	rig.Refusals.Note(s, plan.Actions[0], field.Problem{Reason: "UpdateRejected", Message: "no"})
 	rig.Refusals.Recall(&s)
 	plan = p.effective(s, nil)
 	if len(plan.Actions) != 0 || plan.Problem == nil || plan.Problem.Message != "no" || plan.RetryAfter <= 0 {
@@ -297,7 +298,7 @@ func TestTakenBack(t *testing.T) {
 			if !test.want {
 				return
 			}
-			want := decide.Problem{Reason: "UpdateRejected", Message: "provider eu accepts a change of team-home/settings, but does not make it: a mutating policy or webhook there takes it back"}
+			want := field.Problem{Reason: "UpdateRejected", Message: "provider eu accepts a change of team-home/settings, but does not make it: a mutating policy or webhook there takes it back"}
 			if diff := cmp.Diff(want, rig.Memory.Refusals.Of(decide.KeyOf(test.local), "5", "team-home").Problem); diff != "" {
 				t.Errorf("refused (-want +got):\n%s", diff)
 			}

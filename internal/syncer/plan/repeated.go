@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // isRepeated reports whether a patch of the previous answer changes only fields that the
@@ -57,27 +58,27 @@ func isWithin(change, other any) bool {
 }
 
 // problemOfTakenBack is the problem of a change that an API server accepted and did not make.
-func problemOfTakenBack(a decide.Action, clusterID string) decide.Problem {
-	return decide.Problemf(v1alpha1.ReasonUpdateRejected,
+func problemOfTakenBack(a decide.Action, clusterID string) field.Problem {
+	return field.Problemf(v1alpha1.ReasonUpdateRejected,
 		"provider %s accepts a change of %s, but does not make it: a mutating policy or webhook there takes it back",
 		clusterID, client.ObjectKeyFromObject(a.Object))
 }
 
 // problemOfUndone is the problem of a change that somebody undoes each time.
-func problemOfUndone(a decide.Action, clusterID string) decide.Problem {
+func problemOfUndone(a decide.Action, clusterID string) field.Problem {
 	where := "the consumer"
 	if a.Side == decide.Remote {
 		where = "provider " + clusterID
 	}
 	name := client.ObjectKeyFromObject(a.Object)
 	if a.Verb == decide.Create {
-		return decide.Problemf(v1alpha1.ReasonChangeUndone, "somebody deletes %s in %s each time it is made; it is made again at longer and longer intervals", name, where)
+		return field.Problemf(v1alpha1.ReasonChangeUndone, "somebody deletes %s in %s each time it is made; it is made again at longer and longer intervals", name, where)
 	}
 	what := "labels of Spillway on"
 	if change, err := changeOf(a); err == nil && a.Verb != decide.Find {
 		what = strings.Join(paths("", change), ", ") + " of"
 	}
-	return decide.Problemf(v1alpha1.ReasonChangeUndone, "somebody undoes each change of %s %s in %s; it is made again at longer and longer intervals", what, name, where)
+	return field.Problemf(v1alpha1.ReasonChangeUndone, "somebody undoes each change of %s %s in %s; it is made again at longer and longer intervals", what, name, where)
 }
 
 // paths are the fields that a change sets, such as metadata.labels, sorted, without the keys

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/syncer/memory"
@@ -59,7 +60,7 @@ func (r *Refusals[T]) In(a decide.Action) string {
 // Note remembers a refused action. If it changes or deletes a copy, an event on the local
 // object tells its owner: the pods that use the copy may run, and report nothing more. A
 // refused creation is reported by the pods that wait for it, if there are any.
-func (r *Refusals[T]) Note(s decide.Subject[T], a decide.Action, problem decide.Problem) {
+func (r *Refusals[T]) Note(s decide.Subject[T], a decide.Action, problem field.Problem) {
 	refused := decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: r.In(a), Problem: problem}
 	isNews := r.Memory.Note(s.Key, Version(s.Local), refused)
 	if !r.Kind.Selection.Copies() || a.Verb == decide.Create && r.Kind.Selection == kind.Referenced {
@@ -102,7 +103,7 @@ func (r *Refusals[T]) Any() bool { return r.Kind.Selection.Copies() && r.Memory.
 
 // Outdated is why a copy in a namespace of the provider differs from the object, or is not
 // there, or nil.
-func (r *Refusals[T]) Outdated(key types.NamespacedName, in string) *decide.Problem {
+func (r *Refusals[T]) Outdated(key types.NamespacedName, in string) *field.Problem {
 	refused := r.Memory.OfCopy(key, in)
 	if refused == nil {
 		return nil

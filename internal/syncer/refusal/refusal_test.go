@@ -10,12 +10,13 @@ import (
 
 	"github.com/spillway-io/spillway/internal/decide"
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-var no = decide.Problem{Reason: "Rejected", Message: "no"}
+var no = field.Problem{Reason: "Rejected", Message: "no"}
 
 func action(verb decide.Verb, side decide.Side, in string) decide.Action {
 	obj := fixture.Local()
@@ -97,7 +98,7 @@ func TestPostpone(t *testing.T) {
 	deletion, change := action(decide.Delete, decide.Remote, "team-home"), action(decide.Patch, decide.Remote, "team-home")
 	telling := action(decide.PatchStatus, decide.Local, "team")
 	elsewhere, unpin := action(decide.Delete, decide.Remote, "mount"), action(decide.Delete, decide.Local, "team-home")
-	other := decide.Problem{Reason: "Other", Message: "first"}
+	other := field.Problem{Reason: "Other", Message: "first"}
 	for name, test := range map[string]struct {
 		selection kind.Selection
 		refused   decide.Action
@@ -167,7 +168,7 @@ func TestOutdated(t *testing.T) {
 		t.Error("nothing is refused")
 	}
 	rig.Refusals.Note(s, action(decide.Patch, decide.Remote, "team-home"), no)
-	want := &decide.Problem{Reason: "Rejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
+	want := &field.Problem{Reason: "Rejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
 	if diff := cmp.Diff(want, rig.Refusals.Outdated(key, "team-home")); diff != "" || !rig.Refusals.Any() {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Waits are those of one connection.
@@ -23,7 +24,7 @@ type Waits struct {
 	// untold are objects that have changed, or may have, since what needs them was told.
 	untold sets.Set[decide.Key]
 	// verdicts are the problems of objects that have one.
-	verdicts map[decide.Key]decide.Problem
+	verdicts map[decide.Key]field.Problem
 }
 
 type look struct{ who, at decide.Key }
@@ -32,7 +33,7 @@ type look struct{ who, at decide.Key }
 func New(enqueue func(keys ...decide.Key), needing func(ctx context.Context, what decide.Key) ([]decide.Key, error)) *Waits {
 	return &Waits{
 		enqueue: enqueue, needing: needing, looking: sets.Set[*look]{}, waiting: map[decide.Key]sets.Set[decide.Key]{},
-		untold: sets.Set[decide.Key]{}, verdicts: map[decide.Key]decide.Problem{},
+		untold: sets.Set[decide.Key]{}, verdicts: map[decide.Key]field.Problem{},
 	}
 }
 
@@ -66,7 +67,7 @@ func (w *Waits) Wrote(what decide.Key) {
 
 // Ended enqueues whoever waits for an object that has been reconciled; and all that need it, if
 // anything was written, or if the verdict on it, nil if it is ready, is another one than before.
-func (w *Waits) Ended(ctx context.Context, what decide.Key, verdict *decide.Problem) error {
+func (w *Waits) Ended(ctx context.Context, what decide.Key, verdict *field.Problem) error {
 	if w.tells(what, verdict) {
 		return w.Tell(ctx, what)
 	}
@@ -75,10 +76,10 @@ func (w *Waits) Ended(ctx context.Context, what decide.Key, verdict *decide.Prob
 }
 
 // tells notes a verdict, and reports whether all that need the object have to be told.
-func (w *Waits) tells(what decide.Key, verdict *decide.Problem) bool {
+func (w *Waits) tells(what decide.Key, verdict *field.Problem) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := ptr.Deref(verdict, decide.Problem{})
+	now := ptr.Deref(verdict, field.Problem{})
 	if w.verdicts[what] != now {
 		w.untold.Insert(what)
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/syncer/work"
 )
@@ -63,11 +64,11 @@ func (w *waiters) asks(t *testing.T, who decide.Key, ready, there bool, meanwhil
 
 // TestEnded: who is enqueued when the ConfigMap has been reconciled.
 func TestEnded(t *testing.T) {
-	problem := &decide.Problem{Reason: "Rejected", Message: "no"}
+	problem := &field.Problem{Reason: "Rejected", Message: "no"}
 	nothing := func() {}
 	for name, test := range map[string]struct {
 		before  func(t *testing.T, w *waiters)
-		verdict *decide.Problem
+		verdict *field.Problem
 		want    []string
 	}{
 		"nobody waits":            {func(*testing.T, *waiters) {}, nil, nil},
@@ -117,13 +118,13 @@ func TestEnded(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	w := newWaiters()
 	for i, step := range []struct {
-		problem *decide.Problem
+		problem *field.Problem
 		want    bool
 	}{
 		{nil, false},
-		{&decide.Problem{Reason: "A", Message: "because"}, true},
-		{&decide.Problem{Reason: "A", Message: "because"}, false},
-		{&decide.Problem{Reason: "A", Message: "because of something else"}, true},
+		{&field.Problem{Reason: "A", Message: "because"}, true},
+		{&field.Problem{Reason: "A", Message: "because"}, false},
+		{&field.Problem{Reason: "A", Message: "because of something else"}, true},
 		{nil, true},
 		{nil, false},
 	} {

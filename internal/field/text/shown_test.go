@@ -1,4 +1,4 @@
-package provenance
+package text
 
 import (
 	"go/ast"
@@ -12,14 +12,14 @@ import (
 )
 
 // cleaning are the functions that return text without what cannot be printed.
-var cleaning = []string{"Clean", "Cut", "Shortened", "Note", "bounded", "boundedLines"}
+var cleaning = []string{"Clean", "Bound", "Short", "Note", "bounded", "boundedLines"}
 
 // TestTextIsCleanedWhereItIsStored looks for the places where text gets into an object of the
 // API, or into an event: a provider may have written part of it, and people read it on
 // terminals.
 func TestTextIsCleanedWhereItIsStored(t *testing.T) {
 	seen := 0
-	for _, root := range []string{"../../internal", "../../controllers"} {
+	for _, root := range []string{"../../../internal", "../../../controllers"} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			skipped := strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "/sample.go") || strings.Contains(path, "/internal/testing/")
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || skipped {
@@ -34,7 +34,7 @@ func TestTextIsCleanedWhereItIsStored(t *testing.T) {
 				if text := shown(node, importsOf(file)); text != nil {
 					seen++
 					if !isClean(text) {
-						t.Errorf("%s: what is shown here is not cleaned; pass it through conditions.New, conditions.Note or provenance.Clean", files.Position(text.Pos()))
+						t.Errorf("%s: what is shown here is not cleaned; pass it through conditions.New, conditions.Note or text.Clean", files.Position(text.Pos()))
 					}
 				}
 				return true

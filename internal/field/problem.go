@@ -1,0 +1,58 @@
+// Package field has the vocabulary that the kinds share. It imports the API only.
+package field
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/internal/field/text"
+)
+
+// Problem says why something does not happen, or not entirely.
+type Problem struct {
+	// Reason is a word for programs: one of the reasons of conditions and events.
+	Reason string
+	// Message is a sentence for people, on one line.
+	Message string
+}
+
+// Problemf returns a Problem whose message is formatted and cleaned.
+func Problemf(reason, format string, args ...any) Problem {
+	return Problem{Reason: reason, Message: text.Clean(fmt.Sprintf(format, args...))}
+}
+
+// Refuse returns a pointer to such a Problem: functions that may refuse something return nil if
+// they do not.
+func Refuse(reason, format string, args ...any) *Problem {
+	p := Problemf(reason, format, args...)
+	return &p
+}
+
+// Error makes a *Problem an error.
+func (p *Problem) Error() string { return p.Reason + ": " + p.Message }
+
+// With returns the problem with more text at the end of its message; nil stays nil.
+func (p *Problem) With(more string) *Problem {
+	if p == nil {
+		return nil
+	}
+	return &Problem{Reason: p.Reason, Message: p.Message + more}
+}
+
+// Of returns the problem with a message that names its object, once.
+func (p Problem) Of(title string, name types.NamespacedName) Problem {
+	if rest, named := strings.CutPrefix(p.Message, title+" "+name.Name); named && strings.IndexAny(rest, ": ") == 0 {
+		return Problemf(p.Reason, "%s %s%s", title, Location(name), rest)
+	}
+	return Problemf(p.Reason, "%s %s: %s", title, Location(name), p.Message)
+}
+
+// Location returns namespace/name, or the name of an object without a namespace.
+func Location(name types.NamespacedName) string {
+	if name.Namespace == "" {
+		return name.Name
+	}
+	return name.String()
+}

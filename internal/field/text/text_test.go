@@ -1,0 +1,20 @@
+package text
+
+import "testing"
+
+func TestBound(t *testing.T) {
+	for name, test := range map[string]struct {
+		got, want string
+	}{
+		"one line":            {Clean("a\nb\tc"), "a b c"},
+		"its lines":           {CleanLines("a\nb\tc\x1b"), "a\nb\tc "},
+		"terminals":           {Clean("\x1b[2J\u202e"), " [2J "},
+		"short enough":        {Bound("äöü", 3), "äöü"},
+		"too long":            {Bound("äöüß", 3), "äö…"},
+		"cleaned, then short": {Bound("a\x00", 2), "a "},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: got %q, want %q", name, test.got, test.want)
+		}
+	}
+}
