@@ -76,7 +76,7 @@ func TestServerErrors(t *testing.T) {
 		return m.Refusals.Of(web, "1", "")
 	}
 	for range 10 {
-		note(decide.Create, "from port 40001")
+		_ = note(decide.Create, "from port 40001")
 		got := note(decide.Create, "from port 40002")
 		if got.Message != "from port 40001" {
 			t.Errorf("its text has changed: %q", got.Message)
