@@ -1,7 +1,7 @@
 // Package podadmission has pods of offloaded namespaces prepared when they are created.
 // A policy in the API server does it where it can (config/policy/pods.yaml, from
 // Kubernetes 1.36 on). Elsewhere a webhook does, which this package serves, in each
-// replica of the manager (config/webhook; docs/adr/0058-a-webhook-for-older-consumers.md).
+// replica of the manager (config/webhook; docs/adr/0010-pod-admission-without-a-webhook.md).
 //
 // Both decide the same, and both let a pod pass as it is when they fail. The webhook
 // decides from the manager's cache of NamespaceOffloadings, and sends no request.
