@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// azure and google name the right that each request takes: its method, and where it goes, as
-// the code has it.
+// azure and google name the right that each request needs. The key is the method and the target, as written
+// in the code.
 var (
 	azure = map[string]string{
 		"Get c.url()":             "managedClusters/read",
@@ -47,7 +47,7 @@ var (
 	request = regexp.MustCompile(`http\.Method(\w+), (c\.\w+\([^)]*\)(?: \+ "[^"]+")?|target)[,}]`)
 )
 
-// TestRights compares the rights that the page for users names with the requests in the code.
+// TestRights compares the rights in the users' page with the requests in the code.
 func TestRights(t *testing.T) {
 	page := section(t, "hosted-clusters.md", "## Rights in the clouds")
 	var got []string
@@ -64,7 +64,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// callsOfAWS are the methods of the libraries' clients that the code calls, also by pages.
+// callsOfAWS returns the methods of the libraries' clients that the code calls, also through paginators.
 func callsOfAWS(t *testing.T) []string {
 	t.Helper()
 	services := map[string]string{"API": "eks:", "EC2": "ec2:"}
@@ -92,7 +92,7 @@ func callsOfAWS(t *testing.T) []string {
 	return all
 }
 
-// calls are the rights for the requests of a client that makes them by itself.
+// calls returns the rights for the requests of a client that sends them itself.
 func calls(t *testing.T, folder, prefix string, rights map[string]string) []string {
 	t.Helper()
 	var all []string
@@ -138,7 +138,7 @@ func sources(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// TestReasons: each reason of a HostedCluster is explained.
+// TestReasons: the page explains each reason of a HostedCluster.
 func TestReasons(t *testing.T) {
 	page := section(t, "troubleshooting.md", "## HostedClusters")
 	folder := filepath.Join("..", "..", "api", "hosted", "v1alpha1")
@@ -166,7 +166,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// section is what is below a heading, up to the next one.
+// section returns the text below a heading, up to the next heading.
 func section(t *testing.T, page, heading string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "docs", page))

@@ -20,7 +20,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// clouds by the field of the spec that has their configuration.
+// clouds has each cloud by the field of the spec that has its configuration.
 var clouds = map[string]struct {
 	table *merge.Table
 	empty func() any
@@ -32,8 +32,8 @@ var clouds = map[string]struct {
 
 type schema = apiextensionsv1.JSONSchemaProps
 
-// TestEveryField compares the tables with what users see: each field has a row, each row a
-// field, of its shape, and the description says which fields cannot be changed.
+// TestEveryField compares the tables with the CRD. Each field must have a row of its shape, and each row a
+// field. The description must say which fields cannot be changed.
 func TestEveryField(t *testing.T) {
 	for name, config := range schemas(t) {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestEveryField(t *testing.T) {
 	}
 }
 
-// walk takes the rows off that it finds.
+// walk checks the fields of a schema, and removes their rows from rows.
 func walk(t *testing.T, prefix string, object schema, immutable bool, rows map[string]merge.Field) {
 	t.Helper()
 	for name, field := range object.Properties {
@@ -93,8 +93,8 @@ func shapes(field schema) []merge.Shape {
 	}
 }
 
-// TestRoundTrip fills each field, and puts a configuration through its type and its table: it
-// is made as a pool is, of its leaves.
+// TestRoundTrip sets each field of a configuration, and converts it to its type and back, and to leaves and
+// back.
 func TestRoundTrip(t *testing.T) {
 	for name, config := range schemas(t) {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// example is a value for a schema.
+// example returns a value for a schema.
 func example(name string, s schema) any {
 	switch {
 	case len(s.Enum) > 0:

@@ -17,35 +17,34 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// apiVersion is the first that has an etag of a cluster and of each of its pools, and
-// refuses a request by them.
+// apiVersion is the first version in which a cluster and each of its pools have an etag, and in which AKS
+// refuses a request whose etag is out of date.
 const apiVersion = "2026-05-01"
 
-// Client reads and changes one cluster. It holds nothing but the credentials in its
-// pipeline, so each cluster has one of its own.
+// Client reads and changes one cluster. Its only state is the credentials in its pipeline, so each cluster has
+// its own Client.
 type Client struct {
 	Pipeline runtime.Pipeline
-	// Endpoint is that of the Azure Resource Manager.
+	// Endpoint is the URL of the Azure Resource Manager.
 	Endpoint                             string
 	Subscription, ResourceGroup, Cluster string
-	// Credential is the identity of the pipeline. Only clusters with Microsoft Entra ID need
-	// it, for Connection.
+	// Credential is the identity that the pipeline uses. Connection needs it for clusters with Microsoft Entra ID;
+	// nothing else does.
 	Credential azcore.TokenCredential
 }
 
-// The cloud.Client that it is.
 var _ cloud.Client = &Client{}
 
-// Table describes the configuration.
+// Table returns the table of the fields and calls of AKS.
 func (c *Client) Table() *merge.Table { return Table }
 
-// Idempotent is false: AKS knows no tokens.
+// Idempotent returns false: AKS has no request tokens.
 func (c *Client) Idempotent() bool { return false }
 
-// OperationIDs is empty: AKS keeps no list.
+// OperationIDs returns nothing: AKS keeps no list of operations.
 func (c *Client) OperationIDs(context.Context, string) ([]string, error) { return nil, nil }
 
-// Operation is refused, for there are none.
+// Operation returns an error: AKS keeps no operations.
 func (c *Client) Operation(_ context.Context, _, id string) (cloud.Operation, error) {
 	return cloud.Operation{}, c.wrap(cloud.ErrUnsupported, "reading the operation "+id)
 }
@@ -57,8 +56,7 @@ func (c *Client) url(path ...string) string {
 		"providers/Microsoft.ContainerService/managedClusters", url.PathEscape(c.Cluster), runtime.JoinPaths("", path...)) + "?api-version=" + apiVersion
 }
 
-// do sends a request, with a body and a header if there are any, and reads the answer into
-// out, unless that is nil.
+// do sends a request and decodes the answer into out, unless out is nil. body and header are optional.
 func (c *Client) do(ctx context.Context, method, target string, body any, header, value string, out any) error {
 	request, err := runtime.NewRequest(ctx, method, target)
 	if err != nil {
@@ -73,7 +71,7 @@ func (c *Client) do(ctx context.Context, method, target string, body any, header
 			return err
 		}
 	}
-	response, err := c.Pipeline.Do(request) //nolint:bodyclose // Each way to go on from here reads it to its end, and closes it.
+	response, err := c.Pipeline.Do(request)
 	if err != nil {
 		return err
 	}
@@ -87,7 +85,7 @@ func (c *Client) do(ctx context.Context, method, target string, body any, header
 	return runtime.UnmarshalAsJSON(response, out)
 }
 
-// kinds of errors by the status of an answer.
+// kinds maps the HTTP status of an answer to a kind of error.
 var kinds = map[int]error{
 	http.StatusBadRequest:          cloud.ErrRefused,
 	http.StatusUnauthorized:        cloud.ErrCredentials,
@@ -98,7 +96,7 @@ var kinds = map[int]error{
 	http.StatusTooManyRequests:     cloud.ErrThrottled,
 }
 
-// wrap says what was done, and what the cloud's answer means.
+// wrap adds to an error what was attempted, and its kind.
 func (c *Client) wrap(err error, what string) error {
 	if err == nil {
 		return nil
@@ -110,16 +108,16 @@ func (c *Client) wrap(err error, what string) error {
 	}
 	var identity *azidentity.AuthenticationFailedError
 	if errors.As(err, &identity) {
-		// It prints the whole answer, with IDs and times.
+		// The library's error contains the whole answer, with IDs and times.
 		wrapped.Kind, wrapped.Message = cloud.ErrCredentials, "Microsoft Entra ID refuses them: "+code.FindString(err.Error())
 	}
 	return wrapped
 }
 
-// code is that of an error of Microsoft Entra ID.
+// code matches the code of an error of Microsoft Entra ID.
 var code = regexp.MustCompile(`AADSTS[0-9]+`)
 
-// message is the cloud's own: the error prints the whole answer, with IDs and times.
+// message returns the cloud's own message. The library's error contains the whole answer, with IDs and times.
 func message(answer *azcore.ResponseError) string {
 	var body struct {
 		Error struct {
@@ -132,15 +130,15 @@ func message(answer *azcore.ResponseError) string {
 	return answer.ErrorCode + ": " + body.Error.Message
 }
 
-// notFound tells whether Azure says that it does not have the cluster. Any other 404 says
-// nothing of it: of the group or the subscription, which may be the wrong one, or of a proxy.
+// notFound reports whether Azure says that the cluster does not exist. Any other 404 says nothing about the
+// cluster. A wrong resource group or subscription causes one, and so may a proxy.
 func (c *Client) notFound(err error) bool {
 	var answer *azcore.ResponseError
 	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound && answer.ErrorCode == "ResourceNotFound" &&
 		strings.Contains(strings.ToLower(message(answer)), strings.ToLower("Microsoft.ContainerService/managedClusters/"+c.Cluster+"'"))
 }
 
-// noPool does the same for a pool.
+// noPool reports whether Azure says that a pool does not exist.
 func noPool(err error) bool {
 	var answer *azcore.ResponseError
 	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound && answer.ErrorCode == "NotFound"

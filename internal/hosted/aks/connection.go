@@ -12,13 +12,13 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// serverScope is that of the API servers of all AKS clusters, in Microsoft Entra ID.
+// serverScope is the scope of the API servers of all AKS clusters in Microsoft Entra ID.
 const serverScope = "6dae42f8-4368-4678-94ff-3960e28e3630/.default"
 
-// Connection leads to the cluster: with the user's certificate or token that Azure gives
-// out, or, in a cluster with Entra ID, with a token of ours. The right to it is
-// Microsoft.ContainerService/managedClusters/listClusterUserCredential/action. The
-// administrator's credential is not asked for.
+// Connection returns access to the cluster, with the user's certificate or token that Azure issues. For a
+// cluster with Entra ID, it requests a token with Credential. It needs the right
+// Microsoft.ContainerService/managedClusters/listClusterUserCredential/action. It never requests the
+// administrator's credential.
 func (c *Client) Connection(ctx context.Context) (cloud.Connection, error) {
 	var out struct {
 		Kubeconfigs []struct {
@@ -53,8 +53,8 @@ func (c *Client) Connection(ctx context.Context) (cloud.Connection, error) {
 	return connection, nil
 }
 
-// connectionOf takes addresses and credentials out of a kubeconfig, and nothing that could
-// be run. Errors do not quote it.
+// connectionOf reads the address and the credentials from a kubeconfig. It ignores everything that could run a
+// program. Its errors do not quote the kubeconfig.
 func connectionOf(kubeconfig []byte) (cloud.Connection, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {

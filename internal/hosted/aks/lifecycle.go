@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// Create asks for the cluster with its pools, unless there is one.
+// Create requests the cluster with its pools. It does nothing if the cluster exists.
 func (c *Client) Create(ctx context.Context, config map[string]any, _ string) error {
 	raw, err := c.newCluster(cloud.Set(config))
 	if err == nil {
@@ -46,7 +46,7 @@ func (c *Client) newCluster(config map[string]any) (map[string]any, error) {
 	profiles := []any{}
 	for _, pool := range pools {
 		of, _ := pool.(map[string]any)
-		// Here, a pool's properties stand beside its name.
+		// In this request, a pool's properties are next to its name.
 		properties, _ := c.inSubnet(patched(map[string]any{}, of, poolPaths), config)["properties"].(map[string]any)
 		profile := maps.Clone(properties)
 		if profile == nil {
@@ -58,7 +58,7 @@ func (c *Client) newCluster(config map[string]any) (map[string]any, error) {
 	return cloud.Put(raw, "properties.agentPoolProfiles", profiles), nil
 }
 
-// inSubnet puts a new pool where the cluster's others are, unless it says where.
+// inSubnet puts a new pool into the subnet of the cluster's other pools, unless the pool names one.
 func (c *Client) inSubnet(pool, config map[string]any) map[string]any {
 	network, subnet := cloud.Text(config, "virtualNetwork"), cloud.Text(config, "subnet")
 	if network == "" || subnet == "" || cloud.Text(pool, poolPaths["vnetSubnetID"]) != "" {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// clusterPaths lead from our fields to those of a managedCluster, where they have the same
-// values.
+// clusterPaths maps our fields to those of a managedCluster, where both have the same values.
 var clusterPaths = map[string]string{
 	"resourceLocation":       "location",
 	"tags":                   "tags",
@@ -28,7 +27,7 @@ var clusterPaths = map[string]string{
 	"linuxAdminUsername":     "properties.linuxProfile.adminUsername",
 }
 
-// poolPaths do it for an agentPool.
+// poolPaths maps our fields of a pool to those of an agentPool.
 var poolPaths = map[string]string{
 	"count":               "properties.count",
 	"minCount":            "properties.minCount",
@@ -48,11 +47,10 @@ var poolPaths = map[string]string{
 	"availabilityZones":   "properties.availabilityZones",
 }
 
-// workspace is where the add-on omsagent has the ID of its Log Analytics workspace.
+// workspace is the path where the add-on omsagent keeps the ID of its Log Analytics workspace.
 const workspace = "properties.addonProfiles.omsagent.config.logAnalyticsWorkspaceResourceID"
 
-// segment returns what follows a name in the ID of a resource, in which the case of names
-// does not matter.
+// segment returns what follows a name in the ID of a resource. It ignores the case of the name.
 func segment(id, name string) string {
 	parts := strings.Split(id, "/")
 	i := slices.IndexFunc(parts, func(part string) bool { return strings.EqualFold(part, name) })

@@ -13,8 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// Read reads the cluster and its pools: two requests, and one more for each further page of
-// pools.
+// Read reads the cluster and its pools. It sends two requests, and one more for each further page of pools.
 func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	var raw map[string]any
 	err := c.do(ctx, http.MethodGet, c.url(), nil, "", "", &raw)
@@ -71,7 +70,7 @@ func (c *Client) pools(ctx context.Context) ([]map[string]any, error) {
 
 var errElsewhere = errors.New("the next page of a list is said to be on another server, which must not get the credentials")
 
-// sameServer tells whether a link, if there is one, leads to the server of another.
+// sameServer reports whether link is empty, or leads to the same server as the other URL.
 func sameServer(link, as string) bool {
 	next, err := url.Parse(link)
 	here, bad := url.Parse(as)
@@ -110,7 +109,7 @@ func (c *Client) config(raw map[string]any) map[string]any {
 	return config
 }
 
-// mapped adds what is in raw.
+// mapped copies the values that raw has to config.
 func mapped(raw map[string]any, paths map[string]string, config map[string]any) map[string]any {
 	for path, there := range paths {
 		if value := cloud.Get(raw, there); value != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// Send makes one request: what was read, with what changes, replaces it, if it still has the
-// version that was read. The answer has the old version, and is not looked at: the cluster
-// has to be read again.
+// Send replaces the object that was read, with the changes applied, if it still has the version that was read.
+// It ignores the answer, which has the old version: the caller has to read the cluster again.
 func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Write, _ string) (operation string, err error) {
 	return "", c.wrap(c.send(ctx, reading, write), write.Call)
 }
@@ -37,7 +36,7 @@ func (c *Client) send(ctx context.Context, reading cloud.Reading, write merge.Wr
 	}
 }
 
-// guarded sends nothing without a version.
+// guarded sends a request with the version of the write, and fails if there is none.
 func (c *Client) guarded(ctx context.Context, method, target string, write merge.Write, body any) error {
 	if write.Version == "" {
 		return cloud.ErrNoVersion
@@ -45,8 +44,8 @@ func (c *Client) guarded(ctx context.Context, method, target string, write merge
 	return c.do(ctx, method, target, body, "If-Match", write.Version, nil)
 }
 
-// cluster leaves out the pools: they have requests of their own, and a change of one does
-// not change the version of the cluster.
+// cluster returns the body of a request that changes the cluster, without the pools. Pools have their own
+// requests, and changing a pool does not change the version of the cluster.
 func (c *Client) cluster(raw map[string]any, write merge.Write) map[string]any {
 	out := c.withWorkspace(patched(raw, write.Message, clusterPaths), write.Message)
 	properties, _ := out["properties"].(map[string]any)
@@ -56,7 +55,7 @@ func (c *Client) cluster(raw map[string]any, write merge.Write) map[string]any {
 	return out
 }
 
-// withWorkspace names the Log Analytics workspace, of which the configuration has two parts.
+// withWorkspace sets the ID of the Log Analytics workspace from its group and name in the configuration.
 func (c *Client) withWorkspace(raw, config map[string]any) map[string]any {
 	group, name := cloud.Text(config, "logAnalyticsWorkspaceGroup"), cloud.Text(config, "logAnalyticsWorkspaceName")
 	if group == "" || name == "" {
@@ -79,7 +78,8 @@ func item(message map[string]any) map[string]any {
 	return pool
 }
 
-// patched is a copy with what the message has. A map or a list of it is all there is.
+// patched returns a copy of raw with the values of the message. A map or a list in the message replaces the
+// whole one.
 func patched(raw, message map[string]any, paths map[string]string) map[string]any {
 	out := maps.Clone(raw)
 	for path, value := range message {

@@ -1,5 +1,5 @@
-// Package aks knows Azure Kubernetes Service: which fields of a cluster there are, and what
-// changes them.
+// Package aks is the client of Azure Kubernetes Service. Its table says which fields a cluster has, and which
+// call changes each.
 package aks
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/normal"
 )
 
-// The calls, in their order: what a version of the control plane allows comes after it, and
-// a pool's version is not above it.
+// The calls, in the order in which they are sent. The version of a pool must not be above the version of the
+// control plane, so that comes first.
 const (
 	putVersion     = "PUT managedClusters (version)"
 	putCluster     = "PUT managedClusters"
@@ -21,8 +21,8 @@ const (
 	putPool        = "PUT agentPools"
 )
 
-// Table describes the clusters of AKS. All is sent by replacing an object as it was read,
-// with its etag. A pool has one of its own, and is no part of what replaces the cluster.
+// Table describes the clusters of AKS. Each request replaces an object as it was read, with its etag. A pool
+// has its own etag, and is not part of the request that replaces the cluster.
 var Table = merge.New([]merge.Call{
 	{Name: putVersion, Guard: merge.ByVersion},
 	{Name: putCluster, Guard: merge.ByVersion, Whole: true},
@@ -36,7 +36,7 @@ var Table = merge.New([]merge.Call{
 	"privateCluster", "privateDnsZone", "managedIdentity", "userAssignedIdentity",
 ), pool))
 
-// fold is all that Azure returns in other letters than it was given.
+// fold lists the fields that Azure may return in another case than it received.
 var fold = []string{
 	"resourceGroup", "networkPlugin", "networkPolicy", "virtualNetworkResourceGroup", "outboundType", "loadBalancerSku",
 	"nodeResourceGroup", "privateDnsZone", "userAssignedIdentity",
@@ -89,7 +89,7 @@ func immutable(paths ...string) []merge.Field {
 
 func scalesItself(pool map[string]any) bool { return pool["enableAutoScaling"] == true }
 
-// taintKey of key=value:effect is key:effect.
+// taintKey returns key:effect for key=value:effect.
 func taintKey(taint any) string {
 	text, _ := taint.(string)
 	rest, effect, _ := strings.Cut(text, ":")

@@ -25,20 +25,19 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
-// lifetime is that of the tokens that are asked for. They are renewed when half of it is
-// left.
+// lifetime is the lifetime of the tokens that are requested. They are renewed when half of it has passed.
 const lifetime = time.Hour
 
-// access is a cluster, as the cloud's identity, for as long as it takes to get a token.
+// access is a connection to the cluster with the cloud's identity. It lasts as long as it takes to get a token.
 type access struct {
 	client  client.Client
 	close   func()
 	at      cloud.Connection
-	objects []*unstructured.Unstructured // Of config/provider.
+	objects []*unstructured.Unstructured // The manifests of config/provider.
 }
 
-// open makes the clients. What the cloud says of where the cluster is passes the same checks
-// as a user's kubeconfig, since it becomes one.
+// open creates the client. It checks the address that the cloud returns like a user's kubeconfig, because it
+// becomes one.
 func open(at cloud.Connection) (*access, error) {
 	document, err := write(at.Host, at.CA, &clientcmdapi.AuthInfo{Token: at.Token, ClientCertificateData: at.Cert, ClientKeyData: at.Key})
 	if err != nil {
@@ -64,7 +63,7 @@ func open(at cloud.Connection) (*access, error) {
 	return &access{client: c, close: func() { transport.Close(httpClient) }, at: at, objects: objects}, nil
 }
 
-// mapper knows the kinds of objects, so that nothing has to be discovered.
+// mapper knows the kinds of the objects, so the client needs no discovery.
 func mapper(objects []*unstructured.Unstructured) meta.RESTMapper {
 	known := meta.NewDefaultRESTMapper(nil)
 	for _, object := range objects {
@@ -77,8 +76,8 @@ func mapper(objects []*unstructured.Unstructured) meta.RESTMapper {
 	return known
 }
 
-// prepare applies what a provider needs. What its administrator allows beyond that is theirs,
-// and only made if it is missing; what they have taken away is not given again.
+// prepare applies what a provider needs. Optional rights belong to the provider's administrator. prepare
+// creates them the first time only: it does not restore rights that the administrator has removed.
 func (a *access) prepare(ctx context.Context) error {
 	due, err := account.Due(ctx, a.objects, a.missing)
 	if err != nil {
@@ -92,8 +91,8 @@ func (a *access) prepare(ctx context.Context) error {
 	return nil
 }
 
-// prepareFor prepares the cluster if it is not yet, and returns what is noted of that. To
-// keep a token, nothing is applied, and only in the cluster that it is of.
+// prepareFor prepares the cluster unless it is prepared already, and returns the annotation to store. With Keep
+// it applies nothing, and fails if the address or the authority has changed.
 func (a *access) prepareFor(ctx context.Context, seen Seen) (string, error) {
 	prepared, before := a.prepared(seen.Manifests), ""
 	if seen.Secret != nil {
@@ -112,10 +111,10 @@ func (a *access) prepareFor(ctx context.Context, seen Seen) (string, error) {
 	return before, nil
 }
 
-// errMoved: nobody has read the cluster since, so it may be another one.
+// errMoved: nobody has read the cluster since its address changed, so it may be another cluster.
 var errMoved = errors.New("the cloud names another address or certificate authority than before, which is used once the cluster has been read")
 
-// missing tells whether the cluster does not have an object.
+// missing reports whether the cluster lacks an object.
 func (a *access) missing(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
 	there := &unstructured.Unstructured{}
 	there.SetGroupVersionKind(object.GroupVersionKind())
@@ -126,29 +125,29 @@ func (a *access) missing(ctx context.Context, object *unstructured.Unstructured)
 	return err != nil, nil
 }
 
-// token asks for one of the consumer's account, and says when it is to be renewed.
+// token requests a token of the consumer's account, and returns the time at which to renew it.
 func (a *access) token(ctx context.Context, now time.Time) (token string, renew time.Time, err error) {
 	token, expires, err := account.Token(ctx, a.client, config.ProviderAccount, lifetime)
 	if err != nil {
 		return "", renew, explained("asking for a token of ServiceAccount "+config.ProviderNamespace+"/"+config.ProviderAccount, err)
 	}
-	// A clock that is wrong must not make the token be renewed all the time, or too late.
+	// A wrong clock must not make us renew the token all the time, or too late.
 	valid := min(max(expires.Sub(now), lifetime/6), lifetime)
 	return token, now.Add(valid / 2).UTC().Truncate(time.Second), nil
 }
 
-// kubeconfig is that of the consumer.
+// kubeconfig returns the kubeconfig for the consumer.
 func (a *access) kubeconfig(token string) ([]byte, error) {
 	return write(a.at.Host, a.at.CA, &clientcmdapi.AuthInfo{Token: token})
 }
 
-// prepared is a digest of what was applied, and of where.
+// prepared returns a digest of the manifests and of the cluster's address and authority.
 func (a *access) prepared(manifests string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s", a.at.Host, a.at.CA))
 	return manifests + "." + hex.EncodeToString(sum[:])
 }
 
-// parts are the two digests in what prepared returns.
+// parts splits what prepared returns into its two digests.
 func parts(prepared string) (manifests, place string) {
 	manifests, place, _ = strings.Cut(prepared, ".")
 	return manifests, place
@@ -158,7 +157,7 @@ func write(host string, ca []byte, user *clientcmdapi.AuthInfo) ([]byte, error) 
 	return account.Kubeconfig(name, clientcmdapi.Cluster{Server: host, CertificateAuthorityData: ca}, *user)
 }
 
-// explained words an error of the cluster in the same way each time, without credentials.
+// explained describes an error of the cluster, always in the same words and without credentials.
 func explained(doing string, err error) error {
 	if reason := apierrors.ReasonForError(err); apierrors.IsInvalid(err) || apierrors.IsConflict(err) {
 		return fmt.Errorf("%s: %s: %w", doing, reason, err)

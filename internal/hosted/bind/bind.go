@@ -1,19 +1,18 @@
-// Package bind makes a hosted cluster a provider, as spec.binding of its HostedCluster says:
-// it makes a ClusterBinding, and keeps the Secret of it.
+// Package bind makes a hosted cluster a provider, as spec.binding of its HostedCluster says. It creates a
+// ClusterBinding, and keeps its Secret up to date.
 //
-// Whoever may manage a cluster in the cloud is an administrator in it, which a consumer must
-// not be. So the cloud's token is used, in memory, for what an administrator of a provider
-// does by hand: the manifests of config/provider are applied, and a token of the account
-// that they make is asked for. That token, which can do what config/provider lets a consumer
-// do, is what the Secret has. It lasts an hour and is renewed at half; the manager goes on
-// with the new one over the same connection.
+// Whoever may manage a cluster in the cloud is an administrator in the cluster, and a consumer must not be one.
+// So Spillway uses the cloud's token only in memory, for what a provider's administrator does by hand. It
+// applies the manifests of config/provider, and requests a token of the account that they create. The Secret
+// gets that token. It has the rights that config/provider gives a consumer, and lasts an hour. It is renewed
+// after half of that; the manager continues with the new one over the same connection.
 //
-// The cloud's own token is asked for anew each time, and is stored nowhere. The account
-// cannot ask for tokens itself: whoever finds one has it for an hour.
+// The cloud's own token is requested each time, and stored nowhere. The account cannot request tokens itself:
+// whoever steals a token can use it for an hour at most.
 //
-// One call observes, decides (a pure function) and acts, until there is nothing to do but
-// wait. All that is remembered is on the Secret and the ClusterBinding, so that a process may
-// end anywhere, and a new one writes nothing.
+// One call observes, decides (in a pure function) and acts, until it can only wait. Everything that it
+// remembers is on the Secret and the ClusterBinding. So the process may end at any point, and a new one writes
+// nothing again.
 package bind
 
 import (
@@ -39,23 +38,22 @@ import (
 	"github.com/spillway-io/spillway/internal/precondition"
 )
 
-// name is ours, as a field manager and in kubeconfigs.
+// name is our field manager, and our name in kubeconfigs.
 const name = "spillway-hosted"
 
 // ErrNoSource: the client of the cloud cannot give access to the cluster.
 var ErrNoSource = errors.New("access to clusters of this cloud cannot be had yet")
 
-// Binder binds hosted clusters. It may be used by several goroutines, for different ones.
+// Binder binds hosted clusters. Several goroutines may use it, each for another cluster.
 type Binder struct {
-	// Client reads from the API server of the consumer, not from a cache, and writes there.
+	// Client reads from the consumer's API server, not from a cache, and writes there.
 	Client client.Client
-	// Namespace is the manager's, with the Secrets of ClusterBindings.
+	// Namespace is the manager's namespace, which has the Secrets of ClusterBindings.
 	Namespace string
 	Clock     clock.PassiveClock
 }
 
-// New returns a Binder for that consumer. namespace is the manager's. It sends no
-// request.
+// New returns a Binder for that consumer. namespace is the manager's namespace. New sends no request.
 func New(consumer *rest.Config, namespace string) (*Binder, error) {
 	known := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(known), v1alpha1.AddToScheme(known)); err != nil {
@@ -68,26 +66,25 @@ func New(consumer *rest.Config, namespace string) (*Binder, error) {
 	return &Binder{Client: c, Namespace: namespace, Clock: clock.RealClock{}}, nil
 }
 
-// Bind does what is due for a HostedCluster whose cluster is there and runs. source may be
-// nil if the cloud gives no access. It returns the condition Bound, or nil for none, and when
-// it has to be called again at the latest; zero: with the next read. An error is one of the
-// consumer's API server.
+// Bind does what is due for a HostedCluster whose cluster exists and runs. source may be nil if the cloud gives
+// no access. Bind returns the condition Bound, or nil for none, and how long the caller may wait until it calls
+// again. Zero means: until the next read. Errors come from the consumer's API server.
 func (b *Binder) Bind(ctx context.Context, h *hosted.HostedCluster, source cloud.Source) (*metav1.Condition, time.Duration, error) {
 	plan, err := b.work(ctx, h, source, Seen{})
 	return plan.Bound, plan.Again, err
 }
 
-// Keep renews the token of a ClusterBinding that is there, and does nothing else: for a
-// cluster that could not be read, or is left alone. The token is only renewed if the cluster
-// is where it was, since another one may have its name by now.
+// Keep renews the token of an existing ClusterBinding, and does nothing else. It is for a cluster that could
+// not be read, or that Spillway leaves alone. It renews the token only if the cluster's address is the same,
+// because another cluster may have its name by now.
 func (b *Binder) Keep(ctx context.Context, h *hosted.HostedCluster, source cloud.Source) (*metav1.Condition, time.Duration, error) {
 	plan, err := b.work(ctx, h, source, Seen{Keep: true})
 	return plan.Bound, plan.Again, err
 }
 
-// Unbind takes the binding back, and is called again until it is done. Until then, it returns
-// the condition Bound. gone tells that the cluster is no longer there: nothing waits then for
-// what is in it. Without a source, a token that expires meanwhile is not renewed.
+// Unbind removes the binding. The caller repeats it until it is done; until then, Unbind returns the condition
+// Bound. gone says that the cluster does not exist any more, so nothing waits for its content. Without a
+// source, Unbind cannot renew a token that expires meanwhile.
 func (b *Binder) Unbind(ctx context.Context, h *hosted.HostedCluster, source cloud.Source, gone bool) (*metav1.Condition, bool, error) {
 	h = h.DeepCopy()
 	h.Spec.Binding = nil
@@ -95,7 +92,7 @@ func (b *Binder) Unbind(ctx context.Context, h *hosted.HostedCluster, source clo
 	return plan.Bound, err == nil && plan.Step == Done, err
 }
 
-// digest is that of the manifests of a provider, which do not change while a program runs.
+// digest is the digest of a provider's manifests, which do not change while the program runs.
 var digest = sync.OnceValues(func() (string, error) {
 	objects, err := config.Objects("provider")
 	if err != nil {
@@ -104,7 +101,7 @@ var digest = sync.OnceValues(func() (string, error) {
 	return config.Digest(objects)
 })
 
-// steps is how many can follow each other in one call: any more would be a circle.
+// steps is how many steps one call may take. More would be a loop.
 const steps = 8
 
 func (b *Binder) work(ctx context.Context, h *hosted.HostedCluster, source cloud.Source, as Seen) (Plan, error) {
@@ -160,12 +157,11 @@ func (b *Binder) observe(ctx context.Context, h *hosted.HostedCluster) (Seen, er
 	return seen, nil
 }
 
-// mostTime is how long it may take to renew a token: a slow cluster must not keep others
-// waiting.
+// mostTime is how long renewing a token may take: a slow cluster must not hold up others.
 const mostTime = 2 * time.Minute
 
-// renew returns the Secret with a new token. It has an allowance of its own in the cloud: what
-// was read before has taken nothing of that.
+// renew returns the Secret with a new token. It has its own allowance in the cloud, whatever the reconcile has
+// read before.
 func (b *Binder) renew(ctx context.Context, h *hosted.HostedCluster, seen Seen, source cloud.Source) (*corev1.Secret, error) {
 	if source == nil {
 		return nil, ErrNoSource
@@ -228,7 +224,7 @@ func (b *Binder) act(ctx context.Context, h *hosted.HostedCluster, seen Seen, st
 	}
 }
 
-// put creates an object, or changes it if nobody has done so since it was read.
+// put creates an object, or patches it if nobody has changed it since it was read.
 func (b *Binder) put(ctx context.Context, before, after client.Object) error {
 	what := fmt.Sprintf("%T %s", after, after.GetName())
 	if after.GetResourceVersion() == "" {

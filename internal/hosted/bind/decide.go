@@ -16,43 +16,43 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 )
 
-// retryAccess is how long to wait after access to the cluster was refused.
+// retryAccess is how long to wait after the cluster or the cloud refused access.
 const retryAccess = time.Minute
 
-// Seen is what there is to decide on.
+// Seen is what was observed.
 type Seen struct {
 	// Owner is the UID of the HostedCluster.
 	Owner types.UID
-	// Wanted is the ClusterBinding as spec.binding has it, with nothing but what is ours in
-	// it; nil: there is to be none.
+	// Wanted is the ClusterBinding that spec.binding asks for, with only the fields that we own. Nil: there should
+	// be none.
 	Wanted *v1alpha1.ClusterBinding
-	// Manifests is the digest of what a provider needs.
+	// Manifests is the digest of a provider's manifests.
 	Manifests string
-	// Binding and Secret are those of that name, or nil.
+	// Binding and Secret are the objects of these names, or nil.
 	Binding *v1alpha1.ClusterBinding
 	Secret  *corev1.Secret
-	// Gone is set if the cloud says that the cluster is no longer there: what is in it cannot
-	// be taken back.
+	// Gone says that the cluster no longer exists in the cloud, so nothing in it can be deleted.
 	Gone bool
-	// Keep is set if nothing but the token may be renewed.
+	// Keep says that only the token may be renewed.
 	Keep bool
 	Now  time.Time
 }
 
-// Step is what to do next; each is safe to repeat.
+// Step is the next step. Each is safe to repeat.
 type Step string
 
 // The steps.
 const (
-	// Wait for the time to renew the token, or for a deletion.
+	// Wait until the token must be renewed, or a deletion is done.
 	Wait Step = "Wait"
-	// Renew the token, and prepare the cluster first if it is not.
+	// Renew the token, and prepare the cluster first if necessary.
 	Renew Step = "Renew"
-	// Put the ClusterBinding, or correct what is ours of it.
+	// Put creates the ClusterBinding, or corrects our fields of it.
 	Put Step = "Put"
-	// Forget what is in the cluster: the deletion of the ClusterBinding must not wait for it.
+	// Forget sets the deletion policy Orphan, so that the deletion of the ClusterBinding does not wait for the
+	// cluster.
 	Forget Step = "Forget"
-	// Delete the ClusterBinding, which takes back what was sent.
+	// Delete the ClusterBinding, which removes what was sent to the cluster.
 	Delete Step = "Delete"
 	// DeleteSecret deletes the Secret, which nothing needs any more.
 	DeleteSecret Step = "DeleteSecret"
@@ -63,14 +63,14 @@ const (
 // Plan is the next step.
 type Plan struct {
 	Step Step
-	// Bound is the condition while Wait is the step; nil if there is none.
+	// Bound is the condition if the step is Wait; nil if there is none.
 	Bound *metav1.Condition
-	// Again is when to decide again at the latest; zero: with the next read.
+	// Again is how long to wait at most until the next call. Zero: until the next read.
 	Again time.Duration
 }
 
-// Decide names the next step. A token comes before the ClusterBinding that needs it, and
-// stays, renewed, until the ClusterBinding has gone: taking back needs it too.
+// Decide returns the next step. The token is created before the ClusterBinding, which needs it. It is renewed
+// until the ClusterBinding is gone, because the deletion needs it too.
 func Decide(s Seen) Plan {
 	switch {
 	case s.Keep:
@@ -86,7 +86,7 @@ func Decide(s Seen) Plan {
 	case s.Binding != nil && !s.Binding.DeletionTimestamp.IsZero():
 		return s.leaving()
 	case s.Binding != nil && s.Binding.Spec.ClusterID != s.Wanted.Spec.ClusterID:
-		return Plan{Step: Delete} // It cannot be changed; it was removed, and added again.
+		return Plan{Step: Delete} // The clusterID is immutable: spec.binding was removed, and added with another one.
 	case s.Binding == nil || !s.asWanted():
 		return Plan{Step: Put}
 	default:
@@ -98,8 +98,8 @@ func (s Seen) isBound() Plan {
 	return Plan{Step: Wait, Bound: bound(metav1.ConditionTrue, hosted.ReasonBound, "ClusterBinding "+s.Binding.Name), Again: s.renewIn()}
 }
 
-// keep renews the token of a ClusterBinding that is there. A Secret that somebody has deleted
-// is not made again: it knew where the cluster was.
+// keep renews the token of an existing ClusterBinding. It does not recreate a Secret that somebody has deleted,
+// because only the Secret had the cluster's address.
 func (s Seen) keep() Plan {
 	switch {
 	case s.Binding != nil && !s.ours(s.Binding):
@@ -117,14 +117,14 @@ func (s Seen) keep() Plan {
 	}
 }
 
-// What is not made while a token is only renewed.
+// Why a token cannot be renewed on its own.
 var (
 	errNoBinding = errors.New("there is no ClusterBinding: it is made once the cluster has been read")
 	errNoSecret  = errors.New("there is no Secret: it is made again once the cluster has been read")
 )
 
-// unbind forgets nothing that the manager is connected with: a cloud may have been asked for
-// the cluster of another account, or project, which has none of this name.
+// unbind never forgets a cluster to which the manager is connected. The cloud may have been asked in another
+// account or project, which has no cluster of this name.
 func (s Seen) unbind() Plan {
 	mine := s.Binding != nil && s.ours(s.Binding)
 	gone := s.Gone && mine && !meta.IsStatusConditionTrue(s.Binding.Status.Conditions, v1alpha1.BindingConnected)
@@ -149,7 +149,7 @@ func (s Seen) leaving() Plan {
 		fmt.Sprintf("ClusterBinding %s is being deleted; see its condition Drained", s.Binding.Name))}
 }
 
-// without is the plan if there is no new token. A deletion goes on with the old one.
+// without returns the plan if there is no new token. A deletion continues with the old one.
 func (s Seen) without(err error) Plan {
 	if s.Binding == nil || s.Binding.DeletionTimestamp.IsZero() {
 		return noAccess(err)
@@ -169,8 +169,8 @@ func (s Seen) ours(object metav1.Object) bool {
 	return object.GetLabels()[hosted.LabelHostedCluster] == string(s.Owner)
 }
 
-// renewIn is when the token is to be renewed; at once if there is none, if the manifests
-// have changed and may be applied, or if the Secret does not say.
+// renewIn returns how long the token need not be renewed. It is zero without a usable Secret or a time on it,
+// or if the manifests have changed and may be applied.
 func (s Seen) renewIn() time.Duration {
 	if s.Secret == nil || !s.ours(s.Secret) || len(s.Secret.Data[v1alpha1.DefaultKubeconfigKey]) == 0 {
 		return 0
@@ -185,7 +185,7 @@ func (s Seen) renewIn() time.Duration {
 	return max(0, min(at.Sub(s.Now), lifetime))
 }
 
-// asWanted reports whether the ClusterBinding has all that is ours. The rest is its users'.
+// asWanted reports whether the ClusterBinding has our fields as wanted. Its users own the others.
 func (s Seen) asWanted() bool {
 	after := s.Binding.DeepCopy()
 	overlay(after, s.Wanted)
@@ -193,7 +193,7 @@ func (s Seen) asWanted() bool {
 		after.Spec.KubeconfigSecretRef == s.Binding.Spec.KubeconfigSecretRef
 }
 
-// overlay puts what is ours of a ClusterBinding on another one.
+// overlay copies our fields to another ClusterBinding.
 func overlay(on, ours *v1alpha1.ClusterBinding) {
 	on.Labels = with(on.Labels, ours.Labels)
 	on.Spec.VirtualNode.Labels = with(on.Spec.VirtualNode.Labels, ours.Spec.VirtualNode.Labels)
@@ -214,7 +214,7 @@ func bound(status metav1.ConditionStatus, reason, message string) *metav1.Condit
 	return &c
 }
 
-// noAccess is the plan after access to the cluster was refused: what is there stays as it is.
+// noAccess returns the plan after access to the cluster was refused. It changes nothing.
 func noAccess(err error) Plan {
 	return Plan{Step: Wait, Again: retryAccess, Bound: bound(metav1.ConditionFalse, hosted.ReasonNoAccess, err.Error())}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// shop is a HostedCluster with spec.binding, in EKS.
+// shop returns a HostedCluster with spec.binding, in EKS.
 func shop(changes ...func(*hosted.HostedCluster)) *hosted.HostedCluster {
 	h := &hosted.HostedCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: "uid"}}
 	h.Spec.EKSConfig = &hosted.EKSConfig{DisplayName: "shop", Region: "eu-central-1"}
@@ -27,7 +27,7 @@ func shop(changes ...func(*hosted.HostedCluster)) *hosted.HostedCluster {
 	return h
 }
 
-// seen is a HostedCluster that is bound, and whose token was just renewed.
+// seen returns a bound HostedCluster whose token was just renewed.
 func seen(changes ...func(*Seen)) Seen {
 	s := Seen{
 		Owner: "uid", Wanted: wanted(shop()), Manifests: "manifests", Binding: wanted(shop()), Now: builder.Epoch,
@@ -158,7 +158,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// TestErrorsHoldNoCredential: what cannot be used is not quoted.
+// TestErrorsHoldNoCredential: errors do not quote what could not be used.
 func TestErrorsHoldNoCredential(t *testing.T) {
 	const canary = "c4narySecret"
 	for name, err := range map[string]error{

@@ -11,14 +11,14 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// regionLabel is that of Kubernetes.
+// regionLabel is the label of Kubernetes for the region.
 const regionLabel = "topology.kubernetes.io/region"
 
-// secretName is that of the Secret of a HostedCluster.
+// secretName returns the name of a HostedCluster's Secret.
 func secretName(h *hosted.HostedCluster) string { return "hosted-" + h.Name }
 
-// wanted is the ClusterBinding that spec.binding asks for, with nothing but what is ours;
-// nil if it asks for none.
+// wanted returns the ClusterBinding that spec.binding asks for, with only our fields; nil if there should be
+// none.
 func wanted(h *hosted.HostedCluster) *v1alpha1.ClusterBinding {
 	if h.Spec.Binding == nil || !h.DeletionTimestamp.IsZero() {
 		return nil
@@ -44,8 +44,8 @@ func wanted(h *hosted.HostedCluster) *v1alpha1.ClusterBinding {
 	}
 }
 
-// describe says in which cloud and region a cluster is, and its minor version, as it was
-// last read.
+// describe returns the cloud, the region and the minor version of a cluster. The version is the one that was
+// read last.
 func describe(h *hosted.HostedCluster) (cloud, region, version string) {
 	upstream := h.Status.UpstreamSpec
 	switch spec := h.Spec.ClusterConfig; {
@@ -68,7 +68,7 @@ func describe(h *hosted.HostedCluster) (cloud, region, version string) {
 	return cloud, strings.ToLower(strings.ReplaceAll(region, " ", "")), minor(version)
 }
 
-// regionOf is europe-west1 for europe-west1-b.
+// regionOf returns europe-west1 for europe-west1-b.
 func regionOf(zone string) string {
 	if last := strings.LastIndex(zone, "-"); last > 0 {
 		return zone[:last]
@@ -76,7 +76,7 @@ func regionOf(zone string) string {
 	return ""
 }
 
-// minor is 1.33 for v1.33.2-gke.100.
+// minor returns 1.33 for v1.33.2-gke.100.
 func minor(version string) string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {

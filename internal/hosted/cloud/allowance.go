@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// What a cloud may take. Ten clusters are worked on at a time, with 512 MiB of memory: what
-// one cloud answers must not end the program, and with it the tokens of all providers. A
-// cluster with a hundred pools takes a tenth of it.
+// Limits for what a cloud answers. The program works on ten clusters at a time, with 512 MiB of memory. No
+// answer may end it, because it renews the tokens of all providers. A cluster with a hundred pools needs a
+// tenth of these limits.
 const (
-	// mostMemory is what all answers take in memory, decoded, that one reconcile reads.
+	// mostMemory is how much memory all answers that one reconcile reads may take, decoded.
 	mostMemory = 16 << 20
 	// mostOfAnswer limits a single answer, in bytes.
 	mostOfAnswer = 8 << 20
-	// mostTime is for all requests of one reconcile.
+	// mostTime limits the time of all requests of one reconcile.
 	mostTime = 5 * time.Minute
-	// mostPages limits a list.
+	// mostPages limits the pages of a list.
 	mostPages = 100
 )
 
@@ -25,7 +25,7 @@ const (
 var ErrTooMuch = fmt.Errorf("the cloud answers too much: more than %d MiB at a time, %d MiB of memory in all, or a list of %d pages",
 	mostOfAnswer>>20, mostMemory>>20, mostPages)
 
-// Allowance is what is left of it.
+// Allowance is how much one reconcile may still read.
 type Allowance struct {
 	until  time.Time
 	memory atomic.Int64
@@ -33,20 +33,19 @@ type Allowance struct {
 
 type allowanceKey struct{}
 
-// WithAllowance returns a context for the requests of one reconcile, with an allowance of
-// their own: it takes the place of another one. It bounds nothing else that the context is
-// used for.
+// WithAllowance returns a context with a new allowance for the requests of one reconcile. It replaces an
+// allowance that ctx has, and limits nothing but requests to clouds.
 func WithAllowance(ctx context.Context) context.Context {
 	return context.WithValue(ctx, allowanceKey{}, newAllowance())
 }
 
-// WithoutAllowance returns a context for requests of no reconcile.
+// WithoutAllowance returns a context for requests that belong to no reconcile.
 func WithoutAllowance(ctx context.Context) context.Context {
 	return context.WithValue(ctx, allowanceKey{}, nil)
 }
 
-// AllowanceOf returns the allowance of a context. Where there is none, such as where a library
-// renews a token, it is a new one.
+// AllowanceOf returns the allowance of a context. If it has none, for example because a library renews a token,
+// AllowanceOf returns a new one.
 func AllowanceOf(ctx context.Context) *Allowance {
 	if a, ok := ctx.Value(allowanceKey{}).(*Allowance); ok {
 		return a
@@ -60,11 +59,11 @@ func newAllowance() *Allowance {
 	return a
 }
 
-// Deadline returns when its time is over.
+// Deadline returns when the requests must be done.
 func (a *Allowance) Deadline() time.Time { return a.until }
 
-// Take takes of it what was read of an answer: size is how much was read so far, in bytes, and
-// memory what the last part takes.
+// Take subtracts a part of an answer. size is how much of the answer was read so far, in bytes; memory is how
+// much the last part takes in memory.
 func (a *Allowance) Take(size, memory int64) error {
 	if size > mostOfAnswer || a.memory.Add(-memory) < 0 {
 		return ErrTooMuch
@@ -72,7 +71,7 @@ func (a *Allowance) Take(size, memory int64) error {
 	return nil
 }
 
-// Page returns an error if a list has too many pages. The first one is number 1.
+// Page returns an error if a list has too many pages. The first page has number 1.
 func Page(number int) error {
 	if number > mostPages {
 		return ErrTooMuch

@@ -5,13 +5,13 @@ import (
 	"log/slog"
 )
 
-// Connection leads to the API server of a cluster, as whoever the cloud takes us for there.
-// It is for one use, within minutes, and is never stored.
+// Connection is access to the API server of a cluster, with the identity that the cloud gives us there. It is
+// for one use within minutes, and is never stored.
 type Connection struct {
-	// Host is the URL of the API server, and CA the PEM of the authority that vouches for it.
+	// Host is the URL of the API server. CA is the PEM of its certificate authority.
 	Host string
 	CA   []byte
-	// Token is that of the cloud; Cert and Key are what some clusters have in its place.
+	// Token is the cloud's token. Some clusters use Cert and Key instead.
 	Token     string
 	Cert, Key []byte
 }
@@ -25,14 +25,13 @@ func (c Connection) GoString() string { return c.Host }
 // LogValue does the same for logs.
 func (c Connection) LogValue() slog.Value { return slog.StringValue(c.Host) }
 
-// Source gives a connection to one cluster, each time with a new token. It makes a request
-// or two.
+// Source returns a connection to one cluster, each time with a new token. It sends one or two requests.
 type Source interface {
 	Connection(ctx context.Context) (Connection, error)
 }
 
-// SourceOf returns the Source that a client is; nil if its cloud gives no access. Without a
-// client, all that it gives is why there is none.
+// SourceOf returns the client as a Source; nil if its cloud gives no access. If there is no client, the Source
+// returns the error why.
 func SourceOf(c Client, why error) Source {
 	if c == nil && why != nil {
 		return none{why}

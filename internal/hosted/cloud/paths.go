@@ -2,7 +2,7 @@ package cloud
 
 import "strings"
 
-// Get returns what is at a path, such as properties.mode, of an object as the cloud sent it.
+// Get returns the value at a path, such as properties.mode, of an object as the cloud sent it.
 func Get(object map[string]any, path string) any {
 	name, rest, more := strings.Cut(path, ".")
 	if !more {
@@ -18,8 +18,7 @@ func Text(object map[string]any, path string) string {
 	return text
 }
 
-// Put returns a copy of the object in which the value is at the path: what was read stays
-// as it was.
+// Put returns a copy of the object with the value at the path. It does not change the object.
 func Put(object map[string]any, path string, value any) map[string]any {
 	out := make(map[string]any, len(object)+1)
 	for k, v := range object {
@@ -34,8 +33,8 @@ func Put(object map[string]any, path string, value any) map[string]any {
 	return out
 }
 
-// Set returns what a configuration sets: without null, which deletes a key of a map, and of
-// which a new cluster has none.
+// Set returns the configuration without null values. Null deletes a key of a map, and a new cluster has nothing
+// to delete.
 func Set(config map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range config {

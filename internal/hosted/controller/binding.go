@@ -13,9 +13,9 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/state"
 )
 
-// bind lets the Binder do its part. A token lasts an hour, and pods depend on it: so it is
-// renewed whatever else fails, also while the cluster cannot be read, and while it is paused.
-// failed tells that something of this reconcile has.
+// bind lets the Binder do its part. A token lasts an hour, and pods depend on it. So it is renewed whatever
+// else fails, also while the cluster cannot be read, and while it is paused. failed says that something else in
+// this reconcile has failed.
 func (v *visit) bind(ctx context.Context, failed bool) error {
 	switch {
 	case v.Binder == nil || v.phase == state.Creating || v.phase == state.AlreadyExists || v.step == state.Delete:
@@ -40,7 +40,7 @@ func (v *visit) bind(ctx context.Context, failed bool) error {
 	return nil
 }
 
-// keep renews the token of what is bound, and does nothing else.
+// keep renews the token of the ClusterBinding, and does nothing else.
 func (v *visit) keep(ctx context.Context) error {
 	if v.h.Spec.Binding == nil && v.missing(v1alpha1.HostedBound) {
 		return nil
@@ -58,8 +58,8 @@ func (v *visit) keep(ctx context.Context) error {
 	return nil
 }
 
-// unbind lets the Binder take back what it has made, while the cluster can be reached, if it
-// still can. What is only forgotten was not read before: whether it is there is asked here.
+// unbind lets the Binder delete what it has created. On Release the cluster was not read yet, so unbind reads
+// it to learn whether it still exists.
 func (v *visit) unbind(ctx context.Context) (done bool, err error) {
 	if v.Binder == nil {
 		return true, nil
@@ -76,7 +76,7 @@ func (v *visit) unbind(ctx context.Context) (done bool, err error) {
 	return done, nil
 }
 
-// lost says that nothing can be renewed of a cluster that is not there.
+// lost reports that the token of a missing cluster cannot be renewed.
 func (v *visit) lost() {
 	if v.missing(v1alpha1.HostedBound) {
 		return
@@ -88,7 +88,7 @@ func (v *visit) lost() {
 	v.set(v1alpha1.HostedBound, metav1.ConditionFalse, reason, "The token of the ClusterBinding is not renewed: see the condition Synced")
 }
 
-// notBound says what the API server of the consumer refuses: it will not get better by itself.
+// notBound reports what the consumer's API server refuses, because retrying will not help.
 func (v *visit) notBound(err error) error {
 	err = fmt.Errorf("binding: %w", err)
 	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {

@@ -16,7 +16,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/state"
 )
 
-// create asks for the cluster: after a crash with the same token, until it can be read.
+// create requests the cluster. It repeats the request, after a crash with the same token, until the cluster can
+// be read.
 func (v *visit) create(ctx context.Context) error {
 	config, err := ledger.Tree(v.h.Spec.ClusterConfig)
 	if err != nil {
@@ -36,7 +37,7 @@ func (v *visit) create(ctx context.Context) error {
 		v.h.Status.ObservedGeneration = v.h.Generation
 		v.event(corev1.EventTypeNormal, v1alpha1.ReasonCreating, "Create", "The cluster is created in the cloud")
 	case v.now.Sub(op.StartedAt.Time) > state.CreateNoted:
-		// It is asked for again: a deletion waits from now on.
+		// The request is sent again, so a deletion waits from now on.
 		op.StartedAt = metav1.NewTime(v.now)
 	}
 	v.report()
@@ -50,10 +51,10 @@ func (v *visit) create(ctx context.Context) error {
 	return v.sent(ctx, "", err, func() {})
 }
 
-// delete takes the binding back, and then makes the next request that deletes the cluster.
+// delete unbinds the cluster, and then sends the next request that deletes it.
 func (v *visit) delete(ctx context.Context) error {
 	done, err := v.unbind(ctx)
-	// The cluster is there, so no request to create it is waited for.
+	// The cluster exists, so nothing waits for a request that creates it.
 	v.h.Status.Operation = nil
 	v.report()
 	if err = errors.Join(err, v.store(ctx)); err != nil || !done {
@@ -65,7 +66,7 @@ func (v *visit) delete(ctx context.Context) error {
 	return nil
 }
 
-// mark is the tag of a cluster that was made for this object, in words.
+// mark describes the tag of a cluster that was created for this object.
 func (v *visit) mark() string {
 	if v.h.Spec.GKEConfig != nil {
 		return fmt.Sprintf("the label %s: %s", cloud.Mark, v.h.UID)
@@ -82,7 +83,7 @@ func (v *visit) unanswered() string {
 	return "The cloud was asked to create the cluster, and does not show it yet. If it does until " + until + ", it is deleted; then this object goes"
 }
 
-// twin notes whether another object has the cluster, as far as it was read.
+// twin notes whether another object has the cluster, as far as is known.
 func (v *visit) twin(all []v1alpha1.HostedCluster) {
 	if other := state.Twin(v.h, v.seen.Reading.UID, all); other != nil {
 		v.seen.Twin = other.Name

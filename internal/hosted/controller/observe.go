@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// connect makes the client of the cluster.
+// connect creates the client of the cluster.
 func (v *visit) connect(ctx context.Context) error {
 	secret, err := v.secret(ctx)
 	if err != nil {
@@ -25,7 +25,7 @@ func (v *visit) connect(ctx context.Context) error {
 	return nil
 }
 
-// observe reads the cluster. What is known of an operation is older than what is read.
+// observe reads the operation, and then the cluster, so the operation is never newer than the reading.
 func (v *visit) observe(ctx context.Context) error {
 	if err := v.connect(ctx); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (v *visit) observe(ctx context.Context) error {
 			return err
 		}
 		if err != nil {
-			// The cloud has forgotten it, so it is not under way.
+			// The cloud does not know it any more, so it is not running.
 			operation = cloud.Operation{ID: op.CloudID, Item: op.Item, Done: true}
 		}
 		v.seen.Operation = &operation
@@ -55,15 +55,15 @@ func (v *visit) read(ctx context.Context) error {
 	return err
 }
 
-// operations are what clouds have been seen to have done, by object and item. To forget them
-// costs one request for each.
+// operations are the operations that were seen to be done, by object and item. They save a request for each
+// operation; if they are lost, the requests are sent again.
 type operations struct {
 	lock sync.Mutex
 	done map[types.UID]map[string]map[string]bool
 }
 
-// others returns those that are not known to be done, and forgets what is not listed any more:
-// what a cloud names takes no more memory than a list of it.
+// others returns the operations that are not known to be done. It forgets those that the cloud does not list
+// any more, so that the memory is limited by the length of one list.
 func (o *operations) others(uid types.UID, item string, ids []string) []string {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -98,8 +98,8 @@ func (o *operations) forget(uid types.UID) {
 	delete(o.done, uid)
 }
 
-// unknown describes the operations of the cluster or a pool that were not seen to be done.
-// From then on, those that are done are known.
+// unknown reads the operations of the cluster or a pool that were not seen to be done. It then remembers those
+// that are done.
 func (v *visit) unknown(ctx context.Context, item string) ([]cloud.Operation, error) {
 	ids, err := v.client.OperationIDs(ctx, item)
 	if err != nil {
@@ -109,8 +109,7 @@ func (v *visit) unknown(ctx context.Context, item string) ([]cloud.Operation, er
 	for _, id := range v.operations.others(v.h.UID, item, ids) {
 		operation, err := v.client.Operation(ctx, item, id)
 		if err != nil {
-			// A long list comes to its end in several reconciles. Those that may say something
-			// of a request of ours are looked at again.
+			// A long list takes several reconciles. Operations that may belong to our request are read again.
 			v.known(item, slices.DeleteFunc(found, v.isRecent))
 			return nil, err
 		}
@@ -120,7 +119,7 @@ func (v *visit) unknown(ctx context.Context, item string) ([]cloud.Operation, er
 	return found, nil
 }
 
-// isRecent tells whether an operation may be as young as the one in the status.
+// isRecent reports whether an operation may be as new as the operation in the status.
 func (v *visit) isRecent(operation cloud.Operation) bool {
 	since := v.now
 	if op := v.h.Status.Operation; op != nil {
@@ -129,7 +128,7 @@ func (v *visit) isRecent(operation cloud.Operation) bool {
 	return operation.Created.After(since.Add(-skew))
 }
 
-// known notes those that are done.
+// known remembers the operations that are done.
 func (v *visit) known(item string, found []cloud.Operation) {
 	for _, operation := range found {
 		if operation.Done {

@@ -1,14 +1,12 @@
-// Package controller keeps hosted clusters as their HostedClusters have them, and the other
-// way round.
+// Package controller keeps HostedClusters and their clusters in the cloud in step.
 //
-// One reconcile reads the object and the cluster (observe), asks package state for the
-// phase, merges in package merge (decide), stores what was decided in the status, and then
-// makes at most one request that changes the cluster (act). It reports what it saw as
-// conditions. Everything that a later reconcile needs is in the status before a request is
-// made, so a process may crash at each call.
+// A reconcile reads the object and the cluster (observe). Package state says in which phase they are, and
+// package merge which changes to make (decide). The reconcile stores that in the status, and then sends at most
+// one request that changes the cluster (act). It reports what it saw as conditions. The status has everything
+// that a later reconcile needs before a request is sent, so the process may crash at each call.
 //
-// The object is read from the API server each time, not from a cache: what an older status
-// does not have of a request would be sent twice. That is one read in five minutes.
+// The object is read from the API server each time, not from a cache. If an older status lacked a request, the
+// request would be sent twice. This is one read in five minutes.
 package controller
 
 import (
@@ -36,7 +34,7 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// Clouds makes the client of a cluster.
+// Clouds creates the client of a cluster.
 type Clouds interface {
 	Client(ctx context.Context, h *v1alpha1.HostedCluster, secret *corev1.Secret) (cloud.Client, error)
 	Forget(uid types.UID)
@@ -44,28 +42,28 @@ type Clouds interface {
 
 // Binder makes a cluster a provider, as spec.binding says.
 type Binder interface {
-	// Bind is called after each read of a cluster that is there and runs. It returns the
-	// condition Bound, or nil for none, and when it has to be called again at the latest;
-	// zero: with the next read. The source is nil if the cloud gives no access.
+	// Bind is called after each read of a cluster that exists and runs. It returns the condition Bound, or nil for
+	// none, and how long to wait at most until the next call. Zero means: until the next read. The source is nil
+	// if the cloud gives no access.
 	Bind(ctx context.Context, h *v1alpha1.HostedCluster, source cloud.Source) (*metav1.Condition, time.Duration, error)
-	// Keep is called in its place while the cluster cannot be read, or is left alone: it
-	// renews the token of what is bound, and does nothing else.
+	// Keep is called instead while the cluster cannot be read, or is left alone. It renews the token of an
+	// existing ClusterBinding, and does nothing else.
 	Keep(ctx context.Context, h *v1alpha1.HostedCluster, source cloud.Source) (*metav1.Condition, time.Duration, error)
-	// Unbind is called before the cluster is deleted, or left, until it is done. gone tells
-	// that the cluster is not there any more.
+	// Unbind is called until it is done, before the cluster or the object is deleted. gone says that the cluster
+	// does not exist any more.
 	Unbind(ctx context.Context, h *v1alpha1.HostedCluster, source cloud.Source, gone bool) (bound *metav1.Condition, done bool, err error)
 }
 
 // Reconciler keeps one HostedCluster and its cluster in step.
 type Reconciler struct {
-	// Client reads Secrets, and other HostedClusters, from a cache, and writes.
+	// Client reads Secrets and other HostedClusters from a cache, and writes.
 	Client client.Client
 	// Live reads from the API server.
 	Live   client.Reader
 	Clouds Clouds
-	// Namespace has the Secrets.
+	// Namespace is the namespace of the Secrets.
 	Namespace string
-	// Binder is nil if no cluster can be bound.
+	// Binder is nil if clusters cannot be bound.
 	Binder Binder
 	Events events.EventRecorder
 	Clock  clock.PassiveClock
@@ -79,7 +77,7 @@ type Reconciler struct {
 type visit struct {
 	*Reconciler
 	h *v1alpha1.HostedCluster
-	// stored is as the API server has it.
+	// stored is the object as the API server has it.
 	stored  *v1alpha1.HostedCluster
 	now     time.Time
 	client  cloud.Client
@@ -88,7 +86,7 @@ type visit struct {
 	phase   state.Phase
 	step    state.Step
 	failure error
-	// again is when the Binder has to be called; zero: whenever.
+	// again is when to call the Binder again; zero if at any time.
 	again time.Duration
 }
 
@@ -102,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := v.hold(ctx); err != nil {
 		return retry.Done(err)
 	}
-	// What a cloud may take of this reconcile; to renew a token takes nothing of it.
+	// This allowance limits the reconcile. Renewing a token has its own.
 	asking := cloud.WithAllowance(ctx)
 	v.step = v.decide(asking)
 	if v.step == state.Release {
@@ -111,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := v.act(asking)
 	failed := err != nil
 	if failed {
-		// What could not be stored was not decided.
+		// A decision that could not be stored does not count.
 		v.h = v.stored.DeepCopy()
 	}
 	err = errors.Join(err, v.bind(ctx, failed))
@@ -124,7 +122,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: v.delay()}, nil
 }
 
-// hold puts the finalizer on, before anything is done in the cloud.
+// hold adds the finalizer before anything is done in the cloud.
 func (v *visit) hold(ctx context.Context) error {
 	if !v.h.DeletionTimestamp.IsZero() || !controllerutil.AddFinalizer(v.h, v1alpha1.FinalizerHosted) {
 		return nil
@@ -137,7 +135,7 @@ func (v *visit) hold(ctx context.Context) error {
 	return nil
 }
 
-// decide observes as much as it takes to know the next step.
+// decide observes only what it needs to know the next step.
 func (v *visit) decide(ctx context.Context) state.Step {
 	deleting := !v.h.DeletionTimestamp.IsZero()
 	v.seen.Spec, v.seen.Status, v.seen.Deleting, v.seen.Now = v.h.Spec, v.h.Status, deleting, v.now
@@ -159,8 +157,8 @@ func (v *visit) decide(ctx context.Context) state.Step {
 	return step
 }
 
-// act does the step. Its errors are those of the API server; what the cloud answers is
-// kept, and reported.
+// act does the step. It returns errors of the API server. Errors of the cloud are kept in v.failure, and
+// reported.
 func (v *visit) act(ctx context.Context) error {
 	switch v.step {
 	case state.Create:
@@ -179,7 +177,7 @@ func (v *visit) act(ctx context.Context) error {
 	}
 }
 
-// release lets the object go. The cluster is left, or gone.
+// release removes the finalizer. The cluster is orphaned or gone.
 func (v *visit) release(ctx context.Context) (ctrl.Result, error) {
 	done, err := v.unbind(ctx)
 	if !done {
@@ -201,8 +199,8 @@ func (v *visit) release(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, nil
 }
 
-// store writes the status, if it has changed, and nobody has changed the object since it was
-// read. What is added to the decisions is an event, too.
+// store writes the status if it has changed, unless somebody has changed the object since it was read. It also
+// emits an event for each new decision.
 func (v *visit) store(ctx context.Context) error {
 	if equality.Semantic.DeepEqual(v.h.Status, v.stored.Status) {
 		return nil
@@ -223,7 +221,7 @@ func (v *visit) store(ctx context.Context) error {
 
 var holder = map[v1alpha1.Side]string{v1alpha1.SideSpec: "the spec", v1alpha1.SideUpstream: "the cloud"}
 
-// secret returns that of the spec; nil if there is none.
+// secret returns the Secret that the spec names; nil if there is none.
 func (v *visit) secret(ctx context.Context) (*corev1.Secret, error) {
 	ref := v.h.Spec.Credentials.SecretRef
 	if ref == nil {

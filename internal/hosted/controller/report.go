@@ -20,7 +20,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/state"
 )
 
-// report writes the conditions: each has one writer, and Ready is a summary of the others.
+// report writes the conditions. Each has one writer, and Ready summarises the others.
 func (v *visit) report() {
 	v.identity()
 	switch v.phase {
@@ -35,7 +35,7 @@ func (v *visit) report() {
 	v.ready()
 }
 
-// identity is what the columns of kubectl show.
+// identity sets what the columns of kubectl show.
 func (v *visit) identity() {
 	s := &v.h.Status
 	upstream := s.UpstreamSpec
@@ -58,8 +58,8 @@ func (v *visit) identity() {
 	}
 }
 
-// credentials are valid once the cloud has answered with them. An error that says nothing of
-// them leaves what is known.
+// credentials sets CredentialsValid. It is True once the cloud has answered. An error that says nothing about
+// the credentials leaves the condition as it is.
 func (v *visit) credentials() {
 	set := func(status metav1.ConditionStatus, reason, message string) {
 		v.set(v1alpha1.HostedCredentialsValid, status, reason, message)
@@ -112,7 +112,7 @@ func (v *visit) synced() {
 	}
 }
 
-// updating says who changes the cluster. While it cannot be read, that is as it was.
+// updating says who changes the cluster. While the cluster cannot be read, the condition stays as it is.
 func (v *visit) updating() {
 	set := func(status metav1.ConditionStatus, reason, message string) {
 		v.set(v1alpha1.HostedUpdating, status, reason, message)
@@ -188,8 +188,7 @@ func (v *visit) missing(kind string) bool {
 	return meta.FindStatusCondition(v.h.Status.Conditions, kind) == nil
 }
 
-// lasted returns how long the conditions have been as they are: the one of them that has
-// changed last.
+// lasted returns how long ago the last of these conditions changed.
 func (v *visit) lasted(kinds ...string) time.Duration {
 	var last time.Time
 	for _, c := range v.h.Status.Conditions {
@@ -202,8 +201,7 @@ func (v *visit) lasted(kinds ...string) time.Duration {
 
 var errInvalid = errors.New("what was read cannot be used")
 
-// invalid keeps an error for the report: it is of what was read, and to try again at once
-// would not help.
+// invalid keeps an error for the report. The error is about what was read, so retrying at once would not help.
 func (v *visit) invalid(err error) error {
 	v.failure = fmt.Errorf("%w: %w", errInvalid, err)
 	return nil

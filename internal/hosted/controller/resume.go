@@ -12,16 +12,18 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/state"
 )
 
-// skew is how much the cloud's clock may be behind ours.
+// skew is how far the cloud's clock may be behind ours.
 const skew = 5 * time.Minute
 
-// resume goes on with a request of which nobody knows whether it was made: the process ended,
-// or there was no answer. It is made again if that can do no harm, which means that
-//   - the spec still wants just that, and the cloud still has what it was decided on; and
-//   - the cloud knows its token, or would refuse it if it had been made (it has the version
-//     that was read), or has no operation since.
+// resume continues with a request that may or may not have been sent: the process ended, or there was no
+// answer. It sends the request again if the spec still wants the same change, and the cloud still has what the
+// decision was based on. Besides, one of these must hold:
 //
-// Otherwise it counts as made, and the merge tells what has become of it.
+//   - the cloud recognises the token of the request;
+//   - the cloud still has the version that was read, and refuses the request otherwise;
+//   - the cloud has started no operation since.
+//
+// Otherwise the request counts as sent, and the merge finds out what became of it.
 func (v *visit) resume(ctx context.Context) error {
 	op := v.h.Status.Operation
 	in, err := ledger.Input(v.h, v.table, v.seen.Reading, v.now)
@@ -51,8 +53,8 @@ func (v *visit) resume(ctx context.Context) error {
 	return v.sync(ctx)
 }
 
-// adopt finds an operation that was begun since, and waits for it. If it is somebody else's,
-// the merge tells.
+// adopt finds an operation that was started since, and waits for it. If it is somebody else's, the merge finds
+// out.
 func (v *visit) adopt(ctx context.Context) (bool, error) {
 	op := v.h.Status.Operation
 	found, err := v.unknown(ctx, op.Item)
@@ -68,8 +70,8 @@ func (v *visit) adopt(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// overwritten are the values that somebody else has set between our read and our request, in
-// a cloud that does not refuse that. They are found in its list of operations.
+// overwritten returns values that somebody else has set between our read and our request. It is for clouds that
+// do not refuse such a request. The list of operations shows these values.
 func (v *visit) overwritten(ctx context.Context, plan merge.Plan) ([]v1alpha1.Decision, error) {
 	op := v.h.Status.Operation
 	if op == nil || op.Message != "" || v.guard(op.Call) != merge.ByOperations {

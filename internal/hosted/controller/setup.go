@@ -18,13 +18,11 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// workers is how many clusters are worked on at a time. Each waits for the cloud most of
-// the time.
+// workers is how many clusters are reconciled at a time. Each waits for the cloud most of the time.
 const workers = 10
 
-// SetupWithManager adds the controller to the manager. What it writes into a status is no
-// reason to read a cluster again: only a changed spec is, a deletion, a changed Secret, or
-// another object that may be for the same cluster.
+// SetupWithManager adds the controller to the manager. A changed status does not enqueue a cluster. A changed
+// spec, a deletion, a changed Secret, and another object that may be for the same cluster do.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("hostedcluster").
@@ -35,7 +33,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// ofSecret are the clusters with these credentials.
+// ofSecret returns the clusters that use this Secret.
 func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	if secret.GetNamespace() != r.Namespace {
 		return nil
@@ -46,7 +44,7 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 	})
 }
 
-// namesakes are the others that may be for the same cluster.
+// namesakes returns the other objects that may be for the same cluster.
 func (r *Reconciler) namesakes(ctx context.Context, of client.Object) []reconcile.Request {
 	changed, ok := of.(*v1alpha1.HostedCluster)
 	return r.those(ctx, func(h *v1alpha1.HostedCluster) bool {

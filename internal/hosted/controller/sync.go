@@ -18,7 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/state"
 )
 
-// sync merges, stores what is decided, and then makes the first request of it.
+// sync merges, stores the decisions, and sends the first request of the plan.
 func (v *visit) sync(ctx context.Context) error {
 	plan, err := v.merge()
 	if err != nil {
@@ -63,14 +63,15 @@ func (v *visit) merge() (merge.Plan, error) {
 		return merge.Plan{}, err
 	}
 	if op := v.h.Status.Operation; op != nil && op.Call == state.CallCreate {
-		// It was made as the spec has it, as far as one request can say that. What is missing
-		// is sent, and nobody else has set it.
+		// The cluster was created from the spec, as far as one request can express that. What is missing is sent;
+		// nobody else has set it.
 		in.Published = v.seen.Reading.Config
 	}
 	return merge.Merge(in), nil
 }
 
-// enter notes the plan, and that no operation is under way any more: what was sent was read.
+// enter notes the plan in the status. It removes the operation, whose result was read, unless the operation
+// failed and must not be repeated yet.
 func (v *visit) enter(plan merge.Plan, lost []v1alpha1.Decision) error {
 	if op := v.h.Status.Operation; op != nil && !v.held(plan) {
 		v.h.Status.Operation = nil
@@ -85,8 +86,8 @@ func (v *visit) enter(plan merge.Plan, lost []v1alpha1.Decision) error {
 	return nil
 }
 
-// noted tells whether a decision is that of an earlier time, whose request was not made yet:
-// the cloud still has what it had then.
+// noted reports whether the status already has this decision. That is so if its request was not sent yet, and
+// the cloud still has the same value.
 func (v *visit) noted(d merge.Decision) bool {
 	published, err := ledger.Tree(v.h.Status.UpstreamSpec)
 	if err != nil || !v.table.Unchanged(published, v.seen.Reading.Config, d.Path) {
@@ -100,7 +101,7 @@ func (v *visit) noted(d merge.Decision) bool {
 	return false
 }
 
-// next is the request to make; nil if there is none, or if it was of no use a while ago.
+// next returns the request to send; nil if there is none, or if the same one failed not long ago.
 func (v *visit) next(plan merge.Plan) *merge.Write {
 	if len(plan.Writes) == 0 || v.held(plan) {
 		return nil
@@ -108,8 +109,8 @@ func (v *visit) next(plan merge.Plan) *merge.Write {
 	return &plan.Writes[0]
 }
 
-// held tells whether the first request is one that was refused, or has failed, not long ago,
-// while the spec has not changed.
+// held reports whether the first request was refused, or failed, not long ago, and the spec has not changed
+// since.
 func (v *visit) held(plan merge.Plan) bool {
 	op := v.h.Status.Operation
 	if op == nil || op.Message == "" || len(plan.Writes) == 0 || v.stored.Status.ObservedGeneration != v.h.Generation {
@@ -136,10 +137,9 @@ func (v *visit) guard(call string) merge.Guard {
 	return ""
 }
 
-// lookAgain makes sure that nobody's operation is under way, of which some clouds do not
-// tell for seconds, and reads once more: what was done before is read then, and whatever is
-// done from now on will be found in the list of operations. The plan is not Decided if
-// somebody is at it.
+// lookAgain checks that nobody else's operation is running, and then reads the cluster again. Some clouds show
+// an operation only after seconds. The reading has what was done before; the list of operations will show what
+// is done from now on. If an operation is running, the plan is not Decided.
 func (v *visit) lookAgain(ctx context.Context, write merge.Write) (merge.Plan, error) {
 	found, err := v.unknown(ctx, write.Item)
 	if err != nil {
@@ -160,15 +160,14 @@ func (v *visit) lookAgain(ctx context.Context, write merge.Write) (merge.Plan, e
 	}
 	plan, err := v.merge()
 	if len(plan.Writes) > 0 && plan.Writes[0].Item != write.Item {
-		// Nobody has looked at that item: the next time.
+		// The operations of that item were not read: the next reconcile does it.
 		plan = merge.Plan{}
 		v.phase = state.Verifying
 	}
 	return plan, err
 }
 
-// send makes a request that is in the status, for the first time: so what is refused was
-// certainly not carried out.
+// send sends the request in the status for the first time. So if the cloud refuses it, it was not carried out.
 func (v *visit) send(ctx context.Context, write merge.Write) error {
 	id, err := v.client.Send(ctx, v.seen.Reading, write, v.h.Status.Operation.RequestToken)
 	if err == nil {
@@ -177,8 +176,8 @@ func (v *visit) send(ctx context.Context, write merge.Write) error {
 	return v.sent(ctx, id, err, func() { v.h.Status.Operation = nil })
 }
 
-// sent notes the answer to a request. An answer that says neither yes nor no leaves the
-// operation in the status as it is, to be resumed.
+// sent notes the answer to a request. If the answer is neither yes nor no, the operation stays in the status,
+// to be resumed.
 func (v *visit) sent(ctx context.Context, id string, err error, refused func()) error {
 	switch {
 	case err == nil:
@@ -202,7 +201,7 @@ func (v *visit) sent(ctx context.Context, id string, err error, refused func()) 
 	return v.store(ctx)
 }
 
-// fail notes that the operation was of no use.
+// fail notes that the operation has failed.
 func (v *visit) fail(message string) {
 	if message == "" {
 		message = "the cloud does not say why"
@@ -213,8 +212,7 @@ func (v *visit) fail(message string) {
 	v.event(corev1.EventTypeWarning, v1alpha1.ReasonUpdateFailed, "Sync", "%s: %s", op.Call, message)
 }
 
-// writeBack puts values of the cloud into the spec. That is a new generation, which is then
-// reconciled.
+// writeBack copies values of the cloud to the spec. That changes the generation, which enqueues the object.
 func (v *visit) writeBack(ctx context.Context, plan merge.Plan) error {
 	if len(plan.SpecWrites) == 0 {
 		return nil
@@ -226,8 +224,8 @@ func (v *visit) writeBack(ctx context.Context, plan merge.Plan) error {
 	return v.writeSpec(ctx, v.table.Apply(spec, v.seen.Reading.Config, plan.SpecWrites))
 }
 
-// manageAll sets all fields, once a cluster has been created: before it is first published,
-// so that this is not forgotten.
+// manageAll sets all fields once a cluster has been created. It does so before the status first has the
+// cluster, so that a crash cannot skip it.
 func (v *visit) manageAll(ctx context.Context, plan merge.Plan) (done bool, err error) {
 	if !v.h.Spec.Lifecycle.ManageAll || state.Imported(v.h) {
 		return false, nil
@@ -241,7 +239,7 @@ func (v *visit) manageAll(ctx context.Context, plan merge.Plan) (done bool, err 
 	return true, v.writeSpec(ctx, all)
 }
 
-// writeSpec replaces the configuration of the spec, unless somebody has changed the object.
+// writeSpec replaces the configuration in the spec, unless somebody has changed the object.
 func (v *visit) writeSpec(ctx context.Context, tree map[string]any) error {
 	config, err := ledger.Typed(v.h.Spec.ClusterConfig, tree)
 	if err != nil {

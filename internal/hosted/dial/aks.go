@@ -52,7 +52,7 @@ func (d *Dialer) azure(through *http.Client) azcore.ClientOptions {
 	return options
 }
 
-// entra is the identity in Azure, and the subscription of the cluster.
+// entra returns the identity in Azure, and the subscription of the cluster.
 func (d *Dialer) entra(with v1alpha1.Credentials, secret *corev1.Secret, options azcore.ClientOptions) (azcore.TokenCredential, string, error) {
 	if identity := with.WorkloadIdentity; identity != nil {
 		subscription := cmp.Or(identity.SubscriptionID, os.Getenv("AZURE_SUBSCRIPTION_ID"))

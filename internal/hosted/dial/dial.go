@@ -1,10 +1,9 @@
-// Package dial makes the clients of hosted clusters.
+// Package dial creates the clients of hosted clusters.
 //
-// Each HostedCluster has a client of its own, which was made for its credentials and its
-// cluster, and which nothing can be set in afterwards: so no request for one cluster carries
-// the credentials of another, however many are worked on at a time. A client is made anew
-// once the spec's credentials, the cluster's name or the Secret have changed. What clusters
-// with the same credentials share is a limit on their requests.
+// Each HostedCluster has its own client, made for its credentials and its cluster, and immutable afterwards.
+// So no request for one cluster carries the credentials of another, however many are worked on at a time. A
+// client is replaced once the spec's credentials, the cluster's name or the Secret have changed. Clusters
+// with the same credentials share only the limit on their requests.
 package dial
 
 import (
@@ -24,29 +23,27 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// ErrSecret: the Secret is not there, or lacks a key.
+// ErrSecret: the Secret does not exist, or lacks a key.
 var ErrSecret = errors.New("the Secret cannot be used")
 
-// Clouds that have a limit on requests have one of tens for each second.
+// The clouds that limit requests allow tens of them per second.
 const (
 	requestsPerSecond = 10
 	burst             = 50
 )
 
-// timeout is how long a cloud may take for one answer, and the limit for letting the request
-// go: a worker waits for it.
+// timeout limits the time of one request and its answer, because a worker waits for it.
 const timeout = 2 * time.Minute
 
-// Dialer makes clients, and keeps them. The zero value is for the clouds themselves.
+// Dialer creates clients, and keeps them. The zero value sends requests to the clouds' own endpoints.
 type Dialer struct {
-	// Transport is what requests go through. Default: http.DefaultTransport.
+	// Transport sends the requests. Default: http.DefaultTransport.
 	Transport http.RoundTripper
-	// EKS, EC2, AKS, Entra and GKE are where to send them instead of to the clouds themselves.
+	// EKS, EC2, AKS, Entra and GKE replace the clouds' own endpoints.
 	EKS, EC2, AKS, Entra, GKE string
-	// Once is set to try each request but once: clouds' libraries try some again.
+	// Once disables the retries of the clouds' libraries.
 	Once bool
-	// Limit and Burst bound the requests with the same credentials; by default to 10 a
-	// second, and 50 at once.
+	// Limit and Burst limit the requests with the same credentials. Default: 10 per second, and 50 at once.
 	Limit rate.Limit
 	Burst int
 
@@ -57,12 +54,12 @@ type Dialer struct {
 
 type entry struct {
 	client cloud.Client
-	// made from all of this.
+	// from is the fingerprint of what the client was made from.
 	from string
 }
 
-// Client returns that of a cluster. The Secret is the one that the spec names; nil without.
-// An error is ErrSecret, or an answer of the cloud.
+// Client returns the client of a cluster. secret is the Secret that the spec names, or nil. The error is
+// ErrSecret, or an answer of the cloud.
 func (d *Dialer) Client(ctx context.Context, h *v1alpha1.HostedCluster, secret *corev1.Secret) (cloud.Client, error) {
 	from, err := fingerprint(h, secret)
 	if err != nil {
@@ -112,7 +109,7 @@ func (d *Dialer) transport() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// fingerprint is of all that a client is made from.
+// fingerprint covers everything that a client is made from.
 func fingerprint(h *v1alpha1.HostedCluster, secret *corev1.Secret) (string, error) {
 	from := map[string]any{"credentials": h.Spec.Credentials}
 	if secret != nil {
@@ -130,7 +127,7 @@ func fingerprint(h *v1alpha1.HostedCluster, secret *corev1.Secret) (string, erro
 	return string(text), err
 }
 
-// limit returns the limiter of the credentials of a cluster.
+// limit returns the limiter of a cluster's credentials.
 func (d *Dialer) limit(h *v1alpha1.HostedCluster) *rate.Limiter {
 	credentials := h.Spec.Credentials
 	key := "Secret " + secretName(credentials)
@@ -157,7 +154,7 @@ func secretName(credentials v1alpha1.Credentials) string {
 	return credentials.SecretRef.Name
 }
 
-// keys returns values of a Secret.
+// keys returns values of a Secret, or an error if one is missing.
 func keys(credentials v1alpha1.Credentials, secret *corev1.Secret, names ...string) (map[string]string, error) {
 	if secret == nil {
 		return nil, fmt.Errorf("%w: there is no Secret %s in the operator's namespace", ErrSecret, secretName(credentials))

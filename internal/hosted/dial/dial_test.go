@@ -24,8 +24,8 @@ func secret(name, version string) *corev1.Secret {
 	}}
 }
 
-// TestClientIsMadeAnew: a client serves one cluster, with the credentials that it was made
-// with; it is kept while nothing of that changes.
+// TestClientIsMadeAnew: a client serves one cluster with one set of credentials. It is kept while neither
+// changes.
 func TestClientIsMadeAnew(t *testing.T) {
 	tests := map[string]struct {
 		h    *v1alpha1.HostedCluster
@@ -56,7 +56,7 @@ func TestClientIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestLimitIsOfCredentials: clusters with the same credentials share a limit, and no others.
+// TestLimitIsOfCredentials: only clusters with the same credentials share a limit.
 func TestLimitIsOfCredentials(t *testing.T) {
 	role := func(uid, arn string) *v1alpha1.HostedCluster {
 		h := cluster(uid, "a", "")

@@ -41,8 +41,8 @@ func (d *Dialer) eks(
 	return &eks.Client{API: awseks.New(options), EC2: ec2.New(templates), Cluster: cluster.DisplayName, Region: cluster.Region}, nil
 }
 
-// aws4 are the credentials that sign requests: those of the Secret, which nothing of the
-// environment is mixed with; or the identity of the process, or a role that it takes.
+// aws4 returns the credentials that sign requests: those of the Secret alone, without anything from the
+// environment; or the identity of the process, or of a role that it assumes.
 func aws4(ctx context.Context, region string, with v1alpha1.Credentials, secret *corev1.Secret, through *http.Client) (aws.CredentialsProvider, error) {
 	if with.WorkloadIdentity == nil {
 		values, err := keys(with, secret, "accessKeyID", "secretAccessKey")

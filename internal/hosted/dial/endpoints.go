@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SetEndpoints says where requests go instead of to the clouds themselves: to endpoints in
-// one's own network, or to the clouds of governments. The text is eks=https://…,gke=https://….
+// SetEndpoints replaces the clouds' own endpoints, for endpoints in one's own network or for government
+// clouds. The text has the form eks=https://…,gke=https://….
 func (d *Dialer) SetEndpoints(text string) error {
 	fields := map[string]*string{"eks": &d.EKS, "ec2": &d.EC2, "aks": &d.AKS, "entra": &d.Entra, "gke": &d.GKE}
 	for endpoint := range strings.SplitSeq(text, ",") {

@@ -10,7 +10,7 @@ import (
 func TestSetEndpoints(t *testing.T) {
 	tests := map[string]struct {
 		text string
-		// want is eks, aks, entra, gke.
+		// want has eks, aks, entra and gke, in this order.
 		want [4]string
 		err  string
 	}{

@@ -17,13 +17,13 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/gke"
 )
 
-// scope is that of GKE's API; what may be done with it is up to Google's IAM.
+// scope is the scope of GKE's API. Google's IAM decides what it allows.
 const scope = "https://www.googleapis.com/auth/cloud-platform"
 
 func (d *Dialer) gke(
 	ctx context.Context, cluster v1alpha1.GKEConfig, with v1alpha1.Credentials, secret *corev1.Secret, through *http.Client,
 ) (cloud.Client, error) {
-	// Tokens are renewed for as long as the client is there, with nobody's allowance.
+	// The tokens outlive this reconcile, so its allowance must not limit them.
 	ctx = context.WithValue(cloud.WithoutAllowance(context.WithoutCancel(ctx)), oauth2.HTTPClient, through)
 	tokens, err := ofGoogle(ctx, with, secret)
 	if err != nil {
@@ -43,15 +43,15 @@ func (d *Dialer) gke(
 	}, nil
 }
 
-// ofGKE is the client of a cluster, and the way into it.
+// ofGKE combines the client of a cluster with the access to its API server.
 type ofGKE struct {
 	*gke.Client
 	*gke.Access
 }
 
-// ofGoogle gives tokens of the service account whose key the Secret has: no other kind of
-// credentials, of which some read files or run programs; or of the operator's own identity,
-// or of a service account that it may impersonate.
+// ofGoogle returns a source of tokens. The key in the Secret must be that of a service account, because other
+// kinds of credentials may read files or run programs. Without a Secret, the tokens are for the operator's
+// own identity, or for a service account that it may impersonate.
 func ofGoogle(ctx context.Context, with v1alpha1.Credentials, secret *corev1.Secret) (oauth2.TokenSource, error) {
 	if with.WorkloadIdentity == nil {
 		values, err := keys(with, secret, "credentials.json")

@@ -12,21 +12,20 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport/decoded"
 )
 
-// limited is a transport that waits for its limiter, and reads no more of the answers than the
-// allowance of the request's context has. All clouds' libraries read whatever comes, also of
-// errors.
+// limited is a transport that waits for its limiter, and reads only as much of an answer as the allowance of
+// the request's context permits. The clouds' libraries read answers of any size, also those of errors.
 type limited struct {
 	http.RoundTripper
 	limit *rate.Limiter
 }
 
-// RoundTrip waits, and sends the request.
+// RoundTrip waits for the limiter, and sends the request.
 func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	allowance := cloud.AllowanceOf(r.Context())
 	ctx, cancel := context.WithDeadline(r.Context(), allowance.Deadline())
 	err := l.limit.Wait(ctx)
 	if err != nil && r.Body != nil {
-		_ = r.Body.Close() // Every RoundTripper must.
+		_ = r.Body.Close() // Every RoundTripper must close it.
 	}
 	var response *http.Response
 	if err == nil {
@@ -37,17 +36,17 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answer := &answer{ReadCloser: response.Body, allowance: allowance, cancel: cancel, isXML: strings.Contains(response.Header.Get("Content-Type"), "xml")}
-	// They make maps of it: what takes most is an object with a single field, as of a route.
+	// The libraries decode it into maps. An object with a single field, as in a route, takes the most memory.
 	answer.json = decoded.JSON{AnyKind: true, Routes: true}
 	response.Body = answer
 	return response, nil
 }
 
-// perByteOfXML is what a byte of XML takes in memory: of EC2's answers, an empty element makes
-// an object of it.
+// perByteOfXML is how much memory a byte of XML takes. In EC2's answers, each empty element becomes an
+// object.
 const perByteOfXML = 16
 
-// answer is the body of one.
+// answer is the body of an answer.
 type answer struct {
 	io.ReadCloser
 	allowance *cloud.Allowance
@@ -80,5 +79,5 @@ func (a *answer) Close() error {
 	return a.ReadCloser.Close()
 }
 
-// noRedirect takes a redirect for the answer: elsewhere, nobody must get the credentials.
+// noRedirect returns a redirect as the answer, because no other server may get the credentials.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

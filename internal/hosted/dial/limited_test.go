@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// answers is a transport that answers with a body.
+// answers is a transport that answers each request with the same body.
 type answers struct {
 	status  int
 	content string
@@ -26,7 +26,7 @@ func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {a.content}}, Body: io.NopCloser(a.body)}, nil
 }
 
-// endless is a text, again and again.
+// endless repeats a text for ever.
 type endless struct {
 	text string
 	at   int
@@ -42,8 +42,8 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func list(of string) io.Reader { return io.MultiReader(strings.NewReader("["), &endless{text: of}) }
 
-// TestAnswersAreBounded: no answer is read without an end, whatever it is, nor do many take more
-// than one may, as far as they are of one reconcile.
+// TestAnswersAreBounded: no endless answer is read to the end, and all answers of one reconcile together are
+// limited.
 func TestAnswersAreBounded(t *testing.T) {
 	tests := map[string]struct {
 		body    io.Reader
@@ -97,7 +97,7 @@ func get(ctx context.Context, client *http.Client) (io.Reader, error) {
 	return response.Body, nil
 }
 
-// hangs is a transport without an answer.
+// hangs is a transport that never answers.
 type hangs struct{}
 
 func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -105,8 +105,7 @@ func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// TestTimeIsBounded: a cloud that hangs ends its reconcile, and takes nothing of what comes
-// after that, such as to renew a token.
+// TestTimeIsBounded: a cloud that hangs ends its reconcile, but not what follows, such as renewing a token.
 func TestTimeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := cloud.WithAllowance(t.Context())
@@ -124,7 +123,7 @@ func TestTimeIsBounded(t *testing.T) {
 	})
 }
 
-// TestNoRedirect: nobody else gets a request that is signed.
+// TestNoRedirect: no other server gets a signed request.
 func TestNoRedirect(t *testing.T) {
 	asked := 0
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))

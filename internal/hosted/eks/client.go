@@ -15,26 +15,25 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// addon is the one that ebsCSIDriver stands for.
+// addon is the add-on that ebsCSIDriver installs.
 const addon = "aws-ebs-csi-driver"
 
-// Client reads and changes one cluster. It holds nothing but the credentials in its APIs, so
-// each cluster has one of its own.
+// Client reads and changes one cluster. Its only state is the credentials in its APIs, so each cluster has
+// its own Client.
 type Client struct {
 	API *eks.Client
 	// EC2 has the launch templates.
 	EC2 *ec2.Client
-	// Cluster and Region name it.
+	// Cluster and Region identify the cluster.
 	Cluster, Region string
 }
 
-// The cloud.Client that it is.
 var _ cloud.Client = &Client{}
 
-// Table describes the configuration.
+// Table returns the table of the fields and calls of EKS.
 func (c *Client) Table() *merge.Table { return Table }
 
-// Idempotent is true: EKS knows tokens.
+// Idempotent returns true: EKS recognises the token of a request.
 func (c *Client) Idempotent() bool { return true }
 
 func itemPath(group string) string { return fmt.Sprintf("nodeGroups[%q]", group) }
@@ -49,7 +48,7 @@ func groupOf(item string) *string {
 	return &group
 }
 
-// kinds of errors by the codes of AWS.
+// kinds maps the error codes of AWS to kinds of errors.
 var kinds = map[string]error{
 	"ResourceInUseException":               cloud.ErrBusy,
 	"AccessDeniedException":                cloud.ErrForbidden,
@@ -68,13 +67,13 @@ var kinds = map[string]error{
 	"BadRequestException":                  cloud.ErrRefused,
 	"ResourceLimitExceededException":       cloud.ErrRefused,
 	"UnsupportedAvailabilityZoneException": cloud.ErrRefused,
-	// Those of EC2, of which all others that begin with Invalid are refusals.
+	// Codes of EC2. All its other codes that begin with Invalid are refusals.
 	"UnauthorizedOperation": cloud.ErrForbidden,
 	"AuthFailure":           cloud.ErrCredentials,
 	"RequestLimitExceeded":  cloud.ErrThrottled,
 }
 
-// wrap says what was done, and what the cloud's answer means.
+// wrap adds to an error what was attempted, and its kind.
 func (c *Client) wrap(err error, what string) error {
 	if err == nil {
 		return nil
@@ -83,7 +82,7 @@ func (c *Client) wrap(err error, what string) error {
 	var answer smithy.APIError
 	if errors.As(err, &answer) {
 		code, message := answer.ErrorCode(), answer.ErrorMessage()
-		// What follows is another text each time.
+		// The text after this differs each time.
 		message, _, _ = strings.Cut(message, " Encoded authorization failure message:")
 		wrapped.Kind, wrapped.Message = kinds[code], code+": "+message
 		if wrapped.Kind == nil && strings.HasPrefix(code, "Invalid") {
@@ -93,7 +92,8 @@ func (c *Client) wrap(err error, what string) error {
 	return wrapped
 }
 
-// notFound is EKS's own answer for what a request is about. A 404 of a proxy is no such type.
+// notFound reports whether EKS itself says that it does not have what was requested. A proxy's 404 does not
+// count.
 func notFound(err error) bool {
 	var missing *types.ResourceNotFoundException
 	return errors.As(err, &missing)

@@ -13,17 +13,17 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// A token is a request to AWS, signed by us, that the cluster sends on to learn who we are.
-// The name of the cluster is signed with it, so that no other cluster can use it. It may be
-// sent for 60 seconds; the cluster remembers the answer for 15 minutes.
+// A token is a request to AWS that we sign, and that the cluster sends to AWS to learn who we are. The
+// signature covers the name of the cluster, so no other cluster can use the token. The token is valid for 60
+// seconds; the cluster caches the answer for 15 minutes.
 const (
 	tokenPrefix   = "k8s-aws-v1."
 	clusterHeader = "x-k8s-aws-id"
 	sentWithin    = "60" // seconds
 )
 
-// Connection leads to the cluster, as the identity in AWS: one request. That takes an access
-// entry in the cluster, which whoever has made the cluster has.
+// Connection returns access to the cluster with the identity in AWS. It sends one request. The identity needs
+// an access entry in the cluster; whoever created the cluster has one.
 func (c *Client) Connection(ctx context.Context) (cloud.Connection, error) {
 	out, err := c.API.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &c.Cluster})
 	if notFound(err) {
@@ -44,7 +44,7 @@ func (c *Client) Connection(ctx context.Context) (cloud.Connection, error) {
 	return connection, nil
 }
 
-// token makes no request.
+// token signs a token, and sends no request.
 func (c *Client) token(ctx context.Context) (string, error) {
 	presigner := sts.NewPresignClient(sts.New(sts.Options{Region: c.Region, Credentials: c.API.Options().Credentials}))
 	signed, err := presigner.PresignGetCallerIdentity(ctx, &sts.GetCallerIdentityInput{}, sts.WithPresignClientFromClientOptions(func(o *sts.Options) {

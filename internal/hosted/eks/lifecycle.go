@@ -17,8 +17,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// Create asks for the control plane. EKS makes groups and add-ons only once it is there, by
-// requests of their own: they are sent as what the spec has, and the cloud does not.
+// Create requests the control plane. EKS creates groups and add-ons only once that exists, with their own
+// requests: the merge sends them as what the spec has and the cloud lacks.
 func (c *Client) Create(ctx context.Context, config map[string]any, token string) error {
 	var spec v1alpha1.EKSConfig
 	if err := merge.Typed(config, &spec); err != nil {
@@ -69,8 +69,8 @@ func (c *Client) newCluster(spec v1alpha1.EKSConfig) (*eks.CreateClusterInput, e
 	return in, nil
 }
 
-// Delete deletes the groups, and once there are none, the cluster: EKS refuses that before.
-// Its requests name no version, so it is for a cluster that was just read.
+// Delete deletes the groups, and the cluster once it has none, because EKS refuses that before. Its requests
+// have no version, so the cluster must have been read just before.
 func (c *Client) Delete(ctx context.Context, reading cloud.Reading, _ string) error {
 	groups := slices.Sorted(maps.Keys(reading.IDs))
 	for _, item := range groups {
@@ -90,13 +90,13 @@ func (c *Client) Delete(ctx context.Context, reading cloud.Reading, _ string) er
 	}
 	_, err := c.API.DeleteCluster(ctx, &eks.DeleteClusterInput{Name: &c.Cluster})
 	if reading.Busy != "" {
-		// It may be on its way out, or have to end something else before.
+		// It may be in deletion already, or be finishing something else first.
 		err = going(err)
 	}
 	return c.wrap(gone(err), "deleting")
 }
 
-// going: what is being deleted cannot be deleted again.
+// going ignores the error for something that is being deleted already.
 func going(err error) error {
 	var inUse *types.ResourceInUseException
 	if errors.As(err, &inUse) {

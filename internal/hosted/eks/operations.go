@@ -16,9 +16,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// OperationIDs lists the updates: among them are somebody else's, which EKS does not refuse.
-// What sets tags, and makes or deletes groups and add-ons, is no update in EKS, and not
-// listed.
+// OperationIDs lists the updates. EKS does not refuse updates of others; this list shows them. Setting tags,
+// and creating or deleting groups and add-ons, are not updates in EKS, and not listed.
 func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error) {
 	in := &eks.ListUpdatesInput{Name: &c.Cluster, NodegroupName: groupOf(item)}
 	var ids []string
@@ -29,7 +28,7 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 		}
 		page, err := pages.NextPage(ctx)
 		if notFound(err) {
-			// A group that is to be made, or has gone, has none.
+			// The group does not exist yet, or any more, so it has no updates.
 			return nil, nil
 		}
 		if err != nil {
@@ -40,7 +39,7 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 	return ids, nil
 }
 
-// Operation describes one of them, or the deletion of a group with a template of ours.
+// Operation describes an update, or the deletion of a group whose template is ours.
 func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operation, error) {
 	if template, ok := strings.CutPrefix(id, deletion); ok {
 		return c.deleted(ctx, item, template)
@@ -70,7 +69,7 @@ func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operatio
 	return operation, err
 }
 
-// paths of the parameters of an update, in the cluster and in a group.
+// clusterPaths and groupPaths map the parameters of an update to our fields.
 var (
 	clusterPaths = map[types.UpdateParamType]string{
 		types.UpdateParamTypeVersion: "kubernetesVersion", types.UpdateParamTypeEndpointPublicAccess: "publicAccess",
@@ -85,7 +84,7 @@ var (
 	}
 )
 
-// labels are set one by one, and removed by their names.
+// labels returns the labels that a parameter sets or removes, one by one.
 func labels(path, content string) map[string]merge.Text {
 	var set map[string]string
 	var gone []string
@@ -102,8 +101,8 @@ func labels(path, content string) map[string]merge.Text {
 	return out
 }
 
-// values returns what the parameters set. They are texts: those that are JSON, or numbers
-// and booleans, are taken as such, and others, such as versions, as they are.
+// values returns the values that the parameters set. Parameters are texts. Those that are valid JSON, such as
+// numbers, booleans and lists, are decoded. Others, such as versions, are taken literally.
 func values(item string, params []types.UpdateParam) map[string]merge.Text {
 	out := map[string]merge.Text{}
 	for _, param := range params {

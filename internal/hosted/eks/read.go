@@ -16,8 +16,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// Read reads the cluster with its groups: two requests, one for each group, and one for the
-// add-on. If groups have launch templates of ours, it is one more, and one for each of them.
+// Read reads the cluster with its groups. It sends two requests, one for each group, and one for the add-on.
+// If groups have launch templates of ours, it sends one more, and one for each of these.
 func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	out, err := c.API.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &c.Cluster})
 	if notFound(err) {
@@ -28,7 +28,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	}
 	reading := cloud.Reading{Complete: true, IDs: map[string]string{"": aws.ToString(out.Cluster.Arn)}, Raw: map[string]map[string]any{}}
 	if created := out.Cluster.CreatedAt; created != nil {
-		// The ARN has the name, and no more.
+		// The ARN has only the name.
 		reading.UID = created.UTC().Format(time.RFC3339Nano)
 	}
 	if out.Cluster.Status != types.ClusterStatusActive {
@@ -91,7 +91,7 @@ func (c *Client) readGroups(ctx context.Context, config *v1alpha1.EKSConfig, rea
 	for _, name := range names {
 		out, err := c.API.DescribeNodegroup(ctx, &eks.DescribeNodegroupInput{ClusterName: &c.Cluster, NodegroupName: &name})
 		if notFound(err) {
-			// It has gone since it was listed, or is not there for every reader yet.
+			// It was deleted since it was listed, or this endpoint of EKS does not show it yet.
 			reading.Complete = false
 			continue
 		}
@@ -132,7 +132,7 @@ func groupConfig(group *types.Nodegroup) v1alpha1.EKSNodeGroup {
 		GPU: aws.Bool(strings.Contains(ami, "GPU") || strings.Contains(ami, "NVIDIA")), ARM: aws.Bool(strings.Contains(ami, "ARM_64")),
 	}
 	if group.AmiType == types.AMITypesCustom {
-		// An image of somebody's own says all that: EKS takes neither with it.
+		// The custom image determines these, and EKS accepts none of them with one.
 		config.Version, config.GPU, config.ARM = nil, nil, nil
 	}
 	if scaling := group.ScalingConfig; scaling != nil {

@@ -2,8 +2,8 @@ package eks
 
 import "strings"
 
-// sameRole: a role is given by its name or its ARN, and shown as an ARN, in which a path
-// may come before the name.
+// sameRole reports whether a role's name and an ARN mean the same role. Users give either; EKS shows the ARN,
+// in which a path may precede the name.
 func sameRole(spec, upstream any) bool {
 	want, _ := spec.(string)
 	has, _ := upstream.(string)

@@ -15,26 +15,26 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// errOpen: EKS takes an empty list as all addresses.
+// errOpen: EKS treats an empty list as all addresses.
 var errOpen = fmt.Errorf("%w: eksConfig.publicAccessSources is empty, which EKS takes as 0.0.0.0/0: all addresses. "+
 	"Say so if you mean it, or set publicAccess to false", cloud.ErrRefused)
 
-// request is a write, read back into types.
+// request is a write whose values are decoded.
 type request struct {
 	merge.Write
 	config v1alpha1.EKSConfig
 	group  v1alpha1.EKSNodeGroup
 	token  *string
 	arn    string
-	// was is the group as it was read, and template what it has of ours; nil if nothing.
+	// was is the group as it was read. template is our launch template of it; nil if it has none.
 	was      v1alpha1.EKSNodeGroup
 	template *templateVersion
-	// tags are those that were read.
+	// tags are the tags that were read.
 	tags map[string]*string
 }
 
-// Send makes one request, and returns EKS's name of the operation, if it has one. The same
-// token makes EKS do it once.
+// Send sends one write, and returns EKS's name of the operation, if it has one. EKS carries out requests with
+// the same token only once.
 func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Write, token string) (string, error) {
 	r := request{Write: write, token: &token, arn: reading.IDs[write.Item]}
 	if err := merge.Typed(write.Message, &r.config); err != nil {
@@ -58,7 +58,7 @@ func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Wr
 	return aws.ToString(update.Id), nil
 }
 
-// read takes what is changed from the reading.
+// read copies from the reading what the write needs.
 func (r *request) read(reading cloud.Reading) error {
 	var config v1alpha1.EKSConfig
 	if err := merge.Typed(reading.Config, &config); err != nil {
@@ -97,7 +97,7 @@ func (c *Client) updateConfig(ctx context.Context, in *eks.UpdateClusterConfigIn
 	return out.Update, nil
 }
 
-// access says both, although one may change: the other is then the one that was read.
+// access always sends both fields. If only one changes, the other is sent as it was read.
 func (c *Client) access(ctx context.Context, r request) (*types.Update, error) {
 	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{ClientRequestToken: r.token, ResourcesVpcConfig: &types.VpcConfigRequest{
 		EndpointPublicAccess: r.config.PublicAccess, EndpointPrivateAccess: r.config.PrivateAccess,
@@ -118,7 +118,7 @@ func (c *Client) logging(ctx context.Context, r request) (*types.Update, error) 
 	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{ClientRequestToken: r.token, Logging: loggingSetup(r.config.LoggingTypes)})
 }
 
-// loggingSetup says of each type whether it is on: what is left out stays as it is.
+// loggingSetup says for each type whether it is on, because EKS does not change a type that is left out.
 func loggingSetup(logs []string) *types.Logging {
 	on, off := types.LogSetup{Enabled: aws.Bool(true)}, types.LogSetup{Enabled: aws.Bool(false)}
 	for _, log := range logs {
@@ -165,7 +165,7 @@ func (c *Client) create(ctx context.Context, r request) (*types.Update, error) {
 	}
 	switch {
 	case set(g.ImageID):
-		in.Version = nil // It is the image's.
+		in.Version = nil // The image determines it.
 	case aws.ToBool(g.GPU):
 		in.AmiType = types.AMITypesAl2023X8664Nvidia
 	case aws.ToBool(g.ARM):
@@ -183,7 +183,8 @@ func (c *Client) delete(ctx context.Context, r request) (*types.Update, error) {
 	return &types.Update{Id: aws.String(deletion + r.template.ID)}, nil
 }
 
-// gone: deletions have no token, and what is gone already was asked for before.
+// gone ignores the error for something that is deleted already. Deletions have no token, so it may be our own
+// earlier request.
 func gone(err error) error {
 	if notFound(err) {
 		return nil
@@ -241,7 +242,7 @@ func launchTemplate(t *v1alpha1.EKSLaunchTemplate) *types.LaunchTemplateSpecific
 	}
 	out := &types.LaunchTemplateSpecification{Id: t.ID}
 	if t.ID == nil {
-		// EKS takes either, and shows both.
+		// EKS shows both, but accepts only one of them.
 		out.Name = t.Name
 	}
 	if t.Version != nil {
@@ -250,7 +251,7 @@ func launchTemplate(t *v1alpha1.EKSLaunchTemplate) *types.LaunchTemplateSpecific
 	return out
 }
 
-// split divides what is set from what is removed.
+// split separates the values that are set from those that are removed.
 func split(values map[string]*string) (set map[string]string, remove []string) {
 	for key, value := range values {
 		if value == nil {

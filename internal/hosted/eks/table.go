@@ -1,4 +1,5 @@
-// Package eks knows Amazon EKS: which fields of a cluster there are, and what changes them.
+// Package eks is the client of Amazon EKS. Its table says which fields a cluster has, and which call changes
+// each.
 package eks
 
 import (
@@ -8,8 +9,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/normal"
 )
 
-// The calls, in their order: what a version of the control plane allows comes after it, and
-// a group's version is not above it.
+// The calls, in the order in which they are sent. The version of a group must not be above the version of the
+// control plane, so that comes first.
 const (
 	updateVersion       = "UpdateClusterVersion"
 	updateAccess        = "UpdateClusterConfig(access)"
@@ -26,12 +27,11 @@ const (
 	setAddon            = "CreateAddon"
 )
 
-// autoscaled is the tag by which users tell the cluster autoscaler which groups are its own.
-// EKS has no field for it.
+// autoscaled is the tag with which users assign a group to the cluster autoscaler. EKS has no field for it.
 const autoscaled = "k8s.io/cluster-autoscaler/enabled"
 
-// Table describes the clusters of EKS. It has no versions: of most changes it keeps a list,
-// which tells of somebody else's.
+// Table describes the clusters of EKS. EKS has no versions. It keeps a list of most changes, which shows
+// those of others.
 var Table = merge.New([]merge.Call{
 	{Name: updateVersion, Guard: merge.ByOperations},
 	{Name: updateAccess, Guard: merge.ByOperations, Whole: true},
@@ -85,8 +85,8 @@ var group = []merge.Field{
 	{Path: "nodeGroups[].spotInstanceTypes", Shape: merge.Set, Immutable: true},
 }
 
-// template has what is in the launch template of a group: a change makes a new version of
-// it, which says all of them.
+// template has the fields that are in the launch template of a group. A change creates a new version of the
+// template, which has all of them.
 var template = []merge.Field{
 	{Path: "nodeGroups[].imageId", Shape: merge.Scalar, Call: updateGroupTemplate},
 	{Path: "nodeGroups[].diskSize", Shape: merge.Scalar, Call: updateGroupTemplate},

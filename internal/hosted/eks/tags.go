@@ -11,10 +11,10 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// tagsOf sets keys, and removes others, in two requests. EKS has neither an operation for it,
-// nor a token, nor a version. So the tags are read before, and compared with those that it
-// was decided on, and again after: what somebody else has set meanwhile is not passed over.
-// What remains are the moments in between.
+// tagsOf sets some keys and removes others, in two requests. For tags, EKS has no operations, no tokens and
+// no versions. So tagsOf reads the tags before, compares them with those that the decision was based on, and
+// reads them again afterwards. It reports what somebody else has set meanwhile. Only changes in the moments
+// between these requests can be lost.
 func (c *Client) tagsOf(ctx context.Context, r request) (*types.Update, error) {
 	wanted := r.config.Tags
 	if r.Item != "" {
@@ -25,7 +25,7 @@ func (c *Client) tagsOf(ctx context.Context, r request) (*types.Update, error) {
 		return nil, err
 	}
 	for key, value := range wanted {
-		// After a crash, it may be as it should be already.
+		// After a crash, it may have the wanted value already.
 		if !equal(now, key, r.tags[key]) && !equal(now, key, value) {
 			return nil, fmt.Errorf("%w: the tag %s is another than was read", cloud.ErrBusy, key)
 		}
@@ -65,7 +65,7 @@ func (c *Client) listTags(ctx context.Context, arn string) (map[string]string, e
 	return out.Tags, nil
 }
 
-// equal tells whether a key has a value; nil if it should not be there.
+// equal reports whether a key has the value; nil means that the key is absent.
 func equal(tags map[string]string, key string, value *string) bool {
 	has, ok := tags[key]
 	return ok == (value != nil) && has == aws.ToString(value)

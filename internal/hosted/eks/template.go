@@ -22,22 +22,24 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// A group that is made with what only a launch template can say has one of its own, which
-// is ours: it has our tag, with the names of the cluster and the group, and the name that goes
-// with it, since anybody can copy a tag, and no two templates have the same name. It is shown as the
-// fields that are in it, and never as launchTemplate. A change makes a version of it, and
-// then moves the group to that version, both with the same token: after a crash in between,
-// EC2 answers with the version that it has made. A template without either is
-// somebody else's, and is neither read nor changed.
+// A group whose fields need a launch template gets its own template, which is ours. It has our tag, with the
+// names of the cluster and the group, and a name made from the same. Anybody can copy a tag, but no two
+// templates have the same name.
+//
+// A reading shows such a template as the fields that are in it, and never as launchTemplate. A change creates
+// a new version of it, and then moves the group to that version, both with the same token. After a crash in
+// between, EC2 answers with the version that it has created.
+//
+// A template that lacks the tag or the name is somebody else's. It is neither read nor changed.
 const (
 	templateTag = "hosted.spillway.io/nodegroup"
-	// deletion begins the name of an operation that ends with the template of a group.
+	// deletion is the prefix of the name of an operation that ends with the deletion of a group's template.
 	deletion = "launch-template/"
-	// longestName is that of a template.
+	// longestName is the longest name of a template.
 	longestName = 128
 )
 
-// Errors for what is in a launch template, of groups that have none of ours.
+// Errors about fields that are in a launch template, for groups without one of ours.
 var (
 	errNoTemplate = fmt.Errorf("%w: the group was made without a launch template, which EKS gives to no group afterwards: make another group", cloud.ErrRefused)
 	errOurs       = fmt.Errorf("%w: launchTemplate: the group has one that Spillway has made, and EKS gives it no other: set what is in it, such as imageId", cloud.ErrRefused)
@@ -45,16 +47,17 @@ var (
 	errTheirs     = fmt.Errorf("%w: somebody else has made the launch template of the group: make a version of it, and set launchTemplate.version", cloud.ErrRefused)
 )
 
-// templateVersion is a version of one of ours.
+// templateVersion is a version of a template of ours.
 type templateVersion struct {
 	ID, Version string
-	// More names what it has besides the fields of a group: somebody else has put it there.
+	// More names what it has besides the fields of a group; somebody else has added that.
 	More string
 }
 
 func (c *Client) templateOwner(group string) string { return c.Cluster + "/" + group }
 
-// templateName has a digest in the place of names that are too long together.
+// templateName returns the name of a group's template. It has a digest instead of names that are too long
+// together.
 func (c *Client) templateName(group string) string {
 	name := "spillway/" + c.templateOwner(group)
 	if len(name) > longestName {
@@ -64,7 +67,7 @@ func (c *Client) templateName(group string) string {
 	return name
 }
 
-// readTemplates fills in what is in the templates of ours: one request, and one for each.
+// readTemplates fills in the fields of our templates. It sends one request, and one for each template.
 func (c *Client) readTemplates(ctx context.Context, groups []v1alpha1.EKSNodeGroup, reading *cloud.Reading) error {
 	var owners []string
 	for _, group := range groups {
@@ -91,7 +94,7 @@ func (c *Client) readTemplates(ctx context.Context, groups []v1alpha1.EKSNodeGro
 			return err
 		}
 		if data == nil {
-			// Somebody has deleted the version: what it said is gone.
+			// Somebody has deleted the version, and with it the fields.
 			continue
 		}
 		group.LaunchTemplate, at.More = nil, more(*data)
@@ -101,7 +104,7 @@ func (c *Client) readTemplates(ctx context.Context, groups []v1alpha1.EKSNodeGro
 	return nil
 }
 
-// templates returns the IDs of ours, by what they are for; * stands for anything.
+// templates returns the IDs of our templates of these owners. The wildcard * is allowed.
 func (c *Client) templates(ctx context.Context, owners ...string) (map[string]bool, error) {
 	in := &ec2.DescribeLaunchTemplatesInput{Filters: []ec2types.Filter{{Name: aws.String("tag:" + templateTag), Values: owners}}}
 	ids := map[string]bool{}
@@ -123,8 +126,8 @@ func (c *Client) templates(ctx context.Context, owners ...string) (map[string]bo
 	return ids, nil
 }
 
-// named reports whether a template with our tag has the name that goes with it. Somebody may
-// have copied the tag.
+// named reports whether a template with our tag has the name that belongs to it. Somebody may have copied the
+// tag.
 func (c *Client) named(found ec2types.LaunchTemplate) bool {
 	for _, tag := range found.Tags {
 		group, ok := strings.CutPrefix(aws.ToString(tag.Value), c.templateOwner(""))
@@ -135,7 +138,7 @@ func (c *Client) named(found ec2types.LaunchTemplate) bool {
 	return false
 }
 
-// contents of a version; nil if there is none.
+// contents returns the content of a version; nil if the version does not exist.
 func (c *Client) contents(ctx context.Context, at templateVersion) (*ec2types.ResponseLaunchTemplateData, error) {
 	out, err := c.EC2.DescribeLaunchTemplateVersions(ctx, &ec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateId: &at.ID, Versions: []string{at.Version}})
 	if noTemplate(err) {
@@ -150,8 +153,8 @@ func (c *Client) contents(ctx context.Context, at templateVersion) (*ec2types.Re
 	return out.LaunchTemplateVersions[0].LaunchTemplateData, nil
 }
 
-// groupTemplate makes a version with what changes and the rest as it was read, and moves the
-// group to it. EKS would upgrade the nodes if it were not told their version.
+// groupTemplate creates a version with the changes, and everything else as it was read. Then it moves the
+// group to that version. Without a version of Kubernetes in the request, EKS would upgrade the nodes.
 func (c *Client) groupTemplate(ctx context.Context, r request) (*types.Update, error) {
 	switch {
 	case r.template == nil && r.was.LaunchTemplate != nil:
@@ -193,7 +196,7 @@ func (c *Client) newVersion(ctx context.Context, in *ec2.CreateLaunchTemplateVer
 	return &types.LaunchTemplateSpecification{Id: made.LaunchTemplateId, Version: aws.String(strconv.FormatInt(aws.ToInt64(made.VersionNumber), 10))}, nil
 }
 
-// templateValues are what a version of a template of ours sets, by path.
+// templateValues returns the values that a version of our template sets, by path.
 func (c *Client) templateValues(ctx context.Context, item string, params []types.UpdateParam) (map[string]merge.Text, error) {
 	at, ours := templateVersion{}, false
 	for _, param := range params {
@@ -231,12 +234,12 @@ func isCode(err error, code string) bool {
 	return errors.As(err, &answer) && answer.ErrorCode() == code
 }
 
-// spotType tells whether a group has a type that would never be seen in EKS.
+// spotType reports whether a spot group has an instanceType, which EKS would never show.
 func spotType(g v1alpha1.EKSNodeGroup) bool {
 	return aws.ToBool(g.RequestSpotInstances) && set(g.InstanceType)
 }
 
-// set tells whether a text is more than empty.
+// set reports whether a text is not empty.
 func set(text *string) bool { return aws.ToString(text) != "" }
 
 func decoded(userData *string) *string {

@@ -21,19 +21,19 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// rootDevice is that of the images of EKS.
+// rootDevice is the root device of EKS's images.
 const rootDevice = "/dev/xvda"
 
-// tagged are what resourceTags are for.
+// tagged lists the resources that get resourceTags.
 var tagged = []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume}
 
-// inTemplate tells whether a new group needs a template: for what only that can say, or for
-// what only that can change later.
+// inTemplate reports whether a new group needs a template, because it sets a field that only a template can
+// set, or only a template can change later.
 func inTemplate(g v1alpha1.EKSNodeGroup) bool {
 	return g.LaunchTemplate == nil && (set(g.ImageID) || set(g.UserData) || len(g.ResourceTags) > 0 || set(g.EC2SSHKey) || aws.ToInt32(g.DiskSize) > 0 || set(g.InstanceType))
 }
 
-// templateData is all that is in the template of a group. What is empty is left out.
+// templateData returns the content of a group's template, without empty fields.
 func (c *Client) templateData(ctx context.Context, g v1alpha1.EKSNodeGroup) (*types.RequestLaunchTemplateData, error) {
 	data := &types.RequestLaunchTemplateData{}
 	if set(g.ImageID) {
@@ -67,14 +67,14 @@ func (c *Client) templateData(ctx context.Context, g v1alpha1.EKSNodeGroup) (*ty
 	return data, nil
 }
 
-// tokenFor is another one for other data: EC2 refuses a token that it has seen with other data,
-// such as a field that somebody has changed since.
+// tokenFor returns a token that depends on the data. EC2 refuses a token that it has seen with other data,
+// for example if somebody has changed a field since.
 func (r request) tokenFor(data *types.RequestLaunchTemplateData) *string {
 	sum := sha256.Sum256([]byte(text(data)))
 	return aws.String(aws.ToString(r.token) + "-" + hex.EncodeToString(sum[:8]))
 }
 
-// rootOf is the root device of an image: a size for another one would be one more volume.
+// rootOf returns the root device of an image. A size for another device would add a volume.
 func (c *Client) rootOf(ctx context.Context, image *string) (string, error) {
 	if !set(image) {
 		return rootDevice, nil
@@ -89,7 +89,7 @@ func (c *Client) rootOf(ctx context.Context, image *string) (string, error) {
 	return *out.Images[0].RootDeviceName, nil
 }
 
-// fill sets what is in a template.
+// fill sets the fields that a template has.
 func fill(group *v1alpha1.EKSNodeGroup, data types.ResponseLaunchTemplateData) {
 	group.ImageID, group.EC2SSHKey, group.UserData = data.ImageId, data.KeyName, decoded(data.UserData)
 	if data.InstanceType != "" {
@@ -108,7 +108,7 @@ func fill(group *v1alpha1.EKSNodeGroup, data types.ResponseLaunchTemplateData) {
 	}
 }
 
-// more names what a template has and a group does not: it would be lost with a new version.
+// more names what a template has besides the fields of a group. A new version would lose it.
 func more(data types.ResponseLaunchTemplateData) string {
 	var group v1alpha1.EKSNodeGroup
 	fill(&group, data)
@@ -135,7 +135,7 @@ func more(data types.ResponseLaunchTemplateData) string {
 	return strings.Join(names, ", ")
 }
 
-// texts are the values of a template, by path.
+// texts returns the values of a template, by path.
 func texts(item string, data types.ResponseLaunchTemplateData) (map[string]merge.Text, error) {
 	var group v1alpha1.EKSNodeGroup
 	fill(&group, data)

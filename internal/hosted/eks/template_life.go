@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// newTemplate makes the template of a group that is made. One of ours that is there already
-// is from an earlier attempt, or of a group that has gone: it gets a version.
+// newTemplate creates the template of a new group. If our template exists already, from an earlier attempt or
+// a deleted group, newTemplate adds a version to it.
 func (c *Client) newTemplate(ctx context.Context, r request) (*types.LaunchTemplateSpecification, error) {
 	data, err := c.templateData(ctx, r.group)
 	if err != nil {
@@ -44,8 +44,8 @@ func (c *Client) newTemplate(ctx context.Context, r request) (*types.LaunchTempl
 	return nil, fmt.Errorf("%w: there is a launch template %s, which has not the tag %s: it is somebody else's", cloud.ErrRefused, name, templateTag)
 }
 
-// deleted tells whether a group has gone, and deletes its template then: EKS counts a group
-// without its template as broken.
+// deleted reports whether a group is gone, and then deletes its template. It must not do so before, because
+// EKS treats a group without its template as broken.
 func (c *Client) deleted(ctx context.Context, item, id string) (cloud.Operation, error) {
 	operation := cloud.Operation{ID: deletion + id, Item: item}
 	_, err := c.API.DescribeNodegroup(ctx, &eks.DescribeNodegroupInput{ClusterName: &c.Cluster, NodegroupName: groupOf(item)})
@@ -54,7 +54,7 @@ func (c *Client) deleted(ctx context.Context, item, id string) (cloud.Operation,
 	}
 	operation.Done = true
 	if err := c.deleteTemplate(ctx, id); err != nil {
-		// The group has gone, which is what was asked for.
+		// The group is gone, as requested.
 		operation.Failed, operation.Message = true, err.Error()
 	}
 	return operation, nil
@@ -68,8 +68,8 @@ func (c *Client) deleteTemplate(ctx context.Context, id string) error {
 	return c.wrap(err, "deleting the launch template "+id)
 }
 
-// deleteTemplates deletes those of all groups of the cluster. Without the right to list them,
-// none was made.
+// deleteTemplates deletes our templates of all groups of the cluster. Without the right to list templates,
+// none can have been created.
 func (c *Client) deleteTemplates(ctx context.Context) error {
 	ours, err := c.templates(ctx, c.templateOwner("*"))
 	if errors.Is(err, cloud.ErrForbidden) {

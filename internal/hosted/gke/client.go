@@ -17,32 +17,31 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// Client reads and changes one cluster. It holds nothing but the credentials in its HTTP
-// client, so each cluster has one of its own.
+// Client reads and changes one cluster. Its only state is the credentials in its HTTP client, so each cluster
+// has its own Client.
 //
-// What it sends are parts of what it read, with what changes. So it keeps both as JSON: the
-// types of Google's library would drop what a later version of GKE has in them.
+// It sends parts of what it has read, with changes. So it keeps both as JSON: the types of Google's library
+// would drop fields of a later version of GKE.
 type Client struct {
-	// HTTP adds the credentials: google.golang.org/api/transport/http makes it.
+	// HTTP adds the credentials. google.golang.org/api/transport/http can create it.
 	HTTP *http.Client
-	// Endpoint is https://container.googleapis.com, but in tests.
+	// Endpoint is https://container.googleapis.com, except in tests.
 	Endpoint string
 	// Location is a region or a zone.
 	Project, Location, Cluster string
 }
 
-// The cloud.Client that it is.
 var _ cloud.Client = &Client{}
 
-// Table describes the configuration.
+// Table returns the table of the fields and calls of GKE.
 func (c *Client) Table() *merge.Table { return Table }
 
-// Idempotent is false: GKE knows no tokens.
+// Idempotent returns false: GKE has no request tokens.
 func (c *Client) Idempotent() bool { return false }
 
 func itemPath(pool string) string { return fmt.Sprintf("nodePools[%q]", pool) }
 
-// location is the path of all that is in the project's location.
+// location returns a path below the project's location.
 func (c *Client) location(path ...string) string {
 	out := "/v1/projects/" + url.PathEscape(c.Project) + "/locations/" + url.PathEscape(c.Location)
 	for _, part := range path {
@@ -57,7 +56,7 @@ func (c *Client) pool(name string) string {
 	return c.location("clusters", c.Cluster, "nodePools", name)
 }
 
-// do sends a request, with a body if there is one, and returns the answer.
+// do sends a request and returns the answer. body is optional.
 func (c *Client) do(ctx context.Context, method, path string, body map[string]any) (map[string]any, error) {
 	var reader io.Reader
 	if body != nil {
@@ -90,7 +89,7 @@ func (c *Client) do(ctx context.Context, method, path string, body map[string]an
 	return out, nil
 }
 
-// wrap says what was done, and what the cloud's answer means.
+// wrap adds to an error what was attempted, and its kind.
 func (c *Client) wrap(err error, what string) error {
 	if err == nil {
 		return nil
@@ -107,8 +106,8 @@ func (c *Client) wrap(err error, what string) error {
 	return wrapped
 }
 
-// kinds of errors by the status of an answer. A conflict is an etag that is not the present
-// one, or what is there already.
+// kinds maps the HTTP status of an answer to a kind of error. GKE answers with a conflict if the etag is out
+// of date, or if what should be created exists already.
 var kinds = map[int]error{
 	http.StatusBadRequest:         cloud.ErrRefused,
 	http.StatusUnauthorized:       cloud.ErrCredentials,
@@ -118,7 +117,7 @@ var kinds = map[int]error{
 	http.StatusTooManyRequests:    cloud.ErrThrottled,
 }
 
-// kindOf an error. While an operation runs, GKE refuses another as a bad request.
+// kindOf returns the kind of an error. While an operation runs, GKE refuses another one as a bad request.
 func kindOf(answer *googleapi.Error) error {
 	if strings.Contains(answer.Body, "CLUSTER_ALREADY_HAS_OPERATION") || strings.Contains(answer.Body, "incompatible operation") {
 		return cloud.ErrBusy
@@ -126,9 +125,8 @@ func kindOf(answer *googleapi.Error) error {
 	return kinds[answer.Code]
 }
 
-// notFound tells whether Google says that it does not have a thing, such as clusters/shop. Any
-// other 404 says nothing of it: of the project or the location, which may be the wrong one, or
-// of a proxy.
+// notFound reports whether Google says that it does not have a resource, such as clusters/shop. Any other 404
+// says nothing about the resource. A wrong project or location causes one, and so may a proxy.
 func notFound(err error, thing string) bool {
 	var answer *googleapi.Error
 	if !errors.As(err, &answer) || answer.Code != http.StatusNotFound {
@@ -146,5 +144,5 @@ func notFound(err error, thing string) bool {
 	return named && !strings.ContainsAny(after[:1], nameOfGoogle)
 }
 
-// nameOfGoogle are the characters with which a name, or the path of what is in it, goes on.
+// nameOfGoogle lists the characters that may follow within a name or a path.
 const nameOfGoogle = "abcdefghijklmnopqrstuvwxyz0123456789-/"

@@ -14,20 +14,20 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// Access leads to the API server of one cluster, with tokens of Google: those of the scope
+// Access gives access to the API server of one cluster, with Google's tokens of the scope
 // https://www.googleapis.com/auth/cloud-platform.
 type Access struct {
 	Tokens oauth2.TokenSource
-	// HTTP sends requests, without credentials of its own.
+	// HTTP sends the requests. It adds no credentials itself.
 	HTTP *http.Client
-	// Endpoint is https://container.googleapis.com, but in tests.
+	// Endpoint is https://container.googleapis.com, except in tests.
 	Endpoint string
 	// Location is a region or a zone.
 	Project, Location, Cluster string
 }
 
-// Connection asks where the cluster is: one request. The token is the one that was asked
-// with, which the cluster takes as well.
+// Connection asks GKE for the cluster's address, in one request. The cluster accepts the token of that
+// request, too.
 func (a *Access) Connection(ctx context.Context) (cloud.Connection, error) {
 	token, err := a.Tokens.Token()
 	if err != nil {
