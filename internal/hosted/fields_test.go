@@ -93,8 +93,8 @@ func shapes(field schema) []merge.Shape {
 	}
 }
 
-// TestRoundTrip sets each field of a configuration, and converts it to its type and back, and to leaves and
-// back.
+// TestRoundTrip sets each field of a configuration, converts it to its type and back, and expects the same from
+// Merge.
 func TestRoundTrip(t *testing.T) {
 	for name, config := range schemas(t) {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// TestSameThing has what a cloud writes in other words than the spec, and what it does not.
+// TestSameThing has values that a cloud writes in another form than the spec, and values that only look
+// similar.
 func TestSameThing(t *testing.T) {
 	tests := map[string]struct {
 		cloud, spec, upstream string
@@ -62,8 +63,8 @@ func TestSameThing(t *testing.T) {
 	}
 }
 
-// TestManagerKnowsNoCloud: the manager has neither hosted clusters nor a cloud's library, nor
-// what belongs to kubectl spillway.
+// TestManagerKnowsNoCloud: the manager links neither hosted clusters nor a cloud's library, nor the packages
+// of kubectl spillway.
 func TestManagerKnowsNoCloud(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/manager")
 	command.Dir = "../.."
@@ -81,7 +82,7 @@ func TestManagerKnowsNoCloud(t *testing.T) {
 	}
 }
 
-// TestImages: what the programs are built of is sent to the build of their images, and copied.
+// TestImages: the build of the images gets, and copies, all sources of the programs.
 func TestImages(t *testing.T) {
 	read := func(name string) string {
 		t.Helper()

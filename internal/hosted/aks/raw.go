@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// clusterPaths maps our fields to those of a managedCluster, where both have the same values.
+// clusterPaths maps our fields to the fields of a managedCluster, where both have the same values.
 var clusterPaths = map[string]string{
 	"resourceLocation":       "location",
 	"tags":                   "tags",
@@ -27,7 +27,7 @@ var clusterPaths = map[string]string{
 	"linuxAdminUsername":     "properties.linuxProfile.adminUsername",
 }
 
-// poolPaths maps our fields of a pool to those of an agentPool.
+// poolPaths maps our fields of a pool to the fields of an agentPool.
 var poolPaths = map[string]string{
 	"count":               "properties.count",
 	"minCount":            "properties.minCount",

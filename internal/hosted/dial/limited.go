@@ -13,7 +13,7 @@ import (
 )
 
 // limited is a transport that waits for its limiter, and reads only as much of an answer as the allowance of
-// the request's context permits. The clouds' libraries read answers of any size, also those of errors.
+// the request's context permits. The clouds' libraries read answers of any size, also with errors.
 type limited struct {
 	http.RoundTripper
 	limit *rate.Limiter

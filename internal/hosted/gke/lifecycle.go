@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// Create asks for the cluster with its pools.
+// Create requests the cluster with its pools.
 func (c *Client) Create(ctx context.Context, config map[string]any, _ string) error {
 	config = cloud.Set(config)
 	raw := there(config, clusterPaths)
@@ -49,7 +49,7 @@ func (c *Client) Create(ctx context.Context, config map[string]any, _ string) er
 	return c.wrap(err, "creating")
 }
 
-// withKey encrypts the boot disks with the cluster's key, unless the pool has one.
+// withKey encrypts the boot disks of a new pool with the cluster's key, unless the pool names a key.
 func (c *Client) withKey(pool map[string]any, key any) map[string]any {
 	names, _ := key.(map[string]any)
 	ring, name := cloud.Text(names, "ringName"), cloud.Text(names, "keyName")
@@ -58,15 +58,15 @@ func (c *Client) withKey(pool map[string]any, key any) map[string]any {
 	}
 	location := c.Location
 	if isZone(location) {
-		// A key ring is in a region, or in all of them.
+		// A key ring is in a region, or in all regions.
 		location = location[:len(location)-2]
 	}
 	return cloud.Put(pool, "config.bootDiskKmsKey",
 		fmt.Sprintf("projects/%s/locations/%s/keyRings/%s/cryptoKeys/%s", c.Project, location, ring, name))
 }
 
-// Delete deletes the cluster with its pools. GKE's request names no version of it, so it is
-// for a cluster that was just read.
+// Delete deletes the cluster with its pools. GKE's request has no version, so the cluster must have been read
+// just before.
 func (c *Client) Delete(ctx context.Context, reading cloud.Reading, _ string) error {
 	if cloud.Text(reading.Raw[""], "status") == "STOPPING" {
 		return nil

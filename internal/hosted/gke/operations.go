@@ -10,18 +10,18 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// untold stands for values that an operation sets: GKE tells but its type.
+// untold stands for the values that an operation sets, because GKE reports only the type of the operation.
 const untold merge.Text = `"a value that GKE does not tell"`
 
-// changes are the fields without a version that an operation of a type sets, or may set.
+// changes lists the fields without a version that an operation of a type may set.
 var changes = map[string][]string{
 	"UPDATE_CLUSTER":           {"networkPolicyEnabled"},
 	"SET_NODE_POOL_SIZE":       {"initialNodeCount"},
 	"SET_NODE_POOL_MANAGEMENT": {"management.autoRepair", "management.autoUpgrade"},
 }
 
-// OperationIDs lists the operations: among them are somebody else's, where nothing makes GKE
-// refuse ours. It keeps them for some days.
+// OperationIDs lists the operations, for the requests that GKE does not refuse when somebody else was faster.
+// GKE keeps operations for some days.
 func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error) {
 	out, err := c.do(ctx, http.MethodGet, c.location("operations"), nil)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 	return ids, nil
 }
 
-// Operation describes one of them.
+// Operation describes one of these operations.
 func (c *Client) Operation(ctx context.Context, _, id string) (cloud.Operation, error) {
 	raw, err := c.do(ctx, http.MethodGet, c.location("operations", id), nil)
 	if notFound(err, "operations/"+id) {
@@ -61,7 +61,7 @@ func operation(raw map[string]any) cloud.Operation {
 		}
 		out.Values[path] = untold
 	}
-	// What is no time stays unset.
+	// If it is not a valid time, Created stays zero.
 	out.Created, _ = time.Parse(time.RFC3339Nano, strings.TrimSpace(cloud.Text(raw, "startTime")))
 	return out
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// clusterPaths lead from our fields to those of a Cluster, where they have the same values.
+// clusterPaths maps our fields to the fields of a Cluster, where both have the same values.
 var clusterPaths = same(map[string]string{
 	"labels":                              "resourceLabels",
 	"networkPolicyEnabled":                "networkPolicy.enabled",
@@ -23,22 +23,22 @@ var clusterPaths = same(map[string]string{
 	"ipAllocationPolicy.servicesIpv4CidrBlock", "ipAllocationPolicy.servicesSecondaryRangeName", "ipAllocationPolicy.nodeIpv4CidrBlock",
 	"privateClusterConfig.enablePrivateEndpoint", "privateClusterConfig.enablePrivateNodes", "privateClusterConfig.masterIpv4CidrBlock")
 
-// poolPaths do it for a NodePool.
+// poolPaths maps our fields of a pool to the fields of a NodePool.
 var poolPaths = same(nil, "version", "initialNodeCount", "autoscaling.enabled", "autoscaling.minNodeCount", "autoscaling.maxNodeCount",
 	"management.autoRepair", "management.autoUpgrade", "config.labels", "config.machineType", "config.imageType", "config.diskType",
 	"config.diskSizeGb", "config.localSsdCount", "config.oauthScopes", "config.preemptible", "config.tags", "config.taints",
 	"config.bootDiskKmsKey", "config.serviceAccount")
 
-// addons are those of a cluster, and whether they are there if GKE says nothing of them. It
-// says whether they are disabled.
+// addons lists the add-ons, and whether each is enabled if GKE does not mention it. GKE says whether an
+// add-on is disabled.
 var addons = map[string]bool{"httpLoadBalancing": true, "horizontalPodAutoscaling": true, "networkPolicyConfig": false}
 
 const (
 	dailyStart = "maintenancePolicy.window.dailyMaintenanceWindow.startTime"
-	// There are two kinds of windows that recur.
+	// GKE has two fields for recurring windows.
 	recurring    = "maintenancePolicy.window.recurringWindow"
 	recurringToo = "maintenancePolicy.window.recurringMaintenanceWindow"
-	// maxPods is a number as text.
+	// maxPods is the path of a number that GKE writes as text.
 	maxPods = "maxPodsConstraint.maxPodsPerNode"
 )
 
@@ -53,7 +53,7 @@ func same(paths map[string]string, more ...string) map[string]string {
 	return out
 }
 
-// there returns what of a configuration has a place in an object of GKE, at that place.
+// there converts a configuration to an object of GKE.
 func there(config map[string]any, paths map[string]string) map[string]any {
 	out := map[string]any{}
 	for path, place := range paths {
@@ -64,7 +64,7 @@ func there(config map[string]any, paths map[string]string) map[string]any {
 	return out
 }
 
-// here is the other way round.
+// here converts an object of GKE to a configuration.
 func here(raw map[string]any, paths map[string]string) map[string]any {
 	out := map[string]any{}
 	for path, place := range paths {
@@ -94,7 +94,7 @@ func poolConfig(raw map[string]any) map[string]any {
 	return pool
 }
 
-// only leaves out of each item of a list what the configuration does not know.
+// only removes the fields that the configuration does not know from each item of a list.
 func only(list any, names ...string) []any {
 	items, _ := list.([]any)
 	out := []any{}
@@ -105,7 +105,7 @@ func only(list any, names ...string) []any {
 	return out
 }
 
-// rawAddons says of each add-on whether it is disabled.
+// rawAddons says for each add-on whether it is disabled.
 func rawAddons(config any) map[string]any {
 	enabled, _ := config.(map[string]any)
 	out := map[string]any{}
@@ -129,7 +129,7 @@ func addonsConfig(raw any) map[string]any {
 	return out
 }
 
-// isZone: a zone is a region with a letter, such as europe-west3-a.
+// isZone reports whether a location is a zone. A zone is a region with a letter, such as europe-west3-a.
 func isZone(location string) bool { return strings.Count(location, "-") == 2 }
 
 // segment returns what follows a name in the ID of a resource.

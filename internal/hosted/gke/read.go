@@ -66,7 +66,7 @@ func (c *Client) config(raw map[string]any) map[string]any {
 	return config
 }
 
-// commonKey is the key of the boot disks, if all pools have the same.
+// commonKey returns the key of the boot disks, if all pools have the same one.
 func commonKey(pools []map[string]any) string {
 	key := ""
 	for i, pool := range pools {

@@ -12,15 +12,15 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// request is what is sent for a write.
+// request is the HTTP request of a write.
 type request struct {
 	method, path string
 	body         map[string]any
 }
 
-// Send makes one request, and returns GKE's name of the operation. Each changes one field,
-// and names the version of it that was read, where GKE has one. A message that replaces what
-// is there is made of what was read.
+// Send sends one request, and returns GKE's name of the operation. Each request changes one field. It names
+// the version that was read, if GKE has one for that field. A message that replaces a whole object is built
+// from the object that was read.
 func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Write, _ string) (operation string, err error) {
 	r, err := c.request(reading, write)
 	if err != nil {
@@ -70,8 +70,8 @@ func (c *Client) request(reading cloud.Reading, write merge.Write) (request, err
 	}
 }
 
-// guarded refuses to send what depends on another reading than the one that is at hand: the
-// versions of one with the values of another would overwrite what came between.
+// guarded refuses a write that was decided on another reading than this one. The version of one reading with
+// the values of another would overwrite the changes in between.
 func guarded(reading cloud.Reading, write merge.Write) error {
 	i := slices.IndexFunc(Table.Calls, func(call merge.Call) bool { return call.Name == write.Call })
 	switch {
@@ -100,7 +100,7 @@ func (c *Client) poolRequest(reading cloud.Reading, write merge.Write) (request,
 		labels := map[string]any{"labels": cloud.Get(pool, "config.labels")}
 		return request{http.MethodPut, c.pool(name), map[string]any{"labels": labels, "etag": write.Version}}, nil
 	case updatePoolScale:
-		// It is an update of the cluster, with the cluster's etag.
+		// This is an update of the cluster, with the cluster's etag.
 		return request{http.MethodPut, c.cluster(), map[string]any{"update": map[string]any{
 			"desiredNodePoolAutoscaling": patched(raw["autoscaling"], pool["autoscaling"]), "desiredNodePoolId": name, "etag": reading.Versions[""],
 		}}}, nil
@@ -114,7 +114,7 @@ func (c *Client) poolRequest(reading cloud.Reading, write merge.Write) (request,
 	}
 }
 
-// labels replaces all of them, if they are still those that were read.
+// labels replaces all labels, if they have not changed since they were read.
 func (c *Client) labels(raw, message map[string]any) (request, error) {
 	fingerprint := cloud.Text(raw, "labelFingerprint")
 	if fingerprint == "" {
@@ -127,9 +127,8 @@ func (c *Client) labels(raw, message map[string]any) (request, error) {
 	return request{http.MethodPost, c.cluster() + ":setResourceLabels", map[string]any{"resourceLabels": labels, "labelFingerprint": fingerprint}}, nil
 }
 
-// maintenance replaces the daily window in the policy that was read, and keeps its
-// exclusions. A recurring window cannot be said in the spec, so it is not replaced by what
-// can.
+// maintenance replaces the daily window in the policy that was read, and keeps its exclusions. The spec
+// cannot express a recurring window, so maintenance refuses to replace one.
 func (c *Client) maintenance(raw, message map[string]any) (request, error) {
 	if cloud.Text(raw, "maintenancePolicy.resourceVersion") == "" {
 		return request{}, cloud.ErrNoVersion
@@ -147,13 +146,13 @@ func (c *Client) maintenance(raw, message map[string]any) (request, error) {
 	}
 	policy := cloud.Put(raw, "maintenancePolicy.window", window)
 	if start != "" {
-		// Its duration is GKE's to say.
+		// GKE sets the duration.
 		policy = cloud.Put(policy, dailyStart, start)
 	}
 	return request{http.MethodPost, c.cluster() + ":setMaintenancePolicy", map[string]any{"maintenancePolicy": policy["maintenancePolicy"]}}, nil
 }
 
-// patched is a copy of what was read, with what the message has.
+// patched returns a copy of what was read, with the values of the message.
 func patched(raw, message any) map[string]any {
 	out := map[string]any{}
 	for _, from := range []any{raw, message} {
@@ -163,7 +162,7 @@ func patched(raw, message any) map[string]any {
 	return out
 }
 
-// withProvider names the only one that there is.
+// withProvider sets the only provider that GKE has.
 func withProvider(policy map[string]any) map[string]any {
 	if policy["enabled"] == true && (policy["provider"] == nil || policy["provider"] == "PROVIDER_UNSPECIFIED") {
 		policy["provider"] = "CALICO"

@@ -1,5 +1,5 @@
-// Package gke knows Google Kubernetes Engine: which fields of a cluster there are, and what
-// changes them.
+// Package gke is the client of Google Kubernetes Engine. Its table says which fields a cluster has, and which
+// call changes each.
 package gke
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/normal"
 )
 
-// The calls, in their order. GKE changes one field at a time.
+// The calls, in the order in which they are sent. GKE changes one field at a time.
 const (
 	updateVersion    = "UpdateCluster(desiredMasterVersion)"
 	updateAddons     = "UpdateCluster(desiredAddonsConfig)"
@@ -30,7 +30,7 @@ const (
 	setPoolSize      = "SetNodePoolSize"
 )
 
-// Table describes the clusters of GKE. Most calls carry an etag or a fingerprint.
+// Table describes the clusters of GKE. Most calls have an etag or a fingerprint.
 var Table = merge.New([]merge.Call{
 	{Name: updateVersion, Guard: merge.ByVersion},
 	{Name: updateAddons, Guard: merge.ByVersion, Whole: true},

@@ -18,11 +18,11 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// maxDecisions are kept.
+// maxDecisions is how many decisions the status keeps.
 const maxDecisions = 32
 
-// Enter writes a plan into the status. One that decides nothing changes nothing. The same
-// plan twice changes nothing more, unless it overwrites something: each time is a decision.
+// Enter writes a plan to the status. If the plan is not Decided, Enter changes nothing. The same plan again
+// changes nothing either, except that it adds its decisions again if it overwrites something.
 func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, reading cloud.Reading) error {
 	if !plan.Decided {
 		return nil
@@ -62,14 +62,14 @@ func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, reading cloud.Reading) er
 	return nil
 }
 
-// Note adds decisions, and drops the oldest of too many.
+// Note adds decisions, and drops the oldest ones if there are too many.
 func Note(h *v1alpha1.HostedCluster, decisions ...v1alpha1.Decision) {
-	all := append(h.Status.Decisions, decisions...) //nolint:gocritic // It is the same list.
+	all := append(h.Status.Decisions, decisions...)
 	h.Status.Decisions = all[max(0, len(all)-maxDecisions):]
 }
 
-// Begin enters the operation that a write is. It is cleared once the cloud has been read
-// again after it, or has refused it for certain.
+// Begin enters the operation of a write. The operation is cleared once the cloud has been read after it, or
+// has certainly refused it.
 func Begin(h *v1alpha1.HostedCluster, write merge.Write, token string, now time.Time) {
 	op := &v1alpha1.Operation{RequestToken: token, Call: write.Call, Item: write.Item, Version: write.Version, StartedAt: metav1.NewTime(now)}
 	for _, path := range slices.Sorted(maps.Keys(write.Sent)) {
@@ -78,7 +78,7 @@ func Begin(h *v1alpha1.HostedCluster, write merge.Write, token string, now time.
 	h.Status.Operation = op
 }
 
-// Typed returns a configuration of the same cloud as another.
+// Typed returns tree as a configuration of the same cloud as like.
 func Typed(like v1alpha1.ClusterConfig, tree map[string]any) (v1alpha1.ClusterConfig, error) {
 	var config v1alpha1.ClusterConfig
 	switch {
@@ -94,7 +94,7 @@ func Typed(like v1alpha1.ClusterConfig, tree map[string]any) (v1alpha1.ClusterCo
 	}
 }
 
-// states from the one that a user has to know first, with the reason that it is.
+// states has the states that a user should know about, the most important first, each with its reason.
 var states = []struct {
 	state  merge.State
 	reason string
@@ -107,7 +107,7 @@ var states = []struct {
 	{merge.Superseded, v1alpha1.ReasonSuperseded},
 }
 
-// inSync says what is not, with both values, as far as there is room.
+// inSync returns the condition InSync. Its message has the fields that differ, with both values.
 func inSync(plan merge.Plan) metav1.Condition {
 	var reason string
 	var parts []string

@@ -1,7 +1,6 @@
-// Package ledger keeps in the status of a HostedCluster what the merge has to remember, and
-// tells users what it has decided. It does no I/O: Input reads the object for the merge, and
-// Enter writes the plan into its status, which has to be stored before any request of the
-// plan is made.
+// Package ledger keeps in the status of a HostedCluster what the merge has to remember, and reports what it
+// has decided. It does no I/O. Input converts the object for the merge. Enter writes the plan to the status,
+// which must be stored before any request of the plan is sent.
 package ledger
 
 import (
@@ -13,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// Input returns what the merge knows of a cluster. Values that were sent count as such until
-// the operation is cleared, or has failed: the reading has to be newer than it.
+// Input returns what the merge knows about a cluster. Sent has the values of the operation until it is
+// cleared or has failed. The reading must be newer than the operation.
 func Input(h *v1alpha1.HostedCluster, table *merge.Table, reading cloud.Reading, now time.Time) (merge.Input, error) {
 	in := merge.Input{
 		Table: table, Upstream: reading.Config, Complete: reading.Complete, Versions: reading.Versions, Base: map[string]merge.Base{},
@@ -47,7 +46,7 @@ func Input(h *v1alpha1.HostedCluster, table *merge.Table, reading cloud.Reading,
 	return in, nil
 }
 
-// Tree returns the configuration of whatever cloud it is; nil if there is none.
+// Tree returns the configuration, whichever cloud it is for; nil if there is none.
 func Tree(config v1alpha1.ClusterConfig) (map[string]any, error) {
 	switch {
 	case config.EKSConfig != nil:
@@ -71,7 +70,7 @@ var (
 )
 
 func policies(spec v1alpha1.HostedClusterSpec) merge.Policies {
-	// The defaults: a change in the cloud holds, and a conflict is reported.
+	// Defaults: a change in the cloud holds, and a conflict is reported.
 	all := merge.Policies{
 		Policy:    merge.Policy{External: merge.Upstream, WriteBack: spec.Sync.WriteBack == v1alpha1.WriteBackAlways},
 		Overrides: map[string]merge.Policy{}, Exclusive: spec.NodePoolPolicy == v1alpha1.NodePoolExclusive,

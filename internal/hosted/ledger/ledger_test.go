@@ -18,8 +18,8 @@ import (
 
 const identity = "projectID: p, clusterName: c, region: r"
 
-// refresh reads the cluster once, and enters what is decided. The object goes through YAML
-// first, as it does between two processes.
+// refresh reads the cluster once, and enters the plan. It first converts the object to YAML and back, as
+// between two processes.
 func refresh(t *testing.T, h *v1alpha1.HostedCluster, upstream string, now int64) (*v1alpha1.HostedCluster, merge.Plan) {
 	t.Helper()
 	text, err := yaml.Marshal(h)
@@ -45,7 +45,7 @@ func refresh(t *testing.T, h *v1alpha1.HostedCluster, upstream string, now int64
 	return stored, plan
 }
 
-// stored is the status as the API server would store it.
+// stored returns the status as the API server would store it.
 func stored(t *testing.T, h *v1alpha1.HostedCluster) string {
 	t.Helper()
 	text, err := yaml.Marshal(h.Status)
@@ -64,8 +64,8 @@ func cluster(t *testing.T, config, more string) *v1alpha1.HostedCluster {
 	return h
 }
 
-// TestStory: a change in the console that holds, a conflict, and its resolution; in between,
-// a second read of the same changes nothing.
+// TestStory has a change in the console that holds, a conflict, and its resolution. Reading the same again in
+// between changes nothing.
 func TestStory(t *testing.T) {
 	h := cluster(t, `loggingService: none, labels: {team: a}`, "")
 	steps := []struct {
@@ -109,7 +109,7 @@ func TestStory(t *testing.T) {
 		if got := fmt.Sprint(len(h.Status.Conflicts), len(h.Status.Decisions), len(plan.Writes)); got != fmt.Sprint(step.conflicts, step.decisions, step.writes) {
 			t.Errorf("%s: %s conflicts, decisions and requests, want %d, %d and %d", step.what, got, step.conflicts, step.decisions, step.writes)
 		}
-		// What was sent is read by the next step.
+		// The next step reads what was sent.
 		h.Status.Operation = nil
 		if len(plan.Writes) > 0 {
 			Begin(h, plan.Writes[0], "token", time.Unix(0, 0))
@@ -156,7 +156,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreBounded: the newest are kept.
+// TestDecisionsAreBounded: the newest decisions are kept.
 func TestDecisionsAreBounded(t *testing.T) {
 	h := cluster(t, `loggingService: none`, "")
 	h, _ = refresh(t, h, `loggingService: none`, 0)

@@ -2,8 +2,8 @@ package merge
 
 import "maps"
 
-// Apply returns the spec with other values at some paths, as in Plan.SpecWrites; null
-// removes what is there. What the spec does not have yet is as upstream has it.
+// Apply returns the spec with other values at some paths, as in Plan.SpecWrites. Null removes a value. A
+// value that the spec does not have yet takes its place from upstream.
 func (t *Table) Apply(spec, upstream, values map[string]any) map[string]any {
 	to, source := t.read(spec), t.read(upstream)
 	for path, value := range values {
@@ -23,7 +23,7 @@ func (t *Table) Apply(spec, upstream, values map[string]any) map[string]any {
 	return t.build(to)
 }
 
-// Unchanged tells whether two configurations have the same at some paths.
+// Unchanged reports whether two configurations have the same values at some paths.
 func (t *Table) Unchanged(a, b map[string]any, paths ...string) bool {
 	texts := func(config map[string]any) map[string]Text {
 		leaves, texts := t.read(config), map[string]Text{}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// baseOf returns what a leaf is compared with.
+// baseOf returns the base with which a leaf is compared.
 func (m *merger) baseOf(leaf *leaf) Base {
 	upstream := m.upstream.text(leaf.path)
 	sent, ok := m.in.Sent[leaf.path]
@@ -15,17 +15,17 @@ func (m *merger) baseOf(leaf *leaf) Base {
 	switch {
 	case !m.same(leaf.field, leaf.exists, sent, upstream):
 	case leaf.exists:
-		// It is there; what is in it may be somebody's.
+		// The item exists; somebody else may have changed its fields.
 		return Base{true, sent, sent}
 	default:
 		return Base{true, sent, upstream}
 	}
-	// It may have been done, and somebody may have changed it since: back to what it was
-	// before, for all that can be told.
+	// The request may have been carried out, and somebody may have set the old value again since. Nothing
+	// distinguishes that from a request that was not carried out.
 	base := m.lastBase(leaf)
 	base.Upstream = sent
 	if leaf.text != sent {
-		// Nor is the spec as agreed: it was sent, and is another now.
+		// The spec has changed since the request, so it is not as agreed either.
 		base.SpecSet, base.Spec = false, Null
 	}
 	return base
@@ -36,10 +36,10 @@ func (m *merger) lastBase(leaf *leaf) Base {
 		return base
 	}
 	if _, ok := m.in.Base[leaf.list]; ok && leaf.text == Null && m.owned(leaf.field) {
-		// The list did not have it, and nor had the cloud.
+		// Neither the list in the spec nor the cloud had it.
 		return Base{true, Null, Null}
 	}
-	// Newly set. Whoever did it knew at best what was published.
+	// The field is newly set. Its author knew at most what was published.
 	base := Base{Spec: Null, Upstream: Null}
 	if m.published != nil {
 		base.Upstream = m.published.text(leaf.path)
@@ -59,19 +59,19 @@ func (m *merger) view(leaf *leaf, base Base) view {
 		v.floats = at.floats
 	}
 	if listed(leaf) {
-		// To want other fields of an item that is gone is to want it.
+		// Whoever changes the fields of a deleted item wants the item.
 		v.spec = !base.SpecSet || base.Spec == Null || m.fieldsChanged(leaf)
 	}
 	return v
 }
 
-// listed tells whether a leaf is an item in the list of the spec. What matters of it is
-// whether the cloud has it; its fields have leaves of their own.
+// listed reports whether a leaf is an item in a list of the spec. For such a leaf, only its existence in the
+// cloud counts; its fields have their own leaves.
 func listed(leaf *leaf) bool { return leaf.exists && leaf.text != Null }
 
-// upstreamChanged tells whether the cloud has changed a leaf since the spec's author could
-// see it. That the value is the one of the base is not enough: it may have been another
-// meanwhile, which was published, and what is there now was not.
+// upstreamChanged reports whether the cloud has changed a leaf since the spec's author could see it. It is
+// not enough to compare with the base. The cloud may have had a third value meanwhile, which was published,
+// and the change back was not.
 func (m *merger) upstreamChanged(leaf *leaf, base Base) bool {
 	upstream := m.upstream.text(leaf.path)
 	differs := func(from Text) bool {
@@ -87,7 +87,7 @@ func (m *merger) upstreamChanged(leaf *leaf, base Base) bool {
 	return open || differs(base.Upstream) || m.published != nil && differs(m.published.text(leaf.path))
 }
 
-// fieldsChanged tells whether the spec has changed a field of an item.
+// fieldsChanged reports whether the spec has changed a field of an item.
 func (m *merger) fieldsChanged(item *leaf) bool {
 	for _, leaf := range m.spec.of(item.path) {
 		if base, ok := m.in.Base[leaf.path]; !ok || !base.SpecSet || base.Spec != leaf.text {
@@ -97,7 +97,7 @@ func (m *merger) fieldsChanged(item *leaf) bool {
 	return false
 }
 
-// same tells whether the cloud has what the spec asks for.
+// same reports whether the cloud has what the spec asks for.
 func (m *merger) same(f *Field, exists bool, spec, upstream Text) bool {
 	switch {
 	case exists:
@@ -109,8 +109,8 @@ func (m *merger) same(f *Field, exists bool, spec, upstream Text) bool {
 	}
 }
 
-// conflict returns what identifies the conflict that a leaf is in, if it is in one: when
-// it began is a part of it, so that no resolution of an older one fits.
+// conflict returns the hash of the conflict that a leaf is in, if it is in one, and when that began. The hash
+// includes this time, so the resolution of an older conflict does not match.
 func (m *merger) conflict(leaf *leaf, base Base) (hash string, since time.Time) {
 	since = m.in.Now
 	for _, c := range m.in.Conflicts {

@@ -1,11 +1,11 @@
 package merge
 
-// State of a leaf that the spec sets.
+// State is the state of a leaf that the spec sets.
 type State string
 
 // The states.
 const (
-	// Agreed: both sides have the same.
+	// Agreed: both sides have the same value.
 	Agreed State = "Agreed"
 	// Pushed: the spec is sent to the cloud.
 	Pushed State = "Pushed"
@@ -13,44 +13,44 @@ const (
 	Superseded State = "Superseded"
 	// WrittenBack: the cloud's value holds, and is written to the spec.
 	WrittenBack State = "WrittenBack"
-	// Drifted: the cloud has changed; nothing is done about it.
+	// Drifted: the cloud has changed, and nothing is done about it.
 	Drifted State = "Drifted"
-	// Conflict: both have changed; nothing is done until somebody resolves it.
+	// Conflict: both sides have changed. Nothing is done until somebody resolves it.
 	Conflict State = "Conflict"
-	// Floating: the value moves by itself, and is not compared.
+	// Floating: the value changes by itself, and is not compared.
 	Floating State = "Floating"
-	// ImmutableDiffers: both sides differ, and no call can change the cloud's.
+	// ImmutableDiffers: the sides differ, and no call can change the cloud.
 	ImmutableDiffers State = "ImmutableDiffers"
 )
 
-// Side is one of the two whose value can hold.
+// Side is a side whose value may hold.
 type Side string
 
-// The sides; Neither reports, and does nothing.
+// The sides. Neither means: report it, and do nothing.
 const (
 	Neither  Side = ""
 	Spec     Side = "Spec"
 	Upstream Side = "Upstream"
 )
 
-// Policy says who wins for a leaf.
+// Policy says which side wins for a leaf.
 type Policy struct {
-	// External: only the cloud has changed. Neither leaves it Drifted.
+	// External applies if only the cloud has changed. With Neither, the leaf is Drifted.
 	External Side
-	// Conflict: both have. Neither freezes the leaf.
+	// Conflict applies if both sides have changed. With Neither, nothing is done about the leaf.
 	Conflict Side
-	// WriteBack writes the cloud's value, where it wins, to the spec.
+	// WriteBack writes the cloud's value to the spec if it wins.
 	WriteBack bool
 }
 
-// view is what is known of a leaf.
+// view is what is known about a leaf.
 type view struct {
 	immutable, floats bool
 	// same: the cloud has what the spec asks for.
 	same bool
-	// spec and upstream tell which side has changed since they last agreed.
+	// spec and upstream say which side has changed since both last agreed.
 	spec, upstream bool
-	// resolved is the side that a resolution takes, which is for just this conflict.
+	// resolved is the winner according to a resolution of exactly this conflict.
 	resolved Side
 }
 
@@ -61,7 +61,7 @@ type verdict struct {
 	overwrites bool
 }
 
-// decide is the table of the package comment.
+// decide implements the table of the package comment.
 func decide(v view, p Policy) verdict {
 	switch {
 	case v.same:
@@ -83,12 +83,12 @@ func decide(v view, p Policy) verdict {
 	case p.WriteBack && p.External == Upstream:
 		return verdict{WrittenBack, true}
 	default:
-		// They have agreed to differ.
+		// Both sides have agreed to differ.
 		return verdict{state: Superseded}
 	}
 }
 
-// against overwrites the side that did not win.
+// against overwrites the side that has lost.
 func against(winner Side, otherwise State, p Policy) verdict {
 	switch {
 	case winner == Spec:

@@ -18,19 +18,19 @@ type leaf struct {
 	path  string
 	steps []step
 	field *Field
-	// item is the path of the item of a Keyed list that the leaf is in; empty for a leaf
-	// of the cluster itself. list is the path of the list or map that it is an entry of.
+	// item is the path of the item of a Keyed list that contains the leaf; empty for a leaf of the cluster
+	// itself. list is the path of the list or map that has the leaf as an entry.
 	item, list string
 	value      any
 	text       Text
 	// exists marks the leaf that stands for the existence of an item with fields.
 	exists bool
-	// floats is set if the value moves by itself.
+	// floats says that the value changes by itself.
 	floats bool
 }
 
-// leaves are all of a configuration. Besides, there are the lists and maps that are
-// set: an empty one has no leaf.
+// leaves has all leaves of a configuration, by path. sets has the lists and maps that are set, because an
+// empty one has no leaf.
 type leaves struct {
 	at   map[string]*leaf
 	sets map[string]*leaf
@@ -55,7 +55,7 @@ func (l *leaves) of(item string) []*leaf {
 	return in
 }
 
-// remove removes a leaf, and what is below it.
+// remove removes a leaf, and everything below it.
 func (l *leaves) remove(path string) {
 	for _, m := range []map[string]*leaf{l.at, l.sets} {
 		maps.DeleteFunc(m, func(at string, _ *leaf) bool { return in(at, path) })
@@ -64,12 +64,11 @@ func (l *leaves) remove(path string) {
 
 func byPath(a, b *leaf) int { return strings.Compare(a.path, b.path) }
 
-// read divides a configuration, as it is in JSON, into its leaves.
+// read splits a configuration, in its JSON form, into leaves.
 func (t *Table) read(config map[string]any) *leaves {
 	l := &leaves{at: map[string]*leaf{}, sets: map[string]*leaf{}}
 	l.object(t.root, config, &leaf{})
-	// The text of an item is a digest of what is in it: so it can be told whether anybody
-	// has changed it since.
+	// The text of an item is a digest of its fields. It shows whether anybody has changed the item.
 	parts := map[string][]string{}
 	for _, leaf := range l.at {
 		if leaf.item != "" && !leaf.exists && !leaf.floats && leaf.text != Null {
@@ -98,7 +97,7 @@ func (l *leaves) object(n *node, object map[string]any, at *leaf) {
 				l.object(child, m, below)
 			}
 		case value == nil:
-			// A field that is null is not set: JSON has both.
+			// Null means that a field is not set, like a missing field.
 		default:
 			below.field = child.field
 			l.field(child, value, below)
@@ -168,7 +167,7 @@ func (f *Field) keyOf(item any) string {
 	return key
 }
 
-// build puts leaves together again. Lists of items are sorted by key.
+// build is the inverse of read. It sorts lists of items by key.
 func (t *Table) build(l *leaves) map[string]any {
 	config := map[string]any{}
 	for _, leaf := range sorted(l.at, l.sets) {
@@ -195,7 +194,7 @@ func sorted(of ...map[string]*leaf) []*leaf {
 	return all
 }
 
-// put sets a value in an object, unless something is there already.
+// put sets a value in an object, unless the object has one already.
 func put(object map[string]any, n *node, steps []step, value any) {
 	name := steps[0].name
 	n, rest := n.children[name], steps[1:]

@@ -10,47 +10,47 @@ import (
 // Input is everything that Merge knows.
 type Input struct {
 	Table *Table
-	// Spec and Upstream are the configuration on both sides, as JSON has it.
+	// Spec and Upstream are the configurations of both sides, in their JSON form.
 	Spec, Upstream map[string]any
-	// Complete is set if all of Upstream could be read. Otherwise nothing is decided.
+	// Complete says that all of Upstream could be read. Otherwise nothing is decided.
 	Complete bool
-	// Versions that the cloud gave with Upstream: by path of an item, and "" for the
-	// cluster. Requests carry the one of what they change.
+	// Versions are the cloud's versions of Upstream, by path of an item, and at "" for the cluster. A request
+	// has the version of what it changes.
 	Versions map[string]string
-	// Published is the Upstream that users could last see; nil if they never could.
+	// Published is the latest Upstream that users could see; nil if they never could.
 	Published map[string]any
-	// Base has what was last agreed on, by path.
+	// Base is what both sides last agreed on, by path.
 	Base map[string]Base
-	// Sent is what was sent since Base was made, by path, unless the cloud has refused it
-	// for certain. Upstream has to be newer.
+	// Sent is what was sent since Base was stored, by path, unless the cloud has certainly refused it.
+	// Upstream must be newer.
 	Sent map[string]Text
-	// Conflicts are those of the last time.
+	// Conflicts are the conflicts of the previous merge.
 	Conflicts []OpenConflict
 	Policies  Policies
 	Now       time.Time
 }
 
-// Policies of a cluster.
+// Policies are the policies of a cluster.
 type Policies struct {
 	Policy
-	// Overrides by the path of a leaf or of what it is in; the longest one holds.
+	// Overrides are policies by path. Each holds for that path and all below it; the longest path wins.
 	Overrides map[string]Policy
-	// Exclusive deletes items, such as pools, that a list of the spec does not have.
+	// Exclusive deletes items, such as pools, that a list in the spec does not have.
 	Exclusive   bool
 	Resolutions []Resolution
 }
 
-// Resolution of one conflict. It decides nothing once that is another one.
+// Resolution resolves one conflict. It has no effect on a later one.
 type Resolution struct {
 	Path string
 	Take Side
-	// Hash is that of the conflict.
+	// Hash is the hash of the conflict.
 	Hash string
 }
 
 // Base is what both sides had when they last agreed.
 type Base struct {
-	// SpecSet is false if the spec did not have the field then.
+	// SpecSet is false if the spec did not set the field then.
 	SpecSet        bool
 	Spec, Upstream Text
 }
@@ -61,16 +61,16 @@ type OpenConflict struct {
 	// Base is what the cloud had when both sides last agreed.
 	Base           Text
 	Spec, Upstream Text
-	// Hash names this conflict: the same values in another one have another hash.
+	// Hash identifies this conflict. A later conflict with the same values has another hash.
 	Hash  string
 	Since time.Time
 }
 
-// Decision names a value that is overwritten although its author did not know. It has to
-// be stored before any request of the same Plan.
+// Decision is about a value that is overwritten although its author did not know. It must be stored before
+// any request of the same Plan is sent.
 type Decision struct {
 	Path string
-	// Take is the side that won, with Kept; Lost is the value of the other.
+	// Take is the side that won, with the value Kept. Lost is the value of the other side.
 	Take       Side
 	Kept, Lost Text
 	Time       time.Time
@@ -80,27 +80,27 @@ type Decision struct {
 type Leaf struct {
 	Path  string
 	State State
-	// Spec and Upstream are the values of the two sides.
+	// Spec and Upstream are the values of both sides.
 	Spec, Upstream Text
 }
 
-// Plan is what to do. Base, Conflicts and Decisions are to be stored first, together with
-// the Upstream that they were made from; then come the Writes, and SpecWrites.
+// Plan is what to do. First store Base, Conflicts and Decisions, together with the Upstream from which they
+// were computed. Then send the Writes and the SpecWrites.
 type Plan struct {
-	// Decided is false if Upstream was not complete. Then there is nothing else.
+	// Decided is false if Upstream was not complete. Then the Plan is empty.
 	Decided   bool
 	Leaves    []Leaf
 	Base      map[string]Base
 	Conflicts []OpenConflict
 	Decisions []Decision
-	// Stale are the paths of resolutions that are for another conflict.
+	// Stale has the paths of resolutions that match no conflict.
 	Stale []string
-	// Writes are the requests to the cloud, in their order.
+	// Writes are the requests to the cloud, in order.
 	Writes []Write
-	// SpecWrites are what the spec shall have, by path; a null value removes it.
+	// SpecWrites are new values for the spec, by path. Null removes a value.
 	SpecWrites map[string]any
-	// Effective is Upstream plus all fields that are set, but those which the cloud's
-	// values have superseded.
+	// Effective is Upstream with the fields that the spec sets, except those that the cloud's values have
+	// superseded.
 	Effective map[string]any
 }
 
@@ -121,12 +121,12 @@ func Merge(in Input) Plan {
 	return m.plan
 }
 
-// merger is a Merge under way.
+// merger is the state of a running Merge.
 type merger struct {
 	in                                   Input
 	spec, upstream, published, effective *leaves
 	pushed                               []*leaf
-	// used are the indexes of the resolutions that are for a conflict of now.
+	// used has the indexes of the resolutions that match a current conflict.
 	used map[int]bool
 	plan Plan
 }
@@ -141,20 +141,20 @@ func newMerger(in Input) *merger {
 	for path, list := range m.spec.sets {
 		m.effective.sets[path] = list
 		if m.owned(list.field) {
-			// From now on, what is added to the list is a change in the cloud.
+			// From now on, an addition to the list is a change in the cloud.
 			m.plan.Base[path] = Base{true, Null, Null}
 		}
 	}
 	return m
 }
 
-// owned tells whether a list, once set, is all there should be.
+// owned reports whether a list, if the spec sets it, must have no other items.
 func (m *merger) owned(f *Field) bool {
 	return f.Shape == Keyed && (f.Owned || f.Delete != "" && m.in.Policies.Exclusive)
 }
 
-// managed returns the leaves of the spec, in order, together with what it implies should
-// not be there.
+// managed returns the leaves of the spec, in order. It also returns the items that an owned list of the spec
+// excludes, as absent.
 func (m *merger) managed() []*leaf {
 	all := maps.Clone(m.spec.at)
 	for path, leaf := range m.upstream.at {
@@ -167,8 +167,8 @@ func (m *merger) managed() []*leaf {
 	return sorted(all)
 }
 
-// waitsForItem tells whether a leaf is in an item that the cloud does not have. There is
-// nothing to compare it with: what becomes of the item decides.
+// waitsForItem reports whether a leaf is in an item that the cloud does not have. Such a leaf cannot be
+// compared: the decision about the item covers it.
 func (m *merger) waitsForItem(leaf *leaf) bool {
 	return leaf.item != "" && m.upstream.at[leaf.item] == nil
 }
@@ -189,8 +189,8 @@ func (m *merger) decide(leaf *leaf) {
 		m.writeBack(leaf)
 	}
 	if v.spec && v.upstream && slices.Contains([]State{Conflict, Pushed, WrittenBack}, verdict.state) {
-		// It is open until what decides it is done, so that this is still decided if what
-		// was written was refused.
+		// The conflict stays open until the write is done. If the write is refused, the next merge decides
+		// the same.
 		m.plan.Conflicts = append(m.plan.Conflicts, OpenConflict{leaf.path, base.Upstream, leaf.text, upstream, hash, since})
 	}
 	if verdict.overwrites {
@@ -202,15 +202,15 @@ func (m *merger) decide(leaf *leaf) {
 	}
 }
 
-// keep stores what the leaf will be compared with the next time, and what is in effect.
+// keep stores the base for the next comparison, and the effective value.
 func (m *merger) keep(leaf *leaf, v view, state State, base Base) {
 	switch state {
 	case Agreed, Superseded, ImmutableDiffers:
 		base = Base{true, leaf.text, m.upstream.text(leaf.path)}
 	case Pushed:
 		if v.spec {
-			// It is not as agreed any more, not even if it is taken back: then that is
-			// what it wants.
+			// The spec does not count as agreed any more, even if it gets its old value back: then its author
+			// wants that one.
 			base.SpecSet, base.Spec = false, Null
 		}
 	}
@@ -226,7 +226,7 @@ func (m *merger) keep(leaf *leaf, v view, state State, base Base) {
 	}
 }
 
-// keepItem does it for the fields of an item that the cloud does not have.
+// keepItem does the same for the fields of an item that the cloud does not have.
 func (m *merger) keepItem(item *leaf, state State) {
 	if !item.exists || m.upstream.at[item.path] != nil {
 		return
@@ -234,7 +234,7 @@ func (m *merger) keepItem(item *leaf, state State) {
 	for _, leaf := range m.spec.of(item.path) {
 		switch base, had := m.in.Base[leaf.path]; {
 		case state == Superseded:
-			// Not even null: once the item is there again, that is a change.
+			// Not even null, so that the item counts as changed when it exists again.
 			m.plan.Base[leaf.path] = Base{true, leaf.text, ""}
 		case had:
 			m.plan.Base[leaf.path] = base
@@ -269,7 +269,7 @@ func (p Policies) of(path string) Policy {
 	return policy
 }
 
-// in tells whether a path is at, or below, another.
+// in reports whether a path is the other one, or below it.
 func in(path, at string) bool {
 	rest, ok := strings.CutPrefix(path, at)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')

@@ -80,7 +80,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// object is what the string says in JSON, with ' for ".
+// object parses JSON in which ' stands for ".
 func object(t testing.TB, text string) map[string]any {
 	t.Helper()
 	if text == "" {
@@ -93,15 +93,15 @@ func object(t testing.TB, text string) map[string]any {
 	return m
 }
 
-// mergeCase merges with the base that comes of agreed, where both sides were so.
+// mergeCase is a merge with the base that results if both sides had agreed.
 type mergeCase struct {
 	agreed, spec, upstream string
-	// published is as agreed, unless it is given.
+	// published equals agreed by default.
 	published string
 	policies  Policies
-	// states are by path; what is Agreed is not listed.
+	// states are by path, without those that are Agreed.
 	states map[string]State
-	// sets are CALL: PATHS; message is the first one.
+	// sets has the writes as CALL: PATHS. message is the message of the first one.
 	sets      []string
 	message   string
 	effective string
@@ -257,7 +257,8 @@ func TestMerge(t *testing.T) {
 			if len(plan.Decisions) != test.decisions {
 				t.Errorf("%d decisions, want %d: %+v", len(plan.Decisions), test.decisions, plan.Decisions)
 			}
-			// With what was stored, the same is decided: no prefix of the plan loses anything.
+			// With the base stored, the next merge decides the same: if the process ends before some
+			// requests, nothing is lost.
 			in.Base, in.Conflicts, in.Published = plan.Base, plan.Conflicts, in.Upstream
 			in.Now = in.Now.Add(time.Hour)
 			for _, leaf := range Merge(in).Leaves {
@@ -273,7 +274,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestResolutions resolves a conflict, and tries what resolved an older one.
+// TestResolutions resolves a conflict, and tries the resolution of an older one.
 func TestResolutions(t *testing.T) {
 	now := time.Unix(1000, 0)
 	in := Input{
@@ -303,7 +304,7 @@ func TestResolutions(t *testing.T) {
 			if got := plan.Leaves[0].State; got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
-			// It holds until it is done: the request may have been refused.
+			// The resolution holds until it is carried out, because the request may have been refused.
 			in.Base, in.Conflicts = plan.Base, plan.Conflicts
 			in.Now = in.Now.Add(time.Minute)
 			if got := Merge(in).Leaves[0].State; got != test.want {
@@ -316,8 +317,8 @@ func TestResolutions(t *testing.T) {
 	}
 }
 
-// FuzzMerge merges any two configurations: what the spec does not set is not sent, and
-// what was agreed on needs nothing more.
+// FuzzMerge merges any two configurations. It checks that nothing is sent that the spec does not set, and
+// that a merge after an agreement needs nothing more.
 func FuzzMerge(f *testing.F) {
 	for _, test := range mergeCases {
 		f.Add(strings.ReplaceAll(test.spec, "'", `"`), strings.ReplaceAll(test.upstream, "'", `"`), true)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// side is a configuration by path. The list or map that is set has a path, too.
+// side is a configuration by path. A list or map that is set has a path, too.
 type side map[string]any
 
 // universe has all leaves that the model knows.
@@ -51,7 +51,7 @@ func (s side) text(path string) Text {
 	return universe.at[path].field.text(value)
 }
 
-// set changes a leaf; nil deletes it, and an item with all that it has.
+// set changes a leaf. Nil deletes it; for an item, with all its fields.
 func (s side) set(path string, value any) {
 	if value == nil {
 		maps.DeleteFunc(s, func(at string, _ any) bool { return in(at, path) })
@@ -63,7 +63,7 @@ func (s side) set(path string, value any) {
 	}
 }
 
-// snapshot is the cloud at one time.
+// snapshot is the state of the cloud at one time.
 type snapshot struct {
 	config   side
 	versions map[string]string
@@ -73,10 +73,10 @@ type snapshot struct {
 // cloud keeps its history, because reads may lag.
 type cloud struct {
 	history []snapshot
-	// read is the latest that was read: reads do not go back.
+	// read is the index of the latest snapshot that was read. No read is older than the one before.
 	read int
-	// tokens are of the requests that were made. Some clouds know them only of those that
-	// create something.
+	// tokens has the tokens of the requests that were carried out. Some clouds have tokens only for requests
+	// that create something.
 	tokens map[int]bool
 	forget bool
 	writes int
@@ -86,7 +86,7 @@ var errPrecondition = errors.New("412 or 409")
 
 func (c *cloud) now() snapshot { return c.history[len(c.history)-1] }
 
-// change makes a new state, in which an item, or the cluster, has a new version.
+// change appends a state, with a new version of an item or of the cluster.
 func (c *cloud) change(item string, change func(side)) {
 	next := snapshot{config: maps.Clone(c.now().config), versions: maps.Clone(c.now().versions)}
 	change(next.config)
@@ -98,8 +98,8 @@ func (c *cloud) change(item string, change func(side)) {
 	c.history = append(c.history, next)
 }
 
-// write does what a cloud does: a token counts once, a version that is not the present
-// one is refused, and a call that replaces its fields resets those that it leaves out.
+// write behaves like a cloud. A token counts once, and an outdated version is refused. A call that replaces
+// its fields resets those that the request leaves out.
 func (c *cloud) write(w Write, token int, unguarded bool) error {
 	if c.tokens[token] {
 		return nil
@@ -128,7 +128,7 @@ func (c *cloud) write(w Write, token int, unguarded bool) error {
 	return nil
 }
 
-// edit is an accepted write of somebody.
+// edit is somebody's accepted write.
 type edit struct {
 	path string
 	text Text
@@ -136,11 +136,11 @@ type edit struct {
 	at   time.Time
 	// saw is what the author of an edit of the spec could see of the cloud.
 	saw *leaves
-	// seen is set once a later writer has changed the same, and could see this.
+	// seen is set once a later writer has changed the same leaf, and could see this edit.
 	seen bool
 }
 
-// stored is the status of the object, which outlives a crash.
+// stored is the status of the object, which survives a crash.
 type stored struct {
 	Base      map[string]Base
 	Published map[string]any
@@ -165,20 +165,19 @@ type world struct {
 	now      time.Time
 	seed     uint64
 	bug      bug
-	// edits by the path of what they are about: by the author of the present value.
+	// specEdits and cloudEdits have the edit that set the present value, by path.
 	specEdits, cloudEdits map[string]*edit
 	edits                 []*edit
 	count, statusWrites   int
-	// agreed has the paths and values that both sides have had, and public those that were
-	// published.
+	// agreed has the paths and values that both sides have had. public has those that were published.
 	agreed, public map[[2]string]bool
-	// shown has the conflicts that resolutions are for, by hash.
+	// shown has the conflicts that users could resolve, by hash.
 	shown map[string]OpenConflict
 	// planned is the spec that the operation was decided on, and plannedBy has its authors.
 	planned   side
 	plannedBy map[string]*edit
-	// refused is the token of a request that was certainly not made, and made of one that
-	// has certainly created an item: no version tells, if it is gone again.
+	// refused is the token of a request that was certainly not carried out. made is the token of one that has
+	// certainly created an item: no version shows that if the item is deleted again.
 	refused, made int
 	// settled: no more edits, crashes and lags.
 	settled    bool
@@ -206,7 +205,7 @@ func newWorld(seed uint64, b bug) *world {
 	return w
 }
 
-// log tells what has happened, for whoever reads of a violation.
+// log records an event for the report of a violation.
 func (w *world) log(format string, args ...any) {
 	w.trace = append(w.trace, fmt.Sprint(w.now.Unix()-1000)+" "+fmt.Sprintf(format, args...))
 }
@@ -215,8 +214,7 @@ func (w *world) violation(format string, args ...any) {
 	w.violations = append(w.violations, fmt.Sprintf(format, args...))
 }
 
-// value returns another one for a leaf: mostly one that was never there, or one of the
-// few that come again and again.
+// value returns another value for a leaf. Mostly it is a new one, sometimes one of a few that recur.
 func (w *world) value(path string) any {
 	w.count++
 	text := fmt.Sprint(w.count)
@@ -287,7 +285,7 @@ func (w *world) user() {
 		return
 	default:
 		if w.spec[at.list] == nil && w.owns(at) {
-			// To set the list is to say of each item that it is not listed.
+			// Setting the list excludes each item that is not in it.
 			w.seenBySpec(at.list)
 			w.specEdits[at.list] = &edit{saw: toy.read(w.status.Published)}
 		}
@@ -298,7 +296,7 @@ func (w *world) user() {
 	w.specEdits[path] = w.edited(path, w.spec.text(path), true)
 }
 
-// forget takes a field out of the spec. For what a list owns, that is an edit.
+// forget removes a field from the spec. If an owned list has it, that is an edit.
 func (w *world) forget(path string) {
 	_, was := w.spec[path]
 	w.spec.set(path, nil)
@@ -316,14 +314,14 @@ func (w *world) forget(path string) {
 
 func (w *world) owns(at *leaf) bool { return at.field.Owned || at.exists && w.policies.Exclusive }
 
-// seenBySpec: who edits the spec sees it, and the upstream that was published.
+// seenBySpec marks what an editor of the spec sees: the spec and the published upstream.
 func (w *world) seenBySpec(path string) {
 	if e := w.specEdits[path]; e != nil {
 		e.seen = true
 	}
 	published := toy.read(w.status.Published)
 	for at, e := range w.cloudEdits {
-		// Or what both had agreed on.
+		// The author also knows what both sides had agreed on.
 		had := w.specEdits[at]
 		if in(at, path) && (same(at, e.text, published.text(at)) || had != nil && had.text == e.text) {
 			e.seen = true
@@ -338,7 +336,7 @@ func (w *world) edited(path string, text Text, spec bool) *edit {
 	return e
 }
 
-// resolve takes a side in a conflict as it is shown now, or was shown some time ago.
+// resolve takes a side in a conflict as it is shown now, or was shown earlier.
 func (w *world) resolve() {
 	for _, c := range w.status.Conflicts {
 		if w.IntN(2) == 0 {

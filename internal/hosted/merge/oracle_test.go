@@ -2,7 +2,7 @@ package merge
 
 import "slices"
 
-// checkWrite looks at an accepted request.
+// checkWrite checks an accepted request.
 func (w *world) checkWrite(op operation, before, after side) {
 	changed := false
 	asKnown := op.Write.Call == "delete" && w.known(op.Write.Item, toy.read(before.tree()).text(op.Write.Item))
@@ -36,15 +36,15 @@ func (w *world) checkWrite(op operation, before, after side) {
 	}
 }
 
-// agreeOn notes what was sent, for what the spec has asked for is no news to its author.
+// agreeOn records what was sent, because the author of the spec knows it.
 func (w *world) agreeOn(write Write) {
 	for path, text := range write.Sent {
 		w.agreed[[2]string{path, string(text)}] = true
 	}
 }
 
-// known tells whether a value that is overwritten was agreed on, seen, or named before: one
-// that comes again is as well known as it was.
+// known reports whether a value that is overwritten was agreed on, seen or named before. A value that recurs
+// counts as known.
 func (w *world) known(path string, text Text) bool {
 	if w.agreed[[2]string{path, string(text)}] || (text == Null || text == "true") && w.public[[2]string{path, string(text)}] {
 		return true
@@ -57,14 +57,14 @@ func (w *world) known(path string, text Text) bool {
 	return slices.ContainsFunc(w.status.Decisions, func(d Decision) bool { return d.Path == path && seen(text, d.Lost) })
 }
 
-// seen compares with what was shown. An edit that makes an item has just true as its value.
+// seen compares a value with what was shown. The value of an edit that creates an item is just true.
 func seen(text, shown Text) bool { return text == shown || text == "true" && shown != Null }
 
-// checkPlan looks at what is decided: for a conflict, a resolution has to be for the value
-// that is there; and there is none where only one side has ever changed.
+// checkPlan checks a plan. A resolution of a conflict must be for the present value. There must be no
+// conflict if only one side has ever changed.
 func (w *world) checkPlan(p Plan) {
-	// There are but two values of some fields, and all of them can be missing: these come
-	// again so often that to have been published is enough.
+	// Some fields have only two values, and all fields may be missing. These values recur so often that
+	// having been published is enough.
 	published := toy.read(w.status.Published)
 	for _, path := range universePaths {
 		w.public[[2]string{path, string(published.text(path))}] = true
@@ -95,8 +95,8 @@ func (w *world) resolvedAt(path string, upstream Text) bool {
 	})
 }
 
-// checkTwoSides: there is no conflict where only the spec has changed. It may seem so where
-// requests have no token, or its author had seen nothing of the cloud.
+// checkTwoSides: there is no conflict if only the spec has changed. Exceptions are requests without a token,
+// and authors who have seen nothing of the cloud.
 func (w *world) checkTwoSides(path string) {
 	at := universe.at[path]
 	if at.exists || at.field.Floats != nil || w.cloud.forget {
@@ -111,7 +111,7 @@ func (w *world) checkTwoSides(path string) {
 	w.violation("%s is in conflict, and nobody has changed it in the cloud", path)
 }
 
-// checkEdits looks for each accepted write, when all is quiet.
+// checkEdits checks each accepted write, once everything has settled.
 func (w *world) checkEdits() {
 	states := map[string]State{}
 	plan := Merge(Input{
@@ -130,7 +130,7 @@ func (w *world) checkEdits() {
 			case Conflict, Drifted, Floating:
 				continue
 			case Superseded:
-				// That was said when it began; to set the same once more changes nothing.
+				// The decision was recorded when it was made. Setting the same value again changes nothing.
 				if slices.ContainsFunc(w.status.Decisions, func(d Decision) bool { return d.Path == e.path && same(e.path, e.text, d.Lost) }) {
 					continue
 				}
@@ -158,7 +158,7 @@ func same(path string, spec, upstream Text) bool {
 	return (&merger{}).same(at.field, at.exists, spec, upstream)
 }
 
-// named tells whether a decision has the value, or is about the pool that it is in.
+// named reports whether a decision has the value, or is about its pool.
 func (w *world) named(e *edit) bool {
 	at := universe.at[e.path]
 	for _, d := range w.status.Decisions {

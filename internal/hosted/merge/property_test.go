@@ -20,7 +20,7 @@ var (
 	firstSeed     = flag.Uint64("seed", 1, "the seed of the first of them; the next has the next")
 )
 
-// bug changes what the merge gets, or what it returns, as a mistake in it would.
+// bug changes the input or the result of the merge, as a mistake in it would.
 type bug struct {
 	in        func(*Input)
 	plan      func(Input, *Plan)
@@ -30,9 +30,9 @@ type bug struct {
 	believes bool
 }
 
-// TestNoLostUpdates plays edits on both sides, refreshes, crashes at each call, reads that
-// lag or fail, and refused requests, in any order, on a cloud of its own. Every accepted
-// write has to be live in the end, or superseded by a writer who saw it, or named.
+// TestNoLostUpdates tries, in any order, edits on both sides, refreshes, refused requests, crashes at each
+// call, and reads that lag or fail. In the end, each accepted write must be live, superseded by a writer who
+// saw it, or named in a decision.
 func TestNoLostUpdates(t *testing.T) {
 	n := cmp.Or(*interleavings, defaultInterleavings)
 	tried, failed := search(*firstSeed, n, bug{})
@@ -150,7 +150,7 @@ func rebase(p *Plan, state State) {
 	}
 }
 
-// search tries interleavings on all processors, until one violates something.
+// search tries interleavings on all processors until one finds a violation.
 func search(first uint64, n int, b bug) (tried int, failed *world) {
 	var lock sync.Mutex
 	var group sync.WaitGroup
@@ -180,7 +180,7 @@ func search(first uint64, n int, b bug) (tried int, failed *world) {
 	return tried, failed
 }
 
-// crash is what a call panics with where the process ends.
+// crash is the value with which a call panics when the process ends.
 type crash struct{}
 
 func (w *world) play() bool {
@@ -199,7 +199,7 @@ func (w *world) play() bool {
 	return len(w.violations) == 0
 }
 
-// writes counts what a refresh writes, on either side.
+// writes counts the writes of a refresh, on both sides.
 func (w *world) writes(refresh func()) int {
 	before := w.cloud.writes + w.revision + w.statusWrites
 	refresh()
@@ -209,7 +209,7 @@ func (w *world) writes(refresh func()) int {
 	return w.cloud.writes + w.revision + w.statusWrites - before
 }
 
-// others do something, while this process waits.
+// others lets other writers act while this process waits.
 func (w *world) others() {
 	if w.settled {
 		return
@@ -253,8 +253,8 @@ func (w *world) refresh() {
 		stale := read.versions[op.Write.Item] == op.Write.Version && w.made != op.Token
 		unknown := !w.cloud.forget && w.made != op.Token && w.refused != op.Token
 		if stale || unknown {
-			// It was not made, or is not seen yet: its token, or else the version, makes
-			// it once, and the token tells which.
+			// The request was not carried out, or does not show yet. Its token, or else the version, ensures
+			// that it is carried out once.
 			w.send(*op, !w.cloud.forget)
 			return
 		}
@@ -282,7 +282,7 @@ func (w *world) merge(in Input) Plan {
 	return plan
 }
 
-// read lags, and is sometimes but a half.
+// read returns a snapshot that may lag, and is sometimes incomplete.
 func (w *world) read() (snapshot, bool) {
 	c := &w.cloud
 	if w.settled || w.status.Op != nil && w.made == w.status.Op.Token && !w.bug.believes {
@@ -319,7 +319,7 @@ func (w *world) store(in Input, plan Plan, revision int) bool {
 	}
 	w.checkPlan(plan)
 	if next.Op != nil && w.cloud.forget {
-		// Without a token, nobody can tell whether the same value was somebody else's.
+		// Without a token, nobody knows whether somebody else has set the same value.
 		w.agreeOn(next.Op.Write)
 	}
 	w.status = next
@@ -353,8 +353,8 @@ func (w *world) act(plan Plan, revision int) {
 	w.call()
 }
 
-// send makes the request, and checks at once what it has changed. It is certain that one
-// which is refused was not made, unless it was sent before.
+// send sends the request, and checks at once what it has changed. If it is refused, it was certainly not
+// carried out, unless it was sent before.
 func (w *world) send(op operation, certain bool) {
 	w.call()
 	before, writes := w.cloud.now().config, w.cloud.writes

@@ -1,24 +1,22 @@
-// Package merge decides, for each field of a hosted cluster, whose value holds: that of
-// the spec, or that of the cloud. It knows no cloud, and does no I/O.
+// Package merge decides, for each field of a hosted cluster, whether the value of the spec or of the cloud holds.
+// It knows no cloud, and does no I/O.
 //
-// A cluster is read into leaves by a Table: a scalar is one leaf, a map has one for each
-// key, a list of pools one for each field of each pool. For each leaf that the spec sets,
-// there is a base, which is what both sides had when they last agreed. Compared with it,
-// either nobody, or the spec, or the cloud, or both have changed:
+// A Table splits a cluster into leaves: a scalar is one leaf, a map has one for each key, a list of pools has one
+// for each field of each pool. Each leaf that the spec sets has a base: what both sides had when they last
+// agreed. Compared with it, either nobody, or the spec, or the cloud, or both have changed:
 //
 //	neither     nothing is done
 //	spec        Pushed: the spec is sent to the cloud
 //	cloud       Policy.External: Superseded, Drifted, or the spec is sent nevertheless
 //	both        Policy.Conflict: Conflict, which freezes this leaf only, or either side
 //
-// What loses a value that its author had not been told to lose is a Decision, which has to
-// be stored before the request that overwrites it. A leaf that the spec does not set is
-// not managed: it is never sent.
+// If a value is lost and its author did not know, that is a Decision. It must be stored before the request that
+// overwrites the value. A leaf that the spec does not set is not managed: it is never sent.
 //
-// The base advances for what was read back, never for what was sent. So what Merge returns
-// can be lost at any time: the next read leads to the same end. The price is that what
-// was sent has to be remembered until it is read (Input.Sent). Otherwise, an edit that
-// takes the spec back while it is being sent would look like somebody's edit in the cloud.
+// The base advances when a value is read back, never when it is sent. So the result of Merge may be lost at any
+// time: the next read leads to the same end. In return, what was sent must be remembered until it is read
+// (Input.Sent). Otherwise, an edit that reverts the spec while it is being sent would look like somebody's edit
+// in the cloud.
 package merge
 
 import (
@@ -26,7 +24,7 @@ import (
 	"strings"
 )
 
-// Shape says how a field is divided into leaves.
+// Shape says how a field is split into leaves.
 type Shape int
 
 // The shapes.
@@ -35,61 +33,56 @@ const (
 	Scalar Shape = iota + 1
 	// Whole is compared and sent as one value, and its order matters.
 	Whole
-	// Set is a list of scalars, sent as one value; its order does not matter.
+	// Set is a list of scalars, sent as one value. Its order does not matter.
 	Set
-	// Map has one leaf for each key. Keys that the spec does not have are kept, and null
-	// deletes one.
+	// Map has one leaf for each key. Keys that the spec does not have are kept. Null deletes a key.
 	Map
-	// Keyed is a list of which each item is found by a key. If there are fields below it,
-	// as in a pool, each of them is a leaf, and so is the existence of the item. Otherwise
-	// each item is a leaf as a whole, as a taint is.
+	// Keyed is a list whose items are identified by a key. If there are fields below it, as in a pool, each
+	// field is a leaf, and so is the existence of the item. Otherwise each item is one leaf, such as a taint.
 	Keyed
 )
 
 // Field is one row of a Table.
 type Field struct {
-	// Path names the field, such as nodePools[].autoscaling.enabled. The brackets stand
-	// for the items of a Keyed list.
+	// Path names the field, such as nodePools[].autoscaling.enabled. The brackets stand for the items of a
+	// Keyed list.
 	Path  string
 	Shape Shape
-	// Key is the field of a Keyed list's items that identifies them. KeyOf does it for
-	// items for which it takes more than that.
+	// Key is the field that identifies the items of a Keyed list. KeyOf returns the key of an item if one
+	// field is not enough.
 	Key   string
 	KeyOf func(item any) string
-	// Owned is set if a Keyed list, once set, is all there should be: what it does not
-	// list is removed. Without it that depends on Policies.Exclusive.
+	// Owned says that a Keyed list in the spec excludes all other items, which are removed. Without it,
+	// Policies.Exclusive decides.
 	Owned bool
-	// Immutable fields cannot be changed by any call.
+	// Immutable says that no call can change the field.
 	Immutable bool
-	// Call is the name of the Call that changes the field; for a Keyed list of items with
-	// fields, the one that creates an item. Delete is the call that deletes one.
+	// Call is the name of the Call that changes the field. For a Keyed list of items with fields, Call
+	// creates an item, and Delete deletes one.
 	Call, Delete string
-	// Normalize returns a value as the cloud takes it, and writes it. Of a Map or a Set, it
-	// gets each value; of a Whole field or a Keyed list without fields, all of it or an
-	// item.
+	// Normalize returns a value in the cloud's form. For a Map or a Set, it gets each value. For a Keyed list
+	// without fields, it gets each item; for a Whole field, the whole value.
 	Normalize func(any) any
-	// Same tells whether the cloud's value is what the spec asks for, where that is more
-	// than being equal.
+	// Same reports whether the cloud's value is what the spec asks for, if equality is not enough. Optional.
 	Same func(spec, upstream any) bool
-	// Floats tells, of an item as it is in the cloud, that the value moves by itself. It
-	// is then neither compared nor sent.
+	// Floats reports whether the value in this item of the cloud changes by itself. Such a value is neither
+	// compared nor sent.
 	Floats func(item map[string]any) bool
 }
 
-// Guard says what keeps a request from overwriting what came after the read that it was
-// decided on.
+// Guard says what prevents a request from overwriting a change that came after the reading.
 type Guard string
 
 // The guards.
 const (
-	// ByVersion: the request names the version that came with the read, and the cloud
-	// refuses it if there is another.
+	// ByVersion: the request has the version that was read, and the cloud refuses it if the version has
+	// changed.
 	ByVersion Guard = "Version"
-	// ByOperations: the cloud knows no version, but lists what was done. Somebody else's
-	// operation before, during or after ours is seen, and what it lost is a Decision.
+	// ByOperations: the cloud has no versions, but lists the operations. The list shows somebody else's
+	// operation before, during or after ours. If ours has overwritten it, there is a Decision.
 	ByOperations Guard = "Operations"
-	// ByReading: there is neither. What was changed is read again; it is one key, which
-	// is set or removed without the others.
+	// ByReading: the cloud has neither. A request sets or removes single keys, and these are read again
+	// afterwards.
 	ByReading Guard = "Reading"
 )
 
@@ -97,15 +90,15 @@ const (
 type Call struct {
 	Name  string
 	Guard Guard
-	// Whole is set if the request replaces all fields of the call, so that those that it
-	// leaves out would be reset. It is given the others as they are in the cloud.
+	// Whole says that the request replaces all fields of the call, and would reset those that it leaves out.
+	// So Merge adds the others as they are in the cloud.
 	Whole bool
 }
 
 // Table describes the configuration of the clusters of a cloud.
 type Table struct {
 	Fields []Field
-	// Calls are in the order in which they have to be made.
+	// Calls are in the order in which they have to be sent.
 	Calls []Call
 
 	root *node
@@ -116,11 +109,11 @@ type node struct {
 	names    []string // in the order of the table
 	children map[string]*node
 	field    *Field
-	// items is what an item of a Keyed list has below it; nil if it is a leaf as a whole.
+	// items has the fields of the items of a Keyed list; nil if each item is one leaf.
 	items *node
 }
 
-// New returns the table. It panics if rows contradict each other: tables are constants.
+// New returns the table. It panics if rows contradict each other, because tables are constants.
 func New(calls []Call, fields []Field) *Table {
 	t := &Table{Fields: fields, Calls: calls, root: &node{}}
 	for i := range t.Fields {

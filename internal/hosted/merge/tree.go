@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Tree returns a typed configuration as JSON has it, which is what Merge takes: what is nil
-// is not there, and what is empty is.
+// Tree returns a typed configuration in its JSON form, as Merge takes it. Nil values are absent; empty ones
+// are present.
 func Tree(config any) (map[string]any, error) {
 	text, err := json.Marshal(config)
 	if err != nil {
@@ -20,8 +20,7 @@ func Tree(config any) (map[string]any, error) {
 	return tree, nil
 }
 
-// Typed fills a typed configuration. A field that the type does not have is an error: it
-// would be lost.
+// Typed fills a typed configuration. A field that the type lacks is an error, because it would be lost.
 func Typed(tree map[string]any, config any) error {
 	text, err := json.Marshal(tree)
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Text is a value as JSON, with keys and sets in order. What is empty (null, false, 0,
-// "", [] and {}) is null: clouds leave it out of their answers.
+// Text is a value as JSON, with keys and sets sorted. Empty values (null, false, 0, "", [] and {}) are null,
+// because clouds leave them out of their answers.
 type Text string
 
-// Null is the Text of what is empty, or not there.
+// Null is the Text of an empty or missing value.
 const Null Text = "null"
 
-// Text of a value of this field.
+// text returns the Text of a value of this field.
 func (f *Field) text(value any) Text { return textOf(f.canonical(value)) }
 
 func textOf(canonical any) Text {
 	text, err := json.Marshal(canonical)
 	if err != nil {
-		// Values come out of JSON, so they can be written as it.
+		// Values come from JSON, so they can be encoded.
 		panic(err)
 	}
 	return Text(text)
@@ -35,7 +35,7 @@ func (t Text) value() any {
 	return canonical(v)
 }
 
-// canonical returns the value normalised, with what is empty as nil.
+// canonical returns the normalised value, or nil if it is empty.
 func (f *Field) canonical(value any) any {
 	value = f.normalize(value)
 	if f.Shape != Set {
@@ -93,7 +93,7 @@ func canonical(value any) any {
 	return value
 }
 
-// canonicalList keeps items that are empty: those have a place in the list.
+// canonicalList keeps empty items, because they have a position in the list.
 func canonicalList(list []any) any {
 	if len(list) == 0 {
 		return nil
@@ -118,7 +118,7 @@ func canonicalMap(m map[string]any) any {
 	return out
 }
 
-// zero returns what is empty and of the same type.
+// zero returns the empty value of the same type.
 func zero(value any) any {
 	switch value.(type) {
 	case bool:
@@ -134,7 +134,7 @@ func zero(value any) any {
 	}
 }
 
-// digest is short, and differs if any of the parts does.
+// digest returns a short hash of the parts.
 func digest(parts ...string) string {
 	sum := sha256.Sum256([]byte(textOf(parts)))
 	return hex.EncodeToString(sum[:8])

@@ -9,18 +9,18 @@ import (
 // Write is one request to the cloud.
 type Write struct {
 	Call string
-	// Item is the path of the item that is changed; empty for the cluster.
+	// Item is the path of the item that it changes; empty for the cluster.
 	Item string
-	// Set has what changes, by path; nil removes what is there.
+	// Set has the changes, by path. Nil removes a value.
 	Set map[string]any
-	// Message has the same as the configuration has it: in a call that replaces all its
-	// fields, with the others as the cloud has them; in any other, with null for each
-	// key of a map that is to be removed.
+	// Message has the same changes in the form of the configuration. If the call replaces all its fields,
+	// Message has the others as they are in the cloud. Otherwise, null stands for each key of a map that is
+	// removed.
 	Message map[string]any
-	// Sent is what to give Merge as Input.Sent once the request may have been made.
+	// Sent is the value for Input.Sent, once the request may have been sent.
 	Sent map[string]Text
-	// Version is the one that came with just the values that were compared. The cloud has
-	// to refuse the request if it has another. Empty for what is not there.
+	// Version is the version of the values that were compared. The cloud has to refuse the request if it has
+	// another version. Empty if the item does not exist.
 	Version string
 }
 
@@ -56,8 +56,8 @@ func (m *merger) writes() []Write {
 	return writes
 }
 
-// complete makes the message of all that changes, and of what a call that replaces all its
-// fields has to repeat.
+// complete sets the message of a write: the changes, and the other fields if the call replaces all its
+// fields.
 func (m *merger) complete(w *Write, changed []*leaf) {
 	w.Set, w.Sent = map[string]any{}, map[string]Text{}
 	message := &leaves{at: map[string]*leaf{}, sets: map[string]*leaf{}}
@@ -75,7 +75,7 @@ func (m *merger) complete(w *Write, changed []*leaf) {
 		if whole && leaf.value == nil {
 			delete(message.at, leaf.path)
 			if list := m.spec.sets[leaf.list]; list != nil {
-				// It may have been the last one: an empty list says so.
+				// If it was the last entry, the message needs an empty list.
 				message.sets[leaf.list] = list
 			}
 		}

@@ -1,4 +1,4 @@
-// Package normal has what makes values of a spec and of a cloud comparable.
+// Package normal makes values of a spec and of a cloud comparable.
 package normal
 
 import (
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Version drops the v that some write before a version.
+// Version removes the v that some people write before a version.
 func Version(value any) any {
 	text, ok := value.(string)
 	if !ok {
@@ -15,8 +15,8 @@ func Version(value any) any {
 	return strings.TrimPrefix(strings.TrimSpace(text), "v")
 }
 
-// Prefix tells whether the cloud's version is the one that is asked for, or a closer name of
-// it: 1.33.2-gke.100 is 1.33.2, and 1.33, but not 1.3.
+// Prefix reports whether the cloud's version is the requested one, or a more precise one: 1.33.2-gke.100
+// matches 1.33.2 and 1.33, but not 1.3.
 func Prefix(spec, upstream any) bool {
 	want, _ := spec.(string)
 	has, _ := upstream.(string)
@@ -24,15 +24,14 @@ func Prefix(spec, upstream any) bool {
 	return ok && want != "" && (rest == "" || rest[0] == '.' || rest[0] == '-')
 }
 
-// SameName is for names of which the case does not matter. The cloud gets them as they are
-// in the spec.
+// SameName compares names without regard to case. The cloud gets them as they are in the spec.
 func SameName(spec, upstream any) bool {
 	want, _ := spec.(string)
 	has, _ := upstream.(string)
 	return strings.EqualFold(strings.TrimSpace(want), has)
 }
 
-// Location is for the regions of Azure, which are also written as West Europe.
+// Location normalises the regions of Azure, which are also written as West Europe.
 func Location(value any) any {
 	text, ok := value.(string)
 	if !ok {
@@ -41,7 +40,7 @@ func Location(value any) any {
 	return strings.ToLower(strings.ReplaceAll(text, " ", ""))
 }
 
-// CIDR drops the bits of the host, as the clouds do.
+// CIDR clears the host bits, as the clouds do.
 func CIDR(value any) any {
 	text, ok := value.(string)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package operator assembles the operator of hosted clusters: its cache and its controller.
-// The main program and the tests run the same.
+// Package operator assembles the operator of hosted clusters: its cache and its controller. The main program
+// and the tests use the same code.
 package operator
 
 import (
@@ -24,33 +24,32 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/dial"
 )
 
-// DefaultNamespace has the operator and the Secrets with credentials.
+// DefaultNamespace is the namespace of the operator and of the Secrets with credentials.
 const DefaultNamespace = "spillway-hosted"
 
-// DefaultManagerNamespace has the manager of Spillway.
+// DefaultManagerNamespace is the namespace of Spillway's manager.
 const DefaultManagerNamespace = "spillway-system"
 
 // Options say how to run the operator.
 type Options struct {
-	// Namespace is the operator's own, with the Secrets. Default: DefaultNamespace.
+	// Namespace is the operator's namespace, with the Secrets. Default: DefaultNamespace.
 	Namespace string
-	// Manager is passed on; its Scheme and Cache are set here.
+	// Manager has further options. New sets Scheme, Cache and Controller.UsePriorityQueue.
 	Manager ctrl.Options
-	// Clouds makes the clients of clusters. Default: those of the clouds themselves.
+	// Clouds creates the clients of clusters. Default: a dial.Dialer for the clouds' own endpoints.
 	Clouds controller.Clouds
-	// ManagerNamespace has the manager of Spillway, and the Secrets of ClusterBindings.
-	// Default: DefaultManagerNamespace.
+	// ManagerNamespace is the namespace of Spillway's manager, with the Secrets of ClusterBindings. Default:
+	// DefaultManagerNamespace.
 	ManagerNamespace string
-	// Binder makes clusters providers. Default: package bind does.
+	// Binder makes clusters providers. Default: a bind.Binder.
 	Binder controller.Binder
-	// Clock tells the time. Default: the real one.
+	// Clock is the clock to use. Default: the real one.
 	Clock clock.PassiveClock
-	// WrapTransport, if set, wraps the transport to the API server: for counting requests
-	// and injecting faults.
+	// WrapTransport, if set, wraps the transport to the API server, to count requests and to inject faults.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
 }
 
-// Scheme knows the kinds that the operator works with.
+// Scheme returns a scheme with the kinds that the operator works with.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
@@ -58,7 +57,7 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// New makes an operator for the cluster of config. It writes nothing.
+// New creates an operator for the cluster of config. It writes nothing.
 func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	if o.Namespace == "" {
 		o.Namespace = DefaultNamespace
@@ -73,7 +72,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		o.Clock = clock.RealClock{}
 	}
 	config = rest.CopyConfig(config)
-	// The API server's priority and fairness does this better than client-go.
+	// The API server's priority and fairness limits requests better than client-go.
 	config.QPS = -1
 	config.UserAgent = "spillway-hosted"
 	if o.WrapTransport != nil {
@@ -87,11 +86,11 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		o.Binder = binder
 	}
 	o.Manager.Scheme = Scheme()
-	// Secrets of other namespaces are none of its business, and it has no right to them.
+	// The operator does not need Secrets of other namespaces, and has no right to read them.
 	o.Manager.Cache = cache.Options{ByObject: map[client.Object]cache.ByObject{
 		&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.Namespace: {}}},
 	}}
-	o.Manager.Controller.UsePriorityQueue = ptr.To(false) // Its end may deadlock: kubernetes-sigs/controller-runtime#3538.
+	o.Manager.Controller.UsePriorityQueue = ptr.To(false) // Stopping it may deadlock: kubernetes-sigs/controller-runtime#3538.
 	mgr, err := ctrl.NewManager(config, o.Manager)
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)

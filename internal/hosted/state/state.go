@@ -1,14 +1,14 @@
-// Package state decides what to do next about a hosted cluster, and when to look again. It
-// does no I/O.
+// Package state decides what to do next about a hosted cluster, and when to read it again. It does no I/O.
 //
-// A cluster goes from Creating or Importing to Idle. From there, a request goes through
-// Writing (it is in the status, and perhaps it was made), Waiting (the cloud works on it)
-// and Verifying (it is done, and has to be read) back to Idle. While somebody else changes
-// the cluster it is ForeignUpdate: what is read then may be half of a change, so it is
-// neither taken over nor overwritten.
+// A cluster goes from Creating or Importing to Idle. From there, a request goes through three phases and back
+// to Idle. In Writing, the request is in the status, and perhaps sent. In Waiting, the cloud works on it. In
+// Verifying, it is done, and has to be read.
 //
-// The phase is not stored. It follows from the status and from what was read, so a process
-// that crashes anywhere goes on where it was.
+// While somebody else changes the cluster, the phase is ForeignUpdate. What is read then may be half of a
+// change, so it is neither taken over nor overwritten.
+//
+// The phase is not stored. It follows from the status and from what was read, so a process that crashes
+// anywhere continues where it was.
 package state
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// Phase of a hosted cluster.
+// Phase is the phase of a hosted cluster.
 type Phase string
 
 // The phases.
@@ -38,8 +38,8 @@ const (
 	Failed        Phase = "Failed"
 	ForeignUpdate Phase = "ForeignUpdate"
 	Deleting      Phase = "Deleting"
-	// NotMarked: the object is being deleted, and its cluster is not, since nobody has made it
-	// for this object.
+	// NotMarked: the object is being deleted, but the cluster stays, because it was not created for this
+	// object.
 	NotMarked Phase = "NotMarked"
 )
 
@@ -50,33 +50,32 @@ type Step string
 const (
 	// Wait does nothing.
 	Wait Step = "Wait"
-	// Create asks for the cluster.
+	// Create requests the cluster.
 	Create Step = "Create"
-	// Delete asks for its end.
+	// Delete requests the deletion of the cluster.
 	Delete Step = "Delete"
-	// Release lets the object go.
+	// Release removes the finalizer of the object.
 	Release Step = "Release"
-	// Resume makes the request of the status again, if it can do no harm.
+	// Resume sends the request in the status again, if that is safe.
 	Resume Step = "Resume"
-	// Fail notes why the operation has failed, and then does as Sync.
+	// Fail notes why the operation has failed, and continues like Sync.
 	Fail Step = "Fail"
-	// Sync merges, stores what is decided, and sends the first request of it.
+	// Sync merges, stores the decisions, and sends the first request.
 	Sync Step = "Sync"
 )
 
 // CallCreate is the call of an operation that creates the cluster.
 const CallCreate = "CreateCluster"
 
-// A cloud may show a cluster only some time after it was asked for, and a request whose answer
-// was lost may still be on its way.
+// A cloud may show a new cluster only after some time, and a request whose answer was lost may still arrive.
 const (
-	// CreateShows is how long to wait for it before the object may go.
+	// CreateShows is how long a deletion waits for the cluster to appear.
 	CreateShows = 20 * time.Minute
-	// CreateNoted is how old the time of a request in the status may be when it is repeated.
+	// CreateNoted is how old the time of the request in the status may be when the request is repeated.
 	CreateNoted = 5 * time.Minute
 )
 
-// Seen is what there is to decide on.
+// Seen is what was observed.
 type Seen struct {
 	Spec     v1alpha1.HostedClusterSpec
 	Status   v1alpha1.HostedClusterStatus
@@ -84,17 +83,17 @@ type Seen struct {
 	// Twin names another object that has the same cluster; empty if there is none.
 	Twin string
 	Now  time.Time
-	// Missing: the cloud does not have the cluster. Otherwise Reading is as it was read.
+	// Missing: the cloud does not have the cluster. Otherwise Reading has it.
 	Missing bool
 	Reading cloud.Reading
-	// Marked: the cluster that was read was made for this object.
+	// Marked: the cluster was created for this object.
 	Marked bool
-	// Operation is what the cloud says of that of the status, if it has a name for it. It is
-	// older than the Reading: what is done there can be read here.
+	// Operation is the cloud's report on the operation in the status, if the cloud has a name for it. It is
+	// older than Reading, so Reading shows the result of an operation that is done.
 	Operation *cloud.Operation
 }
 
-// Early decides without asking the cloud, if that can be.
+// Early decides without a request to the cloud, if that is possible.
 func Early(s Seen) (Phase, Step, bool) {
 	switch {
 	case s.Deleting && s.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete:
@@ -110,7 +109,7 @@ func Early(s Seen) (Phase, Step, bool) {
 	}
 }
 
-// Next decides.
+// Next returns the phase and the next step.
 func Next(s Seen) (Phase, Step) {
 	if phase, step, ok := Early(s); ok {
 		return phase, step
@@ -152,8 +151,8 @@ func (s Seen) created() (Phase, Step) {
 	}
 }
 
-// inFlight: an operation of ours is in the status, and was not seen to be of no use. That the
-// cloud does not say that it is busy tells nothing, if it has a name for the operation.
+// inFlight decides for an operation in the status that has not failed. If the cloud has a name for the
+// operation, it may be running although the cloud is not busy.
 func (s Seen) inFlight(op v1alpha1.Operation) (Phase, Step) {
 	named := op.CloudID != ""
 	switch {
@@ -170,8 +169,8 @@ func (s Seen) inFlight(op v1alpha1.Operation) (Phase, Step) {
 	}
 }
 
-// delete deletes what was made for this object, and nothing else. A cluster that was there
-// before, and was never asked for, is left.
+// delete deletes only a cluster that was created for this object. It leaves a cluster that existed before and
+// that this object never requested.
 func (s Seen) delete() (Phase, Step) {
 	switch {
 	case s.Unanswered():
@@ -189,18 +188,18 @@ func (s Seen) delete() (Phase, Step) {
 	}
 }
 
-// somebodyElses tells whether the cluster was to be made, and was made by somebody else.
+// somebodyElses reports whether the object should create the cluster, but somebody else has created it.
 func (s Seen) somebodyElses() bool {
 	return !s.Marked && !imported(s.Status) && s.Spec.Lifecycle.Mode == v1alpha1.LifecycleCreate
 }
 
-// Unanswered tells whether the cluster was asked for not long ago, and may still appear.
+// Unanswered reports whether the cluster was requested not long ago, and may still appear.
 func (s Seen) Unanswered() bool {
 	op := s.Status.Operation
 	return s.Missing && op != nil && op.Call == CallCreate && op.Message == "" && !imported(s.Status) && s.Now.Sub(op.StartedAt.Time).Abs() < CreateShows
 }
 
-// missing: a cluster that was there once, and was deleted by somebody, is not made again.
+// missing does not recreate a cluster that existed and that somebody has deleted.
 func (s Seen) missing() (Phase, Step) {
 	if s.Spec.Lifecycle.Mode == v1alpha1.LifecycleCreate && !imported(s.Status) {
 		return Creating, Create
@@ -208,18 +207,17 @@ func (s Seen) missing() (Phase, Step) {
 	return NotFound, Wait
 }
 
-// Gone tells whether the cluster that was here once is not there any more: there is none of
-// its name, or another one.
+// Gone reports whether the cluster no longer exists: the cloud has none of its name, or another one.
 func (s Seen) Gone() bool { return s.Missing || s.replaced() }
 
 func (s Seen) replaced() bool {
 	return !s.Missing && s.Status.UpstreamUID != "" && s.Reading.UID != "" && s.Status.UpstreamUID != s.Reading.UID
 }
 
-// imported tells whether the cluster was ever read.
+// imported reports whether the cluster was ever read.
 func imported(s v1alpha1.HostedClusterStatus) bool {
 	return s.UpstreamSpec.EKSConfig != nil || s.UpstreamSpec.AKSConfig != nil || s.UpstreamSpec.GKEConfig != nil
 }
 
-// Imported tells whether the cluster was ever read.
+// Imported reports whether the cluster was ever read.
 func Imported(h *v1alpha1.HostedCluster) bool { return imported(h.Status) }

@@ -8,8 +8,8 @@ import (
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
 )
 
-// Twin returns the HostedCluster that has the same cluster, and has it first; nil if there is
-// none. uid is the cluster's identity, if it was read.
+// Twin returns the HostedCluster that is for the same cluster and comes first; nil if there is none. uid is
+// the cluster's identity, if it was read.
 func Twin(h *v1alpha1.HostedCluster, uid string, all []v1alpha1.HostedCluster) *v1alpha1.HostedCluster {
 	for i := range all {
 		if other := &all[i]; other.UID != h.UID && first(other, h) && sameCluster(h, uid, other) {
@@ -19,7 +19,8 @@ func Twin(h *v1alpha1.HostedCluster, uid string, all []v1alpha1.HostedCluster) *
 	return nil
 }
 
-// first tells which of two has the cluster: one that has read it, or else the older one.
+// first reports whether a comes before b: an object that has read the cluster comes first, or else the older
+// one.
 func first(a, b *v1alpha1.HostedCluster) bool {
 	if read := a.Status.UpstreamUID != ""; read != (b.Status.UpstreamUID != "") {
 		return read
@@ -30,8 +31,8 @@ func first(a, b *v1alpha1.HostedCluster) bool {
 	return a.Name < b.Name
 }
 
-// sameCluster tells whether two are for the same cluster, as far as is known. One that was
-// edited to be for another's cluster has read its own before: that is Replaced.
+// sameCluster reports whether both objects are for the same cluster, as far as is known. An object that was
+// edited to another cluster has a UID of its own cluster, and becomes Replaced instead.
 func sameCluster(h *v1alpha1.HostedCluster, uid string, other *v1alpha1.HostedCluster) bool {
 	was, has := h.Status.UpstreamUID, other.Status.UpstreamUID
 	switch {
@@ -42,14 +43,14 @@ func sameCluster(h *v1alpha1.HostedCluster, uid string, other *v1alpha1.HostedCl
 	case uid != "" && has != "":
 		return false
 	case h.Spec.GKEConfig != nil:
-		return place(h) == place(other) // The name of a project is nobody else's.
+		return place(h) == place(other) // The name of a project is unique.
 	default:
 		return place(h) == place(other) && equality.Semantic.DeepEqual(h.Spec.Credentials, other.Spec.Credentials)
 	}
 }
 
-// Namesakes tells whether the clusters of two have the same name in the same cloud. In EKS,
-// where an identity is but a time, they are in the same region, too.
+// Namesakes reports whether the clusters of both objects have the same name in the same cloud. In EKS they
+// must be in the same region too, because the identity there is only a time.
 func Namesakes(a, b *v1alpha1.HostedCluster) bool { return name(a) == name(b) }
 
 func name(h *v1alpha1.HostedCluster) string {
@@ -65,7 +66,7 @@ func name(h *v1alpha1.HostedCluster) string {
 	}
 }
 
-// place is what the name is unique in, with the same credentials.
+// place returns the scope in which the name is unique, for the same credentials.
 func place(h *v1alpha1.HostedCluster) string {
 	switch spec := h.Spec; {
 	case spec.AKSConfig != nil:
@@ -82,7 +83,7 @@ func place(h *v1alpha1.HostedCluster) string {
 	return ""
 }
 
-// Moved tells whether an edit, or a read, may have changed for which cluster an object is.
+// Moved reports whether an edit or a read may have changed for which cluster an object is.
 func Moved(before, after *v1alpha1.HostedCluster) bool {
 	return name(before) != name(after) || place(before) != place(after) || before.Status.UpstreamUID != after.Status.UpstreamUID ||
 		!equality.Semantic.DeepEqual(before.Spec.Credentials, after.Spec.Credentials)
