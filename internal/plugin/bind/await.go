@@ -24,7 +24,7 @@ import (
 	"github.com/spillway-io/spillway/internal/precondition"
 )
 
-// Progress says whether a binding is ready, and if not, what it waits for.
+// Progress reports whether a binding is ready, and if not, what it waits for.
 func Progress(binding *v1alpha1.ClusterBinding) (ready bool, waits string) {
 	c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingReady)
 	switch {
@@ -48,7 +48,7 @@ func Await(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name 
 		binding := &v1alpha1.ClusterBinding{}
 		if err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
 			if ctx.Err() != nil {
-				return false, err // waits says what it waited for until then.
+				return false, err // waits has what the command waited for until then.
 			}
 			if waits = "it cannot be read: " + err.Error(); !apierrors.IsNotFound(err) {
 				output.Waiting(object + ": " + waits)
@@ -68,12 +68,12 @@ func Await(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name 
 	return nil
 }
 
-// undoPatience is how long it may take to take back what was made.
+// undoPatience is how long undoing a failed run may take.
 const undoPatience = 2 * time.Minute
 
-// takeBack deletes what this run has made: the binding first, whose end needs the rest. In the
-// provider it ends the access, if no consumer has anything there; what confines consumers
-// stays, as with unbind.
+// takeBack deletes what this run has created. The binding comes first, because its deletion needs the rest.
+// In the provider, takeBack ends the access, unless an object of a consumer is there. The objects that
+// confine consumers stay, as with unbind.
 func (w *work) takeBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, undoPatience, cli.ErrTime)
 	defer cancel()
@@ -89,7 +89,7 @@ func (w *work) takeBack(ctx context.Context) error {
 		switch {
 		case err == nil:
 			w.output.Did(cli.Step{Cluster: "consumer", Object: "secret/" + secret.Name, Namespace: secret.Namespace, Action: "deleted"})
-		case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err): // Else somebody has deleted it, and perhaps made another.
+		case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err): // Otherwise somebody has deleted it, and perhaps created another one.
 			return fmt.Errorf("deleting Secret %s in the consumer: %w", w.secretName, err)
 		}
 	}
@@ -110,9 +110,8 @@ func (w *work) takeBack(ctx context.Context) error {
 	return w.inProvider.Delete(ctx, unbind.Access(w.inProvider.Created))
 }
 
-// confine sets limits that this run has made back to those of a provider that trusts nobody:
-// they stay, and would be those of the next consumer. Limits that somebody has changed since
-// are theirs.
+// confine resets limits that this run has created to those of the default profile. They stay in the provider,
+// and would apply to the next consumer. Limits that somebody has changed since are left alone.
 func (w *work) confine(ctx context.Context) error {
 	if w.profile == DefaultProfile {
 		return nil

@@ -1,5 +1,5 @@
-// Package bind is kubectl spillway bind: it makes a cluster a provider of this one, with
-// nothing to carry from one to the other by hand.
+// Package bind is kubectl spillway bind: it makes a cluster a provider of this one, and nobody has to copy
+// anything between the two.
 package bind
 
 import (
@@ -21,7 +21,7 @@ import (
 // Oldest is the oldest Kubernetes of a provider: the first with ValidatingAdmissionPolicy v1.
 var Oldest = version.MustParseGeneric("v1.30.0")
 
-// DefaultLifetime is that of a token, if the API server grants it.
+// DefaultLifetime is the lifetime of a token, if the API server grants it.
 const DefaultLifetime = 30 * 24 * time.Hour
 
 type options struct {
@@ -37,7 +37,7 @@ type options struct {
 	force            bool
 }
 
-// Command is bind.
+// Command returns the command bind.
 func Command(f *cli.Factory) *cobra.Command {
 	o := &options{Run: cli.Run{Timeout: 2 * time.Minute}}
 	command := &cobra.Command{
@@ -76,12 +76,12 @@ a token of which more than half of the time is left, and the address in its Secr
 	flags.DurationVar(&o.lifetime, "duration", DefaultLifetime, "how long the token is to be valid; the API server may grant less")
 	flags.BoolVar(&o.undo, "undo-on-failure", false, "if it fails, delete what this run has made")
 	flags.BoolVar(&o.force, "force-conflicts", false, "take over fields in the provider that others have set, such as kubectl apply")
-	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if there is no such flag.
+	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if the flag does not exist.
 	_ = command.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(Profiles(), cobra.ShellCompDirectiveNoFileComp))
 	return command
 }
 
-// work is what one run needs.
+// work is the state of one run.
 type work struct {
 	*options
 	consumer           *cli.Cluster
@@ -92,11 +92,11 @@ type work struct {
 	manifests          []*unstructured.Unstructured
 	inConsumer         *objects.Writer
 	inProvider         *objects.Writer
-	secretName, secret string // The key of the Secret is the second.
+	secretName, secret string // secret is the key in the Secret.
 	made               made
 }
 
-// made are the UIDs of what this run has created in the consumer.
+// made has the UIDs of what this run has created in the consumer.
 type made struct {
 	binding, secret types.UID
 }

@@ -155,7 +155,7 @@ func TestUsable(t *testing.T) {
 	}
 }
 
-// TestCredentials: what becomes of the Secret that is there, and of the address in it.
+// TestCredentials: what happens to an existing Secret, and to the address in it.
 func TestCredentials(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()

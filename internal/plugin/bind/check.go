@@ -17,7 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/objects"
 )
 
-// check reads both clusters, and fails if the binding could not be made. It writes nothing.
+// check reads both clusters, and fails if the binding is not possible. It writes nothing.
 func (w *work) check(ctx context.Context) error {
 	if err := Installed(w.consumer); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (w *work) check(ctx context.Context) error {
 	return nil
 }
 
-// credentials decides what becomes of the Secret, and fails if that may not be done.
+// credentials decides what happens to the Secret, and fails if it must not be written.
 func (w *work) credentials(ctx context.Context) error {
 	w.plan = w.seen.credentials(w.secret, w.provider.Endpoint, w.server, time.Now())
 	if w.plan.keep {
@@ -86,8 +86,7 @@ func (w *work) credentials(ctx context.Context) error {
 	return err
 }
 
-// leaveOut drops from the manifests the rights that the provider's administrator has taken
-// away.
+// leaveOut removes from the manifests the rights that the provider's administrator has deleted.
 func (w *work) leaveOut(ctx context.Context) error {
 	due, err := account.Due(ctx, w.manifests, w.inProvider.Missing)
 	if err != nil {
@@ -105,7 +104,7 @@ func (w *work) leaveOut(ctx context.Context) error {
 	return nil
 }
 
-// Installed fails if Spillway is not installed in the consumer.
+// Installed returns an error if Spillway is not installed in the consumer.
 func Installed(consumer *cli.Cluster) error {
 	served, err := consumer.Serves(v1alpha1.GroupVersion.WithKind("ClusterBinding"))
 	if err == nil && !served {
@@ -138,8 +137,7 @@ func (w *work) inProviderRights() []cli.Right {
 	})
 }
 
-// checkProvider asks whether the provider is new enough, and whether the API server would let
-// you grant the roles.
+// checkProvider checks the version of the provider, and, with a dry run, whether you may grant the roles.
 func (w *work) checkProvider(ctx context.Context) error {
 	found, err := w.provider.Version()
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/kubeconfig"
 )
 
-// Credentials are those with which the consumer uses a provider.
+// Credentials are what the consumer uses a provider with.
 type Credentials struct {
 	// Document is the kubeconfig.
 	Document []byte
 	Expires  time.Time
 }
 
-// Ask asks the provider for a token of an account, and makes a kubeconfig of it.
+// Ask requests a token of an account in the provider, and returns a kubeconfig with it.
 func Ask(ctx context.Context, provider *cli.Cluster, at clientcmdapi.Cluster, name string, lifetime time.Duration) (*Credentials, error) {
 	at, err := withAuthority(ctx, provider, at, config.ProviderNamespace)
 	if err != nil {
@@ -43,7 +43,7 @@ func Ask(ctx context.Context, provider *cli.Cluster, at clientcmdapi.Cluster, na
 	return &Credentials{Document: document, Expires: expires}, nil
 }
 
-// document is the kubeconfig with a token. It fails if the manager would refuse it.
+// document returns a kubeconfig with a token. It fails if the manager would refuse the kubeconfig.
 func document(at clientcmdapi.Cluster, token string) ([]byte, error) {
 	content, err := account.Kubeconfig("provider", at, clientcmdapi.AuthInfo{Token: token})
 	if err != nil {
@@ -55,8 +55,8 @@ func document(at clientcmdapi.Cluster, token string) ([]byte, error) {
 	return content, nil
 }
 
-// withAuthority adds the certificate authority where the kubeconfig has none. Kubernetes gives
-// it to the pods of every namespace.
+// withAuthority adds the certificate authority if the kubeconfig has none. Kubernetes publishes it in every
+// namespace, for the pods.
 func withAuthority(ctx context.Context, provider *cli.Cluster, at clientcmdapi.Cluster, namespace string) (clientcmdapi.Cluster, error) {
 	if len(at.CertificateAuthorityData) > 0 {
 		return at, nil
@@ -69,7 +69,7 @@ func withAuthority(ctx context.Context, provider *cli.Cluster, at clientcmdapi.C
 	return at, nil
 }
 
-// shortest is the lifetime of a token that an API server grants at least.
+// shortest is the shortest lifetime for which an API server grants a token.
 const shortest = 10 * time.Minute
 
 // CheckLifetime refuses a lifetime that no API server grants.
@@ -80,8 +80,8 @@ func CheckLifetime(lifetime time.Duration) error {
 	return nil
 }
 
-// Account names the account whose token a Secret has: a new token must be of the same one, or
-// the provider would take the consumer for another.
+// Account returns the name of the account whose token a Secret has. A new token must be for the same account,
+// or the provider would treat the consumer as another one.
 func Account(secret *corev1.Secret, key string) (string, error) {
 	loaded, err := kubeconfig.Load(secret.Data[key])
 	switch {
@@ -100,19 +100,19 @@ func Account(secret *corev1.Secret, key string) (string, error) {
 		secret.Namespace, secret.Name, err)
 }
 
-// plan is what becomes of the Secret.
+// plan is what happens to the Secret.
 type plan struct {
-	// at is where the consumer reaches the provider.
+	// at is the address at which the consumer reaches the provider.
 	at clientcmdapi.Cluster
-	// account is the account to ask a token for.
+	// account is the account for which to request a token.
 	account string
 	// until is when the present token expires, if keep is set.
 	until time.Time
 	keep  bool
 }
 
-// credentials decides it. at is where you reach the provider, and server what a flag says
-// instead, or "". Without the flag, the address in the Secret stays.
+// credentials decides what happens to the Secret. at is the address that your kubeconfig has. server is the
+// value of the flag, or "". Without the flag, the address in the Secret stays.
 func (s Seen) credentials(key string, at clientcmdapi.Cluster, server string, now time.Time) plan {
 	p := plan{at: at, account: config.ProviderAccount}
 	if server != "" {
@@ -128,8 +128,8 @@ func (s Seen) credentials(key string, at clientcmdapi.Cluster, server string, no
 	return p
 }
 
-// ofProvider reports whether credentials are for the provider: the binding was connected to
-// it, or its authority is the same. A Secret may be left over from another cluster.
+// ofProvider reports whether credentials are for the provider: the binding was connected to it, or both have
+// the same authority. A Secret may be left over from another cluster.
 func (s Seen) ofProvider(loaded *rest.Config, at clientcmdapi.Cluster) bool {
 	there := s.there()
 	return there != nil && there.Status.RemoteClusterUID == s.Provider || sameAuthority(loaded.CAData, at.CertificateAuthorityData)
@@ -140,7 +140,7 @@ func sameAuthority(a, b []byte) bool {
 	return len(a) > 0 && bytes.Equal(a, b)
 }
 
-// mayWrite fails if p would overwrite a Secret that kubectl spillway did not make.
+// mayWrite returns an error if p would overwrite a Secret that kubectl spillway did not create.
 func (s Seen) mayWrite(p plan) error {
 	if s.Secret == nil || p.keep || cli.Made(s.Secret) {
 		return nil
@@ -150,8 +150,8 @@ func (s Seen) mayWrite(p plan) error {
 		s.Secret.Namespace, s.Secret.Name, s.Wanted.Name)
 }
 
-// usable reports whether a Secret has credentials of the account for that address, of which
-// more than half of the time is left.
+// usable reports whether a Secret has credentials of the account for that address, with more than half of
+// their lifetime left.
 func usable(secret *corev1.Secret, key string, at clientcmdapi.Cluster, now time.Time) (expires time.Time, ok bool) {
 	loaded, err := kubeconfig.Load(secret.Data[key])
 	if err != nil || loaded.BearerToken == "" || loaded.Host != at.Server || loaded.ServerName != at.TLSServerName ||
@@ -165,8 +165,8 @@ func usable(secret *corev1.Secret, key string, at clientcmdapi.Cluster, now time
 	return until, now.Before(from.Add(until.Sub(from) / 2))
 }
 
-// accepted reports whether a provider takes the credentials in a Secret, at the address by
-// which we reach it.
+// accepted reports whether a provider accepts the credentials in a Secret. It asks at the address that your
+// kubeconfig has.
 func accepted(ctx context.Context, provider *cli.Cluster, secret *corev1.Secret, key, uid string) bool {
 	loaded, err := kubeconfig.Load(secret.Data[key])
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // DefaultProfile is for a provider whose administrator does not trust the consumer.
 const DefaultProfile = "confined"
 
-// Profiles names the profiles of this version, the default first.
+// Profiles returns the names of the profiles of this version, the default first.
 func Profiles() []string {
 	all := []string{DefaultProfile}
 	for _, one := range config.Directories() {
@@ -26,8 +26,8 @@ func Profiles() []string {
 
 const prefix = "provider-"
 
-// Manifests are the objects of a provider with that profile: those of the directory
-// config/provider, or config/provider-PROFILE.
+// Manifests returns the objects of a provider with that profile. They are in the directory config/provider,
+// or config/provider-PROFILE.
 func Manifests(profile string) ([]*unstructured.Unstructured, error) {
 	switch {
 	case profile == DefaultProfile:

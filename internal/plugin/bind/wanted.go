@@ -12,19 +12,18 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
-// Wanted is what the flags say of a ClusterBinding. What they do not say is left as it is.
+// Wanted is what the flags set in a ClusterBinding. Other fields stay as they are.
 type Wanted struct {
 	Name string
-	// ClusterID names the provider; empty: as the binding.
+	// ClusterID names the provider. Default: the name of the binding.
 	ClusterID string
-	// Labels of the virtual node.
+	// Labels are added to the virtual node.
 	Labels map[string]string
-	// Capacity caps what it offers, such as 50%.
+	// Capacity limits what the node offers, for example to 50%.
 	Capacity map[string]string
 }
 
-// binding is the ClusterBinding for what is there, which may be nil: what the flags say is
-// changed, and nothing else.
+// binding returns the ClusterBinding, changed only where the flags say so. there may be nil.
 func (w Wanted) binding(there *v1alpha1.ClusterBinding) *v1alpha1.ClusterBinding {
 	after := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: w.Name}}
 	if there != nil {
@@ -52,20 +51,20 @@ func (w Wanted) binding(there *v1alpha1.ClusterBinding) *v1alpha1.ClusterBinding
 	return after
 }
 
-// Seen is what a decision to bind takes into account.
+// Seen is what was observed.
 type Seen struct {
 	Wanted Wanted
 	// Consumer and Provider are the UIDs of the clusters.
 	Consumer, Provider string
-	// Bindings are all in the consumer.
+	// Bindings are all ClusterBindings in the consumer.
 	Bindings []v1alpha1.ClusterBinding
-	// Secret is that of the binding, nil if there is none.
+	// Secret is the Secret of the binding, or nil.
 	Secret *corev1.Secret
-	// Context is what the provider is called in messages.
+	// Context is the name of the provider in messages.
 	Context string
 }
 
-// there is the binding of that name, or nil.
+// there returns the existing binding of that name, or nil.
 func (s Seen) there() *v1alpha1.ClusterBinding {
 	for i := range s.Bindings {
 		if s.Bindings[i].Name == s.Wanted.Name {
@@ -75,7 +74,7 @@ func (s Seen) there() *v1alpha1.ClusterBinding {
 	return nil
 }
 
-// Check says why the provider cannot be bound, and what to do instead.
+// Check returns an error if the provider cannot be bound. It says why, and what to do instead.
 func Check(s Seen) error {
 	there := s.there()
 	id := s.Wanted.binding(there).Spec.ClusterID
@@ -100,7 +99,7 @@ func Check(s Seen) error {
 	return nil
 }
 
-// Shared names the other bindings that lead to the same provider.
+// Shared returns the names of the other bindings for the same provider.
 func Shared(s Seen) []string {
 	var names []string
 	for i := range s.Bindings {
@@ -111,7 +110,7 @@ func Shared(s Seen) []string {
 	return names
 }
 
-// pairs reads key=value,key=value.
+// pairs parses key=value,key=value.
 func pairs(flag string, all []string) (map[string]string, error) {
 	found := map[string]string{}
 	for _, one := range all {

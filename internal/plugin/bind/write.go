@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/internal/precondition"
 )
 
-// wouldTake fails if the consumer would not take the ClusterBinding or the Secret, or the manager
-// the address of the provider: all that the flags say is checked by that.
+// wouldTake checks the values of the flags. It fails if the consumer would refuse the ClusterBinding or the
+// Secret, or if the manager would refuse the provider's address.
 func (w *work) wouldTake(ctx context.Context) error {
 	if _, err := w.writeBinding(ctx, w.wanted.binding(w.seen.there()), true); err != nil || w.plan.keep {
 		return err
@@ -31,7 +31,7 @@ func (w *work) wouldTake(ctx context.Context) error {
 	return w.writeSecret(ctx, put(w.seen.Secret, w.secretName, w.secret, document), true)
 }
 
-// how are the options of a create and of a patch, which change nothing in a dry run.
+// how returns the options for a create and for a patch. In a dry run, they change nothing.
 func how(dry bool) ([]client.CreateOption, []client.PatchOption) {
 	create, patch := []client.CreateOption{client.FieldOwner(cli.Owner)}, []client.PatchOption{client.FieldOwner(cli.Owner)}
 	if dry {
@@ -40,7 +40,7 @@ func how(dry bool) ([]client.CreateOption, []client.PatchOption) {
 	return create, patch
 }
 
-// writeSecret creates a Secret, or changes it if nobody has done so since it was read.
+// writeSecret creates a Secret, or changes it if nobody has changed it since it was read.
 func (w *work) writeSecret(ctx context.Context, after *corev1.Secret, dry bool) error {
 	create, patch := how(dry)
 	var err error
@@ -55,7 +55,7 @@ func (w *work) writeSecret(ctx context.Context, after *corev1.Secret, dry bool) 
 	return nil
 }
 
-// writeBinding makes the ClusterBinding, or changes of it what the flags say, and tells what it did.
+// writeBinding creates the ClusterBinding, or changes what the flags set, and returns what it did.
 func (w *work) writeBinding(ctx context.Context, after *v1alpha1.ClusterBinding, dry bool) (action string, err error) {
 	create, patch := how(dry)
 	there := w.seen.there()

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Named has a command say which of its arguments is missing, or is too many, and how it is
-// used: cobra only counts them.
+// Named makes a command say which argument is missing or superfluous, and how to use the command. cobra only
+// counts the arguments.
 func Named(command *cobra.Command) {
 	check := command.Args
 	command.Args = func(command *cobra.Command, args []string) error {

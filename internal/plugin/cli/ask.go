@@ -10,12 +10,12 @@ import (
 	"golang.org/x/term"
 )
 
-// AddYes adds the flag of commands that ask.
+// AddYes adds the flag --yes, for commands that ask.
 func AddYes(flags *pflag.FlagSet, yes *bool) {
 	flags.BoolVarP(yes, "yes", "y", false, "do not ask on a terminal; without a terminal it never asks")
 }
 
-// Asker asks on a terminal. It is nil if there is none, or if nobody is to be asked.
+// Asker returns a function that asks on a terminal; nil if there is no terminal, or if never is set.
 func (f *Factory) Asker(never bool) func(question string) bool {
 	in, ok := f.In.(*os.File)
 	if never || !ok || !term.IsTerminal(int(in.Fd())) {

@@ -69,7 +69,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestWaitingOnATerminal: a text that does not fit into a line stays, once, to its end.
+// TestWaitingOnATerminal: a text that does not fit into a line is printed once, in full, and stays.
 func TestWaitingOnATerminal(t *testing.T) {
 	var out bytes.Buffer
 	o := &Output{out: &out, err: &out, terminal: true, begun: time.Now()}
@@ -85,7 +85,7 @@ func TestWaitingOnATerminal(t *testing.T) {
 
 var seconds = regexp.MustCompile(`\(\d+s\)`)
 
-// TestGaveUp: what the end of a time means is not behind a long text.
+// TestGaveUp: the meaning of a timeout is printed before a long text.
 func TestGaveUp(t *testing.T) {
 	err := GaveUp(ErrTime, "eu is not gone", "EvictingPods: 2 pods")
 	if want := "the time of --timeout is over: eu is not gone. It waits: EvictingPods: 2 pods"; err.Error() != want || !errors.Is(err, ErrTime) {

@@ -23,19 +23,19 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Owner is the field manager of all that the plugin writes, and the value of the label
-// app.kubernetes.io/managed-by on Secrets that it has made.
+// Owner is the field manager of all writes of the plugin. It is also the value of the label
+// app.kubernetes.io/managed-by on Secrets that the plugin has created.
 const Owner = "kubectl-spillway"
 
-// Cluster is one that a command works with, as the user of the kubeconfig.
+// Cluster is a cluster that a command works with, as the user of the kubeconfig.
 type Cluster struct {
 	client.WithWatch
-	// Name is for messages, such as "the consumer".
+	// Name is the name in messages, such as "the consumer".
 	Name   string
 	Config *rest.Config
 }
 
-// Connect makes the client of a cluster. It sends no request.
+// Connect creates the client of a cluster. It sends no request.
 func Connect(config *rest.Config, name, userAgent string) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.UserAgent = -1, userAgent
@@ -51,7 +51,7 @@ func Connect(config *rest.Config, name, userAgent string) (*Cluster, error) {
 	return &Cluster{WithWatch: c, Name: name, Config: config}, nil
 }
 
-// UID is the identity of the cluster: that of its namespace kube-system.
+// UID returns the identity of the cluster: the UID of its namespace kube-system.
 func (c *Cluster) UID(ctx context.Context) (string, error) {
 	namespace := &corev1.Namespace{}
 	err := c.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace)
@@ -64,7 +64,7 @@ func (c *Cluster) UID(ctx context.Context) (string, error) {
 	return string(namespace.UID), nil
 }
 
-// Version is that of the API server.
+// Version returns the version of the API server.
 func (c *Cluster) Version() (*version.Version, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(c.Config)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *Cluster) Version() (*version.Version, error) {
 	return version.ParseGeneric(info.GitVersion)
 }
 
-// Serves reports whether the API server has a kind in that version.
+// Serves reports whether the API server serves a kind in that version.
 func (c *Cluster) Serves(kind schema.GroupVersionKind) (bool, error) {
 	_, err := c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
@@ -89,7 +89,7 @@ func (c *Cluster) Serves(kind schema.GroupVersionKind) (bool, error) {
 	return true, nil
 }
 
-// Right is something that a user may have to do.
+// Right is a right that a user may need.
 type Right struct {
 	Verb, Group, Resource, Subresource, Namespace, Name string
 }
@@ -112,14 +112,14 @@ func (r Right) String() string {
 	return text
 }
 
-// Attributes are those of a review of the right.
+// Attributes returns the attributes for a review of the right.
 func (r Right) Attributes() *authorizationv1.ResourceAttributes {
 	return &authorizationv1.ResourceAttributes{
 		Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
 	}
 }
 
-// Lacks returns those of the rights that the user does not have.
+// Lacks returns the rights that the user does not have.
 func (c *Cluster) Lacks(ctx context.Context, rights []Right) ([]Right, error) {
 	var missing []Right
 	for _, right := range rights {
@@ -134,7 +134,7 @@ func (c *Cluster) Lacks(ctx context.Context, rights []Right) ([]Right, error) {
 	return missing, nil
 }
 
-// Require fails with the name of each right that the user lacks.
+// Require returns an error that names each right that the user lacks.
 func (c *Cluster) Require(ctx context.Context, rights []Right) error {
 	missing, err := c.Lacks(ctx, rights)
 	if err != nil || len(missing) == 0 {
@@ -147,12 +147,12 @@ func (c *Cluster) Require(ctx context.Context, rights []Right) error {
 	return fmt.Errorf("you lack rights in %s; ask its administrator for them, or be one:%s", c.Name, strings.Join(names, ""))
 }
 
-// ToApply are the rights to apply objects. Kinds that are not served are left out.
+// ToApply returns the rights to apply objects. It skips kinds that are not served.
 func (c *Cluster) ToApply(objects ...client.Object) []Right {
 	return c.to([]string{"get", "create", "patch"}, objects)
 }
 
-// ToDelete are the rights to delete objects, and to see that they are gone.
+// ToDelete returns the rights to delete objects, and to see that they are gone.
 func (c *Cluster) ToDelete(objects ...client.Object) []Right {
 	return c.to([]string{"get", "delete"}, objects)
 }

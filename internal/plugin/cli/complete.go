@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// CompleteNames completes the only argument of a command with the names of objects in the
-// consumer, those of the namespace of kubectl's flags if they are in namespaces.
+// CompleteNames completes the only argument of a command with the names of objects in the consumer. For
+// namespaced objects, it uses the namespace of kubectl's flags.
 func (f *Factory) CompleteNames(list client.ObjectList) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {

@@ -22,15 +22,15 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Factory makes clients from kubectl's flags, which are about the consumer.
+// Factory creates clients from kubectl's flags, which are for the consumer.
 type Factory struct {
 	*genericclioptions.ConfigFlags
 	genericiooptions.IOStreams
-	// Version is that of the plugin, such as v0.1.0.
+	// Version is the version of the plugin, such as v0.1.0.
 	Version string
 }
 
-// Consumer is the cluster of kubectl's flags.
+// Consumer connects to the cluster of kubectl's flags.
 func (f *Factory) Consumer() (*Cluster, error) {
 	if name := ptr.Deref(f.Context, ""); name != "" {
 		raw, err := f.ToRawKubeConfigLoader().RawConfig()
@@ -45,7 +45,7 @@ func (f *Factory) Consumer() (*Cluster, error) {
 	return Connect(config, "the consumer", f.userAgent())
 }
 
-// Where says which cluster the consumer is: its context, and its address.
+// Where describes the consumer by its context and its address.
 func (f *Factory) Where(consumer *Cluster) string {
 	name := ptr.Deref(f.Context, "")
 	if raw, err := f.ToRawKubeConfigLoader().RawConfig(); err == nil {
@@ -56,9 +56,9 @@ func (f *Factory) Where(consumer *Cluster) string {
 
 func (f *Factory) userAgent() string { return Owner + "/" + cmp.Or(f.Version, "dev") }
 
-// ProviderFlags say where a provider is, as its administrator reaches it.
+// ProviderFlags say how the administrator of a provider reaches it.
 type ProviderFlags struct {
-	// Context and Kubeconfig are those of the provider's administrator.
+	// Context and Kubeconfig are for the provider's administrator.
 	Context, Kubeconfig string
 }
 
@@ -68,10 +68,10 @@ func (p *ProviderFlags) AddTo(flags *pflag.FlagSet) {
 	flags.StringVar(&p.Kubeconfig, "provider-kubeconfig", "", "file with that context, if it is not the one of the consumer")
 }
 
-// Given reports whether there is a provider to talk with.
+// Given reports whether the flags name a provider.
 func (p *ProviderFlags) Given() bool { return p.Context != "" || p.Kubeconfig != "" }
 
-// Provider is where a provider is, besides its client.
+// Provider is a provider with its client and its address.
 type Provider struct {
 	*Cluster
 	// Endpoint has the address of the API server and its authority.
@@ -136,7 +136,7 @@ func (f *Factory) CompleteContexts(flags *ProviderFlags) func(*cobra.Command, []
 	}
 }
 
-// Loopback reports whether an address of an API server leads to the machine itself.
+// Loopback reports whether the address of an API server is the local machine.
 func Loopback(server string) bool {
 	parsed, err := url.Parse(server)
 	if err != nil {
@@ -146,7 +146,7 @@ func Loopback(server string) bool {
 	return parsed.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// Run are the flags of each command that changes something or waits.
+// Run has the flags of each command that changes something or waits.
 type Run struct {
 	DryRun  bool
 	Timeout time.Duration
@@ -160,7 +160,7 @@ func (r *Run) AddTo(flags *pflag.FlagSet) {
 	AddFormat(flags, &r.Format)
 }
 
-// CheckFormat refuses a value of -o that is not known.
+// CheckFormat returns an error if the value of -o is not known.
 func CheckFormat(format string) error {
 	if format != "" && format != "json" && format != "yaml" {
 		return fmt.Errorf("-o %s: there are json and yaml", format)
@@ -173,10 +173,10 @@ func AddFormat(flags *pflag.FlagSet, format *string) {
 	flags.StringVarP(format, "output", "o", "", "json or yaml: what was done, or what there is, in that format; progress then goes to the standard error")
 }
 
-// Do is what a command does in the consumer, until ctx ends after the time of --timeout.
+// Do is what a command does in the consumer. ctx ends after --timeout.
 type Do func(ctx context.Context, consumer *Cluster, output *Output, args []string) error
 
-// RunE runs a command as these flags say, and prints what it has done.
+// RunE runs a command with these flags, and prints what it has done.
 func (r *Run) RunE(f *Factory, do Do) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, args []string) error {
 		output, err := NewOutput(f, command.Name(), r.Format, r.DryRun)

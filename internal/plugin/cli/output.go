@@ -12,35 +12,35 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ErrTime is why a command gives up.
+// ErrTime is the cause when a command gives up.
 var ErrTime = errors.New("the time of --timeout is over")
 
-// Step is something that a command has done, or would do.
+// Step is what a command has done, or would do.
 type Step struct {
 	// Cluster is consumer or provider.
 	Cluster string `json:"cluster"`
-	// Object is its kind and name, as kubectl prints them.
+	// Object is the kind and the name, as kubectl prints them.
 	Object string `json:"object"`
-	// Namespace of the object, if it has one.
+	// Namespace is the namespace of the object, if it has one.
 	Namespace string `json:"namespace,omitempty"`
 	// Action is created, configured, unchanged, deleted, evicted, gone, kept, skipped or ready.
 	Action string `json:"action"`
-	// Message says why, where that is not plain.
+	// Message says why, if that is not obvious.
 	Message string `json:"message,omitempty"`
 }
 
-// Summary is what -o prints of a command.
+// Summary is what a command prints with -o.
 type Summary struct {
 	Command  string   `json:"command"`
 	DryRun   bool     `json:"dryRun,omitempty"`
 	Steps    []Step   `json:"steps"`
 	Warnings []string `json:"warnings,omitempty"`
-	// Error is why the command failed.
+	// Error says why the command failed.
 	Error string `json:"error,omitempty"`
 }
 
-// Output prints the steps of a command, one a line, and what it waits for: on a terminal in
-// one line that changes, else in a line for each change.
+// Output prints the steps of a command, one per line, and what it waits for. On a terminal, a wait has one
+// line that changes; otherwise each change has a line.
 type Output struct {
 	summary  Summary
 	format   string
@@ -48,12 +48,12 @@ type Output struct {
 	terminal bool
 	begun    time.Time
 	waiting  string
-	pending  bool // The line of a wait is not ended.
-	// alike are steps that are not printed yet: many are printed as their number.
+	pending  bool // The line of a wait has no end yet.
+	// alike has steps that are not printed yet. If there are many, only their number is printed.
 	alike []Step
 }
 
-// NewOutput is for one run of a command.
+// NewOutput returns the Output of one run of a command.
 func NewOutput(f *Factory, command, format string, dryRun bool) (*Output, error) {
 	if err := CheckFormat(format); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func NewOutput(f *Factory, command, format string, dryRun bool) (*Output, error)
 	}, nil
 }
 
-// Did tells of a step. In a dry run, several parts of a command may tell of the same one.
+// Did records and prints a step. In a dry run, several parts of a command may report the same step.
 func (o *Output) Did(step Step) {
 	if o.summary.DryRun && slices.Contains(o.summary.Steps, step) {
 		return
@@ -84,8 +84,8 @@ func (o *Output) Did(step Step) {
 	o.alike = append(o.alike, step)
 }
 
-// counts reports whether many such steps in a row are printed as their number. A dry run
-// names all that would be changed.
+// counts reports whether only the number is printed if there are many such steps in a row. A dry run names
+// everything that it would change.
 func (o *Output) counts(step Step) bool {
 	switch step.Action {
 	case "unchanged":
@@ -97,7 +97,7 @@ func (o *Output) counts(step Step) bool {
 	}
 }
 
-// flush prints the steps that were gathered.
+// flush prints the steps in alike.
 func (o *Output) flush() {
 	const few = 2
 	steps := o.alike
@@ -125,18 +125,18 @@ func (o *Output) print(step Step) {
 	o.line(o.out, step.Cluster+": "+text)
 }
 
-// Warn tells of something that need not be an error.
+// Warn prints a warning, and adds it to the summary.
 func (o *Output) Warn(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	o.summary.Warnings = append(o.summary.Warnings, text)
 	o.line(o.err, "warning: "+text)
 }
 
-// Say is for people only.
+// Say prints a line that is not in the summary.
 func (o *Output) Say(format string, args ...any) { o.line(o.out, fmt.Sprintf(format, args...)) }
 
-// Waiting tells what is waited for. Nothing is printed while that does not change. On a terminal a
-// short text has a line that the next one takes; a long one stays, since its end has the cause.
+// Waiting says what the command waits for. It prints nothing while that does not change. On a terminal, the
+// next line replaces a short text. A long text stays, because its end has the cause.
 func (o *Output) Waiting(what string) {
 	const width = 100
 	text := "waiting: " + what
@@ -155,8 +155,8 @@ func (o *Output) Waiting(what string) {
 	o.pending = true
 }
 
-// GaveUp is the error of a wait: why it ended and what that means, and then what it waited for,
-// which may be long.
+// GaveUp returns the error of a wait that has failed. It says why the wait ended and what that means, and
+// then what it waited for, which may be long.
 func GaveUp(err error, what, waits string) error {
 	if waits == "" {
 		return fmt.Errorf("%w: %s", err, what)
@@ -164,7 +164,7 @@ func GaveUp(err error, what, waits string) error {
 	return fmt.Errorf("%w: %s. It waits: %s", err, what, waits)
 }
 
-// Last is what was waited for last.
+// Last returns what was last waited for.
 func (o *Output) Last() string { return o.waiting }
 
 func (o *Output) line(to io.Writer, text string) {
@@ -178,7 +178,7 @@ func (o *Output) line(to io.Writer, text string) {
 	_, _ = fmt.Fprintln(to, text)
 }
 
-// End prints the summary where -o asks for one, and returns the error of the command.
+// End prints the summary if -o asks for one, and returns the error of the command.
 func (o *Output) End(f *Factory, err error) error {
 	o.flush()
 	if o.pending {

@@ -2,12 +2,12 @@ package cli
 
 import corev1 "k8s.io/api/core/v1"
 
-// LabelManagedBy is on the Secrets that the plugin has made, with the value Owner: the plugin
-// deletes these again.
+// LabelManagedBy is a label of the Secrets that the plugin has created, with the value Owner. The plugin
+// deletes only these.
 const LabelManagedBy = "app.kubernetes.io/managed-by"
 
-// SecretName is that of the kubeconfig of a binding that names none.
+// SecretName returns the name of the Secret with the kubeconfig, for a binding that names none.
 func SecretName(binding string) string { return binding + "-kubeconfig" }
 
-// Made reports whether the plugin has made a Secret.
+// Made reports whether the plugin has created a Secret.
 func Made(secret *corev1.Secret) bool { return secret.Labels[LabelManagedBy] == Owner }

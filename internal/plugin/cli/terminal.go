@@ -9,8 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Terminal passes text on without what would control a terminal, or turn the direction of
-// text: part of what a command prints was written by providers and teams.
+// Terminal returns a writer that removes characters that control a terminal or the direction of text. Part of
+// what a command prints comes from providers and teams.
 func Terminal(to io.Writer) io.Writer {
 	if _, already := to.(terminal); already {
 		return to
@@ -34,7 +34,7 @@ func (t terminal) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// eraseLine lets the next text take the place of the last line, where a person reads it.
+// eraseLine erases the last line, on a terminal.
 func eraseLine(to io.Writer) {
 	if t, ok := to.(terminal); ok {
 		to = t.raw
@@ -42,7 +42,7 @@ func eraseLine(to io.Writer) {
 	_, _ = io.WriteString(to, "\r\x1b[K")
 }
 
-// isTerminal reports whether a person reads what is written.
+// isTerminal reports whether the writer is a terminal.
 func isTerminal(to io.Writer) bool {
 	if t, ok := to.(terminal); ok {
 		to = t.raw

@@ -15,8 +15,8 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/admission"
 )
 
-// admission sees whether the API server has new pods prepared: neither the manager nor
-// anybody else can see whether the API server reaches its webhook.
+// admission checks whether the API server prepares new pods. Only a new pod shows whether the API server
+// reaches the webhook of the manager.
 func (e *exam) admission(ctx context.Context) {
 	at := slices.IndexFunc(e.seen.Offloadings, func(o v1alpha1.NamespaceOffloading) bool {
 		return o.DeletionTimestamp.IsZero() && o.Spec.PodOffloadingStrategy != v1alpha1.PodsLocal
@@ -31,23 +31,24 @@ func (e *exam) admission(ctx context.Context) {
 // Answer is what a dry run shows.
 type Answer string
 
-// Answers of Prepared.
+// The answers of Prepared.
 const (
 	// Got: the pod got the toleration of virtual nodes.
 	Got Answer = "Got"
-	// Missed: it did not, and it would have to.
+	// Missed: the pod did not get it, although it should have.
 	Missed Answer = "Missed"
-	// Untold: it did not, and as it is made in this cluster, it would not get it from anybody.
+	// Untold: the pod did not get it, but would not have got it from the policy either, as it was created in
+	// this cluster.
 	Untold Answer = "Untold"
 )
 
-// Prepared makes a pod in an offloaded namespace, in a dry run, and says whether it got
-// what pods get there.
+// Prepared creates a pod in an offloaded namespace, in a dry run, and reports whether the pod was prepared
+// for a provider.
 func Prepared(ctx context.Context, consumer client.Client, offloading *v1alpha1.NamespaceOffloading) (Answer, error) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: offloading.Namespace, Name: "spillway-doctor"},
 		Spec: corev1.PodSpec{
-			// As namespaces want it that are restricted.
+			// For namespaces with the pod security level restricted.
 			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []corev1.Container{{Name: "none", Image: "none", SecurityContext: &corev1.SecurityContext{
 				AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
@@ -60,8 +61,8 @@ func Prepared(ctx context.Context, consumer client.Client, offloading *v1alpha1.
 	return answer(pod, offloading), nil
 }
 
-// answer is told by a pod that was made without any toleration. One without the toleration
-// may be right: others have changed the pod, too, and some pods stay in this cluster.
+// answer interprets the created pod, which was sent without any toleration. It may rightly lack the
+// toleration: others have changed the pod, too, and some pods stay in this cluster.
 func answer(made *corev1.Pod, offloading *v1alpha1.NamespaceOffloading) Answer {
 	switch {
 	case slices.ContainsFunc(made.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode }):
@@ -73,7 +74,7 @@ func answer(made *corev1.Pod, offloading *v1alpha1.NamespaceOffloading) Answer {
 	}
 }
 
-// ofAdmission is the finding about a pod that was made, or not.
+// ofAdmission is the finding about a pod that was created, or refused.
 func ofAdmission(namespace string, prepared Answer, err error, webhook bool) Finding {
 	f := Finding{Level: OK, Check: "admission", Object: namespace, Message: "a pod that is made now gets what lets it go to a provider"}
 	switch {

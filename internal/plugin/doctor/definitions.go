@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-io/spillway/internal/definitions"
 )
 
-// ofDefinitions compares the CustomResourceDefinitions of the cluster with the ones of this kubectl
-// spillway. The manager compares them with its own: the condition VersionSkew.
+// ofDefinitions compares the CustomResourceDefinitions of the cluster with those of this kubectl spillway.
+// The manager compares them with its own: condition VersionSkew.
 func ofDefinitions(there, shipped map[string]definitions.Schema) Finding {
 	f := Finding{Level: OK, Check: "definitions", Message: "the CustomResourceDefinitions are those of this version of kubectl spillway"}
 	skew := definitions.Compare(there, shipped)
@@ -32,7 +32,7 @@ func ofDefinitions(there, shipped map[string]definitions.Schema) Finding {
 	return f
 }
 
-// schemas has the schema of each CustomResourceDefinition among the objects, by kind.
+// schemas returns the schemas of the CustomResourceDefinitions among the objects, by kind.
 func schemas(objects []*unstructured.Unstructured) map[string]definitions.Schema {
 	all := map[string]definitions.Schema{}
 	for _, object := range objects {

@@ -1,5 +1,4 @@
-// Package doctor is kubectl spillway doctor: it looks for what is wrong, and says how to mend
-// it.
+// Package doctor is kubectl spillway doctor: it looks for what is wrong, and says how to mend it.
 package doctor
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
-// Command is doctor.
+// Command returns the command doctor.
 func Command(f *cli.Factory) *cobra.Command {
 	var format string
 	var all bool
@@ -76,13 +75,13 @@ type exam struct {
 	findings []Finding
 	shipped  []*unstructured.Unstructured
 	seen     status.Seen
-	// nodes are the virtual ones, as they are.
+	// nodes are the virtual nodes.
 	nodes []corev1.Node
 }
 
 func (e *exam) found(f Finding) { e.findings = append(e.findings, f) }
 
-// Examine runs all checks. An error is one that makes the rest meaningless.
+// Examine runs all checks. It returns an error only if the other checks would mean nothing.
 func Examine(ctx context.Context, consumer *cli.Cluster) ([]Finding, error) {
 	e := &exam{consumer: consumer}
 	if err := e.version(); err != nil {
@@ -163,14 +162,15 @@ func (e *exam) binding(ctx context.Context, binding status.Binding) {
 			continue
 		}
 		e.provider(ctx, &e.seen.Bindings[i])
-		// While the provider is away nobody gets logs of it, whatever the way to the manager is.
+		// While the provider is away nobody gets logs from it, whether or not the API server reaches the
+		// manager.
 		if binding.Node != nil && meta.IsStatusConditionTrue(e.seen.Bindings[i].Status.Conditions, v1alpha1.BindingConnected) {
 			e.logs(ctx, binding.Node.Name)
 		}
 	}
 }
 
-// logs asks the API server to reach the virtual node, as for kubectl logs, if a pod runs there.
+// logs checks whether the API server reaches the virtual node for kubectl logs, if a pod runs there.
 func (e *exam) logs(ctx context.Context, node string) {
 	at := slices.IndexFunc(e.seen.Pods, func(pod corev1.Pod) bool { return pod.Spec.NodeName == node && pod.Status.Phase == corev1.PodRunning })
 	if at < 0 {

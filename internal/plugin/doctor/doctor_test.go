@@ -59,7 +59,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// kinds are one kind with these fields.
+// kinds returns the schema of one kind with these fields.
 func kinds(paths ...string) map[string]definitions.Schema {
 	schema := definitions.Schema{}
 	for _, path := range paths {
@@ -163,7 +163,7 @@ func TestWorstAndText(t *testing.T) {
 	}
 }
 
-// TestGranted: every verb of every role, and nothing of other roles.
+// TestGranted: every verb of every role of that name, and nothing of other roles.
 func TestGranted(t *testing.T) {
 	shipped, err := config.Objects("provider")
 	if err != nil {
@@ -189,7 +189,7 @@ func TestGranted(t *testing.T) {
 	}
 }
 
-// TestReadings: the consumer answers 100 s ahead of this computer, after half a second.
+// TestReadings: the consumer answers after half a second, and its clock is 100 s ahead of this computer's.
 func TestReadings(t *testing.T) {
 	at := time.Unix(1_000_000, 0)
 	here := reading{date: at.Add(100 * time.Second), asked: at, answered: at.Add(time.Second / 2)}

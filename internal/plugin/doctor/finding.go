@@ -19,9 +19,9 @@ import (
 // Level is how bad a finding is.
 type Level string
 
-// Levels of findings.
+// The levels of findings.
 const (
-	// OK: it is as it should be.
+	// OK: nothing is wrong.
 	OK Level = "ok"
 	// Warning: something does not work as well as it could.
 	Warning Level = "warning"
@@ -29,18 +29,18 @@ const (
 	Error Level = "error"
 )
 
-// Finding is the answer to one check.
+// Finding is the result of one check.
 type Finding struct {
 	Level Level `json:"level"`
-	// Check is what was looked at, and Object of what.
+	// Check is the name of the check. Object is what it is about.
 	Check  string `json:"check"`
 	Object string `json:"object,omitempty"`
-	// Message says what was found, and Mend what to do about it.
+	// Message says what was found. Mend says what to do about it.
 	Message string `json:"message"`
 	Mend    string `json:"mend,omitempty"`
 }
 
-// mends are what to do about the reasons of conditions. docs/troubleshooting.md has them all.
+// mends says what to do about the reasons of conditions. docs/troubleshooting.md has all reasons.
 var mends = map[string]string{
 	"NotSeen":                           "see whether the manager runs: kubectl get pods -n " + config.Namespace + "; its log says why it does not take it up", // What status says without a condition.
 	v1alpha1.ReasonSecretNotFound:       "kubectl spillway bind %s --provider-context CONTEXT makes it again",
@@ -77,8 +77,8 @@ var mends = map[string]string{
 	v1alpha1.ReasonProviderUnreachable:  "bring the provider back, or give up on it: spec.deletionPolicy Orphan of the binding",
 }
 
-// ofWait is the finding about a condition of a binding. One that is being deleted need not be
-// Ready, and its condition Drained has the step: that is an error only if it does not go on.
+// ofWait is the finding about a condition of a binding. A binding in deletion need not be Ready, and its
+// condition Drained has the step. It is an error only if the deletion cannot continue.
 func ofWait(binding status.Binding, wait status.Wait) Finding {
 	f := Finding{Level: Warning, Check: "binding", Object: binding.Name, Message: wait.String()}
 	deleting := binding.Reason == v1alpha1.ReasonDeleting
@@ -102,7 +102,7 @@ func ofWait(binding status.Binding, wait status.Wait) Finding {
 // refuses reports whether evictions are refused.
 func refuses(wait status.Wait) bool { return strings.Contains(wait.Message, eviction.Refusing) }
 
-// goes reports whether a remote namespace is on its way out, as somebody wants it to be.
+// goes reports whether somebody wants a remote namespace to go, and it is going.
 func goes(wait status.Wait) bool {
 	return wait.Reason == v1alpha1.ReasonClusterNotSelected && !refuses(wait)
 }
@@ -126,7 +126,8 @@ func ofNamespace(binding string, namespace status.Namespace, wait status.Wait) F
 
 const setClocks = "set the clocks of both clusters by NTP: tokens, certificates and rollouts depend on them"
 
-// ofClock says how far the clock of a provider is ahead of the consumer's, at least.
+// ofClock is the finding about the clock of a provider, which is ahead of the consumer's by at least that
+// much.
 func ofClock(name string, ahead time.Duration) Finding {
 	f := Finding{Level: OK, Check: "clock", Object: name, Message: "its clock is within 5 seconds of the clock of this cluster"}
 	if ahead.Abs() > connection.MostApart {
@@ -140,7 +141,8 @@ func ofClock(name string, ahead time.Duration) Finding {
 	return f
 }
 
-// ofExpiry says how long credentials are valid: they should be renewed while a fifth is left.
+// ofExpiry says how long credentials are valid. They should be renewed while a fifth of their lifetime is
+// left.
 func ofExpiry(name string, from, until, now time.Time) Finding {
 	f := Finding{Level: OK, Check: "credentials", Object: name, Message: "they are valid until " + until.UTC().Format(time.RFC3339)}
 	rotate := "kubectl spillway rotate " + name + " --provider-context CONTEXT"
@@ -155,12 +157,12 @@ func ofExpiry(name string, from, until, now time.Time) Finding {
 	return f
 }
 
-// waiting says whether a DaemonSet has a pod for the virtual node, which never runs: it
+// waiting reports whether a DaemonSet has a pod for the virtual node that never runs, because the DaemonSet
 // tolerates the taints of all nodes.
 func waiting(set *appsv1.DaemonSet, node *corev1.Node) bool {
 	pod := &corev1.Pod{Spec: set.Spec.Template.Spec}
 	if set.Spec.Template.Annotations[v1alpha1.AnnotationOffloadDaemonSet] == v1alpha1.OffloadTrue {
-		return false // It runs in the provider.
+		return false // Its pod runs in the provider.
 	}
 	for i := range node.Spec.Taints {
 		if taint := &node.Spec.Taints[i]; taint.Key == v1alpha1.TaintVirtualNode && !tolerated(pod.Spec.Tolerations, taint) {
@@ -182,7 +184,7 @@ func tolerated(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
 	return false
 }
 
-// ofDaemonSet is the finding about one that has pods for virtual nodes.
+// ofDaemonSet is the finding about a DaemonSet with pods for virtual nodes.
 func ofDaemonSet(set *appsv1.DaemonSet, nodes []string) Finding {
 	return Finding{
 		Level: Warning, Check: "daemonsets", Object: set.Namespace + "/" + set.Name,
@@ -192,7 +194,7 @@ func ofDaemonSet(set *appsv1.DaemonSet, nodes []string) Finding {
 	}
 }
 
-// Worst is the worst level of all.
+// Worst returns the worst level of the findings.
 func Worst(findings []Finding) Level {
 	worst := OK
 	for _, f := range findings {
@@ -203,8 +205,7 @@ func Worst(findings []Finding) Level {
 	return worst
 }
 
-// Text is the findings for people, those that need no mend only as their number, unless all
-// is set.
+// Text returns the findings for people. Unless all is set, it only counts those that are OK.
 func Text(findings []Finding, all bool) string {
 	var b strings.Builder
 	fine := 0

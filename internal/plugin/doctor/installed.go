@@ -20,9 +20,9 @@ import (
 // webhooks is the kind of the webhook's configuration.
 var webhooks = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}
 
-// expect says what is to be there. Where the API server serves the policy for pods, the
-// webhook may be installed nevertheless: by the chart's admission.mode Webhook, or before the
-// cluster was upgraded to Kubernetes 1.36.
+// expect determines which objects should be installed. Even if the API server serves the policy for pods, the
+// webhook may be installed. That is so with admission.mode Webhook in the chart, or if it was installed
+// before the cluster was upgraded to Kubernetes 1.36.
 func (e *exam) expect(ctx context.Context) error {
 	shipped, directory, err := install.Shipped(e.consumer)
 	if e.shipped = shipped; err != nil || directory == install.WithWebhook {
@@ -44,8 +44,8 @@ func (e *exam) expect(ctx context.Context) error {
 	return err
 }
 
-// has reports whether what prepares pods is there, of that kind. What may not be read counts
-// as absent: installed says that it may not.
+// has reports whether the policy or the webhook that prepares pods exists. If it may not be read, it counts
+// as absent: installed reports that.
 func (e *exam) has(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
 	there := &unstructured.Unstructured{}
 	there.SetGroupVersionKind(kind)
@@ -74,10 +74,10 @@ func leftWebhook() Finding {
 func (e *exam) installed(ctx context.Context) (kinds bool, err error) {
 	kinds = true
 	outside, err := install.Outside(ctx, e.consumer)
-	if err != nil && !apierrors.IsForbidden(err) { // What may not be read is said below.
+	if err != nil && !apierrors.IsForbidden(err) { // If it may not be read, the loop below says so.
 		return false, err
 	}
-	if outside != "" { // It needs no Deployment, and another manager would be in its way.
+	if outside != "" { // Such a manager needs no Deployment, and a second manager would conflict with it.
 		e.shipped = slices.DeleteFunc(e.shipped, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
 	}
 	var missing []string

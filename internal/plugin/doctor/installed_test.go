@@ -25,7 +25,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
-// serving is a cluster that knows whether it serves the policy for pods.
+// serving is a cluster whose mapper says whether it serves the policy for pods.
 type serving struct {
 	client.WithWatch
 	mapper meta.RESTMapper
@@ -33,8 +33,7 @@ type serving struct {
 
 func (s serving) RESTMapper() meta.RESTMapper { return s.mapper }
 
-// TestExpect: what is to be there is what was installed, on API servers that serve the policy
-// and on older ones.
+// TestExpect: doctor expects what was installed, on API servers that serve the policy and on older ones.
 func TestExpect(t *testing.T) {
 	named := metav1.ObjectMeta{Name: v1alpha1.PodAdmissionName}
 	webhook, policy := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named}, &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named}
@@ -73,7 +72,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestLogsOfAProviderThatIsAway: they are no matter of the way to the manager.
+// TestLogsOfAProviderThatIsAway: missing logs of an absent provider say nothing about the connection to the
+// manager.
 func TestLogsOfAProviderThatIsAway(t *testing.T) {
 	binding := v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu"}}
 	conditions.Set(&binding.Status.Conditions, 0, conditions.New(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonUnreachable, "away"))
@@ -86,7 +86,7 @@ func TestLogsOfAProviderThatIsAway(t *testing.T) {
 	}
 }
 
-// TestOutside: without a Deployment, a Lease that is held says that a manager runs elsewhere.
+// TestOutside: without a Deployment, a held Lease shows that a manager runs elsewhere.
 func TestOutside(t *testing.T) {
 	lease := func(renewed time.Time) *coordinationv1.Lease {
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: check.LeaseName}, Spec: coordinationv1.LeaseSpec{

@@ -24,7 +24,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/kubeconfig"
 )
 
-// managerRights asks whether the manager may do what its roles say.
+// managerRights asks whether the manager has the rights of its roles.
 func (e *exam) managerRights(ctx context.Context) {
 	account := "system:serviceaccount:" + config.Namespace + ":" + config.Manager
 	rights, err := Granted(e.shipped, config.Manager, "spillway-leader-election")
@@ -55,7 +55,7 @@ func ofRights(object, who string, missing []string, mend string) Finding {
 	return Finding{Level: OK, Check: "rights", Object: object, Message: who + " has all of them"}
 }
 
-// Granted are the rights that roles of these names give, one for each verb.
+// Granted returns the rights of the roles with these names, one for each verb.
 func Granted(objects []*unstructured.Unstructured, names ...string) ([]cli.Right, error) {
 	var rights []cli.Right
 	for _, object := range objects {
@@ -101,7 +101,7 @@ func ofRule(rule rbacv1.PolicyRule, namespace string) []cli.Right {
 	return rights
 }
 
-// provider looks at a provider with the credentials of the manager.
+// provider examines a provider with the manager's credentials.
 func (e *exam) provider(ctx context.Context, binding *v1alpha1.ClusterBinding) {
 	document, err := e.secretOf(ctx, binding)
 	if apierrors.IsForbidden(err) {
@@ -137,7 +137,7 @@ func (e *exam) provider(ctx context.Context, binding *v1alpha1.ClusterBinding) {
 	e.accountRights(ctx, binding.Name, loaded)
 }
 
-// accountRights asks a provider whether the consumer's account may do what its roles say.
+// accountRights asks a provider whether the consumer's account has the rights of its roles.
 func (e *exam) accountRights(ctx context.Context, name string, loaded *rest.Config) {
 	mend := "kubectl spillway bind " + name + " --provider-context CONTEXT applies the roles again; those for logs, exec and metrics that the provider's administrator has deleted are in config/provider/role_*.yaml"
 	shipped, err := config.Objects("provider")
@@ -166,13 +166,13 @@ func (e *exam) accountRights(ctx context.Context, name string, loaded *rest.Conf
 	e.found(ofRights(name, "the consumer's account", names, mend))
 }
 
-// reading is the date of an answer of an API server, cut to a second, and when it was asked and has
-// answered by the clock of this computer.
+// reading is the date in an API server's answer, in whole seconds, with the times of the request and the
+// answer by the clock of this computer.
 type reading struct{ date, asked, answered time.Time }
 
-// ahead is how far a clock is ahead of another one, at least; negative: behind.
+// ahead returns how far a clock is ahead of another one, at least. Negative: behind.
 func (r reading) ahead(of reading) time.Duration {
-	least, most := of.date.Sub(of.answered), of.date.Add(time.Second).Sub(of.asked) // Between that other one and ours.
+	least, most := of.date.Sub(of.answered), of.date.Add(time.Second).Sub(of.asked) // How far the other clock is ahead of ours.
 	return connection.Apart(r.date, r.asked.Add(least), r.answered.Add(most))
 }
 
@@ -197,7 +197,7 @@ func clock(ctx context.Context, config *rest.Config) (reading, error) {
 	return read, err
 }
 
-// reach asks the API server for the last byte of what a pod on a virtual node has logged.
+// reach asks the API server for the last byte of the log of a pod on a virtual node.
 func (e *exam) reach(ctx context.Context, pod *corev1.Pod) error {
 	clients, err := kubernetes.NewForConfig(e.consumer.Config)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
-// stranded looks for pods that are meant for virtual nodes although their namespace is not
-// offloaded any more. The event that told of them is gone after an hour.
+// stranded looks for pods that can only run on virtual nodes although their namespace is not offloaded any
+// more. The event that reported them is gone after an hour.
 func (e *exam) stranded() {
 	if e.hidden("stranded", "whether pods wait for virtual nodes in vain") {
 		return
@@ -28,8 +28,8 @@ func (e *exam) stranded() {
 	}
 }
 
-// stranded are such pods, by namespace: those that wait for a node, and those that a virtual
-// node has got, from which they are not sent.
+// stranded returns such pods, by namespace: those that wait for a node, and those on a virtual node that are
+// not sent from there.
 func stranded(seen status.Seen) map[string]eviction.Left {
 	names := map[string][]types.NamespacedName{}
 	for i := range seen.Pods {
@@ -57,8 +57,7 @@ func ofStranded(namespace string, pods eviction.Left, unless string) Finding {
 	}
 }
 
-// hidden reports whether lists may not be read without which a check knows nothing, and says
-// so.
+// hidden reports whether the user may not read the lists that a check needs, and adds a finding about that.
 func (e *exam) hidden(check, what string) bool {
 	for _, list := range []string{status.Pods, status.Offloadings} {
 		if slices.Contains(e.seen.Hidden, list) {

@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 )
 
-// strays looks for pods of Remote namespaces on ordinary nodes, which were not prepared when
-// they were made. The event that told of them is gone after an hour.
+// strays looks for pods of Remote namespaces on ordinary nodes, which were not prepared at admission. The
+// event that reported them is gone after an hour.
 func (e *exam) strays() {
 	if e.hidden("strays", "whether pods of Remote namespaces run here") {
 		return
@@ -28,7 +28,7 @@ func (e *exam) strays() {
 	}
 }
 
-// strayed are the names of such pods of one namespace.
+// strayed returns the names of such pods in one namespace.
 func strayed(offloading *v1alpha1.NamespaceOffloading, pods []corev1.Pod) []string {
 	var names []string
 	for i := range pods {

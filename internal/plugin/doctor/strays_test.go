@@ -45,7 +45,7 @@ func TestStrayed(t *testing.T) {
 	}
 }
 
-// TestStrays: from what the API server shows to the finding.
+// TestStrays: from the objects in the API server to the finding.
 func TestStrays(t *testing.T) {
 	offloading := &v1alpha1.NamespaceOffloading{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: v1alpha1.OffloadingName},
@@ -80,7 +80,7 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// TestStranded: pods that are meant for virtual nodes of a namespace that is not offloaded.
+// TestStranded: pods that need virtual nodes, in a namespace that is not offloaded.
 func TestStranded(t *testing.T) {
 	offloading := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: "offloaded", Name: v1alpha1.OffloadingName}}
 	virtual := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "spillway-eu", Labels: map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}}}
@@ -131,7 +131,7 @@ func TestStranded(t *testing.T) {
 	}
 }
 
-// consumerOf has these objects, and forbids to list one kind, which may be nil.
+// consumerOf returns a cluster with these objects. It forbids listing one kind; hidden may be nil.
 func consumerOf(t *testing.T, hidden client.ObjectList, objects ...client.Object) *cli.Cluster {
 	t.Helper()
 	scheme := runtime.NewScheme()

@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// bounded has, by minor release of Kubernetes 1, the first patch release whose API server
-// allocates no more for a SPDY frame than the frame has (CVE-2026-35469, mended by spdystream
-// 0.5.1). The API server reads frames that come from a provider in kubectl exec, attach and
-// port-forward. All releases after lastUnbounded are mended.
+// bounded has, by minor release of Kubernetes 1, the first patch release that is not affected by
+// CVE-2026-35469. In older ones, the API server allocates more memory for a SPDY frame than the frame has;
+// spdystream 0.5.1 mends that. The API server reads frames from a provider in kubectl exec, attach and
+// port-forward. No release after lastUnbounded is affected.
 var bounded = map[uint]uint{33: 11, 34: 7, 35: 4}
 
 const lastUnbounded = 35

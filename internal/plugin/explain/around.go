@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
-// was says of the remote pod of one that has ended what became of it, or "". The annotations
-// that name it stay, and only the provider knows whether it is still there.
+// was says what became of the remote pod of an ended pod, or "". The annotations with its name stay, and only
+// the provider knows whether it still exists.
 func (s Seen) was(provider string) string {
 	now, there := &s.Pod.Status, s.Pod.Annotations[v1alpha1.AnnotationRemoteNamespace]
 	switch {
@@ -31,8 +31,8 @@ func (s Seen) mapped(provider string) bool {
 	return s.Offloading != nil && status.StateOf(s.Offloading).In(provider) != nil
 }
 
-// ofBinding is what is wrong with the provider. While the binding is being deleted, Ready says
-// no more than that Drained has the step, and which evictions are refused.
+// ofBinding returns what is wrong with the provider. While the binding is being deleted, the condition
+// Drained has more than Ready: the step, and which evictions are refused.
 func (s Seen) ofBinding() []status.Wait {
 	if s.Binding == nil {
 		return nil
@@ -48,8 +48,7 @@ func (s Seen) ofBinding() []status.Wait {
 	return []status.Wait{status.NewWait("ClusterBinding "+s.Binding.Name, c.Reason, c.Message)}
 }
 
-// around is what is wrong with the provider, with the offloading, and with the namespace in
-// the provider.
+// around returns what is wrong with the provider, the offloading and the remote namespace.
 func (s Seen) around() []status.Wait {
 	waits := s.ofBinding()
 	waitsForNode := s.Pod.Spec.NodeName == ""
@@ -70,8 +69,8 @@ func (s Seen) around() []status.Wait {
 	return waits
 }
 
-// claims are those that may hold up a pod that has not started yet: they are not bound, or
-// something warns of them.
+// claims returns the claims that may hold up a pod that has not started: they are not bound, or an event
+// warns about them.
 func (s Seen) claims() []status.Wait {
 	if s.Pod.Status.Phase != corev1.PodPending {
 		return nil

@@ -17,16 +17,16 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Seen is what is known of a pod. All but the pod may be nil.
+// Seen is what is known about a pod. Everything except the pod may be nil.
 type Seen struct {
 	Pod        *corev1.Pod
 	Offloading *v1alpha1.NamespaceOffloading
-	// Hidden says that the NamespaceOffloading may not be read.
+	// Hidden says that the user may not read the NamespaceOffloading.
 	Hidden bool
-	// Node is the pod's, and Binding that of the node, if it is virtual.
+	// Node is the pod's node. Binding is the binding of the node, if the node is virtual.
 	Node    *corev1.Node
 	Binding *v1alpha1.ClusterBinding
-	// Bindings are all, unless these may not be read.
+	// Bindings has all bindings, unless the user may not read them.
 	Bindings       placement.Index
 	HiddenBindings bool
 	Events         []corev1.Event
@@ -36,7 +36,7 @@ type Seen struct {
 // Claim is a PersistentVolumeClaim that the pod names.
 type Claim struct {
 	Name string
-	// Phase is empty if there is none.
+	// Phase is empty if the claim does not exist.
 	Phase  corev1.PersistentVolumeClaimPhase
 	Events []corev1.Event
 }
@@ -46,17 +46,18 @@ type Explanation struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
 	Phase     string `json:"phase"`
-	// Provider is the clusterID of where the pod is, empty if it is here, or nowhere yet.
+	// Provider is the clusterID of the provider that has the pod; empty if the pod is in this cluster, or
+	// nowhere yet.
 	Provider string `json:"provider,omitempty"`
-	// Remote is namespace/name of the pod in the provider, from its start there until it has ended.
+	// Remote is the namespace/name of the remote pod, from its start until it has ended.
 	Remote string `json:"remote,omitempty"`
 	// Where says where the pod is, and why.
 	Where []string `json:"where"`
-	// Waits is what it waits for, the cause first.
+	// Waits is what the pod waits for, the cause first.
 	Waits []status.Wait `json:"waits,omitempty"`
-	// LeftOut is what the pod has here and not in the provider.
+	// LeftOut is what the pod has here, but not in the provider.
 	LeftOut []string `json:"leftOut,omitempty"`
-	// Events are what Spillway has told of the pod, the latest last.
+	// Events are Spillway's events about the pod, the latest last.
 	Events []string `json:"events,omitempty"`
 }
 
@@ -200,7 +201,7 @@ func nonEmpty(all ...string) []string {
 	return slices.DeleteFunc(all, func(one string) bool { return one == "" })
 }
 
-// Text is the explanation for people.
+// Text returns the explanation for people.
 func Text(e Explanation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pod %s/%s: %s\n", e.Namespace, e.Pod, e.Phase)

@@ -1,5 +1,5 @@
-// Package explain is kubectl spillway explain: where a pod went and why, what it waits for,
-// and what was left out.
+// Package explain is kubectl spillway explain: it says where a pod is and why, what it waits for, and what
+// was left out.
 package explain
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Command is explain.
+// Command returns the command explain.
 func Command(f *cli.Factory) *cobra.Command {
 	var format string
 	command := &cobra.Command{
@@ -64,7 +64,7 @@ annotations and its events, and from what is known of its namespace and of the p
 	return command
 }
 
-// podName is the name of the pod that is meant, which may be given as kubectl prints it, as pod/NAME.
+// podName returns the name of the pod. It may be given as kubectl prints it, as pod/NAME.
 func podName(given string) (string, error) {
 	kind, name, found := strings.Cut(given, "/")
 	switch {
@@ -146,12 +146,12 @@ func events(ctx context.Context, consumer client.Client, namespace string, about
 	return list.Items, nil
 }
 
-// hidden reports whether an error says that there is nothing to see, for this user.
+// hidden reports whether an error means that this user cannot see the object.
 func hidden(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
-// optional reads an object, and returns nil if it is not there, or hidden from this user.
+// optional reads an object. It returns nil if the object does not exist, or if the user may not read it.
 func optional[T client.Object](ctx context.Context, consumer client.Client, key client.ObjectKey, object T) (found T, isHidden bool, err error) {
 	var none T
 	err = consumer.Get(ctx, key, object)

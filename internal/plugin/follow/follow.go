@@ -1,5 +1,5 @@
-// Package follow waits for something that several objects show: it looks at them again
-// whenever one of them may have changed.
+// Package follow waits for a state that several objects show. It looks at them again whenever one of them may
+// have changed.
 package follow
 
 import (
@@ -12,26 +12,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Watched are objects whose changes are a reason to look again.
+// Watched are objects whose changes call look again.
 type Watched struct {
 	List    client.ObjectList
 	Options []client.ListOption
 }
 
 const (
-	// again is how long to wait until a watch that has ended, or was refused, is begun anew.
+	// again is how long to wait before a watch that has ended or failed is restarted.
 	again = time.Second
-	// gather is how long changes are gathered before one looks again.
+	// gather is how long changes are gathered before the next look.
 	gather = 100 * time.Millisecond
 )
 
-// failed is an error after which look may do better.
+// failed is an error of look after which to try again.
 type failed struct{ error }
 
 func (f failed) Unwrap() error { return f.error }
 
-// Again is for an error of look, such as a failed read, that is no reason to give up: look is
-// called again after a second. That an object is not there stays an error.
+// Again wraps an error of look, such as a failed read, after which look is called again, one second later.
+// NotFound is returned as it is, and ends the wait.
 func Again(err error) error {
 	if err == nil || apierrors.IsNotFound(err) {
 		return err
@@ -39,8 +39,8 @@ func Again(err error) error {
 	return failed{err}
 }
 
-// Until calls look, and again after each change of what is watched, until look is done or
-// fails, or ctx ends: then it returns ctx's cause. Each look reads from the API server.
+// Until calls look, and calls it again after each change of the watched objects, until look is done or fails.
+// If ctx ends, Until returns its cause. Each look reads from the API server.
 func Until(ctx context.Context, c client.WithWatch, watched []Watched, look func(context.Context) (done bool, err error)) error {
 	changed := make(chan struct{}, 1)
 	try := func() (bool, error) {
@@ -78,8 +78,8 @@ func Until(ctx context.Context, c client.WithWatch, watched []Watched, look func
 	}
 }
 
-// watch tells of each event until the watch ends. What changed before it began is told of as
-// its beginning.
+// watch reports each event until the watch ends. When it starts, it reports once, for the changes before
+// that.
 func watch(ctx context.Context, c client.WithWatch, one Watched, changed chan<- struct{}) {
 	defer tell(changed)
 	w, err := c.Watch(ctx, one.List.DeepCopyObject().(client.ObjectList), one.Options...)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// TestAgain: a read that fails is no reason to give up, but that the object is gone is.
+// TestAgain: after a failed read, look is called again. If the object is gone, it is not.
 func TestAgain(t *testing.T) {
 	away, gone := errors.New("away"), apierrors.NewNotFound(schema.GroupResource{Resource: "bindings"}, "eu")
 	tests := map[string]struct {
@@ -27,7 +27,7 @@ func TestAgain(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			looks := 0
-			// Nothing is watched: only a failed look leads to another one.
+			// Nothing is watched, so only a failed look leads to another one.
 			err := Until(t.Context(), fake.NewClientBuilder().Build(), nil, func(context.Context) (bool, error) {
 				if looks++; looks < 2 {
 					return false, test.first

@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// Available says whether one replica of a Deployment is available that has what the
-// Deployment says now, and if not, what is waited for.
+// Available reports whether one replica with the present spec of the Deployment is available, and if not,
+// what it waits for.
 func Available(deployment *appsv1.Deployment, pods []corev1.Pod) (done bool, waits string) {
 	status := deployment.Status
 	if status.ObservedGeneration >= deployment.Generation && status.UpdatedReplicas > 0 &&
@@ -60,7 +60,7 @@ func Wait(pod *corev1.Pod) string {
 	return ""
 }
 
-// join puts both on one line: messages of containers may have several.
+// join puts both on one line, because messages of containers may have several lines.
 func join(reason, message string) string {
 	return strings.TrimSuffix(text.Clean(reason+": "+message), ": ")
 }

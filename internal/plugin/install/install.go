@@ -1,5 +1,5 @@
-// Package install is kubectl spillway install: it applies what a consumer needs, and waits
-// until the manager runs.
+// Package install is kubectl spillway install: it applies what a consumer needs, and waits until the manager
+// runs.
 package install
 
 import (
@@ -31,7 +31,7 @@ type options struct {
 	wait     bool
 }
 
-// Command is install.
+// Command returns the command install.
 func Command(f *cli.Factory) *cobra.Command {
 	o := options{Run: cli.Run{Timeout: 5 * time.Minute}}
 	command := &cobra.Command{
@@ -95,7 +95,7 @@ func (o *options) run(ctx context.Context, consumer *cli.Cluster, output *cli.Ou
 	return nil
 }
 
-// objects are what to apply here, in order, after it is clear that it may be applied.
+// objects returns the objects to apply, in order, after checking that they may be applied.
 func (o *options) objects(ctx context.Context, consumer *cli.Cluster, output *cli.Output) ([]*unstructured.Unstructured, error) {
 	shipped, directory, err := Shipped(consumer)
 	if err != nil {
@@ -178,7 +178,7 @@ func await(ctx context.Context, consumer *cli.Cluster, output *cli.Output) error
 	return nil
 }
 
-// Manager says whether the manager is available, and if not, why.
+// Manager reports whether the manager is available, and if not, why.
 func Manager(ctx context.Context, consumer client.Client) (available bool, waits string, err error) {
 	deployment := &appsv1.Deployment{}
 	err = consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: config.Manager}, deployment)
@@ -200,9 +200,8 @@ func Manager(ctx context.Context, consumer client.Client) (available bool, waits
 	return available, waits, nil
 }
 
-// Outside is the manager, as it calls itself, that works for this cluster outside of it, as in
-// make demo: there is no Deployment, or it is to have no replicas, and the Lease is held. It is
-// empty if there is none.
+// Outside returns the identity of a manager that works for this cluster from outside of it, as in make demo;
+// empty if there is none. In that case, there is no Deployment, or its replicas are 0, and the Lease is held.
 func Outside(ctx context.Context, consumer client.Client) (string, error) {
 	there := &appsv1.Deployment{}
 	err := consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: config.Manager}, there)
