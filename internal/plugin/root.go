@@ -1,4 +1,4 @@
-// Package plugin puts the commands of kubectl spillway together.
+// Package plugin assembles the commands of kubectl spillway.
 package plugin
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/uninstall"
 )
 
-// Command is kubectl spillway.
+// Command returns kubectl spillway.
 func Command(version string, streams genericiooptions.IOStreams) *cobra.Command {
 	streams.Out, streams.ErrOut = cli.Terminal(streams.Out), cli.Terminal(streams.ErrOut)
 	f := &cli.Factory{ConfigFlags: genericclioptions.NewConfigFlags(true), IOStreams: streams, Version: version}

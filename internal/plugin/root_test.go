@@ -17,8 +17,8 @@ import (
 	"github.com/spillway-io/spillway/config"
 )
 
-// TestExamples: what the help and the documentation show are commands, with flags that there
-// are. test/plugin runs them.
+// TestExamples: the help and the documentation show existing commands with existing flags. test/plugin runs
+// them.
 func TestExamples(t *testing.T) {
 	page, err := os.ReadFile("../../docs/kubectl-spillway.md")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestCounts: the page counts what is shipped. In the demo the manager is no Deployment.
+// TestCounts: the numbers in the page match what is shipped. In the demo the manager is not a Deployment.
 func TestCounts(t *testing.T) {
 	page, err := os.ReadFile("../../docs/kubectl-spillway.md")
 	if err != nil {
@@ -79,7 +79,7 @@ func parses(t *testing.T, args []string) {
 	}
 }
 
-// TestArguments: a command says what it needs, and how it is used.
+// TestArguments: a command says what it needs, and how to use it.
 func TestArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		"explain":     "explain needs a POD\nusage: kubectl spillway explain POD [flags]",
@@ -94,7 +94,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestNothingControlsTheTerminal: all text goes through one writer, and none past it.
+// TestNothingControlsTheTerminal: all text goes through one writer.
 func TestNothingControlsTheTerminal(t *testing.T) {
 	streams, _, out, _ := genericiooptions.NewTestIOStreams()
 	root := Command("test", streams)

@@ -47,7 +47,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestRefusedSettings: what would be applied and never run is refused before anything is written.
+// TestRefusedSettings: settings with which the manager would never run are refused before anything is
+// written.
 func TestRefusedSettings(t *testing.T) {
 	there := deployment(config.Image)
 	tests := map[string]struct {
@@ -141,7 +142,7 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-// TestClusterID: however the manager's arguments say it.
+// TestClusterID: all ways in which the manager's arguments can set it.
 func TestClusterID(t *testing.T) {
 	for want, args := range map[string][]string{
 		"":  {"--leader-elect", "--cluster-id-of=x"},

@@ -19,15 +19,15 @@ import (
 
 const clusterIDFlag = "--cluster-id="
 
-// settings are what can be chosen of the manager.
+// settings are the user's choices for the manager.
 type settings struct {
-	// image is that of the manager, "" for the shipped one.
+	// image is the manager's image; "" for the shipped one.
 	image string
-	// clusterID names the consumer, "" for the default.
+	// clusterID names the consumer; "" for the default.
 	clusterID string
 }
 
-// check refuses what would be applied and never run. there may be nil.
+// check refuses settings with which the manager would never run. there may be nil.
 func (s settings) check(there *appsv1.Deployment) error {
 	if problems := validation.IsDNS1123Label(s.clusterID); s.clusterID != "" && (len(problems) > 0 || len(s.clusterID) > longestID) {
 		return fmt.Errorf("--cluster-id %s: it must be a DNS label of at most %d characters: lower-case letters, digits and '-'", s.clusterID, longestID)
@@ -48,9 +48,9 @@ const (
 	unpublished = ":dev"
 )
 
-// keep takes over from the Deployment that is there what was not chosen now: the clusterID,
-// since remote namespaces are named by it, and an image that is not exactly the shipped one.
-// there may be nil.
+// keep copies from the existing Deployment what the user has not chosen now. That is the clusterID, which is
+// in the names of remote namespaces, and an image that is not exactly the shipped one. there may be nil. It
+// also returns what it has kept, in words.
 func (s settings) keep(there *appsv1.Deployment) (settings, []string) {
 	if there == nil || len(there.Spec.Template.Spec.Containers) == 0 {
 		return s, nil
@@ -70,14 +70,14 @@ func (s settings) keep(there *appsv1.Deployment) (settings, []string) {
 	return s, kept
 }
 
-// clusterID is what the arguments of the manager name the consumer, "" if they do not. there may
+// clusterID returns the value of --cluster-id in the arguments of the manager; "" if they lack it. there may
 // be nil.
 func clusterID(there *appsv1.Deployment) string {
 	if there == nil || len(there.Spec.Template.Spec.Containers) == 0 {
 		return ""
 	}
 	container, id := there.Spec.Template.Spec.Containers[0], ""
-	next := false // --cluster-id was the last argument; the next one is its value.
+	next := false // The last argument was --cluster-id; the next one is its value.
 	for _, arg := range slices.Concat(container.Command, container.Args) {
 		name, value, given := strings.Cut(arg, "=")
 		flag := name == "--cluster-id" || name == "-cluster-id"
@@ -92,9 +92,8 @@ func clusterID(there *appsv1.Deployment) string {
 	return id
 }
 
-// rename fails if remote namespaces would be named after another consumer than before, while
-// there are bindings. there may be nil: then nobody knows. unnamed is what a manager without
-// the argument takes.
+// rename returns an error if the names of remote namespaces would change while there are bindings. there may
+// be nil: then the former name is not known. unnamed is the name that a manager without the argument uses.
 func (s settings) rename(there *appsv1.Deployment, unnamed string, bindings []string) error {
 	before := cmp.Or(clusterID(there), unnamed)
 	if there == nil || s.clusterID == "" || s.clusterID == before || len(bindings) == 0 {
@@ -104,7 +103,7 @@ func (s settings) rename(there *appsv1.Deployment, unnamed string, bindings []st
 		s.clusterID, before, strings.Join(bindings, ", "))
 }
 
-// apply puts the settings into the Deployment among objects.
+// apply sets these in the Deployment among objects.
 func (s settings) apply(objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
 		if !isManager(object) {
@@ -140,17 +139,17 @@ func isCRD(object *unstructured.Unstructured) bool {
 	return object.GetKind() == "CustomResourceDefinition"
 }
 
-// Directories of config/ for a consumer: pods of offloaded namespaces are prepared by a policy,
-// or, where the API server does not know its kind, by a webhook of the manager.
+// Directories of config/ for a consumer. A policy prepares the pods of offloaded namespaces; if the API
+// server does not serve its kind, a webhook of the manager does.
 const (
 	WithPolicy  = "default"
 	WithWebhook = "webhook"
 )
 
-// PodsPolicy is the kind of the policy, which came with Kubernetes 1.36.
+// PodsPolicy is the kind of the policy. Kubernetes serves it since 1.36.
 var PodsPolicy = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}
 
-// Shipped is what a consumer needs, and the directory of config/ that has it.
+// Shipped returns what a consumer needs, and the directory of config/ that has it.
 func Shipped(consumer *cli.Cluster) (all []*unstructured.Unstructured, directory string, err error) {
 	served, err := consumer.Serves(PodsPolicy)
 	if err != nil {
@@ -164,7 +163,7 @@ func Shipped(consumer *cli.Cluster) (all []*unstructured.Unstructured, directory
 	return all, directory, err
 }
 
-// Ever is all that can have been installed in a consumer, whatever it served then.
+// Ever returns everything that may have been installed in a consumer, whatever it served then.
 func Ever() ([]*unstructured.Unstructured, error) {
 	all, err := config.Objects(WithPolicy)
 	if err != nil {
@@ -186,7 +185,8 @@ func Ever() ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// inOrder has the kinds first that others need, and the manager last.
+// inOrder sorts the objects: the CustomResourceDefinitions first, because others need them, and the manager
+// last.
 func inOrder(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	rank := func(object *unstructured.Unstructured) int {
 		switch {

@@ -17,7 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
-// mayRename fails if --cluster-id would name the consumer anew while there are bindings.
+// mayRename returns an error if --cluster-id would rename the consumer while there are bindings.
 func (o *options) mayRename(ctx context.Context, consumer *cli.Cluster) error {
 	if o.settings.clusterID == "" {
 		return nil

@@ -1,4 +1,4 @@
-// Package objects applies and deletes what is shipped in config, and says what it did.
+// Package objects applies and deletes the objects that are shipped in config, and reports what it did.
 package objects
 
 import (
@@ -24,18 +24,17 @@ import (
 // Writer writes to one cluster.
 type Writer struct {
 	Cluster *cli.Cluster
-	// Side is consumer or provider, in the steps.
+	// Side is consumer or provider, for the steps.
 	Side   string
 	Output *cli.Output
 	DryRun bool
-	// Force takes fields over from other field managers.
+	// Force takes over fields from other field managers.
 	Force bool
-	// Created are the objects that were not there before, in the order in which they were
-	// made.
+	// Created has the objects that Apply has created, in order.
 	Created []*unstructured.Unstructured
 }
 
-// Apply applies an object by server-side apply, and tells whether that changed something.
+// Apply applies an object by server-side apply, and reports whether that changed anything.
 func (w *Writer) Apply(ctx context.Context, object *unstructured.Unstructured) error {
 	before, err := w.get(ctx, object)
 	if err != nil {
@@ -46,7 +45,7 @@ func (w *Writer) Apply(ctx context.Context, object *unstructured.Unstructured) e
 		return nil
 	}
 	if before == nil && w.DryRun {
-		w.did(object, "created", "") // Its namespace or kind may not be there yet.
+		w.did(object, "created", "") // Its namespace or kind may not exist yet.
 		return nil
 	}
 	after, err := w.write(ctx, before, object)
@@ -73,35 +72,35 @@ func (w *Writer) write(ctx context.Context, before, object *unstructured.Unstruc
 		options = append(options, client.ForceOwnership)
 	}
 	if before != nil && byHelm(before) && w.changesNothing(ctx, before, object) {
-		return before, nil // Helm will change it, and a second owner of its fields would be in the way.
+		return before, nil // Helm will change it, and a second owner of its fields would cause conflicts.
 	}
 	after := object.DeepCopy()
 	err := account.Apply(ctx, w.Cluster, after, cli.Owner, options...)
-	// Fields that have defaults below them conflict even if nothing would change.
+	// Fields with defaults inside conflict even if nothing would change.
 	if apierrors.IsConflict(err) && before != nil && w.changesNothing(ctx, before, object) {
 		return before, nil
 	}
 	return after, err
 }
 
-// byHelm tells whether an object is of a release of Helm.
+// byHelm reports whether an object belongs to a release of Helm.
 func byHelm(object client.Object) bool {
 	return object.GetLabels()["app.kubernetes.io/managed-by"] == "Helm"
 }
 
-// changesNothing tells whether to apply an object would leave it as it was.
+// changesNothing reports whether applying an object would leave it as it is.
 func (w *Writer) changesNothing(ctx context.Context, before, object *unstructured.Unstructured) bool {
 	forced, err := w.forced(ctx, object)
 	return err == nil && same(before, forced)
 }
 
-// forced is what the object would be if all conflicts were ours.
+// forced returns what the object would be if all conflicts were forced.
 func (w *Writer) forced(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	after := object.DeepCopy()
 	return after, account.Apply(ctx, w.Cluster, after, cli.Owner, client.DryRunAll, client.ForceOwnership)
 }
 
-// keepLimits leaves what the provider's administrator allows as it is.
+// keepLimits leaves the limits of the provider's administrator as they are, and reports how they differ.
 func (w *Writer) keepLimits(before, shipped *unstructured.Unstructured) {
 	differ := Differ(before, shipped)
 	if len(differ) == 0 {
@@ -114,8 +113,7 @@ func (w *Writer) keepLimits(before, shipped *unstructured.Unstructured) {
 	}
 }
 
-// Wider warns of limits that open what those that are asked for do not; "" if there is nothing
-// to warn of.
+// Wider returns a warning if the existing limits allow what the wanted limits do not; "" otherwise.
 func Wider(there, wanted *unstructured.Unstructured) string {
 	a, b := data(there), data(wanted)
 	more := translate.OpensMore(a, b)
@@ -132,7 +130,7 @@ func data(object *unstructured.Unstructured) map[string]string {
 	return found
 }
 
-// Differ names the keys of a ConfigMap that differ from what is shipped.
+// Differ returns the keys of a ConfigMap that differ from the shipped one.
 func Differ(there, shipped *unstructured.Unstructured) []string {
 	a, b := data(there), data(shipped)
 	var differ []string
@@ -150,13 +148,13 @@ func Differ(there, shipped *unstructured.Unstructured) []string {
 	return differ
 }
 
-// Missing tells whether the cluster does not have an object.
+// Missing reports whether the cluster lacks an object.
 func (w *Writer) Missing(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
 	there, err := w.get(ctx, object)
 	return err == nil && there == nil, err
 }
 
-// get returns the object as it is there, or nil.
+// get returns the object as it is in the cluster, or nil.
 func (w *Writer) get(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	there := &unstructured.Unstructured{}
 	there.SetGroupVersionKind(object.GroupVersionKind())
@@ -170,7 +168,7 @@ func (w *Writer) get(ctx context.Context, object *unstructured.Unstructured) (*u
 	return there, nil
 }
 
-// MayDelete fails with the rights that the user lacks to delete the objects.
+// MayDelete returns an error with the rights that the user lacks to delete the objects.
 func (w *Writer) MayDelete(ctx context.Context, all []*unstructured.Unstructured) error {
 	asked := make([]client.Object, len(all))
 	for i, object := range all {
@@ -179,9 +177,8 @@ func (w *Writer) MayDelete(ctx context.Context, all []*unstructured.Unstructured
 	return w.Cluster.Require(ctx, w.Cluster.ToDelete(asked...))
 }
 
-// Delete deletes the objects in reverse order, each as it was just read, and waits until each
-// is gone: what comes later may need what went first. One with a UID stands for no other object
-// of its name.
+// Delete deletes the objects in reverse order, each as it was just read. It waits until each is gone, because
+// a later object may need an earlier one. An object with a UID never matches another object of its name.
 func (w *Writer) Delete(ctx context.Context, all []*unstructured.Unstructured) error {
 	for _, object := range slices.Backward(all) {
 		there, err := w.get(ctx, object)
@@ -198,7 +195,7 @@ func (w *Writer) Delete(ctx context.Context, all []*unstructured.Unstructured) e
 		if there.GetDeletionTimestamp() == nil {
 			options := []client.DeleteOption{precondition.Exactly(there)}
 			if object.GetKind() == "Deployment" {
-				options = append(options, client.PropagationPolicy(metav1.DeletePropagationForeground)) // Until its pods are gone.
+				options = append(options, client.PropagationPolicy(metav1.DeletePropagationForeground)) // This waits for its pods.
 			}
 			err := w.Cluster.Delete(ctx, there, options...)
 			if client.IgnoreNotFound(err) != nil {
@@ -233,7 +230,7 @@ func (w *Writer) gone(ctx context.Context, object *unstructured.Unstructured) er
 	return nil
 }
 
-// held says by what an object is held.
+// held says which finalizers or conditions hold up the deletion of an object.
 func held(object *unstructured.Unstructured) string {
 	text := ""
 	if finalizers := object.GetFinalizers(); len(finalizers) > 0 {
@@ -260,7 +257,7 @@ func (w *Writer) explained(doing string, object *unstructured.Unstructured, err 
 	return fmt.Errorf("%s %s in %s: %w", doing, Name(object), w.Cluster.Name, err)
 }
 
-// Name is kind/name, as kubectl has it.
+// Name returns kind/name, as kubectl prints it.
 func Name(object client.Object) string {
 	kind := object.GetObjectKind().GroupVersionKind()
 	text := strings.ToLower(kind.Kind)
@@ -270,7 +267,7 @@ func Name(object client.Object) string {
 	return text + "/" + object.GetName()
 }
 
-// same compares what users write of an object.
+// same compares the fields that users write.
 func same(a, b *unstructured.Unstructured) bool {
 	return equality.Semantic.DeepEqual(plain(a), plain(b))
 }

@@ -17,7 +17,7 @@ func limits(data map[string]any) *unstructured.Unstructured {
 
 func TestDiffer(t *testing.T) {
 	got := Differ(limits(map[string]any{"same": "a", "changed": "b", "added": ""}), limits(map[string]any{"same": "a", "changed": "c", "missing": ""}))
-	// One that is missing allows nothing, as one that is empty.
+	// A missing key allows nothing, like an empty one.
 	if want := []string{"added", "changed"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -56,7 +56,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestWider warns if the limits that are there open what the wanted profile does not.
+// TestWider: there is a warning if the existing limits allow what the wanted profile does not.
 func TestWider(t *testing.T) {
 	shipped := func(directory string) *unstructured.Unstructured {
 		all, err := config.Objects(directory)

@@ -1,5 +1,4 @@
-// Package offload is kubectl spillway offload and unoffload: it opts a namespace in, and out
-// again.
+// Package offload is kubectl spillway offload and unoffload: it offloads a namespace, and takes it back.
 package offload
 
 import (
@@ -28,7 +27,7 @@ type options struct {
 	wanted Wanted
 }
 
-// Command is offload.
+// Command returns the command offload.
 func Command(f *cli.Factory) *cobra.Command {
 	o := &options{Run: cli.Run{Timeout: 2 * time.Minute}}
 	command := &cobra.Command{
@@ -67,7 +66,7 @@ where they are.`,
 		"mapping":   {string(v1alpha1.MappingDefaultName), string(v1alpha1.MappingEnforceSameName), string(v1alpha1.MappingSelectedName)},
 		"resources": {string(v1alpha1.OffloadedServices), string(v1alpha1.OffloadedNetworkPolicies), string(v1alpha1.OffloadedPodDisruptionBudgets)},
 	} {
-		_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // The flags are there.
+		_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // The flags exist.
 	}
 	return command
 }
@@ -154,7 +153,7 @@ func (o *options) write(ctx context.Context, consumer *cli.Cluster, output *cli.
 	return nil
 }
 
-// known warns of clusterIDs that no binding has: they may be misspelt, or be bound later.
+// known warns about clusterIDs that no binding has. They may be misspelt, or bound later.
 func (o *options) known(ctx context.Context, consumer *cli.Cluster, output *cli.Output) error {
 	if len(o.wanted.Clusters) == 0 {
 		return nil
@@ -203,7 +202,8 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 	return nil
 }
 
-// ready has a step for each remote namespace that is ready. Others that the status lists are to go.
+// ready returns a step for each remote namespace that is ready. The status also lists those that are going to
+// be deleted.
 func ready(offloading *v1alpha1.NamespaceOffloading) []cli.Step {
 	var steps []cli.Step
 	for _, remote := range status.StateOf(offloading).Remotes {
@@ -216,7 +216,7 @@ func ready(offloading *v1alpha1.NamespaceOffloading) []cli.Step {
 	return steps
 }
 
-// watched is the offloading of a namespace.
+// watched returns what to watch for a namespace: its offloading.
 func watched(namespace string) []follow.Watched {
 	return []follow.Watched{{List: &v1alpha1.NamespaceOffloadingList{}, Options: []client.ListOption{client.InNamespace(namespace)}}}
 }

@@ -63,7 +63,7 @@ func TestUnbound(t *testing.T) {
 	}
 }
 
-// TestReady: a namespace that is to go is not ready, though the offloading is.
+// TestReady: a remote namespace that is going to be deleted is not ready, although the offloading is.
 func TestReady(t *testing.T) {
 	entry := func(cluster string, required, ready metav1.ConditionStatus) v1alpha1.RemoteNamespaceStatus {
 		return v1alpha1.RemoteNamespaceStatus{Cluster: cluster, RemoteNamespace: "team-home", Conditions: []metav1.Condition{
@@ -81,7 +81,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestLeaving: what becomes of pods when their namespace is taken back.
+// TestLeaving: what happens to pods when their namespace is taken back.
 func TestLeaving(t *testing.T) {
 	pod := func(name, owner string, virtual bool) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID(name), CreationTimestamp: metav1.Now()}}
@@ -124,7 +124,7 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// TestRemoved: a namespace that is not there, or is not ours, is not deleted.
+// TestRemoved: a namespace that does not exist, or is not ours, is not deleted.
 func TestRemoved(t *testing.T) {
 	offloading := &v1alpha1.NamespaceOffloading{}
 	for cluster, ready := range map[string]metav1.ConditionStatus{"eu": metav1.ConditionTrue, "us": metav1.ConditionFalse} {

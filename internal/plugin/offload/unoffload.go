@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/precondition"
 )
 
-// UndoCommand is unoffload.
+// UndoCommand returns the command unoffload.
 func UndoCommand(f *cli.Factory) *cobra.Command {
 	run := &cli.Run{Timeout: 5 * time.Minute}
 	command := &cobra.Command{
@@ -42,7 +42,8 @@ Pods that wait for a virtual node are evicted, too, if their controller makes th
 	return command
 }
 
-// Undo takes a namespace back, and waits until it is done. One that is not offloaded is fine.
+// Undo takes a namespace back, and waits until that is done. If the namespace is not offloaded, that is no
+// error.
 func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string, dryRun bool) error {
 	if err := unlabel(ctx, consumer, output, namespace, dryRun); err != nil {
 		return err
@@ -97,10 +98,10 @@ func did(output *cli.Output, steps []cli.Step) {
 	}
 }
 
-// absent reports whether an object is not there, perhaps with its kind.
+// absent reports whether an object does not exist, or its kind does not.
 func absent(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
-// unlabel takes the label off that makes an offloading.
+// unlabel removes the label that creates an offloading.
 func unlabel(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name string, dryRun bool) error {
 	namespace := &corev1.Namespace{}
 	err := consumer.Get(ctx, client.ObjectKey{Name: name}, namespace)

@@ -33,8 +33,8 @@ func podsOf(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name
 	return pods.Items
 }
 
-// Evicted are the pods that the manager evicts when the offloading ends: from virtual nodes, and
-// while they wait for one, if their controllers make them again.
+// Evicted returns the pods that the manager evicts when the offloading ends: those on virtual nodes, and
+// those that wait for one and that their controllers recreate.
 func Evicted(pods []corev1.Pod, offloading *v1alpha1.NamespaceOffloading) []corev1.Pod {
 	ends := offloading.DeepCopy()
 	if ends.DeletionTimestamp.IsZero() {
@@ -47,7 +47,7 @@ func Evicted(pods []corev1.Pod, offloading *v1alpha1.NamespaceOffloading) []core
 	})
 }
 
-// removed are the remote namespaces that are deleted when the offloading ends.
+// removed returns the remote namespaces that are deleted when the offloading ends.
 func removed(offloading *v1alpha1.NamespaceOffloading) []cli.Step {
 	var steps []cli.Step
 	for _, one := range offloading.Status.RemoteNamespaceConditions {
@@ -58,7 +58,7 @@ func removed(offloading *v1alpha1.NamespaceOffloading) []cli.Step {
 	return steps
 }
 
-// Stranded are the other pods that would wait for ever in a namespace that is not offloaded.
+// Stranded returns the other pods that would wait for ever in a namespace that is not offloaded.
 func Stranded(pods, evicted []corev1.Pod, bindings placement.Index) eviction.Left {
 	var names []types.NamespacedName
 	for i := range pods {
@@ -73,15 +73,14 @@ func contains(pods []corev1.Pod, pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(other corev1.Pod) bool { return other.UID == pod.UID })
 }
 
-// left tells which of the pods that the manager was to evict are gone, and which pods wait
-// for ever.
+// left reports which of the pods to be evicted are gone, and which pods wait for ever.
 func left(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string, evicted []corev1.Pod) {
 	pods := podsOf(ctx, consumer, output, namespace)
 	gone := slices.DeleteFunc(evicted, func(pod corev1.Pod) bool { return contains(pods, &pod) })
 	tell(ctx, consumer, output, namespace, pods, gone)
 }
 
-// tell names the pods that were evicted, and the other ones that wait for ever.
+// tell reports the evicted pods, and the other pods that wait for ever.
 func tell(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string, pods, evicted []corev1.Pod) {
 	for i := range evicted {
 		output.Did(unbind.Eviction(&evicted[i]))

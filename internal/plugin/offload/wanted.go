@@ -13,23 +13,23 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Wanted is what the flags say of a NamespaceOffloading. What they do not say is left as it
-// is, or is the default.
+// Wanted is what the flags set in a NamespaceOffloading. Other fields stay as they are, or get their
+// defaults.
 type Wanted struct {
 	Namespace string
 	// Strategy is one of Local, Remote, LocalAndRemote and LocalFirst.
 	Strategy string
-	// Clusters are clusterIDs, and Selector selects labels of virtual nodes.
+	// Clusters are clusterIDs. Selector selects labels of virtual nodes.
 	Clusters []string
 	Selector string
-	// Mapping is one of DefaultName, EnforceSameName and SelectedName, and RemoteName the name
-	// with the last of them.
+	// Mapping is one of DefaultName, EnforceSameName and SelectedName. RemoteName is the name for
+	// SelectedName.
 	Mapping, RemoteName string
-	// Resources are what spec.resources lists; nil: not said.
+	// Resources are the values of spec.resources; nil if the flag is not set.
 	Resources []string
 }
 
-// offloading is the NamespaceOffloading for what is there, which may be nil.
+// offloading returns the NamespaceOffloading, changed only where the flags say so. there may be nil.
 func (w Wanted) offloading(there *v1alpha1.NamespaceOffloading) (*v1alpha1.NamespaceOffloading, error) {
 	after := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: v1alpha1.OffloadingName}}
 	if there != nil {
@@ -54,7 +54,7 @@ func (w Wanted) offloading(there *v1alpha1.NamespaceOffloading) (*v1alpha1.Names
 	return after, err
 }
 
-// operators are those of a label selector, in the words of a node selector.
+// operators maps the operators of a label selector to those of a node selector.
 var operators = map[selection.Operator]corev1.NodeSelectorOperator{
 	selection.In: corev1.NodeSelectorOpIn, selection.Equals: corev1.NodeSelectorOpIn, selection.DoubleEquals: corev1.NodeSelectorOpIn,
 	selection.NotIn: corev1.NodeSelectorOpNotIn, selection.NotEquals: corev1.NodeSelectorOpNotIn,
@@ -84,7 +84,7 @@ func (w Wanted) selector() (*v1alpha1.ClusterSelector, error) {
 	return &v1alpha1.ClusterSelector{NodeSelectorTerms: []v1alpha1.ClusterSelectorTerm{{MatchExpressions: all}}}, nil
 }
 
-// unbound are those of the clusterIDs that no binding has.
+// unbound returns the clusterIDs that no binding has.
 func unbound(ids []string, bindings []v1alpha1.ClusterBinding) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return slices.ContainsFunc(bindings, func(binding v1alpha1.ClusterBinding) bool { return binding.Spec.ClusterID == id })

@@ -1,4 +1,4 @@
-// Package rotate is kubectl spillway rotate: it gives a binding a new token.
+// Package rotate is kubectl spillway rotate: it renews the token of a binding.
 package rotate
 
 import (
@@ -29,7 +29,7 @@ type options struct {
 	lifetime time.Duration
 }
 
-// Command is rotate.
+// Command returns the command rotate.
 func Command(f *cli.Factory) *cobra.Command {
 	o := &options{Run: cli.Run{Timeout: time.Minute}}
 	command := &cobra.Command{
@@ -49,7 +49,7 @@ old one; the address and the authority stay. Client certificates, and tokens of 
 	o.AddTo(command.Flags())
 	o.provider.AddTo(command.Flags())
 	command.Flags().DurationVar(&o.lifetime, "duration", bind.DefaultLifetime, "how long the token is to be valid; the API server may grant less")
-	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if there is no such flag.
+	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if the flag does not exist.
 	return command
 }
 
@@ -104,8 +104,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 	return o.await(ctx, consumer, output, name, credentials.Expires)
 }
 
-// read returns the binding and its Secret. It fails if the provider is another cluster than the
-// binding's.
+// read returns the binding and its Secret. It fails if the provider is not the cluster of the binding.
 func (o *options) read(ctx context.Context, consumer *cli.Cluster, provider *cli.Provider, name string) (*v1alpha1.ClusterBinding, *corev1.Secret, error) {
 	if err := bind.Installed(consumer); err != nil {
 		return nil, nil, err
@@ -135,8 +134,8 @@ func (o *options) read(ctx context.Context, consumer *cli.Cluster, provider *cli
 	return binding, secret, nil
 }
 
-// await waits until the binding shows the new expiry. Of a token that lasts less than a day it
-// does not show it before its end is near.
+// await waits until the binding shows the new expiry. If the token lasts less than a day, the binding shows
+// it only near its end, so await waits until the binding is Ready.
 func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name string, expires time.Time) error {
 	if time.Until(expires) < 25*time.Hour {
 		return bind.Await(ctx, consumer, output, name)

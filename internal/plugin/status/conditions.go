@@ -11,15 +11,15 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// Wait is something that is not as it should be, and why.
+// Wait is a problem, and its cause.
 type Wait struct {
-	// Type is that of the condition, or the object that it is about; empty for the pod itself.
+	// Type is the type of the condition, or the object that it is about; empty for the pod itself.
 	Type    string `json:"type,omitempty"`
 	Reason  string `json:"reason"`
 	Message string `json:"message,omitempty"`
 }
 
-// NewWait is on one line: providers and containers have a say in messages.
+// NewWait returns a Wait on one line, because providers and containers can put anything into messages.
 func NewWait(kind, reason, message string) Wait {
 	return Wait{Type: text.Clean(kind), Reason: text.Clean(reason), Message: strings.TrimSpace(text.Clean(message))}
 }
@@ -29,14 +29,13 @@ func (w Wait) String() string {
 	return strings.TrimSuffix(strings.TrimPrefix(w.Type+" ", " ")+w.Reason+": "+w.Message, ": ")
 }
 
-// alarms are the conditions that are True while something is not as it should be. All others
-// are True while it is.
+// alarms are the conditions that are True if there is a problem. All others are False then.
 var alarms = []string{v1alpha1.BindingLimited, v1alpha1.BindingClockSkewed, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingShared}
 
-// alarming are reasons that are worth telling although the condition is as it should be.
+// alarming has reasons that are reported although their condition shows no problem.
 var alarming = []string{v1alpha1.ReasonExpiresSoon, v1alpha1.ReasonNoUsableNodes}
 
-// notSeen is said of what the manager has said nothing of yet.
+// notSeen is the reason if the manager has not reported anything yet.
 const notSeen = "NotSeen"
 
 func wrong(c metav1.Condition) bool {
@@ -47,7 +46,7 @@ func wrong(c metav1.Condition) bool {
 	return c.Status != right || slices.Contains(alarming, c.Reason)
 }
 
-// conditionsOf says whether Ready is True, and which conditions are not as they should be.
+// conditionsOf reports whether Ready is True, and which conditions show a problem.
 func conditionsOf(conditions []metav1.Condition, generation int64) (ready bool, waits []Wait) {
 	summary := meta.FindStatusCondition(conditions, v1alpha1.BindingReady)
 	if summary == nil || summary.ObservedGeneration < generation {
@@ -56,7 +55,7 @@ func conditionsOf(conditions []metav1.Condition, generation int64) (ready bool, 
 	if summary.Status == metav1.ConditionTrue {
 		return true, waitsOf(conditions)
 	}
-	// The summary repeats what another condition says, or says why others are not known.
+	// The summary repeats another condition, or says why others are Unknown.
 	others := slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool {
 		return c.Type == summary.Type || c.Status == metav1.ConditionUnknown && c.Reason == summary.Reason
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 )
 
-// TestConditionsOfBindings: whatever is wrong with a binding is shown, whether it is Ready or
-// not. doctor makes a finding of all that is shown.
+// TestConditionsOfBindings: each problem of a binding is shown, whether or not the binding is Ready. doctor
+// has a finding for each.
 func TestConditionsOfBindings(t *testing.T) {
 	alarms := map[string]bool{"Limited": true, "ClockSkewed": true, "WritesRefused": true, "VersionSkew": true, "ProviderShared": true}
 	types := typesOfBindings(t)
@@ -47,7 +47,7 @@ func TestConditionsOfBindings(t *testing.T) {
 	}
 }
 
-// typesOfBindings are the values of all constants Binding... of the API.
+// typesOfBindings returns the values of all constants Binding... of the API.
 func typesOfBindings(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob("../../../api/v1alpha1/*.go")
@@ -78,7 +78,8 @@ func typesOfBindings(t *testing.T) []string {
 	return types
 }
 
-// TestSummary: what the summary says is shown once, and what is not known because of it is not.
+// TestSummary: what the summary repeats is shown once, and conditions that are Unknown because of it are not
+// shown.
 func TestSummary(t *testing.T) {
 	binding := v1alpha1.ClusterBinding{}
 	for _, c := range []metav1.Condition{

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// branch is a line with others below it. They are drawn when it ends, since the last one
-// looks different.
+// branch is a line with others below it. They are drawn at the end, because the last one looks different.
 type branch struct {
 	to    *strings.Builder
 	text  string

@@ -14,22 +14,22 @@ import (
 // same.
 type State struct {
 	Ready bool
-	// Stuck says that nothing changes before somebody does something.
+	// Stuck says that nothing changes until somebody does something.
 	Stuck bool
-	// Waits are its conditions that are not as they should be.
+	// Waits are its conditions that show a problem.
 	Waits   []Wait
 	Remotes []Remote
 }
 
-// Remote is a remote namespace that is asked for, or is still there.
+// Remote is a remote namespace that is wanted, or still exists.
 type Remote struct {
 	Cluster, Namespace string
 	Ready              bool
-	// Wait is why it is not ready, or is to go.
+	// Wait says why it is not ready, or why it is going to be deleted.
 	Wait *Wait
 }
 
-// StateOf is the state of an offloading.
+// StateOf returns the state of an offloading.
 func StateOf(offloading *v1alpha1.NamespaceOffloading) State {
 	var s State
 	s.Ready, s.Waits = conditionsOf(offloading.Status.Conditions, offloading.Generation)
@@ -54,7 +54,7 @@ func StateOf(offloading *v1alpha1.NamespaceOffloading) State {
 	return s
 }
 
-// In is the remote namespace in a provider, or nil.
+// In returns the remote namespace in a provider, or nil.
 func (s State) In(cluster string) *Remote {
 	for i := range s.Remotes {
 		if s.Remotes[i].Cluster == cluster {
@@ -64,7 +64,7 @@ func (s State) In(cluster string) *Remote {
 	return nil
 }
 
-// String is all that it waits for; empty if there is nothing.
+// String returns everything that it waits for; empty if there is nothing.
 func (s State) String() string {
 	var parts []string
 	for _, wait := range s.Waits {

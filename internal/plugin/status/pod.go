@@ -16,13 +16,13 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Pod is a pod on a virtual node, or one that has no node.
+// Pod is a pod on a virtual node, or a pod without a node.
 type Pod struct {
 	Name  string `json:"name"`
 	Phase string `json:"phase"`
-	// Runs is true for a pod that is ready, or has ended well.
+	// Runs is true for a pod that is ready, or has succeeded.
 	Runs bool `json:"runs"`
-	// WithoutToken says that it runs in a provider, without the token that it would have here.
+	// WithoutToken says that the pod runs in a provider without the token that it would have here.
 	WithoutToken bool   `json:"withoutToken,omitempty"`
 	Waits        []Wait `json:"waits,omitempty"`
 }
@@ -35,8 +35,8 @@ func podOf(pod *corev1.Pod, events ...corev1.Event) Pod {
 	return p
 }
 
-// WaitsOf says what a pod waits for, and what is wrong with it, the cause first. Of the
-// events about it, it tells the one that says why it does not start.
+// WaitsOf says what a pod waits for, and what is wrong with it, the cause first. From the events, it uses
+// only the one that says why the pod does not start.
 func WaitsOf(pod *corev1.Pod, events ...corev1.Event) []Wait {
 	var waits []Wait
 	for _, c := range pod.Status.Conditions {
@@ -70,7 +70,7 @@ func WaitsOf(pod *corev1.Pod, events ...corev1.Event) []Wait {
 	return waits
 }
 
-// Names of what a pod waits for that says nothing itself.
+// Reasons for waiting that are not in the pod's status.
 const (
 	notScheduled = "NotScheduled"
 	notStarted   = "NotStarted"
@@ -79,7 +79,7 @@ const (
 
 const failedScheduling = "FailedScheduling"
 
-// starting says how far a pod is that has no problem of its own.
+// starting says how far the start of a pod is, if its status shows no problem.
 func starting(pod *corev1.Pod, events []corev1.Event) Wait {
 	there := isVirtual(pod.Spec.NodeName)
 	wait := Wait{Reason: starts, Message: "its containers are being started"}
@@ -100,8 +100,8 @@ func starting(pod *corev1.Pod, events []corev1.Event) Wait {
 
 func isVirtual(node string) bool { return strings.HasPrefix(node, v1alpha1.VirtualNodePrefix) }
 
-// holdsUp reports whether an event may say why a pod does not start. A scheduler has no more to
-// say once the pod has a node: here, or, for one on a virtual node, there.
+// holdsUp reports whether an event may say why a pod does not start. A scheduler's event does not matter once
+// the pod has a node: here, or, for a pod on a virtual node, in the provider.
 func holdsUp(pod *corev1.Pod, e *corev1.Event) bool {
 	scheduler := e.Reason == failedScheduling
 	switch {
@@ -119,7 +119,7 @@ func holdsUp(pod *corev1.Pod, e *corev1.Event) bool {
 // ofProvider reports whether an event came from the provider.
 func ofProvider(e *corev1.Event) bool { return e.Source.Component == podevent.Component }
 
-// Ours reports whether Spillway tells an event.
+// Ours reports whether an event is Spillway's.
 func Ours(e *corev1.Event) bool {
 	return strings.HasPrefix(e.ReportingController, spillway) || strings.HasPrefix(e.Source.Component, spillway)
 }
@@ -129,7 +129,7 @@ const spillway = "spillway"
 // Warns reports whether an event is a warning.
 func Warns(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }
 
-// Latest is the latest of the events that count, or nil.
+// Latest returns the latest event that counts, or nil.
 func Latest(events []corev1.Event, counts func(*corev1.Event) bool) *corev1.Event {
 	var latest *corev1.Event
 	for i := range events {
@@ -141,7 +141,7 @@ func Latest(events []corev1.Event, counts func(*corev1.Event) bool) *corev1.Even
 	return latest
 }
 
-// When is when an event was last seen.
+// When returns when an event was last seen.
 func When(e *corev1.Event) time.Time {
 	at := e.CreationTimestamp.Time
 	if e.Series != nil {
@@ -153,12 +153,13 @@ func When(e *corev1.Event) time.Time {
 	return at
 }
 
-// disruption is why a pod was ended from outside, such as by a drain, or nil. Containers that
-// end well on a signal make such a pod Succeeded. A pod that had ended before is none of these.
+// disruption says why a pod was ended from outside, for example by a drain; nil if it was not. Such a pod is
+// Succeeded if its containers exit with 0 on the signal. A pod whose containers had ended before does not
+// count.
 func disruption(pod *corev1.Pod) *Wait {
 	for _, c := range pod.Status.Conditions {
 		if c.Type != corev1.DisruptionTarget || c.Status != corev1.ConditionTrue || c.Reason == pod.Status.Reason {
-			continue // Or the status itself says it.
+			continue // Or the status itself has that reason.
 		}
 		if all := pod.Status.ContainerStatuses; len(all) > 0 && !slices.ContainsFunc(all, func(one corev1.ContainerStatus) bool {
 			return one.State.Terminated == nil || !one.State.Terminated.FinishedAt.Before(&c.LastTransitionTime)
@@ -171,8 +172,8 @@ func disruption(pod *corev1.Pod) *Wait {
 	return nil
 }
 
-// failures are what the status of a pod that has failed says of it, and of the container that
-// has failed first.
+// failures returns what the status of a failed pod says about the pod, and about the container that failed
+// first.
 func failures(pod *corev1.Pod) []Wait {
 	if pod.Status.Phase != corev1.PodFailed {
 		return nil
@@ -186,7 +187,7 @@ func failures(pod *corev1.Pod) []Wait {
 		for i := range statuses {
 			ended := statuses[i].State.Terminated
 			if ended == nil || ended.ExitCode == 0 || ended.Message != "" && ended.Message == pod.Status.Message {
-				continue // It ended well, or as the pod says.
+				continue // It succeeded, or the pod's message is the same.
 			}
 			if first == nil || ended.FinishedAt.Before(&first.State.Terminated.FinishedAt) {
 				first = &statuses[i]

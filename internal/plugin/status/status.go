@@ -1,4 +1,5 @@
-// Package status is kubectl spillway status: a tree of what is where, and of all that waits.
+// Package status is kubectl spillway status: a tree of providers, namespaces and pods, with everything that
+// waits.
 package status
 
 import (
@@ -26,7 +27,7 @@ type options struct {
 	watch, all bool
 }
 
-// Command is status.
+// Command returns the command status.
 func Command(f *cli.Factory) *cobra.Command {
 	o := &options{}
 	command := &cobra.Command{
@@ -60,7 +61,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory) error {
 	if err != nil {
 		return err
 	}
-	namespace := ptr.Deref(f.Namespace, "") // That of the context is for commands about one namespace.
+	namespace := ptr.Deref(f.Namespace, "") // The namespace of the context is for commands about one namespace.
 	if err := Known(ctx, consumer, namespace); err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory) error {
 	return err
 }
 
-// Known fails if there is no such namespace. Teams may use one that they may not read.
+// Known returns an error if the namespace does not exist. Teams may use a namespace that they may not read.
 func Known(ctx context.Context, consumer client.Client, namespace string) error {
 	if namespace == "" {
 		return nil
@@ -98,7 +99,7 @@ func Known(ctx context.Context, consumer client.Client, namespace string) error 
 	return nil
 }
 
-// readable is what can be watched: a watch that is refused would be tried again each second.
+// readable returns what the user may watch, because a refused watch would be retried each second.
 func readable(ctx context.Context, consumer *cli.Cluster, namespace string) ([]follow.Watched, error) {
 	seen, err := readTold(ctx, consumer, namespace)
 	if err != nil {
@@ -143,10 +144,10 @@ func (o *options) show(ctx context.Context, f *cli.Factory, consumer *cli.Cluste
 
 var virtual = client.MatchingLabels{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}
 
-// warnings are about pods that have no node: what the API server sends is little.
+// warnings selects Spillway's warnings about pods without a node, so that the API server sends little.
 var warnings = client.MatchingFields{"reportingComponent": "spillway-unscheduledpod", "type": corev1.EventTypeWarning}
 
-// readTold reads those warnings, too.
+// readTold also reads those warnings.
 func readTold(ctx context.Context, consumer *cli.Cluster, namespace string) (Seen, error) {
 	seen, err := Read(ctx, consumer, namespace)
 	if err != nil {
@@ -164,8 +165,8 @@ func readTold(ctx context.Context, consumer *cli.Cluster, namespace string) (See
 	return seen, nil
 }
 
-// Read reads all that a user may read of what the tree shows, of one namespace or, if that is
-// empty, of all.
+// Read reads what the tree shows, as far as the user may. It reads one namespace, or all if namespace is
+// empty.
 func Read(ctx context.Context, consumer *cli.Cluster, namespace string) (Seen, error) {
 	bindings, offloadings := &v1alpha1.ClusterBindingList{}, &v1alpha1.NamespaceOffloadingList{}
 	nodes, pods := &corev1.NodeList{}, &corev1.PodList{}
@@ -213,7 +214,7 @@ func (s *Seen) sort(pods []corev1.Pod) {
 	}
 }
 
-// manager reads whether the manager works.
+// manager reads whether the manager is available.
 func (s *Seen) manager(ctx context.Context, consumer *cli.Cluster) (err error) {
 	if s.Available, s.Waits, err = install.Manager(ctx, consumer); err == nil && !s.Available {
 		if s.Outside, err = install.Outside(ctx, consumer); s.Outside != "" {

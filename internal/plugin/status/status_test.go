@@ -17,8 +17,7 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 	return conditions.New(kind, status, reason, message)
 }
 
-// world has a provider that is well, one that is away, a namespace in both, and one that
-// waits for a node.
+// world has a provider that works, one that is away, a namespace in both, and a pod that waits for a node.
 func world() Seen {
 	eu := v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
 	eu.Spec.ClusterID, eu.Status.KubernetesVersion = "eu", "v1.36.3"

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Text draws the tree. Pods that run are counted, unless all is set.
+// Text draws the tree. Unless all is set, it only counts the pods that run.
 func Text(s Status, all bool) string {
 	var b strings.Builder
 	switch {
@@ -94,7 +94,7 @@ func nonEmpty(all ...string) []string {
 	return slices.DeleteFunc(all, func(one string) bool { return one == "" })
 }
 
-// draw adds a namespace; notOffloaded says so of one that is not.
+// draw adds a namespace. notOffloaded is the text for a namespace that is not offloaded.
 func (n Namespace) draw(in *branch, all bool, notOffloaded string) {
 	title, running, without := "namespace "+n.Name, 0, 0
 	if n.Remote != "" {

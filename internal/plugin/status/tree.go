@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 )
 
-// Names in Hidden.
+// The names in Hidden.
 const (
 	Bindings     = "ClusterBindings"
 	Pods         = "Pods"
@@ -23,31 +23,30 @@ const (
 	ManagerParts = "the Deployment, Pods and Lease of the manager"
 )
 
-// Seen is what the consumer's API server shows. A list that may not be read is empty, and
-// Hidden names it.
+// Seen is what the consumer's API server shows. A list that the user may not read is empty, and in Hidden.
 type Seen struct {
-	// Namespace is the only one that was looked at, or empty.
+	// Namespace is the only namespace that was read; empty for all.
 	Namespace   string
 	Bindings    []v1alpha1.ClusterBinding
 	Nodes       []corev1.Node
 	Offloadings []v1alpha1.NamespaceOffloading
-	// Pods are those on virtual nodes, and those that have no node and may get one of these.
+	// Pods are the pods on virtual nodes, and those without a node that may get a virtual one.
 	Pods []corev1.Pod
 	// Local are pods of offloaded namespaces on nodes that are not virtual.
 	Local []corev1.Pod
-	// Events are Spillway's warnings about pods that have no node.
+	// Events are Spillway's warnings about pods without a node.
 	Events []corev1.Event
 	Hidden []string
-	// Available says whether the manager is, and Waits why not. Outside is what it calls itself
-	// if it runs outside of this cluster.
+	// Available says whether the manager is available, and Waits why it is not. Outside is the manager's
+	// identity if it runs outside of this cluster.
 	Available      bool
 	Waits, Outside string
 }
 
-// Hides reports whether something may not be read.
+// Hides reports whether the user may not read something.
 func (s *Seen) Hides(name string) bool { return slices.Contains(s.Hidden, name) }
 
-// eventsOf are the events about a pod.
+// eventsOf returns the events about a pod.
 func (s *Seen) eventsOf(pod *corev1.Pod) []corev1.Event {
 	return slices.DeleteFunc(slices.Clone(s.Events), func(e corev1.Event) bool { return e.InvolvedObject.UID != pod.UID })
 }
@@ -58,7 +57,7 @@ func (s *Seen) Strands(pod *corev1.Pod) bool {
 		!slices.ContainsFunc(s.Offloadings, func(o v1alpha1.NamespaceOffloading) bool { return o.Namespace == pod.Namespace })
 }
 
-// UnlessMounted ends what is said of such a pod to one who may not read ClusterBindings.
+// UnlessMounted returns the end of a message about such a pod, for users who may not read ClusterBindings.
 func UnlessMounted(hidden bool) string {
 	if !hidden {
 		return ""
@@ -68,35 +67,35 @@ func UnlessMounted(hidden bool) string {
 
 // Status is what -o json prints.
 type Status struct {
-	// Manager is nil if it may not be read.
+	// Manager is nil if the user may not read it.
 	Manager *Manager `json:"manager,omitempty"`
-	// Namespace is the only one that was looked at.
+	// Namespace is the only namespace that was read.
 	Namespace string    `json:"namespace,omitempty"`
 	Bindings  []Binding `json:"bindings"`
-	// Unplaced are namespaces with what waits in them for a node.
+	// Unplaced are namespaces with the pods that wait for a node.
 	Unplaced []Namespace `json:"unplaced,omitempty"`
-	// Hidden are kinds that you may not read.
+	// Hidden are kinds that the user may not read.
 	Hidden []string `json:"hidden,omitempty"`
 }
 
-// Manager is the program that does all of it.
+// Manager is Spillway's manager.
 type Manager struct {
 	Available bool   `json:"available"`
 	Message   string `json:"message,omitempty"`
-	// Outside is what it calls itself if it runs outside of this cluster.
+	// Outside is its identity if it runs outside of this cluster.
 	Outside string `json:"outside,omitempty"`
 }
 
 // Binding is a provider.
 type Binding struct {
-	// Name is the name of the ClusterBinding. It is empty if that may not be read; then its
+	// Name is the name of the ClusterBinding. If the user may not read that, Name is empty, and the
 	// conditions are not known.
 	Name      string `json:"name,omitempty"`
 	ClusterID string `json:"clusterID"`
 	Ready     bool   `json:"ready"`
 	Reason    string `json:"reason,omitempty"`
 	Version   string `json:"version,omitempty"`
-	// Waits are all conditions that are not as they should be.
+	// Waits are all conditions that show a problem.
 	Waits      []Wait      `json:"waits,omitempty"`
 	Node       *Node       `json:"node,omitempty"`
 	Namespaces []Namespace `json:"namespaces,omitempty"`
@@ -110,19 +109,19 @@ type Node struct {
 	Offers        map[string]string `json:"offers,omitempty"`
 }
 
-// Namespace is one with pods in a provider, or that wait.
+// Namespace is a namespace with pods in a provider, or with pods that wait.
 type Namespace struct {
 	Name   string `json:"name"`
 	Remote string `json:"remote,omitempty"`
 	Ready  bool   `json:"ready"`
-	// NotOffloaded says that it is not offloaded, or not to this provider, or not any more: the
-	// pods that it has there have ended, or never started.
+	// NotOffloaded says that the namespace is not offloaded to this provider, or not any more. Its pods there
+	// have ended, or never started.
 	NotOffloaded bool   `json:"notOffloaded,omitempty"`
 	Waits        []Wait `json:"waits,omitempty"`
 	Pods         []Pod  `json:"pods,omitempty"`
 }
 
-// Tree orders what is seen: bindings, their nodes and namespaces, and pods.
+// Tree sorts what was seen into bindings, their nodes and namespaces, and pods.
 func Tree(seen Seen) Status {
 	all := Status{Namespace: seen.Namespace, Bindings: []Binding{}, Hidden: seen.Hidden}
 	if !seen.Hides(ManagerParts) {
@@ -147,7 +146,7 @@ func Tree(seen Seen) Status {
 	return all
 }
 
-// wait puts the pods that have no node into their namespaces.
+// wait adds the pods without a node to their namespaces.
 func (s *Status) wait(seen Seen) {
 	for i := range seen.Pods {
 		pod := &seen.Pods[i]
@@ -178,14 +177,14 @@ func bindingOf(binding *v1alpha1.ClusterBinding, seen Seen) Binding {
 	return b
 }
 
-// hiddenBinding is what can be known of a provider by one who may not read ClusterBindings.
+// hiddenBinding returns what is known about a provider if the user may not read ClusterBindings.
 func hiddenBinding(clusterID string, seen Seen) Binding {
 	b := Binding{ClusterID: clusterID}
 	b.fill(seen, "")
 	return b
 }
 
-// clusterIDs are the clusterIDs of the providers that offloadings and pods name.
+// clusterIDs returns the clusterIDs of the providers that offloadings and pods name.
 func clusterIDs(seen Seen) []string {
 	var ids []string
 	for i := range seen.Offloadings {
@@ -223,7 +222,7 @@ func (b *Binding) fill(seen Seen, mount string) {
 	b.place(seen, mount)
 }
 
-// place puts the pods on the node of the binding into their namespaces.
+// place adds the pods on the binding's node to their namespaces.
 func (b *Binding) place(seen Seen, mount string) {
 	for i := range seen.Pods {
 		pod := &seen.Pods[i]
@@ -235,7 +234,7 @@ func (b *Binding) place(seen Seen, mount string) {
 			at = len(b.Namespaces)
 			b.Namespaces = append(b.Namespaces, Namespace{Name: pod.Namespace, Ready: true, Remote: mount})
 			if mount == "" {
-				// What pods say of a remote namespace that nobody asks for was once so.
+				// The remote namespace in the pods' annotations is out of date if nobody wants it.
 				b.Namespaces[at].NotOffloaded = !seen.Hides(Offloadings) && !seen.Hides(Bindings)
 			}
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/lease"
 )
 
-// open connects to the provider, which must be that of the binding, and of no other.
+// open connects to the provider, which must belong to this binding and to no other.
 func (r *remains) open(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, flags cli.ProviderFlags) (*cli.Provider, error) {
 	provider, err := f.Provider(flags)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *remains) open(ctx context.Context, f *cli.Factory, consumer *cli.Cluste
 	return provider, err
 }
 
-// place is where a binding leads to; empty if that is not known.
+// place says where a binding leads; empty if that is not known.
 type place string
 
 const (
@@ -70,7 +70,7 @@ type end struct {
 	at          place
 }
 
-// ends has what is left of the binding first, then all others.
+// ends returns what is left of the binding first, then all other bindings.
 func (r *remains) ends(bindings []v1alpha1.ClusterBinding) []end {
 	all := []end{{name: r.name, secret: r.key.Name, key: r.field}}
 	for i := range bindings {
@@ -87,9 +87,9 @@ func (r *remains) ends(bindings []v1alpha1.ClusterBinding) []end {
 	return all
 }
 
-// locate sees whether it leads to the provider with that identity. Of one that was never connected, or is gone, its
-// token tells: by the account that it is of, even after it has expired. An earlier run may have deleted that account;
-// then the address and the authority beside the token tell.
+// locate determines whether the binding leads to the provider with that identity. If the binding was never
+// connected, or is gone, the account of its token decides, even after the token has expired. An earlier run
+// may have deleted that account; then the address and the authority beside the token decide.
 func (e *end) locate(ctx context.Context, consumer *cli.Cluster, provider *cli.Provider, uid string) error {
 	if e.uid != "" {
 		if e.at = elsewhere; e.uid == uid {
@@ -118,8 +118,8 @@ func (e *end) locate(ctx context.Context, consumer *cli.Cluster, provider *cli.P
 	return nil
 }
 
-// mayClean fails if it is not sure that the access to a provider is that of the binding alone. If
-// nothing in this cluster says where the binding led to, what consumers have in the provider decides.
+// mayClean returns an error unless the access to a provider belongs to this binding alone. If nothing in this
+// cluster says where the binding led, what consumers have in the provider decides.
 func mayClean(provider string, own end, others []end) error {
 	switch {
 	case own.at != elsewhere:
@@ -137,8 +137,8 @@ func mayClean(provider string, own end, others []end) error {
 	return nil
 }
 
-// clean deletes what bind has made in the provider, if nobody uses it any more. A dry run warns
-// if somebody does, and is not done: more may be gone once the binding is.
+// clean deletes what bind has created in the provider, if nobody uses it any more. A dry run only warns if
+// somebody does, and then returns false: more may be gone once the binding is.
 func (o *options) clean(ctx context.Context, consumer, provider *cli.Cluster, output *cli.Output, left *remains) (done bool, err error) {
 	used, err := Used(ctx, provider)
 	if err != nil {
@@ -170,7 +170,7 @@ func (o *options) clean(ctx context.Context, consumer, provider *cli.Cluster, ou
 	return true, nil
 }
 
-// goes names, as Used does, what goes from the provider with the binding.
+// goes returns what leaves the provider together with the binding, in the words of Used.
 func (r *remains) goes(ctx context.Context, consumer *cli.Cluster) ([]string, error) {
 	origin, err := consumer.UID(ctx)
 	if err != nil {
@@ -189,16 +189,15 @@ func (r *remains) goes(ctx context.Context, consumer *cli.Cluster) ([]string, er
 	return names, nil
 }
 
-// Access are those of a provider's objects that give a consumer access, in order. What confines
-// it is not among them.
+// Access returns the objects of a provider that give a consumer access, in order. It leaves out the objects
+// that confine consumers.
 func Access(all []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return slices.DeleteFunc(account.InOrder(all), func(object *unstructured.Unstructured) bool {
 		return object.GetKind() != "ServiceAccount" && object.GroupVersionKind().Group != rbacv1.GroupName
 	})
 }
 
-// Used names what consumers have in a provider: their namespaces, and the Leases of their
-// managers.
+// Used returns what consumers have in a provider: their namespaces, and the Leases of their managers.
 func Used(ctx context.Context, provider client.Client) ([]string, error) {
 	marked := client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway}
 	namespaces, leases := &corev1.NamespaceList{}, &coordinationv1.LeaseList{}

@@ -16,8 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/precondition"
 )
 
-// Hosted fails for a binding that the operator of hosted clusters makes, which would make it
-// again.
+// Hosted returns an error for a binding of the operator of hosted clusters, which would recreate it.
 func Hosted(binding *v1alpha1.ClusterBinding) error {
 	if binding.Labels[hosted.LabelHostedCluster] == "" {
 		return nil
@@ -26,8 +25,8 @@ func Hosted(binding *v1alpha1.ClusterBinding) error {
 		"if that operator is gone, take the label off: kubectl label clusterbinding %[1]s %[2]s-", binding.Name, hosted.LabelHostedCluster)
 }
 
-// Binding deletes a ClusterBinding, and waits until it is gone. One that is not there is fine,
-// and so is one with another UID, if only is not empty.
+// Binding deletes a ClusterBinding, and waits until it is gone. It is no error if the binding does not exist,
+// or if it has another UID than only, unless only is empty.
 func Binding(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name string, only types.UID) error {
 	object := "clusterbinding.offloading.spillway.io/" + name
 	binding := &v1alpha1.ClusterBinding{}

@@ -18,8 +18,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// WarnOfBudgets names the PodDisruptionBudgets that let none of some pods go now. Users need not
-// see them.
+// WarnOfBudgets warns about PodDisruptionBudgets that currently allow none of these pods to be evicted. Users
+// may lack the right to read them.
 func WarnOfBudgets(ctx context.Context, consumer *cli.Cluster, output *cli.Output, pods []corev1.Pod, in ...client.ListOption) {
 	budgets := &policyv1.PodDisruptionBudgetList{}
 	err := consumer.List(ctx, budgets, in...)
@@ -31,7 +31,7 @@ func WarnOfBudgets(ctx context.Context, consumer *cli.Cluster, output *cli.Outpu
 	}
 }
 
-// keeping are the budgets that let none of some pods go, each with these pods.
+// keeping returns the budgets that allow none of these pods to be evicted, each with its pods.
 func keeping(budgets []policyv1.PodDisruptionBudget, pods []corev1.Pod) []string {
 	var all []string
 	for i := range budgets {
@@ -54,8 +54,8 @@ func keeping(budgets []policyv1.PodDisruptionBudget, pods []corev1.Pod) []string
 	return all
 }
 
-// keeps reports whether a budget without disruptions keeps a pod, as the API server decides it. That lets a pod that
-// is not Ready go if the budget says so, or has enough others.
+// keeps reports whether a budget without disruptions keeps a pod, with the API server's rules. These allow
+// the eviction of a pod that is not Ready if the budget says so, or has enough other pods.
 func keeps(budget *policyv1.PodDisruptionBudget, selector labels.Selector, pod *corev1.Pod) bool {
 	if pod.Namespace != budget.Namespace || pod.Status.Phase != corev1.PodRunning || !pod.DeletionTimestamp.IsZero() || !selector.Matches(labels.Set(pod.Labels)) {
 		return false

@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
-// Tell says what would be deleted with a binding, and what else goes.
+// Tell reports what would be deleted with a binding, and what else would go.
 func Tell(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name string) error {
 	binding := &v1alpha1.ClusterBinding{}
 	if err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
@@ -32,7 +32,7 @@ func Tell(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name s
 	return nil
 }
 
-// losses are what goes with a binding: the pods on its virtual node, and its remote namespaces.
+// losses returns what goes with a binding: the pods on its virtual node, and its remote namespaces.
 func losses(ctx context.Context, consumer *cli.Cluster, binding *v1alpha1.ClusterBinding) ([]cli.Step, error) {
 	pods, namespaces := &corev1.PodList{}, &v1alpha1.NamespaceMap{}
 	if err := consumer.List(ctx, pods, onNode(binding)); err != nil {
@@ -49,14 +49,14 @@ func onNode(binding *v1alpha1.ClusterBinding) client.MatchingFields {
 	return client.MatchingFields{"spec.nodeName": binding.VirtualNodeName()}
 }
 
-// Actions of what goes with a binding.
+// Actions for what goes with a binding.
 const (
 	evicted = "evicted"
 	deleted = "deleted"
 	kept    = "kept"
 )
 
-// Eviction is the step of a pod that leaves a virtual node.
+// Eviction returns the step of a pod that leaves a virtual node.
 func Eviction(pod *corev1.Pod) cli.Step {
 	step := cli.Step{Cluster: "consumer", Object: "pod/" + pod.Name, Namespace: pod.Namespace, Action: evicted}
 	if metav1.GetControllerOf(pod) == nil {
@@ -65,7 +65,7 @@ func Eviction(pod *corev1.Pod) cli.Step {
 	return step
 }
 
-// Removal is the step of a remote namespace that is deleted, in the provider with that clusterID.
+// Removal returns the step of a remote namespace that is deleted, in the provider with that clusterID.
 func Removal(name, clusterID string) cli.Step {
 	return cli.Step{Cluster: "provider", Object: "namespace/" + name, Action: deleted, Message: "with everything in it, in " + clusterID}
 }
@@ -92,7 +92,7 @@ func loss(binding *v1alpha1.ClusterBinding, pods []corev1.Pod, namespaces *v1alp
 		steps = append(steps, step)
 	}
 	for _, mapped := range namespaces.Status.CurrentMapping {
-		if mapped.Phase != v1alpha1.MappingCreationLoopBackOff { // Such a namespace is not there, or is not ours.
+		if mapped.Phase != v1alpha1.MappingCreationLoopBackOff { // Such a namespace does not exist, or is not ours.
 			remote(mapped.RemoteNamespace)
 		}
 	}
@@ -102,7 +102,7 @@ func loss(binding *v1alpha1.ClusterBinding, pods []corev1.Pod, namespaces *v1alp
 	return steps
 }
 
-// summary says in a sentence what goes.
+// summary describes the losses in sentences.
 func summary(loss []cli.Step) string {
 	leave := 0
 	var gone, stay []string

@@ -22,17 +22,17 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/kubeconfig"
 )
 
-// remains are what the consumer has of a binding: all of it, or what an earlier run has left.
+// remains are what the consumer has of a binding: everything, or what an earlier run has left.
 type remains struct {
 	name string
-	// binding is nil once it is gone, and secret if there is none.
+	// binding is nil once it is gone. secret is nil if there is none.
 	binding *v1alpha1.ClusterBinding
 	secret  *corev1.Secret
-	// others names the bindings that there are if this one is not.
+	// others names the existing bindings if this one does not exist.
 	others string
-	// at is where it led to, once that was looked at.
+	// at says where the binding led, once that is known.
 	at place
-	// key is that of the Secret, and field where it has the kubeconfig.
+	// key is the name of the Secret. field is the key in it with the kubeconfig.
 	key   client.ObjectKey
 	field string
 }
@@ -63,7 +63,7 @@ func read(ctx context.Context, consumer *cli.Cluster, name string) (*remains, er
 	return r, nil
 }
 
-// known names the bindings that there are, for users who have misspelt one.
+// known returns the names of the existing bindings, for users who have misspelt one.
 func known(ctx context.Context, consumer *cli.Cluster) string {
 	bindings := &v1alpha1.ClusterBindingList{}
 	if err := consumer.List(ctx, bindings); err != nil || len(bindings.Items) == 0 {
@@ -76,7 +76,7 @@ func known(ctx context.Context, consumer *cli.Cluster) string {
 	return "; there are " + strings.Join(names, ", ")
 }
 
-// unproven says that nothing here leads to a provider whose account is to be deleted; "" if
+// unproven says that nothing in this cluster leads to the provider whose account is to be deleted; "" if
 // something does, or if there is no account.
 func (r *remains) unproven(ctx context.Context, provider *cli.Provider) (string, error) {
 	if provider == nil || r.at != "" {
@@ -93,12 +93,12 @@ func (r *remains) unproven(ctx context.Context, provider *cli.Provider) (string,
 	return "nothing in this cluster says that " + r.name + " led to " + provider.Name + ", and the account there may belong to another consumer", nil
 }
 
-// access is what a Secret opens: an account in a provider. It is empty where that is not known.
+// access is the account in a provider for which a Secret has a token; empty if that is not known.
 type access struct {
 	account, server string
 	// authority is the certificate authority of the server.
 	authority []byte
-	// uid is that of the account, and until when the token is valid.
+	// uid is the UID of the account. until is when the token expires.
 	uid   types.UID
 	until time.Time
 }
@@ -119,7 +119,7 @@ func accessOf(secret *corev1.Secret, field string) access {
 	return access{account: name, server: loaded.Host, authority: bytes.TrimSpace(loaded.CAData), uid: uid, until: until}
 }
 
-// leadsTo reports whether it is for a cluster: their authority is the same, or their address.
+// leadsTo reports whether the access is for a cluster: both have the same authority, or the same address.
 func (a access) leadsTo(at clientcmdapi.Cluster) bool {
 	return len(a.authority) > 0 && bytes.Equal(a.authority, bytes.TrimSpace(at.CertificateAuthorityData)) || a.server == at.Server && !cli.Loopback(at.Server)
 }
@@ -136,7 +136,7 @@ func (a access) String() string {
 	return text
 }
 
-// unfinished says, beside an error, what is left of a binding that is gone.
+// unfinished adds to an error what is left of a binding that is gone.
 func (r *remains) unfinished(err error) error {
 	left := accessOf(r.secret, r.field).String()
 	if r.secret != nil {
@@ -145,8 +145,8 @@ func (r *remains) unfinished(err error) error {
 	return fmt.Errorf("%w; left of %s are: %s", err, r.name, left)
 }
 
-// stays says what is left in the provider at the end; "" if nothing is that bind has made. Once the
-// binding is gone, an earlier run may have ended its access, too.
+// stays says what is left in the provider at the end; "" if nothing of bind is. If the binding is gone, an
+// earlier run may have ended its access, too.
 func (r *remains) stays(cleaned bool) string {
 	access := accessOf(r.secret, r.field)
 	switch {
@@ -165,8 +165,8 @@ func (r *remains) stays(cleaned bool) string {
 	}
 }
 
-// secret deletes the Secret that bind has made, unless another binding uses it. cleaned reports that
-// the access of consumers to the provider has ended.
+// secret deletes the Secret that bind has created, unless another binding uses it. cleaned says that the
+// access of consumers to the provider has ended.
 func (o *options) secret(ctx context.Context, consumer *cli.Cluster, output *cli.Output, left *remains, cleaned bool) error {
 	secret := left.secret
 	if secret == nil {

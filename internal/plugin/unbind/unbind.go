@@ -19,7 +19,7 @@ type options struct {
 	yes      bool
 }
 
-// Command is unbind.
+// Command returns the command unbind.
 func Command(f *cli.Factory) *cobra.Command {
 	o := &options{Run: cli.Run{Timeout: 10 * time.Minute}}
 	command := &cobra.Command{
@@ -50,7 +50,7 @@ but consumers, and an API server that has lost its last policy with limits knows
 	o.AddTo(command.Flags())
 	o.provider.AddTo(command.Flags())
 	cli.AddYes(command.Flags(), &o.yes)
-	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if there is no such flag.
+	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if the flag does not exist.
 	return command
 }
 
@@ -80,7 +80,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 			return err
 		}
 	}
-	// The Secret goes last: it tells which provider the binding was of.
+	// The Secret comes last, because it shows to which provider the binding led.
 	if err := o.secret(ctx, consumer, output, left, provider != nil); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 	return nil
 }
 
-// binding deletes the ClusterBinding, if the user agrees to it.
+// binding deletes the ClusterBinding, if the user agrees.
 func (o *options) binding(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, output *cli.Output, left *remains, provider *cli.Provider) error {
 	if left.binding != nil {
 		warn(ctx, consumer, output, left.binding)
@@ -104,7 +104,8 @@ func (o *options) binding(ctx context.Context, f *cli.Factory, consumer *cli.Clu
 	return Binding(ctx, consumer, output, left.name, "")
 }
 
-// agreed fails if the user does not want it. ask is nil without a terminal, and if that was agreed to before.
+// agreed returns an error if the user does not agree. ask is nil without a terminal, or if the user has
+// agreed before.
 func (o *options) agreed(ctx context.Context, ask func(question string) bool, where string, consumer *cli.Cluster, left *remains, provider *cli.Provider) error {
 	unproven, err := left.unproven(ctx, provider)
 	switch {
@@ -119,7 +120,7 @@ func (o *options) agreed(ctx context.Context, ask func(question string) bool, wh
 	if left.binding != nil && left.binding.DeletionTimestamp.IsZero() {
 		loss, err := losses(ctx, consumer, left.binding)
 		goes := summary(loss)
-		if apierrors.IsForbidden(err) { // Whoever deletes bindings need not see pods.
+		if apierrors.IsForbidden(err) { // Users who may delete bindings need not see pods.
 			goes, err = "What that takes away is not known: "+err.Error()+".", nil
 		}
 		if err != nil {

@@ -38,7 +38,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/lease"
 )
 
-// TestAccess: what gives access goes, and what confines it stays.
+// TestAccess: what gives access is deleted, and what confines consumers stays.
 func TestAccess(t *testing.T) {
 	shipped, err := config.Objects("provider")
 	if err != nil {
@@ -65,8 +65,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestAccessBeginsAnew: the mark of a first time is deleted first, or a bind after a deletion
-// that was broken off would leave rights out.
+// TestAccessBeginsAnew: the mark of a first time is deleted first. Otherwise a bind after an interrupted
+// deletion would leave out rights.
 func TestAccessBeginsAnew(t *testing.T) {
 	shipped, err := config.Objects("provider")
 	if err != nil {
@@ -78,7 +78,7 @@ func TestAccessBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestMayClean: also once the binding is gone, its token tells to which provider it led.
+// TestMayClean: even after the binding is gone, its token shows to which provider it led.
 func TestMayClean(t *testing.T) {
 	elsewhereNow := end{name: "second", uid: "other", at: elsewhere}
 	tests := map[string]struct {
@@ -127,7 +127,7 @@ func TestOnlyThere(t *testing.T) {
 	}
 }
 
-// authority is the certificate authority of some cluster.
+// authority returns a certificate authority.
 func authority(t *testing.T) []byte {
 	t.Helper()
 	server := httptest.NewTLSServer(http.NotFoundHandler())
@@ -135,7 +135,7 @@ func authority(t *testing.T) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }
 
-// document is a kubeconfig with a token of an account.
+// document returns a kubeconfig with a token of an account.
 func document(t *testing.T, authority []byte, name string) []byte {
 	t.Helper()
 	claims := `{"iat":0,"exp":100,"sub":"system:serviceaccount:spillway-provider:` + name + `","kubernetes.io":{"serviceaccount":{"uid":"1"}}}`
@@ -147,12 +147,12 @@ func document(t *testing.T, authority []byte, name string) []byte {
 	return content
 }
 
-// TestLocate: the token tells to which provider a binding led, also after its account was deleted.
+// TestLocate: the token shows to which provider a binding led, even after its account was deleted.
 func TestLocate(t *testing.T) {
 	own := clientcmdapi.Cluster{Server: "https://127.0.0.1:1", CertificateAuthorityData: authority(t)}
 	other := clientcmdapi.Cluster{Server: "https://us:6443", CertificateAuthorityData: []byte("other")}
 	for name, test := range map[string]struct {
-		of, there string // The account of the token, and the UID of that in the provider.
+		of, there string // The account of the token, and the UID of that account in the provider.
 		at        clientcmdapi.Cluster
 		want      place
 	}{
@@ -177,7 +177,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeft: whoever ends before everything is done says what is left, and how that ends.
+// TestWhatIsLeft: if a run ends early, it says what is left, and how to remove it.
 func TestWhatIsLeft(t *testing.T) {
 	r := &remains{name: "eu", key: client.ObjectKey{Namespace: "spillway-system", Name: "eu-kubeconfig"}, field: "kubeconfig"}
 	if got := r.stays(true); got != "" {
@@ -192,7 +192,7 @@ func TestWhatIsLeft(t *testing.T) {
 		t.Errorf("of a name that may be misspelt it says %q", got)
 	}
 	r.secret = &corev1.Secret{}
-	if got := r.stays(false); got != "" { // It says itself that it is kept.
+	if got := r.stays(false); got != "" { // The output says that it is kept.
 		t.Errorf("of a client certificate it says %q", got)
 	}
 	r.secret.Data = map[string][]byte{"kubeconfig": document(t, authority(t), "second")}
@@ -212,7 +212,7 @@ func TestWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestLoss: what a dry run lists, and a question counts.
+// TestLoss: what a dry run lists, and what the question counts.
 func TestLoss(t *testing.T) {
 	owned := []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", Controller: ptr.To(true)}}
 	daemon := []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent", Controller: ptr.To(true)}}
@@ -254,7 +254,7 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// TestKeeping: a budget is named if the API server would refuse, for its sake, to evict pods.
+// TestKeeping: a budget is named if the API server would refuse evictions because of it.
 func TestKeeping(t *testing.T) {
 	pod := func(name string, phase corev1.PodPhase, ready corev1.ConditionStatus) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, Labels: map[string]string{"app": "web"}}, Status: corev1.PodStatus{Phase: phase}}
@@ -291,7 +291,7 @@ func TestKeeping(t *testing.T) {
 	}
 }
 
-// TestAgreed: it asks one who may not read pods, too, and says what it does not know.
+// TestAgreed: users who may not read pods are asked, too, and the question says what is not known.
 func TestAgreed(t *testing.T) {
 	left := &remains{name: "eu", binding: &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}}
 	for name, test := range map[string]struct {
@@ -318,7 +318,7 @@ func TestAgreed(t *testing.T) {
 	}
 }
 
-// TestUnproven: the account of a provider to which nothing here leads may be another consumer's.
+// TestUnproven: if nothing here leads to a provider, its account may be another consumer's.
 func TestUnproven(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}}
 	there, gone := &cli.Provider{Cluster: cluster(t, nil, account)}, &cli.Provider{Cluster: cluster(t, nil)}
@@ -351,7 +351,7 @@ func TestUnproven(t *testing.T) {
 	}
 }
 
-// TestCleanInADryRun: it promises no more than is done.
+// TestCleanInADryRun: the dry run promises only what a run does.
 func TestCleanInADryRun(t *testing.T) {
 	names := &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
 	names.Status.CurrentMapping = []v1alpha1.CurrentMapping{{Namespace: "a", RemoteNamespace: "a-home", Phase: v1alpha1.MappingAccepted}}
@@ -399,7 +399,7 @@ func TestCleanInADryRun(t *testing.T) {
 	}
 }
 
-// cluster has these objects, and refuses to list pods if refusal is not nil.
+// cluster returns a cluster with these objects. It refuses to list pods if refusal is not nil.
 func cluster(t *testing.T, refusal error, all ...client.Object) *cli.Cluster {
 	t.Helper()
 	scheme := runtime.NewScheme()

@@ -15,16 +15,17 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
-// warn names the pods that wait for the node of a binding, and for no other, and those on it that a
-// budget keeps. The deletion of the binding takes no notice of the former: new ones would ask for the same node.
+// warn names the pods that can only run on the node of a binding and wait for it, and the pods on it that a
+// budget keeps. The deletion of the binding ignores pods that wait: their controllers' new pods would wait
+// for the same node.
 func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output, binding *v1alpha1.ClusterBinding) {
 	pods, nodes := &corev1.PodList{}, &corev1.NodeList{}
-	if err := consumer.List(ctx, pods, onNode(binding)); err == nil && binding.Spec.Drains() { // Else the list of what goes says why not.
+	if err := consumer.List(ctx, pods, onNode(binding)); err == nil && binding.Spec.Drains() { // Otherwise the list of losses says why not.
 		WarnOfBudgets(ctx, consumer, output, pods.Items)
 	}
 	err := errors.Join(consumer.List(ctx, pods, client.MatchingFields{"spec.nodeName": ""}), consumer.List(ctx, nodes))
 	if apierrors.IsForbidden(err) {
-		return // Whoever deletes bindings need not see them.
+		return // Users who may delete bindings need not see them.
 	}
 	if err != nil {
 		output.Warn("which pods wait for node %s alone is not known: %v", binding.VirtualNodeName(), err)
@@ -35,8 +36,8 @@ func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output, bindin
 	}
 }
 
-// OnlyThere are the pods without a node that one node could have, and no other, by their node
-// selectors and affinity.
+// OnlyThere returns the pods without a node that fit one node and no other, by their node selectors and
+// affinity.
 func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string) eviction.Left {
 	var names []types.NamespacedName
 	for i := range pods {

@@ -1,5 +1,5 @@
-// Package uninstall is kubectl spillway uninstall: it removes Spillway from the consumer, in
-// an order in which nothing stays behind.
+// Package uninstall is kubectl spillway uninstall: it removes Spillway from the consumer, in an order in
+// which nothing is left.
 package uninstall
 
 import (
@@ -32,7 +32,7 @@ type options struct {
 	all, yes bool
 }
 
-// Command is uninstall.
+// Command returns the command uninstall.
 func Command(f *cli.Factory) *cobra.Command {
 	o := &options{Run: cli.Run{Timeout: 15 * time.Minute}}
 	command := &cobra.Command{
@@ -90,8 +90,8 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 	return writer.Delete(ctx, inOrder(append(shipped, classes...)))
 }
 
-// imported are the classes that bindings have imported. The manager deletes them with the last
-// binding, but it may have ended before.
+// imported returns the classes that bindings have imported. The manager deletes them with the last binding,
+// but it may have stopped before.
 func imported(ctx context.Context, consumer *cli.Cluster) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for _, gvk := range []schema.GroupVersionKind{
@@ -111,8 +111,8 @@ func imported(ctx context.Context, consumer *cli.Cluster) ([]*unstructured.Unstr
 	return all, nil
 }
 
-// release takes all namespaces back and unbinds all providers, until there are none: somebody
-// may make others meanwhile, which would stay for ever without a manager.
+// release takes back all namespaces and unbinds all providers, until there are none. Somebody may create
+// others meanwhile, which would stay for ever without a manager.
 func (o *options) release(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespaces, bindings []string) error {
 	for len(namespaces)+len(bindings) > 0 {
 		err := o.round(ctx, consumer, output, namespaces, bindings)
@@ -146,8 +146,8 @@ func (o *options) round(ctx context.Context, consumer *cli.Cluster, output *cli.
 	return nil
 }
 
-// inOrder has, from the end, what is to be deleted first: the manager, then what confines it
-// and what lets it work, then the kinds, then the namespace with the credentials.
+// inOrder sorts the objects for deletion, which begins at the end. The manager comes first, then its policies
+// and roles, then the CustomResourceDefinitions, then the namespace with the credentials.
 func inOrder(shipped []*unstructured.Unstructured) []*unstructured.Unstructured {
 	rank := map[string]int{"Namespace": 0, "CustomResourceDefinition": 1, "Deployment": 3}
 	of := func(object *unstructured.Unstructured) int {
@@ -161,8 +161,8 @@ func inOrder(shipped []*unstructured.Unstructured) []*unstructured.Unstructured 
 	return shipped
 }
 
-// used are the namespaces that are offloaded, and the bindings. Without the kinds there are
-// none. It fails if a binding would be made again.
+// used returns the namespaces that are offloaded, and the bindings. If the kinds do not exist, there are
+// none. It fails if a binding would be recreated.
 func used(ctx context.Context, consumer *cli.Cluster) (namespaces, bindings []string, err error) {
 	offloadings, all := &v1alpha1.NamespaceOffloadingList{}, &v1alpha1.ClusterBindingList{}
 	labelled := &corev1.NamespaceList{}
@@ -201,7 +201,7 @@ func stillUsed(namespaces, bindings []string) string {
 	return strings.Join(parts, ", and ")
 }
 
-// agreed fails if the user does not want it. ask is nil without a terminal.
+// agreed returns an error if the user does not agree. ask is nil without a terminal.
 func agreed(used, where string, all bool, ask func(question string) bool) error {
 	switch {
 	case ask == nil && used != "" && !all:

@@ -7,7 +7,7 @@ import (
 	"github.com/spillway-io/spillway/config"
 )
 
-// TestInOrder: the manager goes first, the namespace last, and before it the kinds.
+// TestInOrder: the manager is deleted first, the namespace last, and the CustomResourceDefinitions before it.
 func TestInOrder(t *testing.T) {
 	shipped, err := config.Objects("default")
 	if err != nil {
@@ -31,8 +31,8 @@ func TestStillUsed(t *testing.T) {
 	}
 }
 
-// TestAgreed: on a terminal it asks in any case, and names the cluster; without one, it goes on
-// if nothing is used.
+// TestAgreed: on a terminal it always asks, and names the cluster. Without one, it continues if nothing is
+// used.
 func TestAgreed(t *testing.T) {
 	yes, no := func(string) bool { return true }, func(string) bool { return false }
 	tests := map[string]struct {
