@@ -1,6 +1,6 @@
-// Command hosted runs the operator of hosted clusters: it keeps clusters in EKS, AKS and GKE
-// and their HostedClusters in step. It is a program of its own, because the manager has
-// neither the clouds' libraries nor their credentials.
+// Command hosted runs the operator of hosted clusters: it keeps clusters in EKS, AKS and GKE and their
+// HostedClusters in step. It is a separate program, because the manager has neither the clouds' libraries nor
+// their credentials.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// kubectl-spillway is the plugin by which kubectl has the command spillway.
+// kubectl-spillway is the plugin that adds the command spillway to kubectl.
 package main
 
 import (

@@ -15,10 +15,10 @@ import (
 	"github.com/spillway-io/spillway/internal/check"
 )
 
-// checkPatience bounds all requests of a check.
+// checkPatience limits all requests of a check.
 const checkPatience = 30 * time.Second
 
-// runArguments does what the arguments that are no flags ask for, and returns the exit code.
+// runArguments does what the arguments after the flags ask for, and returns the exit code.
 func runArguments(namespace string, arguments []string) int {
 	if arguments[0] != "check" {
 		fmt.Fprintf(os.Stderr, "manager: unexpected argument %q; see manager --help\n", arguments[0])
@@ -31,8 +31,8 @@ func runArguments(namespace string, arguments []string) int {
 	return 0
 }
 
-// runCheck carries out "manager check installation" and "manager check removal", which run
-// beside the manager, and prints what they find.
+// runCheck carries out "manager check installation" and "manager check removal", which run beside the
+// manager, and prints what they find.
 func runCheck(namespace string, arguments []string) error {
 	if len(arguments) != 1 || arguments[0] != "installation" && arguments[0] != "removal" {
 		return fmt.Errorf("check what? installation or removal, and not %q", arguments)

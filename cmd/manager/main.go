@@ -85,7 +85,7 @@ func main() {
 	}
 }
 
-// validate returns what is wrong with the first flag that is.
+// validate returns what is wrong with the first invalid flag.
 func validate(o *manager.Options) error {
 	if err := lease.CheckDuration(o.Fleet.LeaseDuration); err != nil {
 		return fmt.Errorf("--provider-lease-duration: %w", err)
@@ -96,8 +96,8 @@ func validate(o *manager.Options) error {
 	return cmp.Or(o.PodAdmission.Validate(), o.Kubelet.Validate())
 }
 
-// onlyLoopback refuses an address that others can reach: whoever has nodes/proxy of a
-// virtual node reaches every port of this process.
+// onlyLoopback refuses an address that others can reach, because users with nodes/proxy of a virtual node
+// reach every port of this process.
 func onlyLoopback(address string) error {
 	if address == "" || address == "0" {
 		return nil
@@ -112,7 +112,7 @@ func onlyLoopback(address string) error {
 	return nil
 }
 
-// kubeletFlags are those of the kubelet API of virtual nodes.
+// kubeletFlags adds the flags of the kubelet API of virtual nodes.
 func kubeletFlags(o *kubelet.Options) {
 	flag.StringVar(&o.Address, "kubelet-address", "",
 		"`address` at which this cluster's API server reaches this manager, for logs, exec, attach and port-forward of offloaded pods: "+

@@ -1,6 +1,6 @@
-// Package account makes the account by which a consumer uses a provider: what a provider's
-// administrator applies, a token, and the kubeconfig with it. The operator of hosted clusters
-// and kubectl spillway do the same with it.
+// Package account creates the account with which a consumer uses a provider: the objects that the provider's
+// administrator applies, a token, and the kubeconfig with it. The operator of hosted clusters and kubectl
+// spillway use it.
 package account
 
 import (
@@ -28,26 +28,25 @@ import (
 	"github.com/spillway-io/spillway/config"
 )
 
-// IsLimits reports whether an object is the ConfigMap that belongs to the provider's
-// administrator.
+// IsLimits reports whether an object is the ConfigMap that belongs to the provider's administrator.
 func IsLimits(object client.Object) bool {
 	return object.GetObjectKind().GroupVersionKind().Kind == "ConfigMap" &&
 		object.GetNamespace() == config.ProviderNamespace && object.GetName() == config.Limits
 }
 
-// optional are the roles, and their bindings, that an administrator may leave out.
+// optional lists the roles that an administrator may leave out. Their bindings have the same names.
 var optional = []string{
 	config.ProviderAccount + "-logs", config.ProviderAccount + "-exec", config.ProviderAccount + "-metrics", config.ProviderAccount + "-poddisruptionbudgets",
 }
 
-// IsOptional reports whether a provider works without the object: its administrator may leave
-// it out, and says so by deleting it.
+// IsOptional reports whether a provider works without the object. Its administrator may leave the object out,
+// by deleting it.
 func IsOptional(object client.Object) bool {
 	return slices.Contains(optional, object.GetName()) && strings.HasPrefix(object.GetObjectKind().GroupVersionKind().Kind, "ClusterRole")
 }
 
-// Apply applies one of the objects of a provider. The limits are only made if they are
-// missing: what the administrator allows is theirs.
+// Apply applies an object of a provider. It creates the limits only if they are missing, because they belong
+// to the administrator.
 func Apply(ctx context.Context, c client.Client, object *unstructured.Unstructured, owner string, options ...client.ApplyOption) error {
 	if IsLimits(object) {
 		err := c.Create(ctx, object, client.FieldOwner(owner))
@@ -64,18 +63,16 @@ func isMark(object client.Object) bool {
 	return object.GetObjectKind().GroupVersionKind().Kind == "ClusterRoleBinding" && object.GetName() == config.ProviderAccount
 }
 
-// InOrder has the objects of a provider in the order in which they are applied. The consumer's
-// first right comes last, so that it marks a first time that was not broken off. Whoever
-// deletes them begins with it.
+// InOrder returns the objects of a provider in the order in which they are applied. The binding of the
+// consumer's basic role comes last, so it shows that the first run was complete. A deletion begins with it.
 func InOrder[T client.Object](objects []T) []T {
 	marks := slices.DeleteFunc(slices.Clone(objects), func(object T) bool { return !isMark(object) })
 	return append(slices.DeleteFunc(slices.Clone(objects), func(object T) bool { return isMark(object) }), marks...)
 }
 
-// Due are those of the objects of a provider that are to be applied, in order. Rights that may
-// be left out are given when all of it is applied for the first time; from then on, those that
-// are missing were taken away by the provider's administrator. missing tells whether the
-// provider does not have an object.
+// Due returns the objects of a provider that must be applied, in order. When all of them are applied for the
+// first time, Due includes optional rights. Later, a missing optional right was deleted by the provider's
+// administrator, so Due leaves it out. missing reports whether the provider lacks an object.
 func Due[T client.Object](ctx context.Context, objects []T, missing func(context.Context, T) (bool, error)) ([]T, error) {
 	first := true
 	var due []T
@@ -103,8 +100,9 @@ func Due[T client.Object](ctx context.Context, objects []T, missing func(context
 	return due, nil
 }
 
-// Of names the account of a token: a ServiceAccount of a provider's namespace for consumers.
-// The UID is empty if the token does not say it. Of does not check the token, and fails for any other.
+// Of returns the name and UID of a token's account, a ServiceAccount in a provider's namespace for consumers.
+// The UID is empty if the token does not have it. Of does not verify the token. It fails for tokens of other
+// users.
 func Of(token string) (name string, uid types.UID, err error) {
 	var claims struct {
 		Subject    string `json:"sub"`
@@ -132,8 +130,8 @@ func Of(token string) (name string, uid types.UID, err error) {
 	return name, claims.Kubernetes.Account.UID, nil
 }
 
-// Token asks for a token of a ServiceAccount for consumers. The API server may grant less than
-// lifetime, or more.
+// Token requests a token of a ServiceAccount for consumers. The API server may grant a shorter or a longer
+// lifetime.
 func Token(ctx context.Context, c client.Client, name string, lifetime time.Duration) (token string, expires time.Time, err error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: name}}
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(lifetime / time.Second))}}
@@ -143,8 +141,8 @@ func Token(ctx context.Context, c client.Client, name string, lifetime time.Dura
 	return request.Status.Token, request.Status.ExpirationTimestamp.Time, nil
 }
 
-// Kubeconfig has nothing but what a manager accepts: where the cluster is, and who uses it.
-// name is that of its only context.
+// Kubeconfig returns a kubeconfig with only what the manager accepts: the cluster and the user. name is the
+// name of its only context.
 func Kubeconfig(name string, cluster clientcmdapi.Cluster, user clientcmdapi.AuthInfo) ([]byte, error) {
 	document := clientcmdapi.NewConfig()
 	document.Clusters[name] = &clientcmdapi.Cluster{

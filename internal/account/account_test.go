@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/config"
 )
 
-// TestDue: the first time, all is applied; from then on, what the administrator has taken away
-// stays away. The mark of the first time comes last.
+// TestDue: the first time, everything is applied. Later, what the administrator has deleted stays away. The
+// mark of the first time comes last.
 func TestDue(t *testing.T) {
 	shipped, err := config.Objects("provider")
 	if err != nil {

@@ -23,15 +23,15 @@ import (
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
-// Answers of the consumer's API server are remembered that long. A token that expires, and
-// a right that is taken away, count for that much longer.
+// The answers of the consumer's API server are cached for that long. An expired token, or a right that was
+// removed, stays valid for up to that long.
 const (
 	remembered    = 10 * time.Second
 	reviewTimeout = 10 * time.Second
 )
 
-// The ConfigMap in which each Kubernetes cluster says by which authority it knows its
-// users, and its own components.
+// The ConfigMap in which each Kubernetes cluster publishes the authority for the certificates of its users
+// and components.
 const (
 	authenticationConfigMap = "extension-apiserver-authentication"
 	clientAuthority         = "client-ca-file"
@@ -43,7 +43,7 @@ type clientCA interface {
 	dynamiccertificates.ControllerRunner
 }
 
-// newClientCA is the authority of client certificates: of a file, or else the consumer's.
+// newClientCA returns the authority of client certificates, from a file, or else from the consumer.
 func newClientCA(file string, clients kubernetes.Interface) (clientCA, error) {
 	if file != "" {
 		return dynamiccertificates.NewDynamicCAContentFromFile("kubelet-client-ca", file)
@@ -57,17 +57,15 @@ type delegated struct {
 	authorizer    authorizer.Authorizer
 }
 
-// How many reviews a second the consumer is asked for, and how many at once: as by
-// kubelets.
+// The limits of a kubelet: how many reviews it requests per second, and how many at once.
 const (
 	reviewsQPS   = 50
 	reviewsBurst = 100
 )
 
-// reviews ask the consumer who somebody is, and what they may do. Each of the two has a
-// limit of its own. Whoever floods the port with tokens holds up others who show tokens:
-// neither API servers, which show certificates, nor the rest of the manager, which shares
-// no limit with them.
+// reviews asks the consumer who somebody is, and what they may do. Each of these two has its own limit.
+// Somebody who floods the port with tokens only delays others who show tokens. API servers show certificates,
+// and the rest of the manager has other limits.
 type reviews struct {
 	tokens authenticationv1.AuthenticationV1Interface
 	access authorizationv1.AuthorizationV1Interface
@@ -87,9 +85,8 @@ func newReviews(config *rest.Config) (reviews, error) {
 	return reviews{tokens, access}, nil
 }
 
-// newDelegated authenticates by certificates of that authority and by tokens that the
-// consumer's API server accepts for itself. It believes no headers, and nobody is
-// anonymous.
+// newDelegated authenticates by certificates of that authority, and by tokens for the consumer's API server.
+// It trusts no headers, and allows no anonymous requests.
 func newDelegated(authority dynamiccertificates.CAContentProvider, ask reviews) (*delegated, error) {
 	retry := &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 3}
 	authenticator, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
@@ -117,7 +114,7 @@ func (d *delegated) Authenticate(r *http.Request) (user.Info, bool, error) {
 	return response.User, true, nil
 }
 
-// Authorize implements Access, with what a kubelet asks for.
+// Authorize implements Access. It needs the same permissions as a kubelet.
 func (d *delegated) Authorize(ctx context.Context, who user.Info, what Permission) (allowed bool, why string, err error) {
 	decision, why, err := d.authorizer.Authorize(ctx, authorizer.AttributesRecord{
 		User: who, Verb: what.Verb, APIVersion: "v1", Resource: "nodes", Subresource: what.Subresource, Name: what.Node, ResourceRequest: true, Path: what.Path,

@@ -22,17 +22,17 @@ import (
 type CertificateMode string
 
 const (
-	// SelfSigned: the manager makes one when it starts. API servers that verify the
-	// certificates of kubelets refuse it; by default none does.
+	// SelfSigned: the manager creates one when it starts. API servers that verify the certificates of
+	// kubelets refuse it. By default they do not verify them.
 	SelfSigned CertificateMode = "self-signed"
-	// CSR: the manager asks for one by a CertificateSigningRequest, which somebody must
-	// approve. Its key is never written anywhere, so there is one request for each start.
+	// CSR: the manager requests one with a CertificateSigningRequest, which somebody must approve. It never
+	// writes the key anywhere, so each start creates a request.
 	CSR CertificateMode = "csr"
-	// File: it is read from files, and again when they change.
+	// File: the manager reads it from files, and again when they change.
 	File CertificateMode = "file"
 )
 
-// Validate returns an error for a mode that there is not.
+// Validate returns an error for an unknown mode.
 func (m CertificateMode) Validate() error {
 	if slices.Contains([]CertificateMode{"", SelfSigned, CSR, File}, m) {
 		return nil
@@ -43,16 +43,16 @@ func (m CertificateMode) Validate() error {
 // DefaultSigner is the signer of the certificates of kubelets.
 const DefaultSigner = certificatesv1.KubeletServingSignerName
 
-// commonName and organisation are what that signer wants of a certificate.
+// commonName and organisation are what that signer requires in a certificate.
 const (
 	commonName   = "system:node:spillway-manager"
 	organisation = "system:nodes"
 )
 
-// servingCertificate is one that may change.
+// servingCertificate is a certificate that may change.
 type servingCertificate struct {
 	get func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// keep keeps it new until ctx ends.
+	// keep renews it until ctx ends.
 	keep func(ctx context.Context) error
 }
 
@@ -88,7 +88,7 @@ func selfSigned(address string) (servingCertificate, error) {
 
 // +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests,verbs=create;get;list;watch
 
-// requested asks for a certificate, and for the next one before it ends.
+// requested requests a certificate, and the next one before it expires.
 func requested(o Options, clients kubernetes.Interface) (servingCertificate, error) {
 	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: commonName, Organization: []string{organisation}}}
 	if ip := net.ParseIP(o.Address); ip != nil {
@@ -123,7 +123,7 @@ func requested(o Options, clients kubernetes.Interface) (servingCertificate, err
 	}, nil
 }
 
-// inMemory is a certificate.Store that forgets. Its owner does not use it concurrently.
+// inMemory is a certificate.Store in memory. Its owner does not use it concurrently.
 type inMemory struct{ pair *tls.Certificate }
 
 // Current implements certificate.Store.

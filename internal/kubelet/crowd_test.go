@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// crowd is a listener that clients wait at.
+// crowd is a listener for clients that wait.
 type crowd struct {
 	net.Listener
 	waiting  chan net.Conn
@@ -50,8 +50,8 @@ func (c *crowd) come() net.Conn {
 	return theirs
 }
 
-// TestCrowd: connections beyond the most wait for one that ends, and those of whom nobody
-// knows end soon, whatever they hold back.
+// TestCrowd: connections beyond the limit wait until another one ends. Connections of unknown clients are
+// closed soon, whatever they send or withhold.
 func TestCrowd(t *testing.T) {
 	serving, err := selfSigned("localhost")
 	if err != nil {
@@ -77,7 +77,7 @@ func TestCrowd(t *testing.T) {
 
 		fourth, fifth := at.come(), at.come()
 		expect(3, "two more come")
-		time.Sleep(headerTimeout) // Neither the second nor the third has said anything.
+		time.Sleep(headerTimeout) // The second and the third send nothing.
 		expect(5, "they were silent")
 		for _, silent := range []net.Conn{second, third} {
 			if _, err := silent.Read(make([]byte, 1)); err == nil {
@@ -91,7 +91,7 @@ func TestCrowd(t *testing.T) {
 		}{
 			{fourth, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"}, {fifth, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"},
 		} {
-			client := tls.Client(one.conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // It is the test's.
+			client := tls.Client(one.conn, &tls.Config{InsecureSkipVerify: true}) // The test's own server.
 			_, _ = io.WriteString(client, one.asks)
 			reader := bufio.NewReader(client)
 			resp, err := http.ReadResponse(reader, nil)
@@ -110,7 +110,7 @@ func TestCrowd(t *testing.T) {
 	})
 }
 
-// TestUnknown: why nobody is known is logged, at a bounded rate.
+// TestUnknown: why a client is unknown is logged, at a limited rate.
 func TestUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines []string
@@ -133,8 +133,7 @@ func TestUnknown(t *testing.T) {
 	})
 }
 
-// TestReviews: those of tokens and those of access are limited, each by itself, and share
-// no limit with the manager.
+// TestReviews: reviews of tokens and of access have separate limits, and share none with the manager.
 func TestReviews(t *testing.T) {
 	of := &rest.Config{Host: "https://localhost", QPS: -1}
 	ask, err := newReviews(of)

@@ -17,16 +17,15 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 )
 
-// Follower ends the streams that must end: because one of the two pods is gone, the binding
-// is paused or gone, another replica works for it, or it has the credentials of somebody
-// else.
+// Follower ends the streams that must end: one of the two pods is gone, the binding is paused or gone,
+// another replica works for it, or it has the credentials of another account.
 type Follower struct {
 	*Handler
 	World *World
 	// Bindings is the consumer's cache.
 	Bindings cache.Cache
 
-	views sync.Map // Those that are followed, by the name of their binding.
+	views sync.Map // The views that are followed, by the name of their binding.
 }
 
 // Follow follows the bindings until ctx ends.
@@ -40,8 +39,8 @@ func (f *Follower) Follow(ctx context.Context) error {
 	})
 }
 
-// Engage follows the pods of a provider until ctx ends, and those on its virtual node as
-// long as there is a View of them: streams go on while the connection is made again.
+// Engage follows the pods of a provider until ctx ends. It follows the pods on its virtual node as long as
+// they have a View, because streams continue while the connection is renewed.
 func (f *Follower) Engage(ctx context.Context, name multicluster.ClusterName, provider cluster.Cluster) error {
 	if name == "" {
 		return nil // The consumer itself.
@@ -60,7 +59,7 @@ func (f *Follower) Engage(ctx context.Context, name multicluster.ClusterName, pr
 		if err := informer.Watch(ctx, provider.GetCache(), &corev1.Pod{}, f.pods(ctx, objects.LocalKey)); err != nil {
 			return err
 		}
-		f.check(ctx, f.open.through(binding.Name)) // It may be another account now.
+		f.check(ctx, f.open.through(binding.Name)) // The account may have changed.
 		return nil
 	})
 	return nil
@@ -70,7 +69,7 @@ func (f *Follower) Engage(ctx context.Context, name multicluster.ClusterName, pr
 func (f *Follower) followView(ctx context.Context, binding string) error {
 	view := f.World.Views.Get(binding)
 	if view == nil {
-		return nil // It has gone meanwhile.
+		return nil // The View has ended meanwhile.
 	}
 	if before, _ := f.views.Swap(binding, view); before == view {
 		return nil // It is followed already.
@@ -82,11 +81,10 @@ func (f *Follower) followView(ctx context.Context, binding string) error {
 	return err
 }
 
-// pods checks the streams to a pod whenever it changes. key is the name of the pod in the
-// consumer.
+// pods checks the streams to a pod whenever it changes. key returns the name of the pod in the consumer.
 func (f *Follower) pods(ctx context.Context, key func(client.Object) types.NamespacedName) func(informer.Change) {
 	return func(change informer.Change) {
-		pod := change.Before // What it stood for before: the annotation may be gone.
+		pod := change.Before // Its annotation may be gone from the new version.
 		if pod == nil {
 			pod = change.After
 		}
@@ -94,7 +92,7 @@ func (f *Follower) pods(ctx context.Context, key func(client.Object) types.Names
 	}
 }
 
-// check ends those of the streams that must end.
+// check ends the streams that must end.
 func (f *Follower) check(ctx context.Context, all []*stream) {
 	for _, one := range all {
 		if refusal := f.over(ctx, one); refusal != nil {

@@ -1,15 +1,13 @@
-// Package kubelet serves the kubelet API of virtual nodes: logs, exec, attach and
-// port-forward of offloaded pods, and for metrics-server, what these use.
+// Package kubelet serves the kubelet API of virtual nodes: logs, exec, attach and port-forward of offloaded
+// pods, and the metrics for metrics-server.
 //
-// A request comes from the consumer's API server, or from anybody whom it authenticates
-// and authorises (Access). What it may reach is decided by package kubeletapi from what
-// the caches show. It is then relayed to the provider's API server, byte by byte: nothing
-// is taken apart, so exit codes, terminals, and each version of SPDY and WebSocket
-// protocols are between kubectl and the provider's kubelet.
+// A request comes from the consumer's API server, or from anybody whom the API server authenticates and
+// authorises (Access). Package kubeletapi decides from the caches what it may reach. It is then relayed to
+// the provider's API server, byte by byte. Nothing is decoded, so exit codes, terminals and all versions of
+// the SPDY and WebSocket protocols work between kubectl and the provider's kubelet.
 //
-// Whatever a request may reach is looked at again once the provider has answered, and as
-// long as the stream is open whenever one of the two pods or the binding changes
-// (Follow).
+// The decision is repeated once the provider has answered. While the stream is open, it is repeated whenever
+// one of the two pods or the binding changes (Follow).
 package kubelet
 
 import (
@@ -32,25 +30,25 @@ import (
 // answerTimeout is how long a provider may take to answer, from dialing to the header.
 const answerTimeout = 10 * time.Second
 
-// Access says who may ask.
+// Access says who may send requests.
 type Access interface {
-	// Authenticate returns who asks, if that is known.
+	// Authenticate returns who sent the request, if that is known.
 	Authenticate(r *http.Request) (user.Info, bool, error)
 	// Authorize returns whether a user may do something, and if not, why.
 	Authorize(ctx context.Context, who user.Info, what Permission) (allowed bool, why string, err error)
 }
 
-// Permission is what somebody needs to be answered.
+// Permission is what a user needs for a request.
 type Permission struct {
-	// Verb and Subresource, such as get and proxy, are of the Node.
+	// Verb and Subresource, such as get and proxy, are for the Node.
 	Verb, Subresource, Node string
-	// Path is the one that was asked for.
+	// Path is the path of the request.
 	Path string
 }
 
-// Pods is what is known of pods on virtual nodes.
+// Pods is what is known about pods on virtual nodes.
 type Pods interface {
-	// see returns what is seen of a pod at this moment, without waiting.
+	// see returns what is known about a pod at this moment, without waiting.
 	see(ctx context.Context, pod types.NamespacedName) (sight, error)
 }
 
@@ -69,16 +67,16 @@ type Handler struct {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if refusal := h.answer(w, r); refusal != nil {
-		if refusal.Reason != "" { // Of streams.
+		if refusal.Reason != "" { // Only streams have one.
 			metrics.StreamsRefused.WithLabelValues(string(refusal.Reason)).Inc()
 		}
-		// What comes after the header is of no interest, and it may never come.
+		// What follows the header does not matter, and may never come.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(headerTimeout))
 		http.Error(w, refusal.Message, refusal.Code)
 	}
 }
 
-// Usage is what streams use, and have used.
+// Usage returns what streams use, and have used.
 func (h *Handler) Usage() map[metrics.StreamsOf]metrics.StreamUsage { return h.open.usage() }
 
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *kubeletapi.Refusal {
@@ -104,7 +102,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *kubeletapi.Ref
 	return refusal
 }
 
-// admit authorises a request. What is seen of the pod is told to nobody before that.
+// admit authorises a request. It tells the user nothing about the pod before that.
 func (h *Handler) admit(r *http.Request, who user.Info) (kubeletapi.Request, sight, *kubeletapi.Refusal) {
 	request, refusal := kubeletapi.Parse(r.Method, r.URL)
 	if refusal != nil {
@@ -120,7 +118,7 @@ func (h *Handler) admit(r *http.Request, who user.Info) (kubeletapi.Request, sig
 	return request, seen, nil
 }
 
-// allow refuses what a user may not do. action is what takes the permission.
+// allow refuses what a user may not do. action is what needs the permission.
 func (h *Handler) allow(ctx context.Context, who user.Info, action string, what Permission) *kubeletapi.Refusal {
 	allowed, why, err := h.Access.Authorize(ctx, who, what)
 	switch {
@@ -172,7 +170,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, request kubeleta
 	return relay.upgrade(w, out)
 }
 
-// over says why a stream must end now, or is nil.
+// over says why a stream must end now, or returns nil.
 func (h *Handler) over(ctx context.Context, one *stream) *kubeletapi.Refusal {
 	seen, err := h.Pods.see(ctx, one.request.Pod)
 	if err != nil {

@@ -34,12 +34,12 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// onePod is team/web, on the node of binding eu.
+// onePod is the pod team/web, on the node of binding eu.
 type onePod struct {
 	mu sync.Mutex
 	sight
 	looks int
-	// later changes what is seen when it is looked at for the second time.
+	// later changes the pod before it is seen for the second time.
 	later func(*sight)
 }
 
@@ -52,7 +52,7 @@ func (p *onePod) see(context.Context, types.NamespacedName) (sight, error) {
 	return p.sight, nil
 }
 
-// admin may do all but what its verb is not.
+// admin may use its verb only, on everything.
 type admin struct{ verb string }
 
 func (a admin) Authenticate(r *http.Request) (user.Info, bool, error) {
@@ -63,7 +63,7 @@ func (a admin) Authorize(_ context.Context, _ user.Info, what Permission) (bool,
 	return what.Node == "eu" && (a.verb == "" || a.verb == what.Verb), "no rule", nil
 }
 
-// serve has a handler serve, with that provider behind it.
+// serve serves a handler in front of that provider.
 func serve(t *testing.T, provider http.HandlerFunc) (*Handler, *onePod, *httptest.Server) {
 	t.Helper()
 	behind := httptest.NewTLSServer(provider)
@@ -111,8 +111,8 @@ const (
 	forward = "/portForward/team/web"
 )
 
-// TestRefused: who may not, what is not there, and what the provider does not give, each
-// has a status code and a sentence.
+// TestRefused: each refusal has a status code and a sentence, whether the user lacks a right, something does
+// not exist, or the provider refuses.
 func TestRefused(t *testing.T) {
 	provider := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -186,7 +186,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// refused are the requests that were refused, by the reason.
+// refused returns the numbers of refused requests, by reason.
 func refused(t *testing.T) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -213,7 +213,7 @@ func drip(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// echo upgrades a connection and sends back what comes, after what it was asked for.
+// echo upgrades a connection. It sends back the request line, and then all that it receives.
 func echo(w http.ResponseWriter, r *http.Request) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -238,7 +238,7 @@ func expectClosed(t *testing.T, handler *Handler) {
 	}
 }
 
-// TestLogs: each piece comes at once, however long it all takes, and a broken end shows.
+// TestLogs: each piece is sent at once, however long all of it takes, and an incomplete end is visible.
 func TestLogs(t *testing.T) {
 	next, broken := make(chan string), false
 	handler, _, server := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -251,7 +251,7 @@ func TestLogs(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 	})
-	handler.AnswerTimeout = time.Millisecond // It is not for logs that are followed.
+	handler.AnswerTimeout = time.Millisecond // It does not apply to logs that are followed.
 	for _, broken = range []bool{false, true} {
 		next = make(chan string)
 		req := ask(t, t.Context(), server, http.MethodGet, logsOf+"?follow=true&tailLines=5")
@@ -285,7 +285,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestUpgrade: a stream is relayed byte by byte, until one side ends it, or we do.
+// TestUpgrade: a stream is relayed byte by byte, until one side or Spillway ends it.
 func TestUpgrade(t *testing.T) {
 	for name, end := range map[string]func(*Handler, *onePod, net.Conn){
 		"by whoever asked": func(_ *Handler, _ *onePod, conn net.Conn) { _ = conn.Close() },
@@ -351,8 +351,7 @@ func upgraded(t *testing.T, server *httptest.Server) (net.Conn, *bufio.Reader) {
 	return conn, reader
 }
 
-// TestNobodyReads: a stream ends when it must, also if whoever asked for it has stopped
-// reading.
+// TestNobodyReads: a stream ends when it must, even if the client has stopped reading.
 func TestNobodyReads(t *testing.T) {
 	for method, path := range map[string]string{http.MethodGet: logsOf + "?follow=true", http.MethodPost: execIn} {
 		t.Run(path, func(t *testing.T) {
@@ -396,7 +395,7 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
-// TestLimits: of a pod, of a namespace, of a binding, and in all.
+// TestLimits: the limits for a pod, a namespace, a binding, and all streams.
 func TestLimits(t *testing.T) {
 	handler, _, server := serve(t, echo)
 	var conns []net.Conn
@@ -463,7 +462,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestShares: the last quarter, of a binding's streams and of all, is for namespaces that have few.
+// TestShares: the last quarter of a binding's streams, and of all streams, is for namespaces that have few.
 func TestShares(t *testing.T) {
 	for name, binding := range map[string]func(namespace int) int{
 		"of one binding": func(int) int { return 0 },

@@ -23,34 +23,33 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
-// relay passes one stream on to the provider's API server.
+// relay relays one stream to the provider's API server.
 type relay struct {
 	*stream
 	from fleet.Streams
 	// patience is how long the provider may take to answer, or to say why it refuses.
 	patience time.Duration
 	timer    *time.Timer
-	// still says why the stream must end already, or is nil.
+	// still says why the stream must end already, or returns nil.
 	still func() *kubeletapi.Refusal
 }
 
-// timeout ends the stream if the provider has not answered in time. Logs that are followed
-// have no answer before the container's first line, so for them only dialing is bounded.
+// timeout ends the stream if the provider does not answer in time. Logs that are followed have no answer
+// before the container's first line, so only their dialing is limited.
 func (r *relay) timeout() {
 	if r.request.Query.Get("follow") != "true" {
 		r.timer = r.within()
 	}
 }
 
-// within ends the stream in time, unless it is stopped.
+// within ends the stream after patience, unless the timer is stopped.
 func (r *relay) within() *time.Timer {
 	return time.AfterFunc(r.patience, func() {
 		r.end(&kubeletapi.Refusal{Reason: kubeletapi.ProviderFailed, Code: http.StatusBadGateway, Message: fmt.Sprintf("provider %s has not answered within %s", r.target.ClusterID, r.patience)})
 	})
 }
 
-// answered notes that the header of the answer is there, and says why the stream must not
-// begin all the same.
+// answered notes that the header of the answer has come. It says why the stream must not begin nevertheless.
 func (r *relay) answered() *kubeletapi.Refusal {
 	if r.timer != nil {
 		r.timer.Stop()
@@ -59,7 +58,7 @@ func (r *relay) answered() *kubeletapi.Refusal {
 	return r.still()
 }
 
-// report logs a stream that has ended: not what went over it, nor any command.
+// report logs that a stream has ended, without its content or its command.
 func (r *relay) report(ctx context.Context, began time.Time) {
 	if r.timer != nil {
 		r.timer.Stop()
@@ -76,7 +75,7 @@ func (r *relay) report(ctx context.Context, began time.Time) {
 	log.FromContext(ctx).Info("stream has ended", values...)
 }
 
-// failed is what is answered if there was no answer.
+// failed returns the refusal if there was no answer.
 func (r *relay) failed(ctx context.Context, err error) *kubeletapi.Refusal {
 	if refusal := asRefusal(ctx); refusal != nil {
 		return refusal
@@ -103,14 +102,14 @@ func (r *relay) logs(w http.ResponseWriter, out *http.Request) *kubeletapi.Refus
 	}
 	w.Header().Set("Content-Type", "text/plain")
 	control := http.NewResponseController(w)
-	// Whoever asked may have stopped reading, and would hold a stream that must end.
+	// A client that has stopped reading would hold up a stream that must end.
 	defer context.AfterFunc(out.Context(), func() { _ = control.SetWriteDeadline(time.Now()) })()
 	piece := make([]byte, 32<<10)
 	for {
 		n, err := resp.Body.Read(piece)
 		if n > 0 {
 			if _, err := w.Write(piece[:n]); err != nil {
-				return nil // Whoever asked is gone.
+				return nil // The client is gone.
 			}
 			_ = control.Flush() // If it fails, so does the next write.
 		}
@@ -118,21 +117,20 @@ func (r *relay) logs(w http.ResponseWriter, out *http.Request) *kubeletapi.Refus
 			return nil
 		}
 		if err != nil {
-			// The header has been sent. Only an end without the last chunk says that there is
-			// more.
+			// The header has been sent. Only a missing last chunk shows that the logs are incomplete.
 			panic(http.ErrAbortHandler)
 		}
 	}
 }
 
-// upgrade relays a connection, in both directions, until one of them ends.
+// upgrade relays a connection in both directions, until one side ends it.
 func (r *relay) upgrade(w http.ResponseWriter, out *http.Request) *kubeletapi.Refusal {
 	guarded := &guarded{ResponseWriter: w, relay: r, ctx: out.Context()}
 	location := *out.URL
 	handler := proxy.NewUpgradeAwareHandler(&location, nil, false, true, proxy.NewErrorResponder(guarded))
 	handler.UpgradeTransport = r.from.Upgrade()
 	handler.UseLocationHost = true
-	// What it logs as an error is what the answer says, or how streams end.
+	// What it would log as errors is in the answer, or is the normal end of a stream.
 	handler.ServeHTTP(guarded, out.WithContext(logr.NewContext(out.Context(), logr.Discard())))
 	if guarded.refusal == nil && guarded.err != nil {
 		guarded.refusal = r.failed(out.Context(), guarded.err)
@@ -140,8 +138,7 @@ func (r *relay) upgrade(w http.ResponseWriter, out *http.Request) *kubeletapi.Re
 	return guarded.refusal
 }
 
-// guarded is the answer to a request to upgrade. The connection is handed over when the
-// provider has answered.
+// guarded is the answer to an upgrade request. It hands over the connection once the provider has answered.
 type guarded struct {
 	http.ResponseWriter
 	relay   *relay
@@ -162,21 +159,20 @@ func (g *guarded) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// Whoever asked may have stopped reading, and would hold a stream that must end.
+	// A client that has stopped reading would hold up a stream that must end.
 	context.AfterFunc(g.ctx, func() { _ = conn.Close() })
 	return &answer{Conn: conn, relay: g.relay}, buffered, nil
 }
 
-// switching begins the answer to an upgrade that was granted.
+// switching is the beginning of the answer to an upgrade that was granted.
 const switching = "HTTP/1.1 101 "
 
-// answer is the connection to whoever asked. If the provider has refused, it says so in
-// our words.
+// answer is the connection to the client. If the provider has refused, it sends the refusal in Spillway's
+// words.
 type answer struct {
 	net.Conn
 	relay *relay
-	// begun is set once something was written, and refused collects an answer that is no
-	// stream.
+	// begun is set once something was written. refused collects an answer that is not a stream.
 	begun   bool
 	refused *bytes.Buffer
 }

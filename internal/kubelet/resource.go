@@ -18,26 +18,26 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
-// Providers are asked what their pods use when somebody asks us, and no more often than
-// they have something new to say: metrics-server looks at its nodes each 15 seconds, as it
-// is shipped, and never more often than each 10.
+// Intervals between the requests for the metrics of one provider. Providers are asked only when somebody asks
+// the manager, and not more often than their values change. metrics-server reads each node every 15 seconds
+// by default, and every 10 at most.
 const (
 	seldom = time.Minute
 	often  = 10 * time.Second
-	// metricsTimeout is how long one may take. metrics-server waits for 10 seconds.
+	// metricsTimeout is how long a request may take. metrics-server waits for 10 seconds.
 	metricsTimeout = 5 * time.Second
 )
 
-// Usage is what is known of the pods of virtual nodes.
+// Usage is what is known about the pods of virtual nodes.
 type Usage interface {
-	// bindingOf names the ClusterBinding of a node, or says why there are no metrics of it.
+	// bindingOf returns the ClusterBinding of a node, or says why there are no metrics for the node.
 	bindingOf(ctx context.Context, node string) (binding string, refusal *kubeletapi.Refusal, err error)
 	// readings asks the provider of a binding. It may wait.
 	readings(ctx context.Context, binding string) (map[usage.Container]usage.Reading, error)
 }
 
-// resources answers for the /metrics/resource of virtual nodes. It holds no more than the
-// counters of the containers of pods that are there, and nothing while nobody asks.
+// resources answers requests for /metrics/resource of virtual nodes. It holds only the counters of the
+// containers of existing pods, and nothing while nobody asks.
 type resources struct {
 	usage Usage
 	clock clock.PassiveClock
@@ -50,17 +50,17 @@ func newResources(from Usage, with clock.PassiveClock) *resources {
 	return &resources{usage: from, clock: with, meters: map[string]*meter{}}
 }
 
-// meter is that of one binding. Whoever asks while its provider is asked waits for that
-// answer, and nobody else does.
+// meter has the metrics of one binding. While its provider is being asked, other requests for the same
+// binding wait for that answer.
 type meter struct {
-	turn    chan struct{} // Has room for the one who uses what follows.
+	turn    chan struct{} // Holds a value while somebody uses the fields below.
 	counted usage.Meter
 	shown   usage.Metrics
-	failed  error     // The last answer, if it was none.
-	again   time.Time // Not before.
+	failed  error     // The error of the last request, or nil.
+	again   time.Time // When to ask again, at the earliest.
 }
 
-// serve answers a request for the metrics of a node that may be made.
+// serve answers an authorised request for the metrics of a node.
 func (s *resources) serve(w http.ResponseWriter, r *http.Request, node string) *kubeletapi.Refusal {
 	binding, refusal, err := s.usage.bindingOf(r.Context(), node)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *resources) serve(w http.ResponseWriter, r *http.Request, node string) *
 	return nil
 }
 
-// meter is that of a binding. Those that nobody has asked for in a long time go.
+// meter returns the meter of a binding. It drops those that nobody has used in a long time.
 func (s *resources) meter(binding string) *meter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *resources) meter(binding string) *meter {
 	return m
 }
 
-// unused is false for one that is in use.
+// unused returns false for a meter that is in use.
 func (m *meter) unused(now time.Time) bool {
 	select {
 	case m.turn <- struct{}{}:
@@ -110,9 +110,8 @@ func (m *meter) unused(now time.Time) bool {
 	}
 }
 
-// read returns the metrics of a binding, after it has asked its provider, if it is time.
-// A provider that gives none for a reason that its binding tells has none: metrics-server
-// would else complain each time.
+// read returns the metrics of a binding. It asks the provider first, if it is time. If a provider gives none,
+// and the binding says why, there are no metrics and no error, because metrics-server would log each error.
 func (m *meter) read(ctx context.Context, s *resources, binding string) (usage.Metrics, error) {
 	select {
 	case m.turn <- struct{}{}:
@@ -123,7 +122,7 @@ func (m *meter) read(ctx context.Context, s *resources, binding string) (usage.M
 	if !m.again.IsZero() && s.clock.Now().Before(m.again) {
 		return m.shown, m.failed
 	}
-	// Whoever asks may go before the answer comes, which is for others too.
+	// The client may leave before the answer, which is for others too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), metricsTimeout)
 	defer cancel()
 	readings, err := s.usage.readings(ctx, binding)

@@ -22,7 +22,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
-// providers answer for the bindings that are called as their nodes.
+// providers answers for bindings with the same names as their nodes.
 type providers struct {
 	mu    sync.Mutex
 	asked map[string]int
@@ -67,8 +67,8 @@ func scrape(h http.Handler, path string) (code int, body string) {
 
 var ofEU = kubeletapi.MetricsPath("eu")
 
-// TestMetricsAreAskedFor when somebody scrapes, and no more often than a provider has
-// something new to say, however many do.
+// TestMetricsAreAskedFor: a provider is asked when somebody scrapes, and not more often than its values
+// change, however many do.
 func TestMetricsAreAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, handler := newProviders()
@@ -95,8 +95,8 @@ func TestMetricsAreAskedFor(t *testing.T) {
 	})
 }
 
-// TestOneProviderHangs: it holds up those who ask for its own node, for some seconds, and
-// nobody else. They wait for one request.
+// TestOneProviderHangs: a provider that hangs delays only requests for its own node, for some seconds. They
+// share one request.
 func TestOneProviderHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, handler := newProviders()
@@ -121,8 +121,8 @@ func TestOneProviderHangs(t *testing.T) {
 	})
 }
 
-// TestNoMetrics: each answer without metrics has a status code and a sentence, but for the
-// one that the binding explains.
+// TestNoMetrics: each answer without metrics has a status code and a sentence, except when the binding
+// explains it.
 func TestNoMetrics(t *testing.T) {
 	for name, test := range map[string]struct {
 		path   string

@@ -52,11 +52,11 @@ func (w *World) readings(ctx context.Context, binding string) (map[usage.Contain
 	return usage.Readings(said, pods), err
 }
 
-// pairs are the pods on a virtual node that are in its provider.
+// pairs returns the pods on a virtual node that have a remote pod.
 func (w *World) pairs(ctx context.Context, binding string, provider *fleet.Provider) ([]usage.Pair, error) {
 	view := w.Views.Get(binding)
 	if view == nil {
-		return nil, nil // The binding is going.
+		return nil, nil // The binding is being deleted.
 	}
 	var list corev1.PodList
 	if err := view.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {

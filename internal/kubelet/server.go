@@ -20,27 +20,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// DefaultPort is that of kubelets.
+// DefaultPort is the port of kubelets.
 const DefaultPort = 10250
 
 // headerTimeout is how long a client may take to send the header of a request.
 const headerTimeout = 10 * time.Second
 
-// idleTimeout is how long a connection that is no stream stays open between two requests.
+// idleTimeout is how long a connection without a stream stays open between two requests.
 const idleTimeout = 30 * time.Second
 
-// mostConnections are open at the same time: those of all streams, and as many others. One
-// more waits in the queue of the operating system until another one ends. Whoever is not
-// known holds none for longer than the time-outs of the TLS handshake and of the header,
-// and is served one request.
+// mostConnections limits the open connections: one for each stream, and as many others. Further ones wait in the
+// operating system's queue until another one ends. An unknown client may send one request, and holds a connection
+// only until the time-outs of the TLS handshake and of the header.
 const mostConnections = 2 * mostInAll
 
 // Options say how the kubelet API is served.
 type Options struct {
-	// Address is at which the consumer's API server reaches this manager: an IP address or
-	// a name that it can resolve. Empty: the kubelet API is not served.
+	// Address is the address at which the consumer's API server reaches this manager: an IP address, or a
+	// name that it can resolve. Empty: the kubelet API is not served.
 	Address string
-	// Port is the one at all addresses of this process, and the one that nodes show.
+	// Port is the port on all addresses of this process. Nodes show it.
 	Port int
 	// Certificate says where the serving certificate comes from. Default: SelfSigned.
 	Certificate CertificateMode
@@ -48,8 +47,8 @@ type Options struct {
 	CertificateFile, KeyFile string
 	// Signer is for CSR. Default: DefaultSigner.
 	Signer string
-	// ClientCAFile has the authority of client certificates, in PEM. Default: the one of
-	// the ConfigMap kube-system/extension-apiserver-authentication.
+	// ClientCAFile has the authority of client certificates, in PEM. Default: the authority in ConfigMap
+	// kube-system/extension-apiserver-authentication.
 	ClientCAFile string
 }
 
@@ -76,8 +75,8 @@ type Server struct {
 	authority   clientCA
 }
 
-// NewServer returns a server, which asks the consumer of config who may do what. bindings
-// is the consumer's cache. It sends no request before it is started.
+// NewServer returns a server that asks the consumer of config who may do what. bindings is the consumer's
+// cache. It sends no request before it is started.
 func NewServer(o Options, config *rest.Config, world *World, bindings cache.Cache) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -107,7 +106,7 @@ func NewServer(o Options, config *rest.Config, world *World, bindings cache.Cach
 	return &Server{Follower: follower, port: o.Port, most: mostConnections, certificate: certificate, authority: authority}, nil
 }
 
-// NeedLeaderElection is true: the replica that works shows its address on the nodes.
+// NeedLeaderElection returns true: the nodes show the address of the elected replica.
 func (*Server) NeedLeaderElection() bool { return true }
 
 // Start serves until ctx ends, which ends all streams.
@@ -132,16 +131,16 @@ func (s *Server) Start(ctx context.Context) error {
 	return s.serve(ctx, listener)
 }
 
-// serve answers what comes to a listener, until ctx ends.
+// serve answers requests on a listener until ctx ends.
 func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: s.Handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, BaseContext: func(net.Listener) context.Context { return ctx },
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(log.FromContext(ctx).V(1)), slog.LevelInfo),
 		TLSConfig: &tls.Config{
 			MinVersion: tls.VersionTLS12, GetCertificate: s.certificate.get,
-			// Whose it is, the authenticator verifies, against the authority of the moment.
+			// The authenticator verifies the certificate, with the authority as it is then.
 			ClientAuth: tls.RequestClientCert,
-			// Connections of HTTP/2 cannot be handed over to a stream.
+			// A connection of HTTP/2 cannot be handed over to a stream.
 			NextProtos: []string{"http/1.1"},
 		},
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},

@@ -15,20 +15,19 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
-// How many streams may be open: to one pod, to the pods of one namespace, which leaves
-// room for other teams, through one binding, and in all. Each takes two connections and
-// some 100 KiB.
+// How many streams may be open to one pod, to the pods of one namespace, through one binding, and in total.
+// The limit for a namespace leaves room for other teams. Each stream takes two connections and some 100 KiB.
 const (
 	mostOfPod       = 16
 	mostOfNamespace = 32
 	mostOfBinding   = 128
 	mostInAll       = 512
-	// few is how many a namespace may have once three quarters of a binding's, or of all, are
-	// open: a few namespaces do not take them all.
+	// few is how many streams a namespace may have once three quarters of a binding's streams, or of all, are
+	// open. So a few namespaces cannot take them all.
 	few = 4
 )
 
-// stream is one that is open.
+// stream is an open stream.
 type stream struct {
 	request  kubeletapi.Request
 	target   kubeletapi.Target
@@ -37,22 +36,22 @@ type stream struct {
 	traffic  transport.Traffic
 }
 
-// kind is what it is counted as.
+// kind returns the labels under which the stream is counted.
 func (s *stream) kind() metrics.StreamsOf {
 	return metrics.StreamsOf{ClusterID: s.target.ClusterID, Kind: s.request.Action.Subresource()}
 }
 
-// streams are those that are open. The zero value is ready for use.
+// streams has the open streams. The zero value is ready for use.
 type streams struct {
 	mu                   sync.Mutex
 	pods                 map[types.NamespacedName]map[*stream]struct{}
 	namespaces, bindings map[string]int
 	all                  int
-	// ended is what streams used that are closed.
+	// ended is what closed streams have used.
 	ended map[metrics.StreamsOf]metrics.StreamUsage
 }
 
-// open adds a stream, or says why that is one too many.
+// open adds a stream, or says which limit is reached.
 func (s *streams) open(one *stream) *kubeletapi.Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +112,7 @@ func (s *streams) close(one *stream) {
 	s.all--
 }
 
-// usage is what all streams use and have used.
+// usage returns what all streams use and have used.
 func (s *streams) usage() map[metrics.StreamsOf]metrics.StreamUsage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,14 +132,14 @@ func count(to map[metrics.StreamsOf]metrics.StreamUsage, one *stream, open int) 
 	to[one.kind()] = metrics.StreamUsage{Open: usage.Open + open, Received: usage.Received + received, Sent: usage.Sent + sent}
 }
 
-// ofPod are the streams to a pod.
+// ofPod returns the streams to a pod.
 func (s *streams) ofPod(pod types.NamespacedName) []*stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.pods[pod]))
 }
 
-// through are the streams through a ClusterBinding.
+// through returns the streams through a ClusterBinding.
 func (s *streams) through(binding string) []*stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()

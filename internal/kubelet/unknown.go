@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Of requests that nobody is known to have sent, a few are logged, and then one in that
-// time: whoever reaches the port can send as many as they like.
+// Limits for logging requests of unknown clients: the first few, and then one per interval. Anybody who
+// reaches the port can send as many as they like.
 const (
 	fewUnknown      = 10
 	unknownInterval = time.Minute
@@ -19,17 +19,16 @@ const (
 
 var errNoCredentials = errors.New("the request has neither a client certificate nor a token")
 
-// unknown are the requests that nobody is known to have sent. The zero value is ready for
-// use.
+// unknown counts and logs the requests of unknown clients. The zero value is ready for use.
 type unknown struct {
 	mu     sync.Mutex
 	seldom rate.Sometimes
-	// unlogged are those since the last one that was logged.
+	// unlogged is the number of requests since the last one that was logged.
 	unlogged int
 }
 
-// note logs why it is not known who has sent a request, at a bounded rate. A nil error is
-// that it does not say so.
+// note logs why the sender of a request is unknown, at a limited rate. A nil error means that the request has
+// no credentials.
 func (u *unknown) note(r *http.Request, err error) {
 	if err == nil {
 		err = errNoCredentials

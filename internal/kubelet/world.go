@@ -34,9 +34,9 @@ type World struct {
 // sight is what the caches show of a pod.
 type sight struct {
 	kubeletapi.Seen
-	// node is the virtual node that the pod is on, or empty.
+	// node is the virtual node of the pod, or empty.
 	node string
-	// streams are those of the connected provider.
+	// streams are the Streams of the connected provider.
 	streams fleet.Streams
 }
 
@@ -62,20 +62,20 @@ func (w *World) see(ctx context.Context, pod types.NamespacedName) (sight, error
 	provider, err := w.Fleet.Get(name)
 	if errors.Is(err, multicluster.ErrClusterNotFound) {
 		if s.Provider.Phase == connection.Connected {
-			s.Provider.Phase = connection.Connecting // It has just gone.
+			s.Provider.Phase = connection.Connecting // The connection has just ended.
 		}
 		return s, nil
 	}
 	if err != nil {
 		return s, err
 	}
-	s.Provider.Phase = connection.Connected // Its caches are full, though that may not be reported yet.
+	s.Provider.Phase = connection.Connected // Its caches are full, although that may not be reported yet.
 	s.streams = provider.Streams
 	s.Remotes, err = standIns(ctx, provider, pod)
 	return s, err
 }
 
-// standIns are the pods of a provider whose annotations say that they represent that one.
+// standIns returns the pods of a provider whose annotations say that they represent this pod.
 func standIns(ctx context.Context, provider *fleet.Provider, pod types.NamespacedName) ([]*corev1.Pod, error) {
 	var list corev1.PodList
 	if err := provider.GetCache().List(ctx, &list, client.MatchingFields{objects.FieldLocal: pod.String()}, client.UnsafeDisableDeepCopy); err != nil {

@@ -18,16 +18,14 @@ var (
 		"When the credentials of a ClusterBinding expire, in seconds since 1970. There is none where that is not known, and of those that last less than a day while more than a fifth of that is left.", []string{"binding"}, nil)
 )
 
-// conditionsOfBindings are shown: whatever is written into the status of a binding, the
-// label has no other values.
+// conditionsOfBindings are the values of the label. Other conditions in a status are not shown.
 var conditionsOfBindings = []string{
 	v1alpha1.BindingReady, v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingVirtualNodeReady,
 	v1alpha1.BindingPodAdmission, v1alpha1.BindingMountNamespaceReady, v1alpha1.BindingDrained, v1alpha1.BindingFenced,
 	v1alpha1.BindingLimited, v1alpha1.BindingClockSkewed, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingLimitsKnown, v1alpha1.BindingNetwork, v1alpha1.BindingShared, v1alpha1.BindingClassesReady,
 }
 
-// Bindings reads ClusterBindings from the cache on each scrape, so that a deleted binding
-// leaves no metrics.
+// Bindings reads ClusterBindings from the cache on each scrape, so that a deleted binding leaves no metrics.
 type Bindings struct{ Reader Lister }
 
 // Describe implements prometheus.Collector.

@@ -6,10 +6,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// WhenElected reads a manager's cache from the moment that it is elected on; before, it
-// reads that there is nothing. What is first read of a cache is watched from then on: a
-// standby that is scraped would watch the consumer, for nobody, for days. Of replicas
-// that share the bindings, the elected one reports on all of them.
+// WhenElected reads a manager's cache from the moment that the manager is elected. Before, it returns
+// nothing. The first read of a kind starts a watch, so a standby that is scraped would watch the consumer for
+// days, for nobody. If replicas share the bindings, the elected one reports on all of them.
 type WhenElected struct {
 	Reader  client.Reader
 	Elected <-chan struct{}
@@ -17,7 +16,7 @@ type WhenElected struct {
 
 var _ Lister = WhenElected{}
 
-// Lister is what collectors need of a client.Reader.
+// Lister is the part of a client.Reader that collectors need.
 type Lister interface {
 	List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error
 }

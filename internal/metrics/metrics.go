@@ -1,5 +1,5 @@
-// Package metrics holds Spillway's own metrics. Those of the work queues, the
-// reconcilers, the clients and the process come from controller-runtime.
+// Package metrics holds Spillway's own metrics. controller-runtime has those of the work queues, the
+// reconcilers, the clients and the process.
 package metrics
 
 import (
@@ -13,24 +13,23 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 )
 
-// OffloadingReady is the time, in seconds, from the creation of a
-// NamespaceOffloading until it is Ready.
+// OffloadingReady is the time, in seconds, from the creation of a NamespaceOffloading until it is Ready.
 var OffloadingReady = prometheus.NewHistogram(prometheus.HistogramOpts{
 	Name:    "spillway_offloading_ready_seconds",
 	Help:    "Time from the creation of a NamespaceOffloading until it is Ready for the first time. Only those count that were made and became Ready under one process, with a provider to wait for throughout.",
 	Buckets: prometheus.ExponentialBuckets(0.25, 2, 12),
 })
 
-// PodCreated is the time, in seconds, from the binding of a pod to a virtual node, which
-// is known to the second only, to its creation in the provider.
+// PodCreated is the time, in seconds, from the binding of a pod to a virtual node until the pod is created in
+// the provider. The time of the binding is known in whole seconds only.
 var PodCreated = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Name:    "spillway_pod_created_seconds",
 	Help:    "Time from the scheduling of a pod onto a virtual node until it is created in the provider.",
 	Buckets: prometheus.ExponentialBuckets(0.125, 2, 12),
 }, []string{"cluster"})
 
-// PodStatus is the time, in seconds, from a change of a remote pod until the local one
-// shows it, counted from the first change not shown.
+// PodStatus is the time, in seconds, from a change of a remote pod until the local one shows it, counted from
+// the first change that is not shown.
 var PodStatus = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Name:    "spillway_pod_status_seconds",
 	Help:    "Time from the arrival of a change of a remote pod until it is written to the status of the local one.",

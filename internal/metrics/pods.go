@@ -15,12 +15,12 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// scrapeTimeout limits the reading of a cache. A full one answers at once; one still
-// filling is left out, or it would block all metrics.
+// scrapeTimeout limits the reading of a cache. A full cache answers at once. One that is still filling is
+// left out, because it would block all metrics.
 const scrapeTimeout = 500 * time.Millisecond
 
-// otherReason stands for all unknown reasons: whatever is written on a pod, the label has
-// no other values.
+// otherReason stands for all unknown reasons, so that the values of the label do not depend on what is
+// written to pods.
 const otherReason = "other"
 
 var (
@@ -55,8 +55,8 @@ func (*Pods) Describe(to chan<- *prometheus.Desc) {
 	describe(to, podsDesc, dependentsDesc, refusedDesc)
 }
 
-// Collect implements prometheus.Collector. It skips caches that cannot be read: they are
-// still filling, or ending.
+// Collect implements prometheus.Collector. It skips caches that cannot be read: they are still filling, or
+// ending.
 func (p *Pods) Collect(values chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
@@ -92,8 +92,8 @@ func collect(ctx context.Context, view *views.View, gauge func(desc *prometheus.
 	}
 }
 
-// countPods counts pods by phase, zeros included, and by the reason why they are not as
-// they should be in the provider.
+// countPods counts pods by phase, zeros included, and by the reason why they are not, or not fully, in the
+// provider.
 func countPods(pods []corev1.Pod) (phases map[corev1.PodPhase]int, refused map[string]int) {
 	phases, refused = map[corev1.PodPhase]int{}, map[string]int{}
 	for _, phase := range phasesOfPods {

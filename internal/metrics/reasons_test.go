@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// sources are a package's files without tests.
+// sources returns a package's files without tests.
 func sources(t *testing.T, dir string) []*ast.File {
 	t.Helper()
 	paths, err := fs.Glob(os.DirFS(dir), "*.go")
@@ -93,8 +93,8 @@ var notOfPods = map[string]string{
 	"ReasonFieldsLeftOut":    "said of a route, which no pod waits for",
 }
 
-// TestReasonsOfPods compares the list of reasons with the possible reasons of a pod's
-// condition: all that the packages name that decide about pods.
+// TestReasonsOfPods compares the list of reasons with the possible reasons of a pod's condition: all reasons
+// in the packages that decide about pods.
 func TestReasonsOfPods(t *testing.T) {
 	values := constantsOf(t, "../../api/v1alpha1")
 	for name, value := range constantsOf(t, "../translate") {

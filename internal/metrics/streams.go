@@ -5,16 +5,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// StreamSeconds is the time, in seconds, from the request for a stream of that kind, such
-// as exec, to its end.
+// StreamSeconds is the time, in seconds, from the request for a stream of that kind, such as exec, to its
+// end.
 var StreamSeconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Name:    "spillway_stream_seconds",
 	Help:    "Time from the request for logs, exec, attach or port-forward of an offloaded pod until it has ended, by kind, if it was passed on to the provider.",
 	Buckets: prometheus.ExponentialBuckets(0.01, 4, 11), // 10 milliseconds to 3 hours.
 }, []string{"kind"})
 
-// StreamsRefused counts the requests that were refused, by the reasons of package
-// kubeletapi.
+// StreamsRefused counts the requests that were refused, by the reasons of package kubeletapi.
 var StreamsRefused = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "spillway_streams_refused_total",
 	Help: "Requests to the kubelet API of virtual nodes that were refused, by the reason.",
@@ -29,16 +28,16 @@ var (
 		"What streams have received from the provider and sent to it, in bytes of their connections, by kind.", []string{"cluster", "kind", "direction"}, nil)
 )
 
-// StreamsOf are the streams of a kind to the pods of a provider.
+// StreamsOf identifies the streams of a kind to the pods of a provider.
 type StreamsOf struct {
 	ClusterID, Kind string
 }
 
-// StreamUsage is what they use.
+// StreamUsage is what these streams use.
 type StreamUsage struct {
-	// Open is how many there are now.
+	// Open is how many are open now.
 	Open int
-	// Received and Sent are the bytes from and to the provider, of ended streams too.
+	// Received and Sent are the bytes from and to the provider, including ended streams.
 	Received, Sent int64
 }
 

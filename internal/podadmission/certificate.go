@@ -19,14 +19,12 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// rotations counts the rotators of this process, whose controllers each need a name of
-// their own.
+// rotations counts the rotators of this process, because each of their controllers needs a unique name.
 var rotations atomic.Int64
 
-// rotate keeps a certificate authority, and a serving certificate of it, in the Secret, and
-// the authority in the configuration of the webhook. Any replica may renew them, of which
-// the first one to write wins. The channel is closed when there are both, and the Secret
-// is mounted.
+// rotate keeps a certificate authority and a serving certificate in the Secret, and the authority in the
+// configuration of the webhook. Any replica may renew them; the first one to write wins. The channel is
+// closed when both exist and the Secret is mounted.
 func rotate(everywhere ctrl.Manager, directory, namespace string) (ready <-chan struct{}, err error) {
 	done, name := make(chan struct{}), "webhook-certificate"
 	if n := rotations.Add(1); n > 1 {
@@ -45,12 +43,12 @@ func rotate(everywhere ctrl.Manager, directory, namespace string) (ready <-chan 
 	})
 }
 
-// careful is a manager for the rotator, whose failure ends nothing else, and which writes
-// nothing that is there already.
+// careful is a manager for the rotator. A failure of the rotator ends nothing else, and the rotator does not
+// repeat a write.
 type careful struct{ ctrl.Manager }
 
-// Add adds a runnable. It does not end the manager when it fails, for want of the Secret:
-// the condition PodAdmission says what is missing.
+// Add adds a runnable whose failure does not end the manager. It fails without the Secret, for example; the
+// condition PodAdmission says what is missing.
 func (m careful) Add(r manager.Runnable) error {
 	return m.Manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		if err := r.Start(ctx); err != nil && ctx.Err() == nil {
@@ -60,16 +58,16 @@ func (m careful) Add(r manager.Runnable) error {
 	}))
 }
 
-// GetClient returns a client that writes nothing that is there already.
+// GetClient returns a client that does not write what is stored already.
 func (m careful) GetClient() client.Client { return writeless{m.Manager.GetClient(), m.GetAPIReader()} }
 
 type writeless struct {
 	client.Client
-	// live bypasses the caches, which may be older than that of the rotator.
+	// live bypasses the caches, which may be older than the rotator's cache.
 	live client.Reader
 }
 
-// Update leaves out the write of a configuration that has the authority.
+// Update skips the write if the configuration has the authority already.
 func (c writeless) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
 	if updated, ok := obj.(*unstructured.Unstructured); ok {
 		there, wanted := &admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}

@@ -21,8 +21,7 @@ type handler struct {
 	decoder     admission.Decoder
 }
 
-// Handle implements admission.Handler. It never refuses a pod: what goes wrong is a warning
-// to whoever creates it.
+// Handle implements admission.Handler. It never refuses a pod: it returns errors as warnings to the creator.
 func (h *handler) Handle(ctx context.Context, req admission.Request) admission.Response {
 	nso := &v1alpha1.NamespaceOffloading{}
 	key := client.ObjectKey{Namespace: req.Namespace, Name: v1alpha1.OffloadingName}
@@ -43,7 +42,7 @@ func unchanged(ctx context.Context, err error) admission.Response {
 	return admission.Allowed("").WithWarnings("spillway could not prepare this pod for its offloaded namespace, and left it as it is; the log of the manager says why")
 }
 
-// patch is the plan as the policy writes it. It names only what it changes: a pod may
+// patch returns the plan in the form that the policy writes. It contains only the changes, because a pod may
 // have fields that are newer than our types.
 func patch(pod *corev1.Pod, plan decide.Plan) []jsonpatch.Operation {
 	var operations []jsonpatch.Operation

@@ -35,8 +35,7 @@ func asked(namespace, pod string) admission.Request {
 	return admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Namespace: namespace, Object: runtime.RawExtension{Raw: []byte(pod)}}}
 }
 
-// TestPatch applies what is answered to the pod as it was sent. What our types do not know
-// stays.
+// TestPatch applies the answer to the pod as it was sent. Fields that our types do not know stay.
 func TestPatch(t *testing.T) {
 	const ours, preferred = `{"key":"spillway.io/virtual-node","operator":"Exists","effect":"NoSchedule"}`,
 		`{"weight":100,"preference":{"matchExpressions":[{"key":"spillway.io/node-type","operator":"DoesNotExist"}]}}`
@@ -72,8 +71,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestNeverRefused has the handler fail. The pod is created as it is, and who creates it is
-// warned.
+// TestNeverRefused makes the handler fail. The pod is created unchanged, and its creator gets a warning.
 func TestNeverRefused(t *testing.T) {
 	unreadable := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 		return errors.New("the cache is stopping")

@@ -3,8 +3,8 @@
 // Kubernetes 1.36 on). Elsewhere a webhook does, which this package serves, in each
 // replica of the manager (config/webhook; docs/adr/0010-pod-admission-without-a-webhook.md).
 //
-// Both decide the same, and both let a pod pass as it is when they fail. The webhook
-// decides from the manager's cache of NamespaceOffloadings, and sends no request.
+// Both decide the same, and both leave the pod unchanged when they fail. The webhook decides from the
+// manager's cache of NamespaceOffloadings, and sends no request.
 package podadmission
 
 import (
@@ -28,8 +28,8 @@ const (
 	Policy Mode = "Policy"
 	// Webhook serves the webhook, whatever the API server serves.
 	Webhook Mode = "Webhook"
-	// Auto takes the policy if the API server serves it and it is installed, and deletes
-	// the configuration of the webhook; else it serves the webhook.
+	// Auto uses the policy if the API server serves it and it is installed, and deletes the configuration of
+	// the webhook. Otherwise it serves the webhook.
 	Auto Mode = "Auto"
 )
 
@@ -72,7 +72,7 @@ func policyServed(consumer kubernetes.Interface) (bool, error) {
 	return slices.ContainsFunc(resources.APIResources, func(r metav1.APIResource) bool { return r.Name == "mutatingadmissionpolicies" }), nil
 }
 
-// policyInstalled reports whether both the policy and its binding are there.
+// policyInstalled reports whether both the policy and its binding exist.
 func policyInstalled(ctx context.Context, consumer kubernetes.Interface) (bool, error) {
 	of := consumer.AdmissionregistrationV1()
 	_, err := of.MutatingAdmissionPolicies().Get(ctx, v1alpha1.PodAdmissionName, metav1.GetOptions{})

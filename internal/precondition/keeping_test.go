@@ -10,8 +10,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// TestLockedKeeping alone: even those that the catalogue does not
-// hold.
+// TestLockedKeeping: the patch keeps others' finalizers, even those that the catalogue does not hold.
 func TestLockedKeeping(t *testing.T) {
 	before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: "settings", ResourceVersion: "7", Finalizers: []string{"example.com/a", v1alpha1.FinalizerSync + "eu"},
@@ -30,7 +29,7 @@ func TestLockedKeeping(t *testing.T) {
 	}
 }
 
-// TestByEntry: of maps that are empty afterwards, only what was held is taken off.
+// TestByEntry: if a map ends up empty, only the entries of before are removed.
 func TestByEntry(t *testing.T) {
 	before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: "settings", ResourceVersion: "7", Labels: map[string]string{"a": "1", "b": "2"}, Annotations: map[string]string{"c": "3"},
@@ -51,7 +50,7 @@ func TestByEntry(t *testing.T) {
 	}
 }
 
-// TestLastFinalizer: another binding may have added its own meanwhile, and that stays.
+// TestLastFinalizer: a finalizer that another binding has added meanwhile stays.
 func TestLastFinalizer(t *testing.T) {
 	before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "settings", Finalizers: []string{v1alpha1.FinalizerSync + "eu"}}}
 	after := before.DeepCopy()

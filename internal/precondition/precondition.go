@@ -1,5 +1,5 @@
-// Package precondition makes an API server refuse writes to an object that was replaced
-// or changed since we read it.
+// Package precondition makes an API server refuse writes to an object that was replaced or changed since it
+// was read.
 package precondition
 
 import (
@@ -10,22 +10,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Locked makes a merge patch from before that the API server refuses if anybody has
-// written in between.
+// Locked returns a merge patch from before. The API server refuses it if anybody has written the object in
+// between.
 func Locked(before client.Object) client.Patch {
 	return ByEntry(client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), before)
 }
 
-// LockedKeeping is as Locked, but takes off and adds only those finalizers in which the
-// two differ: before may not have those of others.
+// LockedKeeping is like Locked, but removes and adds only the finalizers in which the two objects differ,
+// because before may lack others' finalizers.
 func LockedKeeping(before client.Object) client.Patch {
 	return ByEntry(client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{}), before)
 }
 
-// ByEntry makes a patch from before take off only those labels and annotations that before has.
-// Of a map that is empty afterwards, a merge patch takes off all: also those of others that before
-// does not hold, such as kubectl's last-applied annotation. A strategic patch does the same to
-// finalizers, which somebody may have added since; a merge patch has all of them, and so wants a lock.
+// ByEntry limits a patch from before: it removes only the labels and annotations that before has. If the map
+// ends up empty, a merge patch removes every key. That includes others' keys that before does not hold, such
+// as kubectl's last-applied annotation. A strategic patch does the same to finalizers, which somebody may
+// have added since. A merge patch contains all finalizers, so it needs a lock.
 func ByEntry(patch client.Patch, before client.Object) client.Patch { return byEntry{patch, before} }
 
 type byEntry struct {
@@ -69,7 +69,7 @@ func nulls(all map[string]string) map[string]any {
 	return none
 }
 
-// Exactly makes a delete refuse any object but the one seen.
+// Exactly makes a delete refuse any object other than the one that was read.
 func Exactly(obj client.Object) client.Preconditions {
 	uid := obj.GetUID()
 	return client.Preconditions{UID: &uid}

@@ -1,5 +1,5 @@
-// Package program has what bin/manager and bin/hosted do alike: how they log, find the
-// cluster that they work for, and end.
+// Package program has what bin/manager and bin/hosted share: how they log, find the cluster that they work
+// for, and end.
 package program
 
 import (
@@ -22,15 +22,15 @@ func Log(options *zap.Options) {
 	klog.SetLogger(logger) //nolint:forbidigo // For Kubernetes' own libraries, such as leader election.
 }
 
-// Manager is what a program runs: one of controller-runtime, or of multicluster-runtime.
+// Manager is what a program runs: a manager of controller-runtime or of multicluster-runtime.
 type Manager interface {
 	AddHealthzCheck(name string, check healthz.Checker) error
 	AddReadyzCheck(name string, check healthz.Checker) error
 	Start(ctx context.Context) error
 }
 
-// Run makes a manager for the cluster of the kubeconfig, or the one that it runs in, and runs
-// it until the process is told to end.
+// Run builds a manager for the cluster of the kubeconfig, or for the cluster that it runs in. It runs the
+// manager until the process gets a signal to end.
 func Run(version string, build func(context.Context, *rest.Config) (Manager, error)) error {
 	ctx := ctrl.SetupSignalHandler()
 	config, err := ctrl.GetConfig()

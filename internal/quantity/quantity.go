@@ -1,9 +1,9 @@
-// Package quantity bounds what a quantity of Kubernetes may look like.
+// Package quantity limits what a quantity of Kubernetes may look like.
 //
-// Its parser takes any exponent, and computes the power of ten: thirty characters
-// are worth seconds of CPU, and a few more hours. Where two quantities are compared
-// or added, the same power is computed again. So what is written with a larger
-// exponent is not decoded, if a provider sends it, and not sent to one.
+// Its parser accepts any exponent, and computes the power of ten: thirty characters may cost seconds of CPU,
+// and a few more characters hours. Comparing or adding two quantities computes the same power again. So
+// Spillway does not decode a quantity with a larger exponent from a provider, and does not send one to a
+// provider.
 package quantity
 
 import "strings"
@@ -11,18 +11,17 @@ import "strings"
 const (
 	// MaxLength is how many characters a quantity may have. An int64 has 19 digits.
 	MaxLength = 40
-	// MaxExponent is the largest of its exponent, with either sign: that of the
-	// largest suffix, E.
+	// MaxExponent is the largest exponent, with either sign. The largest suffix, E, has this exponent.
 	MaxExponent = 18
 )
 
-// Bounded reports whether a quantity costs next to nothing to parse and to compare.
-// What is no quantity at all is bounded, too: its parser refuses that at once.
+// Bounded reports whether a quantity costs next to nothing to parse and to compare. A text that is no
+// quantity is bounded, too: the parser refuses it at once.
 func Bounded(text string) bool {
 	if len(text) > MaxLength {
 		return false
 	}
-	// The suffix E, for 10¹⁸, has nothing behind it, and Ei no digit.
+	// The suffix E, for 10¹⁸, has nothing after it, and Ei no digit.
 	at := strings.LastIndexAny(text, "eE")
 	if at < 0 {
 		return true

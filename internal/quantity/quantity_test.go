@@ -12,12 +12,12 @@ func TestBounded(t *testing.T) {
 		"0": true, "1": true, "-1": true, "1500m": true, "100n": true, "1u": true, "1.5Gi": true, "8Ei": true, "1E": true, "9223372036854775807": true,
 		"1e3": true, "1E3": true, "1e18": true, "1e-18": true, "+1E+18": true, "1e0018": true, " 1e9 ": true,
 		strings.Repeat("9", MaxLength): true,
-		// Not one of them, which the parser says at once.
+		// Not quantities, which the parser refuses at once.
 		"": true, "e": true, "x": true, "1ee19": false, "1e19x": false, "cpu": true, "1Ei5": true,
 
 		"1e19": false, "1E19": false, "1e-19": false, "1e+19": false, " 1e19 ": false, "1e0019": false,
 		"11111111111111111111e10000000": false, "1e9999999": false, "1e-2147483648": false,
-		"1e4294967295":                   false, // Its parser takes it for another.
+		"1e4294967295":                   false, // The parser reads another exponent.
 		"1e" + strings.Repeat("9", 30):   false,
 		strings.Repeat("1", MaxLength+1): false,
 	} {
@@ -27,8 +27,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// FuzzBounded has the parser read what is bounded: what it makes of that is a number
-// of a few digits.
+// FuzzBounded parses each bounded text. The result must be a number of a few digits.
 func FuzzBounded(f *testing.F) {
 	for _, text := range []string{"1", "1.5Gi", "1e18", "9e-18", "1E", "8Ei", "-0.0000001e18", strings.Repeat("9", 37) + "e18"} {
 		f.Add(text)

@@ -1,4 +1,4 @@
-// Package retry decides whether and when to retry what has failed.
+// Package retry decides whether and when to retry after an error.
 package retry
 
 import (
@@ -13,13 +13,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// ConflictRetry is when to decide anew about a write that was overtaken. By then the
-// watch has shown why: another version, the creation or the deletion.
+// ConflictRetry is when to decide again after a write met a conflict. By then the watch shows the cause:
+// another version, the creation or the deletion.
 const ConflictRetry = 200 * time.Millisecond
 
-// Done requeues on Conflict, NotFound and AlreadyExists, and returns any other error: a
-// write by somebody else in between is no error, it only needs a new decision. It does
-// not wait for an event, because none may come: the watch may have missed the cause.
+// Done requeues on Conflict, NotFound and AlreadyExists, and returns any other error. A write by somebody
+// else in between is no error: it only needs a new decision. Done does not wait for an event, because none
+// may come: the watch may have missed the cause.
 func Done(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || IsGone(err) {
 		return ctrl.Result{RequeueAfter: ConflictRetry}, nil
@@ -27,9 +27,8 @@ func Done(err error) (ctrl.Result, error) {
 	return ctrl.Result{}, err
 }
 
-// IsGone reports whether an API server says that an object does not exist. A 404 for an
-// unknown path, such as a newer subresource or a removed CRD, does not say that: it is an
-// error like any other.
+// IsGone reports whether an API server says that an object does not exist. A 404 for an unknown path, such as
+// a newer subresource or a removed CRD, does not count: it is an error like any other.
 func IsGone(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
@@ -43,44 +42,42 @@ func IgnoreGone(err error) error {
 }
 
 const (
-	// firstFailure and mostFailure are how long an object waits after requests that
-	// failed through no fault of its own: an overloaded API server, a breaking
-	// connection. controller-runtime's maximum is 17 minutes, in which nobody looks
-	// though all may be well.
+	// firstFailure and mostFailure limit how long an object waits after requests that failed for reasons
+	// outside of it, such as an overloaded API server or a lost connection. controller-runtime's maximum is
+	// 17 minutes. In that time nobody would notice that the cause is gone.
 	firstFailure = 100 * time.Millisecond
 	mostFailure  = 30 * time.Second
 )
 
-// Backoff is the rate limiter of a controller's queue: an object waits after an error,
-// doubled each time, from 100 milliseconds to half a minute.
+// Backoff returns the rate limiter of a controller's queue. An object waits 100 milliseconds after an error,
+// and twice as long each time, up to half a minute.
 func Backoff[T comparable]() workqueue.TypedRateLimiter[T] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](firstFailure, mostFailure)
 }
 
-// ServerErrorWait limits how long a lasting server error delays the next try: it may end
-// at any time, and no event reports that.
+// ServerErrorWait limits how long a lasting server error delays the next attempt. The error may end at any
+// time, and no event reports that.
 const ServerErrorWait = mostFailure
 
 // numbers may differ between two texts of one error: ports, times, counts.
 var numbers = regexp.MustCompile(`[0-9]+`)
 
-// SameError reports whether two texts are of one error. Writing a text whenever only a
-// port in it differs would never end.
+// SameError reports whether two texts describe the same error. If each new port in a text caused a write, the
+// writes would never end.
 func SameError(a, b string) bool {
 	return a == b || numbers.ReplaceAllLiteralString(a, "0") == numbers.ReplaceAllLiteralString(b, "0")
 }
 
-// IsServerError reports whether an API server says that it cannot carry out a request
-// (500), as opposed to being overloaded or gone. Most often one of its admission webhooks
-// does not answer.
+// IsServerError reports whether an API server says that it cannot carry out a request (500), as opposed to
+// being overloaded or gone. The usual cause is an admission webhook that does not answer.
 func IsServerError(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError
 }
 
-// SaysWhy reports whether an error is an API server's verdict on the request itself.
-// Anything else, such as a lost connection, an overloaded server, expired credentials or
-// an overtaken version, says nothing about it, and is retried soon.
+// SaysWhy reports whether an error is an API server's verdict on the request itself. Other errors, such as a
+// lost connection, an overloaded server, expired credentials or a conflict, say nothing about it. Those are
+// retried soon.
 func SaysWhy(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500 &&

@@ -88,7 +88,7 @@ func TestIsServerError(t *testing.T) {
 	}
 }
 
-// answer is an API server's, with that code and reason.
+// answer returns an API server's error with that code and reason.
 func answer(code int32, reason metav1.StatusReason) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason}}
 }

@@ -6,20 +6,19 @@ import (
 )
 
 const (
-	// streakFor is how long answers of one kind may repeat before they count as endless.
-	// By then a lagging watch has caught up, and a quota that others write too lets a
-	// creation pass.
+	// streakFor is how long answers of one kind may repeat before they count as endless. By then a lagging
+	// watch has caught up. A quota that others write too has let a creation pass.
 	streakFor = 5 * time.Second
 	// conflictsPause ends a streak of conflicts.
 	conflictsPause = 10 * time.Second
-	// serverErrorsPause ends one of server errors: each may take a webhook's whole
-	// timeout, and an object's turn comes after many others.
+	// serverErrorsPause ends a streak of server errors. Each may take a webhook's whole timeout, and many
+	// other objects may be queued before this one.
 	serverErrorsPause = 2 * time.Minute
 )
 
-// Streaks remembers for how long requests about a key have met only answers of one kind,
-// which are retried soon: an admission webhook may give them for ever. Losing it, with
-// the process, costs some seconds of such retries.
+// Streaks remembers for how long requests about a key have met only answers of one kind, which are retried
+// soon. An admission webhook may give such answers for ever. If the process ends, it forgets them, which
+// costs some seconds of retries.
 type Streaks[K comparable] struct {
 	pause time.Duration
 
@@ -27,7 +26,7 @@ type Streaks[K comparable] struct {
 	streaks map[K]streak
 }
 
-// streak is the time of the first answer and of the last.
+// streak has the times of the first and the last answer.
 type streak struct{ first, last time.Time }
 
 // NewConflicts is for conflicts, which Done retries soon.
@@ -40,7 +39,7 @@ func NewServerErrors[K comparable]() *Streaks[K] {
 	return &Streaks[K]{pause: serverErrorsPause, streaks: map[K]streak{}}
 }
 
-// Note adds one, and reports whether the streak is endless, and so a refusal.
+// Note adds an answer, and reports whether the streak is endless. Then the answer counts as a refusal.
 func (s *Streaks[K]) Note(key K, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,8 +52,7 @@ func (s *Streaks[K]) Note(key K, now time.Time) bool {
 	return now.Sub(found.first) > streakFor
 }
 
-// Forget drops what is known about a key: a request succeeded, or none is needed any
-// more.
+// Forget drops what is known about a key. Call it if a request succeeded, or if none is needed any more.
 func (s *Streaks[K]) Forget(key K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

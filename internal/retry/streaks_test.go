@@ -33,8 +33,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestServerErrors: each takes as long as a webhook's timeout, and the others that wait
-// for it.
+// TestServerErrors: each error takes as long as a webhook's timeout, and the other objects wait.
 func TestServerErrors(t *testing.T) {
 	s := NewServerErrors[string]()
 	if s.Note("a", builder.Epoch) {

@@ -18,14 +18,12 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/shard"
 )
 
-// decideInterval is how often to decide anew who works for which binding. That reads only
-// memory.
+// decideInterval is how often to decide which replica works for which binding. That reads only memory.
 const decideInterval = time.Second
 
-// Coordinator knows which bindings this replica works for. It is a Coordinator of
-// multicluster-runtime: an engaged cluster reaches all who wait for it at once, with the
-// context of its own connection, because a replica that does not own a binding does not
-// connect its provider at all.
+// Coordinator knows which bindings this replica works for. It is a Coordinator of multicluster-runtime. It
+// passes an engaged cluster to all who wait for it at once, with the context of its own connection. It can,
+// because a replica that does not own a binding does not connect its provider at all.
 type Coordinator struct {
 	*basic.Coordinator
 	registry peers.Registry
@@ -37,12 +35,12 @@ type Coordinator struct {
 	handlers []func(binding string)
 }
 
-// Holders returns all bindings with the identity of the replica that holds each, or "".
+// Holders returns all bindings, each with the identity of the replica that holds it, or "".
 type Holders func(ctx context.Context) (map[string]string, error)
 
 var _ mcmanager.Coordinator = &Coordinator{}
 
-// New makes a Coordinator that owns nothing until it runs.
+// New returns a Coordinator that owns nothing until it runs.
 func New(registry peers.Registry, holders Holders, c clock.WithTicker) *Coordinator {
 	return &Coordinator{Coordinator: basic.New(), registry: registry, holders: holders, clock: c, owned: sets.New[string]()}
 }
@@ -54,8 +52,8 @@ func (c *Coordinator) Owns(binding string) bool {
 	return c.owned.Has(binding)
 }
 
-// Subscribe calls handle with each binding that is gained or lost from now on, once Owns
-// reports it. handle must not block.
+// Subscribe calls handle with each binding that is gained or lost from now on, after Owns reports it. handle
+// must not block.
 func (c *Coordinator) Subscribe(handle func(binding string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +67,7 @@ type runnable struct{ c *Coordinator }
 
 var _ manager.LeaderElectionRunnable = runnable{}
 
-// NeedLeaderElection is false: all replicas share the bindings, whichever is elected.
+// NeedLeaderElection returns false: all replicas share the bindings.
 func (runnable) NeedLeaderElection() bool { return false }
 
 // Start runs until ctx ends, and returns once this replica has left the others.
@@ -89,7 +87,7 @@ func (r runnable) Start(ctx context.Context) error {
 	}
 }
 
-// decide decides anew, and reports changes to the handlers.
+// decide decides again, and reports changes to the handlers.
 func (c *Coordinator) decide(ctx context.Context) {
 	replicas, self := identities(c.registry), c.registry.Self().ID
 	var assigned map[string]string
@@ -116,7 +114,7 @@ func (c *Coordinator) decide(ctx context.Context) {
 	}
 }
 
-// take sets what this replica owns, and returns what has changed, in order.
+// take sets what this replica owns, and returns the changed bindings, in order.
 func (c *Coordinator) take(owned sets.Set[string]) (changed []string, handlers []func(string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +123,7 @@ func (c *Coordinator) take(owned sets.Set[string]) (changed []string, handlers [
 	return changed, slices.Clone(c.handlers)
 }
 
-// identities are those of the living replicas; none if this one is not among them.
+// identities returns the identities of the living replicas; none if this replica is not among them.
 func identities(registry peers.Registry) []string {
 	var all []string
 	for _, peer := range registry.Snapshot() {

@@ -5,9 +5,8 @@ import (
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 )
 
-// Everywhere returns a manager that runs what is added to it in all replicas, elected or
-// not: for what concerns one binding each. multicluster-runtime's controllers do not pass
-// on that they need no election.
+// Everywhere returns a manager that runs what is added to it in all replicas, elected or not. It is for work
+// on one binding. multicluster-runtime's controllers do not pass on that they need no election.
 func Everywhere(mgr manager.Manager) manager.Manager { return everywhere{mgr} }
 
 type everywhere struct{ manager.Manager }
@@ -19,10 +18,10 @@ type unelected struct{ manager.Runnable }
 
 var _ manager.LeaderElectionRunnable = unelected{}
 
-// NeedLeaderElection is false.
+// NeedLeaderElection returns false.
 func (unelected) NeedLeaderElection() bool { return false }
 
-// EverywhereAware is Everywhere for what is engaged with providers.
+// EverywhereAware is Everywhere for runnables that are engaged with providers.
 func EverywhereAware(mgr mcmanager.Manager) mcmanager.Manager { return everywhereAware{mgr} }
 
 type everywhereAware struct{ mcmanager.Manager }
@@ -34,5 +33,5 @@ type unelectedAware struct{ mcmanager.Runnable }
 
 var _ manager.LeaderElectionRunnable = unelectedAware{}
 
-// NeedLeaderElection is false.
+// NeedLeaderElection returns false.
 func (unelectedAware) NeedLeaderElection() bool { return false }

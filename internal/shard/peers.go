@@ -13,7 +13,7 @@ type peerTable struct {
 	seen map[string]sighting // By the name of the Lease.
 }
 
-// sighting is a Lease, and since when, by our own clock, it is unchanged.
+// sighting is a Lease, and since when it is unchanged, by our own clock.
 type sighting struct {
 	lease *coordinationv1.Lease
 	since time.Time
@@ -38,9 +38,9 @@ func (t *peerTable) see(leases []coordinationv1.Lease, own string, now time.Time
 	t.seen = seen
 }
 
-// living returns the identities of the replicas whose Leases changed, or were first seen,
-// within duration. One that was dead when we first looked counts as alive that long:
-// leaving its bindings alone costs less than trying for those of a living one.
+// living returns the identities of the replicas whose Leases changed, or were first seen, within duration. A
+// replica that is dead when it is first seen counts as alive that long. It costs less to leave its bindings
+// alone than to compete with a living replica.
 func (t *peerTable) living(now time.Time, duration time.Duration) []string {
 	var identities []string
 	for _, s := range t.seen {

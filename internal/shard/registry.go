@@ -24,7 +24,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Its rights in the manager's namespace are in config/shard: most do without them.
+// config/shard has the rights in the manager's namespace, because most installations do not need them.
 
 // Registry knows which replicas live. It is a peers.Registry of multicluster-runtime.
 type Registry struct {
@@ -38,29 +38,28 @@ type Registry struct {
 
 	mu    sync.Mutex
 	peers *peerTable
-	// announced is since when the others can know this replica, and until how long it may
-	// count on that. read is when their Leases were last read, and settled is set once
-	// that was long enough after announced.
+	// announced is since when the others can know this replica, and until is how long it may rely on that.
+	// read is when their Leases were last read. settled is set once a read was long enough after announced.
 	announced, until, read time.Time
 	settled                bool
 }
 
 var _ peers.Registry = &Registry{}
 
-// RegistryOptions say who a replica is, and where it meets the others.
+// RegistryOptions say who a replica is, and where the Leases are.
 type RegistryOptions struct {
-	// Leases are those of the manager's namespace.
+	// Leases is the client for the Leases in the manager's namespace.
 	Leases coordinationclient.LeaseInterface
-	// Identity is this replica's, also in the Leases of the providers.
+	// Identity is this replica's identity, also in the Leases of the providers.
 	Identity string
-	// Duration is how long a replica lives without renewing its Lease, in whole seconds.
-	// Default: DefaultDuration.
+	// Duration is how long a replica counts as alive without renewing its Lease, in whole seconds. Default:
+	// DefaultDuration.
 	Duration time.Duration
 	// Clock defaults to the real one.
 	Clock clock.WithTicker
 }
 
-// NewRegistry makes a Registry. It sends no request before Run.
+// NewRegistry returns a Registry. It sends no request before Run.
 func NewRegistry(o RegistryOptions) *Registry {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -68,12 +67,12 @@ func NewRegistry(o RegistryOptions) *Registry {
 	return &Registry{leases: o.Leases, identity: o.Identity, duration: cmp.Or(o.Duration, DefaultDuration), clock: o.Clock, peers: newPeerTable()}
 }
 
-// Self is this replica. All have the same weight.
+// Self returns this replica. All replicas have the same weight.
 func (r *Registry) Self() sharder.PeerInfo { return sharder.PeerInfo{ID: r.identity, Weight: 1} }
 
-// Snapshot returns the living replicas, this one included. It is empty while this replica
-// cannot be sure that the others know of it, or does not know of them, and for one
-// interval at the start, so that replicas started together find each other.
+// Snapshot returns the living replicas, including this one. It is empty while this replica cannot be sure
+// that the others know it, or does not know the others. It is also empty for one interval at the start, so
+// that replicas that start together find each other.
 func (r *Registry) Snapshot() []sharder.PeerInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,9 +94,9 @@ func (r *Registry) Lives(identity string) bool {
 	return slices.Contains(r.peers.living(r.clock.Now(), r.duration), identity)
 }
 
-// Run renews the Lease of this replica and reads the others' until ctx ends. Then it
-// deletes its own, so that the others need not wait. It retries what fails: a replica
-// that cannot reach the consumer owns nothing meanwhile.
+// Run renews the Lease of this replica and reads the others' until ctx ends. Then it deletes its own, so that
+// the others need not wait. It retries after errors: a replica that cannot reach the consumer owns nothing
+// meanwhile.
 func (r *Registry) Run(ctx context.Context) error {
 	ticker := r.clock.NewTicker(r.interval())
 	defer ticker.Stop()
@@ -116,7 +115,7 @@ func (r *Registry) Run(ctx context.Context) error {
 
 func (r *Registry) interval() time.Duration { return r.duration / intervals }
 
-// bound is how long this replica relies on its own write or read: the others wait longer.
+// bound is how long this replica relies on its own write or read. The others wait longer.
 func (r *Registry) bound() time.Duration { return r.duration * 4 / 5 }
 
 // pass renews and reads once.
@@ -125,8 +124,7 @@ func (r *Registry) pass(ctx context.Context) error {
 	return errors.Join(renewed, r.refresh(ctx))
 }
 
-// renew writes the Lease of this replica. The others cannot have seen it before that
-// began.
+// renew writes the Lease of this replica. The others cannot have seen the new version before this call began.
 func (r *Registry) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.interval())
 	defer cancel()
@@ -161,7 +159,7 @@ func (r *Registry) write(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// refresh reads the Leases of all replicas, and deletes those of dead ones.
+// refresh reads the Leases of all replicas, and deletes the Leases of dead ones.
 func (r *Registry) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.interval())
 	defer cancel()
@@ -179,12 +177,12 @@ func (r *Registry) refresh(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// note stores what was read, and returns the Leases of replicas long dead.
+// note stores what was read, and returns the Leases of replicas that are long dead.
 func (r *Registry) note(leases []coordinationv1.Lease, began time.Time) []*coordinationv1.Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !began.Before(r.read.Add(r.bound())) {
-		r.peers = newPeerTable() // They may have been as unable to renew as this one to read.
+		r.peers = newPeerTable() // The others may have been as unable to renew as this one to read.
 	}
 	r.peers.see(leases, r.name(), r.clock.Now())
 	r.read = began
@@ -227,14 +225,14 @@ const selector = v1alpha1.LabelReplica + "=true"
 // hashInName is how many characters of the identity's hash a name has.
 const hashInName = 16
 
-// name of the Lease of this replica. The identity itself may be no valid name.
+// name returns the name of this replica's Lease. The identity itself may not be a valid name.
 func (r *Registry) name() string {
 	sum := sha256.Sum256([]byte(r.identity))
 	return "spillway-replica-" + hex.EncodeToString(sum[:])[:hashInName]
 }
 
-// lease is that of this replica, replacing there, which may be nil. The time is for
-// people: nothing is decided on it.
+// lease returns the Lease of this replica, based on there, which may be nil. The time is only for people: no
+// decision uses it.
 func (r *Registry) lease(there *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	at := ptr.To(metav1.NewMicroTime(now))
 	lease := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{AcquireTime: at}}

@@ -20,7 +20,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// leases are those of the manager's namespace. Other methods panic.
+// leases is a client for the Leases in the manager's namespace. Other methods panic.
 type leases struct {
 	coordinationclient.LeaseInterface
 	mu       sync.Mutex
@@ -199,7 +199,7 @@ func TestWhoDoesNotRenewIsDeadWhateverItsClockSays(t *testing.T) {
 	}
 }
 
-// At first, a replica cannot know that a Lease is a dead one's.
+// At first, a replica cannot know that a Lease belongs to a dead replica.
 func TestWhoIsSeenForTheFirstTimeLives(t *testing.T) {
 	l := newLeases()
 	dead, a := newReplica(l, "dead"), newReplica(l, "a")
@@ -251,7 +251,7 @@ func TestWhoCannotSayThatItLivesOwnsNothing(t *testing.T) {
 	}
 }
 
-// After an outage of the API server nobody has renewed, yet nobody counts as dead.
+// After an outage of the API server nobody has renewed, but nobody counts as dead.
 func TestWhatCouldNotBeSeenDoesNotCount(t *testing.T) {
 	l := newLeases()
 	a, b := newReplica(l, "a"), newReplica(l, "b")

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// TestRightsAreNoWider compares the shipped rights of replicas that share the bindings
-// with the requests of a Registry: it reads and writes its Lease by the right to the
-// elected one's Lease, and needs two verbs more, in one namespace.
+// TestRightsAreNoWider compares the shipped rights of replicas that share the bindings with the requests of a
+// Registry. The Registry reads and writes its Lease with the right to the election's Lease. It needs two more
+// verbs, in one namespace.
 func TestRightsAreNoWider(t *testing.T) {
 	content, err := os.ReadFile("../../config/shard/replica_role.yaml")
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// Options are those of a controller with so many workers, of any type of requests.
+// Options returns the options of a controller with so many workers, for any type of requests.
 func Options[R comparable](mgr manager.Manager, workers int) controller.TypedOptions[R] {
 	return controller.TypedOptions[R]{
 		MaxConcurrentReconciles: workers,
 		RateLimiter:             retry.Backoff[R](),
-		// The libraries take this from the manager for controllers of one cluster and
-		// their own type of requests only.
+		// The libraries take this from the manager only for controllers of one cluster and their own type of
+		// requests.
 		SkipNameValidation: mgr.GetControllerOptions().SkipNameValidation,
 	}
 }

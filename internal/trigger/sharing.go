@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
-// SharedWith enqueues the other ClusterBindings whose providers claim the same identity, when a binding
-// comes or goes, or when its spec or its provider's identity changes.
+// SharedWith enqueues the other ClusterBindings whose providers claim the same identity. It does so when a
+// binding is created or deleted, or when its spec or its provider's identity changes.
 func SharedWith(cache client.Reader) handler.EventHandler {
 	return OnChange(func(ctx context.Context, before, after *v1alpha1.ClusterBinding) []reconcile.Request {
 		if before != nil && after != nil && before.Generation == after.Generation && !placement.Identified(before, after) &&

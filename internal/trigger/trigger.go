@@ -1,5 +1,5 @@
-// Package trigger holds what several controllers watch for: sources, handlers
-// and predicates. All of it is pure but for looking things up in a cache.
+// Package trigger holds what several controllers watch: sources, handlers and predicates. All of it is pure,
+// except for reading caches.
 package trigger
 
 import (
@@ -30,14 +30,13 @@ import (
 // Queue is what handlers add to.
 type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// OnEngage is a source that asks for a reconcile of a ClusterBinding, by its
-// name in the local cluster, whenever its provider is engaged. Without it, a
-// provider in which there is nothing of ours yet would make no event.
+// OnEngage is a source that enqueues a ClusterBinding, by its name in the local cluster, whenever its
+// provider is engaged. A provider without any remote object would otherwise cause no event.
 type OnEngage struct{}
 
 var _ mcsource.TypedSource[client.Object, mcreconcile.Request] = OnEngage{}
 
-// ForCluster makes the source of one provider.
+// ForCluster returns the source of one provider.
 func (OnEngage) ForCluster(name multicluster.ClusterName, _ cluster.Cluster) (source.TypedSource[mcreconcile.Request], bool, error) {
 	return source.TypedFunc[mcreconcile.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
 		queue.Add(NamedLocally(string(name)))
@@ -45,34 +44,33 @@ func (OnEngage) ForCluster(name multicluster.ClusterName, _ cluster.Cluster) (so
 	}), name != "", nil
 }
 
-// ToBinding leads from any object of a provider to what has the name of its
-// ClusterBinding in the local cluster.
+// ToBinding maps any object of a provider to the name of its ClusterBinding in the local cluster.
 func ToBinding(name multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
 	return handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, client.Object) []mcreconcile.Request {
 		return []mcreconcile.Request{NamedLocally(string(name))}
 	})
 }
 
-// NamedLocally is a request for a cluster-scoped object of the consumer.
+// NamedLocally returns a request for a cluster-scoped object of the consumer.
 func NamedLocally(name string) mcreconcile.Request {
 	return mcreconcile.Request{Request: Named(name)}
 }
 
-// MadeAgain tells that an object has taken the name of another one while nobody
-// looked: a list after a watch that was down shows it as a change of the old one.
+// MadeAgain reports whether an object was deleted and recreated under its name while the watch was down. The
+// list after that shows it as a change of the old object.
 func MadeAgain(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() }
 
-// Named is a request for a cluster-scoped object.
+// Named returns a request for a cluster-scoped object.
 func Named(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
 }
 
-// Offloading is a request for the NamespaceOffloading of a namespace.
+// Offloading returns a request for the NamespaceOffloading of a namespace.
 func Offloading(namespace string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: v1alpha1.OffloadingName}}
 }
 
-// OffloadingsOf are requests for the NamespaceOffloadings of namespaces.
+// OffloadingsOf returns requests for the NamespaceOffloadings of namespaces.
 func OffloadingsOf(namespaces []string) []reconcile.Request {
 	requests := make([]reconcile.Request, 0, len(namespaces))
 	for _, namespace := range namespaces {
@@ -81,10 +79,9 @@ func OffloadingsOf(namespaces []string) []reconcile.Request {
 	return requests
 }
 
-// Matching are requests for the objects of a kind for which match holds. It
-// looks at all that the cache has; a pass that finds nothing to do costs no
-// request. A cache that cannot be read is stopping, and the manager with it:
-// there is nothing to ask for then.
+// Matching returns requests for the objects of a kind for which match holds. It checks all objects in the
+// cache; a pass with nothing to do sends no request. If the cache cannot be read, it is stopping, like the
+// manager, so Matching returns none.
 func Matching[T client.Object](
 	ctx context.Context, cache client.Reader, list client.ObjectList, match func(T) bool, options ...client.ListOption,
 ) []reconcile.Request {
@@ -92,7 +89,7 @@ func Matching[T client.Object](
 		return nil
 	}
 	var requests []reconcile.Request
-	// Nothing in it returns an error but a list that is none.
+	// It returns an error only for a list that is not one.
 	_ = meta.EachListItem(list, func(item runtime.Object) error {
 		if object, ok := item.(T); ok && match(object) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)})
@@ -102,17 +99,18 @@ func Matching[T client.Object](
 	return requests
 }
 
-// Bindings are requests for the ClusterBindings for which match holds.
+// Bindings returns requests for the ClusterBindings for which match holds.
 func Bindings(ctx context.Context, cache client.Reader, match func(*v1alpha1.ClusterBinding) bool) []reconcile.Request {
 	return Matching(ctx, cache, &v1alpha1.ClusterBindingList{}, match)
 }
 
-// Offloadings are requests for the NamespaceOffloadings for which match holds.
+// Offloadings returns requests for the NamespaceOffloadings for which match holds.
 func Offloadings(ctx context.Context, cache client.Reader, match func(*v1alpha1.NamespaceOffloading) bool) []reconcile.Request {
 	return Matching(ctx, cache, &v1alpha1.NamespaceOffloadingList{}, match)
 }
 
-// NotStatus ignores updates of the status alone: it passes those of spec, finalizers and deletion.
+// NotStatus ignores updates of the status alone. It passes changes of the spec, the finalizers and the
+// deletion.
 func NotStatus() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return MadeAgain(e) || e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
@@ -121,15 +119,13 @@ func NotStatus() predicate.Predicate {
 	}}
 }
 
-// NotOurs passes all updates but the echo of the last write of this process, which
-// was made with what it shows. So a status is seen that somebody else has written,
-// or emptied, and is put right.
+// NotOurs passes all updates except the echo of this process's last write. So the controller sees, and
+// corrects, a status that somebody else has written or emptied.
 func NotOurs(written *ownwrites.Versions) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !written.IsLast(e.ObjectNew) }}
 }
 
-// Reach passes the changes of a ClusterBinding's spec, and of whether its
-// provider can be reached and why not.
+// Reach passes changes of a ClusterBinding's spec, and of whether and why its provider is unreachable.
 func Reach() predicate.Predicate {
 	return OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool {
 		return before.Generation != after.Generation || namespaceoffloading.Unreachable(before) != namespaceoffloading.Unreachable(after)
@@ -152,8 +148,8 @@ func OnlyUpdated[T client.Object](differs func(before, after T) bool) predicate.
 	return only
 }
 
-// OnChange enqueues the requests for a change of an object. before is nil if the object is new, and
-// after if it is gone. Objects that exist at the start are no change.
+// OnChange enqueues the requests for a change of an object. before is nil if the object is new, and after is
+// nil if it is gone. Objects that exist at the start are no change.
 func OnChange[T client.Object, R comparable](requests func(ctx context.Context, before, after T) []R) handler.TypedEventHandler[client.Object, R] {
 	type queue = workqueue.TypedRateLimitingInterface[R]
 	add := func(ctx context.Context, before, after client.Object, q queue) {

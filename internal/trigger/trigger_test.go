@@ -129,7 +129,7 @@ func TestMatching(t *testing.T) {
 	}
 }
 
-// bindingTo is a ClusterBinding with a clusterID of its own, to the same provider as all others.
+// bindingTo returns a ClusterBinding with its own clusterID, to the same provider as all others.
 func bindingTo(name string) *v1alpha1.ClusterBinding {
 	return &v1alpha1.ClusterBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: name}, Status: v1alpha1.ClusterBindingStatus{RemoteClusterUID: "one"},
@@ -151,7 +151,8 @@ func (l *listed) List(_ context.Context, list client.ObjectList, _ ...client.Lis
 	return nil
 }
 
-// TestAStartComparesNoBindings: at a start each binding is enqueued for itself, and not all for each.
+// TestAStartComparesNoBindings: at a start each binding is enqueued once, and not once for each other
+// binding.
 func TestAStartComparesNoBindings(t *testing.T) {
 	for initially, want := range map[bool]int{true: 0, false: 1} {
 		cache := &listed{}

@@ -17,33 +17,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Demand is a cache that watches some kinds only while they are needed: a watch costs ten
-// goroutines, and most bindings use few kinds.
+// Demand is a cache that watches some kinds only while they are needed: a watch costs ten goroutines, and
+// most bindings use few kinds.
 //
 // # How it works
 //
-// At first none of these kinds is watched; or all are (Fill), and Settle stops the informers of
-// those that have no objects. Need starts the informer of one, and never waits: whoever needs
-// the kind is called when its objects can be read.
+// At first none of these kinds is watched. Or all are (Fill), and Settle stops the informers of kinds without
+// objects. Need starts the informer of a kind, and never waits: it calls a function once the kind's objects
+// can be read.
 //
-// Until a kind can be read it seems to have no objects, and its handlers are called with
-// nothing. Then they are called with each object that there is, as handlers that are added
-// late always are (Shared). So readers and followers need not know whether a kind is
-// watched. Only who is about to write must ask Need first: what is written must be seen again.
+// Until a kind can be read it seems to have no objects, and its handlers are not called. Then they are called
+// with each existing object, like all handlers that are added late (Shared). So readers and followers need
+// not know whether a kind is watched. Only writers must call Need first, because they must see what they have
+// written.
 //
-// Kinds are therefore left out only as long as they have no objects, as far as others can
-// tell. Whoever uses a Demand says how that is known.
+// So a kind may be unwatched only as long as it has no objects, as far as others can tell. The user of a
+// Demand decides how that is known.
 type Demand struct {
 	cache.Cache
 	options DemandOptions
-	kinds   map[reflect.Type]*demanded // By the type of an object, and by that of a list.
+	kinds   map[reflect.Type]*demanded // By the type of an object, and of a list.
 
 	mu      sync.Mutex // Never held while a handler, or a function of the options, is called.
 	running context.Context
 	settled bool
 }
 
-// DemandOptions are those of a Demand.
+// DemandOptions are the options of a Demand.
 type DemandOptions struct {
 	// Kinds are watched on demand. All others are watched as the cache itself does it.
 	Kinds []client.Object
@@ -57,13 +57,13 @@ type DemandOptions struct {
 	Opening func(kind client.Object) (read func())
 }
 
-// demanded is a kind. As an informer it outlives those that watch it.
+// demanded is a kind. As an informer it outlives the informers that watch the kind.
 type demanded struct {
 	followers
 	of       *Demand
 	object   client.Object
 	readable atomic.Bool
-	by       toolscache.SharedIndexInformer // Whose objects the followers have been told of; with their lock.
+	by       toolscache.SharedIndexInformer // The informer whose objects the followers know; under their lock.
 
 	// With the lock of the Demand:
 	indexes []func(context.Context) error
@@ -76,7 +76,7 @@ type opened struct {
 	informer toolscache.SharedIndexInformer
 	late     bool           // It started after Settle.
 	then     map[any]func() // By who waits.
-	done     chan struct{}  // Closed when it can be read, and the followers have been told.
+	done     chan struct{}  // Closed when the kind can be read, and the followers have been called.
 }
 
 var (
@@ -84,8 +84,8 @@ var (
 	_ cache.Informer = &demanded{}
 )
 
-// OnDemand makes a cache that has not been started watch some kinds only once they are needed.
-// Its informers must be shared ones, as caches without a list of namespaces have.
+// OnDemand makes a cache that has not been started watch some kinds only once they are needed. Its informers
+// must be shared informers, as in caches without a list of namespaces.
 func OnDemand(of cache.Cache, o DemandOptions) (*Demand, error) {
 	d := &Demand{Cache: of, options: o, kinds: map[reflect.Type]*demanded{}}
 	for _, object := range o.Kinds {
@@ -111,7 +111,7 @@ func KindOf(object client.Object, scheme *runtime.Scheme) (kind schema.GroupVers
 	return kind, list, nil
 }
 
-// Need is Demand.Need of a cache, which need not be a Demand: others watch all kinds.
+// Need is Demand.Need for any cache. Other caches than a Demand watch all kinds.
 func Need(ctx context.Context, in cache.Cache, kind client.Object, who any, then func()) (readable bool, err error) {
 	if demand, ok := in.(interface {
 		Need(ctx context.Context, kind client.Object, who any, then func()) (bool, error)
@@ -121,9 +121,9 @@ func Need(ctx context.Context, in cache.Cache, kind client.Object, who any, then
 	return true, nil
 }
 
-// Need makes the Demand watch a kind for as long as the cache runs, and reports whether its objects
-// can be read. If not yet, it calls then once they can be, unless the cache ends before. Of several
-// calls with the same who, only the last one's then is called. It never waits.
+// Need makes the Demand watch a kind for as long as the cache runs, and reports whether its objects can be
+// read. If not yet, it calls then once they can be, unless the cache ends before. After several calls with
+// the same who, only the last one's then is called. Need never waits.
 func (d *Demand) Need(ctx context.Context, kind client.Object, who any, then func()) (readable bool, err error) {
 	k := d.kinds[reflect.TypeOf(kind)]
 	if k == nil {
@@ -156,7 +156,7 @@ func (d *Demand) Fill(ctx context.Context) error {
 	return nil
 }
 
-// begin starts the informer of a kind that is not watched. The lock is held.
+// begin starts the informer of a kind that is not watched. The caller holds the lock.
 func (d *Demand) begin(ctx context.Context, k *demanded) error {
 	if k.open != nil {
 		return nil
@@ -167,12 +167,12 @@ func (d *Demand) begin(ctx context.Context, k *demanded) error {
 	}
 	k.open = &opened{informer: informer, late: d.settled, then: map[any]func(){}, done: make(chan struct{})}
 	if d.running != nil {
-		go d.await(d.running, k, k.open) //nolint:contextcheck // It outlives the call, and ends with the cache.
+		go d.await(d.running, k, k.open) // It outlives the call, and ends with the cache.
 	}
 	return nil
 }
 
-// informer starts that of a kind, with its indexes and handlers.
+// informer starts the informer of a kind, with its indexes and handlers.
 func (d *Demand) informer(ctx context.Context, k *demanded) (toolscache.SharedIndexInformer, error) {
 	found, err := d.Cache.GetInformer(ctx, k.object, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -220,8 +220,8 @@ func (d *Demand) await(ctx context.Context, k *demanded, o *opened) {
 	}
 }
 
-// Settle stops the informers of kinds that can be read, have no objects, and that nobody has
-// needed yet, unless keep says otherwise.
+// Settle stops the informers of kinds that can be read, have no objects, and were not needed yet, unless keep
+// returns true.
 func (d *Demand) Settle(ctx context.Context, keep func(kind client.Object) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -240,7 +240,7 @@ func (d *Demand) Settle(ctx context.Context, keep func(kind client.Object) bool)
 	return nil
 }
 
-// Watched are the kinds that are watched.
+// Watched returns the kinds that are watched.
 func (d *Demand) Watched() []client.Object {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -266,7 +266,7 @@ func (d *Demand) Start(ctx context.Context) error {
 	return d.Cache.Start(ctx)
 }
 
-// WaitForCacheSync implements cache.Cache: it waits for what is watched.
+// WaitForCacheSync implements cache.Cache: it waits for the kinds that are watched.
 func (d *Demand) WaitForCacheSync(ctx context.Context) bool {
 	if !d.Cache.WaitForCacheSync(ctx) {
 		return false
@@ -309,8 +309,7 @@ func (d *Demand) List(ctx context.Context, into client.ObjectList, options ...cl
 	return d.Cache.List(ctx, into, options...)
 }
 
-// GetInformer implements cache.Cache. It starts none of the kinds on demand, and does not wait
-// for them.
+// GetInformer implements cache.Cache. It does not start the kinds on demand, and does not wait for them.
 func (d *Demand) GetInformer(ctx context.Context, kind client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
 	if k := d.kinds[reflect.TypeOf(kind)]; k != nil {
 		return k, nil

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// watching is a cache of ConfigMaps, which starts an informer for whoever asks.
+// watching is a cache of ConfigMaps that starts an informer when GetInformer is called.
 type watching struct {
 	cache.Cache
 	server *cachetesting.FakeControllerSource
@@ -52,7 +52,7 @@ func (w *watching) GetInformer(context.Context, client.Object, ...cache.Informer
 		}
 		w.informer = Shared(toolscache.NewSharedIndexInformer)(from, &corev1.ConfigMap{}, 0, nil)
 		w.started++
-		w.run(w.running) //nolint:contextcheck // It ends with the cache.
+		w.run(w.running) // It ends with the cache.
 	}
 	return w.informer, nil
 }
@@ -115,7 +115,7 @@ func (w *watching) List(_ context.Context, into client.ObjectList, _ ...client.L
 	return meta.SetList(into, all)
 }
 
-// demanding is a Demand of ConfigMaps, and what it has been seen to do.
+// demanding is a Demand of ConfigMaps, and what it has done.
 type demanding struct {
 	*Demand
 	of *watching
@@ -161,7 +161,7 @@ func newDemanding(t *testing.T, has ...string) *demanding {
 	return d
 }
 
-// start starts the cache, and waits for what is watched.
+// start starts the cache, and waits for the kinds that are watched.
 func (d *demanding) start(t *testing.T) {
 	t.Helper()
 	go func() { _ = d.Start(t.Context()) }()
@@ -204,8 +204,8 @@ func (d *demanding) settle(t *testing.T, keep bool) {
 	}
 }
 
-// TestDemand: of a kind on demand, what can be read, how often it has been watched from the
-// beginning, and what the owner of the cache was told.
+// TestDemand: what can be read of a kind on demand, how often its watch was started, and which functions of
+// the options were called.
 func TestDemand(t *testing.T) {
 	type outcome struct {
 		Read    []string
@@ -310,7 +310,7 @@ func TestDemandTellsFollowers(t *testing.T) {
 	}
 }
 
-// TestDemandStopsNothingThatIsNeeded, though it is found empty while it becomes needed.
+// TestDemandStopsNothingThatIsNeeded: a kind stays watched if it is needed while Settle finds it empty.
 func TestDemandStopsNothingThatIsNeeded(t *testing.T) {
 	for range 100 {
 		d := newDemanding(t)
@@ -338,7 +338,7 @@ func TestDemandStopsNothingThatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestDemandIsAsked: it leaves other kinds alone.
+// TestDemandIsAsked: a Demand leaves other kinds alone.
 func TestDemandIsAsked(t *testing.T) {
 	d := newDemanding(t)
 	informer, err := d.GetInformer(t.Context(), &corev1.ConfigMap{})

@@ -14,8 +14,8 @@ func (k *demanded) each(do func(toolscache.ResourceEventHandler)) {
 	}
 }
 
-// tell calls the followers with all objects that an informer has read. Followers that are added
-// later get these from begin. If the informer is nil, the kind is not watched any more.
+// tell calls the followers with all objects that an informer has read. Followers that are added later get
+// these from begin. If the informer is nil, the kind is not watched any more.
 func (k *demanded) tell(by toolscache.SharedIndexInformer) {
 	k.mu.Lock()
 	k.by = by
@@ -38,19 +38,19 @@ func (k *demanded) beginning() ([]any, toolscache.ResourceEventHandlerRegistrati
 	return k.by.GetStore().List(), k, nil
 }
 
-// AddIndexers implements cache.Informer: indexes are added by Demand.IndexField.
+// AddIndexers implements cache.Informer. It always fails: Demand.IndexField adds indexes.
 func (k *demanded) AddIndexers(toolscache.Indexers) error {
 	return fmt.Errorf("%T is watched on demand: index it by IndexField", k.object)
 }
 
-// opened is how the kind is watched, or nil.
+// opened returns how the kind is watched, or nil.
 func (k *demanded) opened() *opened {
 	k.of.mu.Lock()
 	defer k.of.mu.Unlock()
 	return k.open
 }
 
-// GetStore is the store of a kind that is watched, or nil.
+// GetStore returns the store of a kind that is watched, or nil.
 func (k *demanded) GetStore() toolscache.Store {
 	if o := k.opened(); o != nil {
 		return o.informer.GetStore()
@@ -58,7 +58,7 @@ func (k *demanded) GetStore() toolscache.Store {
 	return nil
 }
 
-// LastSyncResourceVersion is how far a kind that is watched has come, or "".
+// LastSyncResourceVersion returns the last resource version of a kind that is watched, or "".
 func (k *demanded) LastSyncResourceVersion() string {
 	if o := k.opened(); o != nil {
 		return o.informer.LastSyncResourceVersion()

@@ -11,15 +11,15 @@ import (
 
 // followers are handlers that are called one after the other.
 type followers struct {
-	// begin is called with the lock when a handler is added. The handler is then called with each
-	// object that begin returns: the other handlers know these, or are about to know them.
+	// begin is called under the lock when a handler is added. The handler is then called with each object
+	// that begin returns. The other handlers know these objects, or are about to.
 	begin func() (there []any, own toolscache.ResourceEventHandlerRegistration, err error)
 
 	mu  sync.Mutex  // Never held while a handler is called.
-	all []*follower // Copied to be changed.
+	all []*follower // Copied before it is changed.
 }
 
-// follower is a handler that was added. It has synced when the informer that it follows has.
+// follower is a handler that was added. It has synced when its informer has.
 type follower struct {
 	toolscache.ResourceEventHandlerRegistration
 	handler toolscache.ResourceEventHandler
@@ -30,7 +30,7 @@ type follower struct {
 // AddEventHandler implements SharedInformer.
 func (s *followers) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
 	f := &follower{handler: handler}
-	f.mu.Lock() // Changes wait until the handler has been called with what is there.
+	f.mu.Lock() // Changes wait until the handler has been called with the existing objects.
 	defer f.mu.Unlock()
 	there, err := s.insert(f)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *followers) insert(f *follower) (there []any, err error) {
 	return there, nil
 }
 
-// handlerBy is a handler that calls others by means of each.
+// handlerBy returns a handler that calls others through each.
 func handlerBy(each func(do func(toolscache.ResourceEventHandler))) toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initially bool) {
@@ -75,7 +75,7 @@ func handlerBy(each func(do func(toolscache.ResourceEventHandler))) toolscache.R
 	}
 }
 
-// each calls all of them.
+// each calls all followers.
 func (s *followers) each(do func(toolscache.ResourceEventHandler)) {
 	s.mu.Lock()
 	all := s.all

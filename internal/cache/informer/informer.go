@@ -15,13 +15,13 @@ type Change struct {
 	Before, After client.Object
 	// Initially: the object existed when the cache was filled, or when Watch began.
 	Initially bool
-	// Unseen: no watch saw the deletion, and Before may not be the object's last state. A
-	// list of the version Listed lacked it.
+	// Unseen: no watch saw the deletion, and Before may not be the object's last state. A list of version
+	// Listed lacked the object.
 	Unseen bool
 	Listed string
 }
 
-// Object is the changed object.
+// Object returns the changed object.
 func (c Change) Object() client.Object {
 	if c.After != nil {
 		return c.After
@@ -29,9 +29,8 @@ func (c Change) Object() client.Object {
 	return c.Before
 }
 
-// Watch calls handle with each existing object of the kind, and with each change, until
-// ctx ends. It does not wait for the cache to fill. An informer that outlives ctx keeps
-// no handler.
+// Watch calls handle with each existing object of the kind, and with each change, until ctx ends. It does not
+// wait for the cache to fill. It removes its handler when ctx ends.
 func Watch(ctx context.Context, from cache.Cache, kind client.Object, handle func(Change)) error {
 	informer, err := from.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -52,11 +51,11 @@ func Watch(ctx context.Context, from cache.Cache, kind client.Object, handle fun
 	if err != nil {
 		return fmt.Errorf("watching %T: %w", kind, err)
 	}
-	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) }) // Fails only if it has stopped.
+	context.AfterFunc(ctx, func() { _ = informer.RemoveEventHandler(registration) }) // It fails only if the informer has stopped.
 	return nil
 }
 
-// listed is the version of the last list, which the informer's store has by now.
+// listed returns the version of the last list, which the informer's store has by now.
 func listed(informer cache.Informer) string {
 	stored, ok := informer.(interface{ GetStore() toolscache.Store })
 	if !ok {

@@ -28,7 +28,7 @@ func configMap(name, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Data: map[string]string{"a": value}}
 }
 
-// said is a change in short.
+// said is a change in short form.
 type said struct {
 	Before, After     string
 	Initially, Unseen bool
@@ -45,8 +45,7 @@ func inShort(c Change) said {
 	return said{Before: value(c.Before), After: value(c.After), Initially: c.Initially, Unseen: c.Unseen, Listed: c.Listed != ""}
 }
 
-// TestWatch follows objects that come, change and go, seen by a watch or only by the list
-// after it.
+// TestWatch follows objects that are created, changed and deleted, seen by a watch or only by the next list.
 func TestWatch(t *testing.T) {
 	server := cachetesting.NewFakeControllerSource()
 	defer server.Shutdown()

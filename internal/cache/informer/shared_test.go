@@ -16,7 +16,7 @@ import (
 	cachetesting "k8s.io/client-go/tools/cache/testing"
 )
 
-// counting counts the handlers that an informer has.
+// counting counts the handlers of an informer.
 type counting struct {
 	toolscache.SharedIndexInformer
 	handlers int
@@ -27,7 +27,7 @@ func (c *counting) AddEventHandler(handler toolscache.ResourceEventHandler) (too
 	return c.SharedIndexInformer.AddEventHandler(handler)
 }
 
-// seen is what a follower has been told.
+// seen has the changes that a follower was called with.
 type seen struct {
 	mu  sync.Mutex
 	all []said
@@ -69,8 +69,8 @@ func followersOf(informer toolscache.SharedIndexInformer) int {
 	return len(s.all)
 }
 
-// TestShared: all followers see the same changes in the same order through one handler, one
-// that comes late what is there, and one that has ended nothing.
+// TestShared: all followers see the same changes in the same order, through one handler. A late follower
+// first sees the existing objects, and a removed one nothing.
 func TestShared(t *testing.T) {
 	server := cachetesting.NewFakeControllerSource()
 	defer server.Shutdown()
@@ -98,7 +98,7 @@ func TestShared(t *testing.T) {
 		server.Modify(configMap("new", fmt.Sprint(i)))
 	}
 	one, other := first.until(t, "the last change", has("new=99")), second.until(t, "the last change", has("new=99"))
-	both := min(len(one), len(other)) // A list may still be told of.
+	both := min(len(one), len(other)) // A list may still be on its way.
 	if diff := cmp.Diff(one[:both], other[:both]); diff != "" {
 		t.Errorf("two followers were told otherwise (-first +second):\n%s", diff)
 	}
@@ -139,7 +139,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharedLateWhileChanging: one that comes in the middle of changes misses none.
+// TestSharedLateWhileChanging: a follower that is added during changes misses none.
 func TestSharedLateWhileChanging(t *testing.T) {
 	server := cachetesting.NewFakeControllerSource()
 	defer server.Shutdown()

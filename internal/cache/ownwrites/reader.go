@@ -1,12 +1,11 @@
-// Package ownwrites reads a cache, and corrects it by this process's own writes that the
-// cache does not show yet.
+// Package ownwrites reads a cache, and corrects it by this process's own writes that the cache does not show
+// yet.
 //
-// A watch lags by milliseconds, and a pass right after a write would repeat it. Waiting
-// for the cache would block a worker; instead the API server's answer to a write is kept
-// until the cache has caught up with it, or shows the object's deletion. Comparing
-// resourceVersions shows that (allowed since Kubernetes 1.35, see KEP-5504, and possible
-// on etcd before). A write that the cache never shows, because the object came and went
-// while a watch was down, is believed for Lifetime only.
+// A watch lags by milliseconds, and a pass right after a write would repeat it. Waiting for the cache would
+// block a worker. Instead, the Reader keeps the API server's answer to a write until the cache has caught up
+// with it, or shows the object's deletion. It compares resource versions to find out, which is allowed since
+// Kubernetes 1.35 (KEP-5504), and possible on etcd before. The cache may never show a write, because the
+// object was created and deleted while a watch was down. So the Reader believes a write for Lifetime only.
 package ownwrites
 
 import (
@@ -25,15 +24,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Lifetime is how long to believe a write that the cache does not show.
+// Lifetime is how long the Reader believes a write that the cache does not show.
 const Lifetime = 30 * time.Second
 
-// Reader reads one cluster. It belongs to one connection: the caches of the next one
-// start after all its writes.
+// Reader reads one cluster. It belongs to one connection: the caches of the next one start after all its
+// writes.
 type Reader struct {
 	cache client.Reader
 	clock clock.PassiveClock
-	held  func(any) any // What to keep of an object; nil: all.
+	held  func(any) any // What to keep of an object; nil: everything.
 
 	mu      sync.Mutex
 	written map[key]write
@@ -56,8 +55,8 @@ type write struct {
 	object client.Object
 	what   outcome
 	at     time.Time
-	// unseen is set while the cache may not have shown the object yet: its absence there
-	// does not mean then that the object is gone.
+	// unseen is set while the cache may not have shown the object yet. Then its absence there does not mean
+	// that the object is gone.
 	unseen bool
 }
 
@@ -75,14 +74,13 @@ func New(cache client.Reader, clock clock.PassiveClock) *Reader {
 	return &Reader{cache: cache, clock: clock, written: map[key]write{}}
 }
 
-// Holding makes the Reader keep of written objects what its cache keeps of them.
+// Holding makes the Reader keep only what its cache keeps of written objects.
 func (r *Reader) Holding(held func(any) any) *Reader {
 	r.held = held
 	return r
 }
 
-// Get reads an object, or fails with NotFound. Do not change what it sets: it may be
-// shared with the cache.
+// Get reads an object, or fails with NotFound. Do not change the result: it may be shared with the cache.
 func (r *Reader) Get(ctx context.Context, name types.NamespacedName, into client.Object) error {
 	id := key{kindOf(into), name}
 	before, had := r.last(id)
@@ -110,7 +108,7 @@ func (r *Reader) Get(ctx context.Context, name types.NamespacedName, into client
 	return nil
 }
 
-// last returns the last write of an object, if still remembered.
+// last returns the last write of an object, if it is still remembered.
 func (r *Reader) last(id key) (write, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,12 +132,11 @@ func (w write) shownBy(cached client.Object, found bool) bool {
 	}
 }
 
-// longer reports whether a grace period is longer than the requested one: a deletion may
-// be followed by a faster one.
+// longer reports whether a grace period is longer than the requested one. A faster deletion may follow a
+// deletion.
 func longer(grace, asked *int64) bool { return grace != nil && asked != nil && *grace > *asked }
 
-// Older reports whether a is an older version than b, of the same kind; false if they
-// cannot be compared.
+// Older reports whether a is an older version than b, of the same kind; false if they cannot be compared.
 func Older(a, b client.Object) bool {
 	return olderVersion(a.GetResourceVersion(), b.GetResourceVersion())
 }
@@ -156,7 +153,7 @@ func (r *Reader) Wrote(obj client.Object) { r.note(obj, stored) }
 func (r *Reader) Deleting(obj client.Object, grace *int64) {
 	going, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {
-		return // A copy is one, too.
+		return // It never happens: a copy is one, too.
 	}
 	now := metav1.NewTime(r.clock.Now())
 	going.SetDeletionTimestamp(&now)
@@ -179,8 +176,8 @@ func (r *Reader) note(obj client.Object, what outcome) {
 	r.written[id] = write{obj, what, r.clock.Now(), unseen}
 }
 
-// Forget drops what is known of obj. Call it when the cache reports that obj is deleted
-// or no longer selected.
+// Forget drops what is known about obj. Call it when the cache reports that obj is deleted or no longer
+// selected.
 func (r *Reader) Forget(obj client.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,9 +187,8 @@ func (r *Reader) Forget(obj client.Object) {
 	}
 }
 
-// Missing handles obj dropped by the cache because a list of that version lacks it: the
-// watch was down when it was deleted, and the cache's last version of it says nothing
-// about later writes.
+// Missing handles an object that the cache has dropped because a list of that version lacks it. The watch was
+// down when the object was deleted, so the cache's last version of it says nothing about later writes.
 func (r *Reader) Missing(obj client.Object, listed string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -213,8 +209,8 @@ func (r *Reader) Drop(obj client.Object) {
 	delete(r.written, key{kindOf(obj), client.ObjectKeyFromObject(obj)})
 }
 
-// Unshown returns the names of the objects of obj's kind of which the Reader may know more
-// than the cache. A caller that lists the cache reads these again with Get.
+// Unshown returns the names of the objects of obj's kind about which the Reader may know more than the cache.
+// A caller that lists the cache reads these again with Get.
 func (r *Reader) Unshown(obj client.Object) []types.NamespacedName {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -227,7 +223,7 @@ func (r *Reader) Unshown(obj client.Object) []types.NamespacedName {
 	return names
 }
 
-// Ahead reports whether the Reader may know more of an object than the cache.
+// Ahead reports whether the Reader may know more about an object than the cache.
 func (r *Reader) Ahead(obj client.Object, name types.NamespacedName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -62,9 +62,8 @@ func (l *late) Get(ctx context.Context, key client.ObjectKey, into client.Object
 	return err
 }
 
-// Of two readers of one object, one reads the cache before it shows a write, the other
-// afterwards, and so forgets the write. The first one must not take the object for
-// missing.
+// Two readers read one object. One reads the cache before it shows a write. The other reads it afterwards,
+// and so forgets the write. The first one must not conclude that the object is missing.
 func TestCacheCatchesUpBetweenTwoReaders(t *testing.T) {
 	key, cache := types.NamespacedName{Namespace: "team", Name: "web"}, &late{}
 	r := New(cache, testclock.NewFakePassiveClock(builder.Epoch))
@@ -172,7 +171,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// stopped is a cache that has.
+// stopped is a cache that has stopped.
 type stopped struct{ client.Reader }
 
 var errStopped = errors.New("stopped")
@@ -181,7 +180,7 @@ func (stopped) Get(context.Context, client.ObjectKey, client.Object, ...client.G
 	return errStopped
 }
 
-// TestCacheThatHasStopped is no cache that shows nothing.
+// TestCacheThatHasStopped: a stopped cache does not count as one that shows nothing.
 func TestCacheThatHasStopped(t *testing.T) {
 	r := New(stopped{}, testclock.NewFakePassiveClock(builder.Epoch))
 	r.Wrote(pod("a", "7"))
@@ -190,7 +189,7 @@ func TestCacheThatHasStopped(t *testing.T) {
 	}
 }
 
-// TestHolding keeps of what was written what the cache would.
+// TestHolding: the Reader keeps of written objects what the cache would.
 func TestHolding(t *testing.T) {
 	r := New(shown{}, testclock.NewFakePassiveClock(builder.Epoch)).Holding(func(obj any) any {
 		held := obj.(*corev1.Pod).DeepCopy()
@@ -204,7 +203,7 @@ func TestHolding(t *testing.T) {
 	}
 }
 
-// TestKinds holds metadata of different kinds apart, which is all of one type.
+// TestKinds: metadata of different kinds, which has one type, is kept apart.
 func TestKinds(t *testing.T) {
 	r := New(shown{}, testclock.NewFakePassiveClock(builder.Epoch))
 	metadata := func(kind string) *metav1.PartialObjectMetadata {

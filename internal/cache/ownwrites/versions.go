@@ -8,13 +8,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// BehindRetry is when to retry an object whose last write the cache does not show yet: by
-// then it nearly always does.
+// BehindRetry is when to retry an object whose last write the cache does not show yet. By then it nearly
+// always does.
 const BehindRetry = 100 * time.Millisecond
 
-// Versions remembers which version of each object this process wrote last, for callers
-// that need no more: deciding on an older one repeats a write, or has it refused if it is
-// locked to a version. The zero value is ready. It is for objects of one kind.
+// Versions remembers the last version that this process wrote of each object, for callers that need no more.
+// A decision on an older version would repeat a write, or the API server would refuse it if it is locked to a
+// version. The zero value is ready for use. It is for objects of one kind.
 type Versions struct{ written sync.Map }
 
 type version struct {
@@ -33,19 +33,18 @@ func (v *Versions) last(obj client.Object) (version, bool) {
 	return last, ok
 }
 
-// Behind reports whether a cached object is older than the last write, within its
-// Lifetime: an API server restored from a backup may never reach that version again.
+// Behind reports whether a cached object is older than the last write, within its Lifetime. After a restore
+// from a backup, the API server may never reach that version again.
 func (v *Versions) Behind(cached client.Object) bool {
 	last, ok := v.last(cached)
 	return ok && time.Since(last.at) <= Lifetime && olderVersion(cached.GetResourceVersion(), last.number)
 }
 
-// IsLast reports whether an object is as last written. If not, somebody else may have
-// changed it.
+// IsLast reports whether an object is as last written. If not, somebody else may have changed it.
 func (v *Versions) IsLast(obj client.Object) bool {
 	last, ok := v.last(obj)
 	return ok && obj.GetResourceVersion() == last.number
 }
 
-// Forget drops what is known of a deleted object.
+// Forget drops what is known about a deleted object.
 func (v *Versions) Forget(name types.NamespacedName) { v.written.Delete(name) }

@@ -22,8 +22,8 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/unbind"
 )
 
-// podsOf are the pods of a namespace. What becomes of them is news, and no reason to fail; users
-// need not even see them.
+// podsOf returns the pods of a namespace. They are only for the output, so failing to read them is no error.
+// Users may lack the right.
 func podsOf(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namespace string) []corev1.Pod {
 	pods := &corev1.PodList{}
 	err := consumer.List(ctx, pods, client.InNamespace(namespace))

@@ -10,8 +10,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// State is what a NamespaceOffloading says of itself: status, explain and offload tell the
-// same.
+// State is what the status of a NamespaceOffloading says. status, explain and offload use it.
 type State struct {
 	Ready bool
 	// Stuck says that nothing changes until somebody does something.

@@ -35,8 +35,8 @@ func podOf(pod *corev1.Pod, events ...corev1.Event) Pod {
 	return p
 }
 
-// WaitsOf says what a pod waits for, and what is wrong with it, the cause first. From the events, it uses
-// only the one that says why the pod does not start.
+// WaitsOf says what a pod waits for, and what is wrong with it, the cause first. It uses only the event that
+// says why the pod does not start.
 func WaitsOf(pod *corev1.Pod, events ...corev1.Event) []Wait {
 	var waits []Wait
 	for _, c := range pod.Status.Conditions {

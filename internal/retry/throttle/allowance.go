@@ -7,16 +7,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Allowance lets a few writes of each key go at once, and then one per interval. Used
-// ones come back at one per interval. Its knowledge is lost with the process, which costs
-// a few early writes.
+// Allowance allows a few writes of each key at once, and then one per interval: each interval restores one write.
+// If the process ends, it forgets them, which costs a few early writes.
 type Allowance[K comparable] struct {
 	few      int
 	interval time.Duration
 	clock    clock.PassiveClock
 
 	mu sync.Mutex
-	// used is when all writes of a key will have come back.
+	// used is when all writes of a key will be restored.
 	used map[K]time.Time
 }
 
@@ -25,7 +24,7 @@ func NewAllowance[K comparable](few int, interval time.Duration, clock clock.Pas
 	return &Allowance[K]{few: few, interval: interval, clock: clock, used: map[K]time.Time{}}
 }
 
-// Wait returns how long a write of key must still wait; zero: it may go now.
+// Wait returns how long a write of key must still wait; zero if it need not.
 func (a *Allowance[K]) Wait(key K) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

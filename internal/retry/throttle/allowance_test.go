@@ -18,7 +18,7 @@ func TestAllowance(t *testing.T) {
 	}
 	pass := func(d time.Duration) { clock.SetTime(clock.Now().Add(d)) }
 
-	for range 3 { // A few wait for nothing.
+	for range 3 { // A few do not wait.
 		expect("a", 0)
 		allowance.Wrote("a")
 	}
@@ -31,15 +31,15 @@ func TestAllowance(t *testing.T) {
 		allowance.Wrote("a")
 		expect("a", time.Second)
 	}
-	allowance.Wrote("a") // and one sent too early is made up for.
+	allowance.Wrote("a") // and one that is too early delays the next.
 	expect("a", 2*time.Second)
 	pass(3 * time.Second)
-	expect("a", 0) // Two have come back.
+	expect("a", 0) // Two are restored.
 	allowance.Wrote("a")
 	expect("a", 0)
 	allowance.Wrote("a")
 	expect("a", time.Second)
-	pass(time.Hour) // No more than a few come back.
+	pass(time.Hour) // No more than a few are restored.
 	for range 3 {
 		expect("a", 0)
 		allowance.Wrote("a")

@@ -1,5 +1,5 @@
-// Package throttle spaces out writes of one object, so that many changes in a short time
-// become one write. The first write is not delayed.
+// Package throttle spaces out writes of one object, so that many changes in a short time become one write.
+// The first write is not delayed.
 package throttle
 
 import (
@@ -9,11 +9,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Pacer keeps an interval between writes of the same key. It doubles while writes follow
-// each other as soon as they may, and is back at its first value after a rest: hundreds
-// of changes at once take few writes, however long they take, and a single change waits
-// for nothing. A Pacer's knowledge is lost with the process, which costs at most one
-// early write.
+// Pacer keeps an interval between writes of the same key. The interval doubles while each write follows as
+// soon as it may. After a rest, it is back at its first value. So hundreds of changes take few writes,
+// however long they take, and a single change does not wait. If the process ends, the Pacer forgets the
+// intervals, which costs at most one early write.
 type Pacer struct {
 	first, most time.Duration
 	clock       clock.PassiveClock
@@ -22,19 +21,18 @@ type Pacer struct {
 	last map[string]write
 }
 
-// write is the last one of a key, and the least time until the next.
+// write is the last write of a key, and the shortest time until the next one.
 type write struct {
 	at       time.Time
 	interval time.Duration
 }
 
-// New returns a Pacer whose interval between two writes of a key starts at first, and
-// grows up to most.
+// New returns a Pacer whose interval between two writes of a key starts at first, and grows up to most.
 func New(first, most time.Duration, clock clock.PassiveClock) *Pacer {
 	return &Pacer{first: first, most: most, clock: clock, last: map[string]write{}}
 }
 
-// Wait returns how long a write of key must still wait; zero: it may go now.
+// Wait returns how long a write of key must still wait; zero if it need not.
 func (p *Pacer) Wait(key string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

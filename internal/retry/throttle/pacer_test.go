@@ -46,7 +46,7 @@ func TestPacer(t *testing.T) {
 	expect("a", 0)
 	pacer.Forget("never heard of")
 	pacer.Wrote("a")
-	pass(-time.Hour) // A clock set back delays, but no longer than it was set back.
+	pass(-time.Hour) // A clock that is set back delays, but no longer than it was set back.
 	expect("a", time.Hour+time.Second)
 }
 
