@@ -1,4 +1,4 @@
-// Package metrics holds Spillway's own metrics. controller-runtime has those of the work queues, the
+// Package metrics holds Spillway's own metrics. controller-runtime has metrics of the work queues, the
 // reconcilers, the clients and the process.
 package metrics
 

@@ -110,7 +110,7 @@ func (w *work) takeBack(ctx context.Context) error {
 	return w.inProvider.Delete(ctx, unbind.Access(w.inProvider.Created))
 }
 
-// confine resets limits that this run has created to those of the default profile. They stay in the provider,
+// confine resets limits that this run has created to the default profile. They stay in the provider,
 // and would apply to the next consumer. Limits that somebody has changed since are left alone.
 func (w *work) confine(ctx context.Context) error {
 	if w.profile == DefaultProfile {
