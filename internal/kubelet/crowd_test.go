@@ -91,7 +91,7 @@ func TestCrowd(t *testing.T) {
 		}{
 			{fourth, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"}, {fifth, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"},
 		} {
-			client := tls.Client(one.conn, &tls.Config{InsecureSkipVerify: true}) // The test's own server.
+			client := tls.Client(one.conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // It is the test's.
 			_, _ = io.WriteString(client, one.asks)
 			reader := bufio.NewReader(client)
 			resp, err := http.ReadResponse(reader, nil)

@@ -167,7 +167,7 @@ func (d *Demand) begin(ctx context.Context, k *demanded) error {
 	}
 	k.open = &opened{informer: informer, late: d.settled, then: map[any]func(){}, done: make(chan struct{})}
 	if d.running != nil {
-		go d.await(d.running, k, k.open) // It outlives the call, and ends with the cache.
+		go d.await(d.running, k, k.open) //nolint:contextcheck // It outlives the call, and ends with the cache.
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (w *watching) GetInformer(context.Context, client.Object, ...cache.Informer
 		}
 		w.informer = Shared(toolscache.NewSharedIndexInformer)(from, &corev1.ConfigMap{}, 0, nil)
 		w.started++
-		w.run(w.running) // It ends with the cache.
+		w.run(w.running) //nolint:contextcheck // It ends with the cache.
 	}
 	return w.informer, nil
 }

@@ -71,7 +71,7 @@ func (c *Client) do(ctx context.Context, method, target string, body any, header
 			return err
 		}
 	}
-	response, err := c.Pipeline.Do(request)
+	response, err := c.Pipeline.Do(request) //nolint:bodyclose // Each way to go on from here reads it to its end, and closes it.
 	if err != nil {
 		return err
 	}

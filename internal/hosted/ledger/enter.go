@@ -64,7 +64,7 @@ func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, reading cloud.Reading) er
 
 // Note adds decisions, and drops the oldest ones if there are too many.
 func Note(h *v1alpha1.HostedCluster, decisions ...v1alpha1.Decision) {
-	all := append(h.Status.Decisions, decisions...)
+	all := append(h.Status.Decisions, decisions...) //nolint:gocritic // It is the same list.
 	h.Status.Decisions = all[max(0, len(all)-maxDecisions):]
 }
 
