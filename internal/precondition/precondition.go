@@ -69,7 +69,7 @@ func nulls(all map[string]string) map[string]any {
 	return none
 }
 
-// Exactly makes a delete refuse any object other than the one that was read.
+// Exactly makes a delete fail unless the object has the same UID as obj.
 func Exactly(obj client.Object) client.Preconditions {
 	uid := obj.GetUID()
 	return client.Preconditions{UID: &uid}

@@ -44,8 +44,8 @@ func wanted(h *hosted.HostedCluster) *v1alpha1.ClusterBinding {
 	}
 }
 
-// describe returns the cloud, the region and the minor version of a cluster. The version is the one that was
-// read last.
+// describe returns the cloud, the region and the minor version of a cluster. The version is from the last
+// reading.
 func describe(h *hosted.HostedCluster) (cloud, region, version string) {
 	upstream := h.Status.UpstreamSpec
 	switch spec := h.Spec.ClusterConfig; {

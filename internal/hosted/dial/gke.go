@@ -49,7 +49,7 @@ type ofGKE struct {
 	*gke.Access
 }
 
-// ofGoogle returns a source of tokens. The key in the Secret must be that of a service account, because other
+// ofGoogle returns a source of tokens. The key in the Secret must belong to a service account, because other
 // kinds of credentials may read files or run programs. Without a Secret, the tokens are for the operator's
 // own identity, or for a service account that it may impersonate.
 func ofGoogle(ctx context.Context, with v1alpha1.Credentials, secret *corev1.Secret) (oauth2.TokenSource, error) {

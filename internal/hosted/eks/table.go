@@ -30,8 +30,8 @@ const (
 // autoscaled is the tag with which users assign a group to the cluster autoscaler. EKS has no field for it.
 const autoscaled = "k8s.io/cluster-autoscaler/enabled"
 
-// Table describes the clusters of EKS. EKS has no versions. It keeps a list of most changes, which shows
-// those of others.
+// Table describes the clusters of EKS. EKS has no versions. It keeps a list of most changes, which also shows
+// other users' changes.
 var Table = merge.New([]merge.Call{
 	{Name: updateVersion, Guard: merge.ByOperations},
 	{Name: updateAccess, Guard: merge.ByOperations, Whole: true},

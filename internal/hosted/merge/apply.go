@@ -2,8 +2,8 @@ package merge
 
 import "maps"
 
-// Apply returns the spec with other values at some paths, as in Plan.SpecWrites. Null removes a value. A
-// value that the spec does not have yet takes its place from upstream.
+// Apply returns the spec with other values at some paths, as in Plan.SpecWrites. Null removes a value. If the
+// spec lacks a path, Apply adds it as upstream has it, with the value.
 func (t *Table) Apply(spec, upstream, values map[string]any) map[string]any {
 	to, source := t.read(spec), t.read(upstream)
 	for path, value := range values {

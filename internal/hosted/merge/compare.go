@@ -20,8 +20,8 @@ func (m *merger) baseOf(leaf *leaf) Base {
 	default:
 		return Base{true, sent, upstream}
 	}
-	// The request may have been carried out, and somebody may have set the old value again since. Nothing
-	// distinguishes that from a request that was not carried out.
+	// The request may have been carried out, and somebody may have changed the value since, even back to what
+	// it was. Nothing distinguishes that from a request that was not carried out.
 	base := m.lastBase(leaf)
 	base.Upstream = sent
 	if leaf.text != sent {

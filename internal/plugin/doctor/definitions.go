@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-io/spillway/internal/definitions"
 )
 
-// ofDefinitions compares the CustomResourceDefinitions of the cluster with those of this kubectl spillway.
+// ofDefinitions compares the CustomResourceDefinitions of the cluster with the ones of this kubectl spillway.
 // The manager compares them with its own: condition VersionSkew.
 func ofDefinitions(there, shipped map[string]definitions.Schema) Finding {
 	f := Finding{Level: OK, Check: "definitions", Message: "the CustomResourceDefinitions are those of this version of kubectl spillway"}

@@ -54,7 +54,7 @@ func (w Wanted) offloading(there *v1alpha1.NamespaceOffloading) (*v1alpha1.Names
 	return after, err
 }
 
-// operators maps the operators of a label selector to those of a node selector.
+// operators maps the operators of a label selector to the operators of a node selector.
 var operators = map[selection.Operator]corev1.NodeSelectorOperator{
 	selection.In: corev1.NodeSelectorOpIn, selection.Equals: corev1.NodeSelectorOpIn, selection.DoubleEquals: corev1.NodeSelectorOpIn,
 	selection.NotIn: corev1.NodeSelectorOpNotIn, selection.NotEquals: corev1.NodeSelectorOpNotIn,
