@@ -15,15 +15,14 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// frames reads and writes the events of a watch, in JSON or in Kubernetes'
-// protocol buffers, without looking at their objects.
+// frames reads and writes the events of a watch, in JSON or protobuf, without decoding their objects.
 type frames struct {
 	info    runtime.SerializerInfo
 	decoder streaming.Decoder
 	raw     []byte // The last frame.
 }
 
-// framesOf returns false for what is no watch in a known encoding.
+// framesOf returns false if the response is not a watch in a known encoding.
 func framesOf(contentType string, source io.ReadCloser) (*frames, bool) {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -38,7 +37,7 @@ func framesOf(contentType string, source io.ReadCloser) (*frames, bool) {
 	return f, true
 }
 
-// keepsRaw decodes an event, but for its object, and keeps the frame.
+// keepsRaw decodes an event except for its object, and keeps the frame.
 type keepsRaw struct{ *frames }
 
 // Decode implements runtime.Decoder.
@@ -47,7 +46,7 @@ func (k keepsRaw) Decode(data []byte, defaults *schema.GroupVersionKind, into ru
 	return k.info.StreamSerializer.Decode(data, defaults, into)
 }
 
-// read returns the next frame, and the type of its event. It waits for it.
+// read waits for the next frame. It returns the frame and the type of its event.
 func (f *frames) read() ([]byte, watch.EventType, error) {
 	var event metav1.WatchEvent
 	if _, _, err := f.decoder.Decode(nil, &event); err != nil {
@@ -56,13 +55,13 @@ func (f *frames) read() ([]byte, watch.EventType, error) {
 	return f.raw, watch.EventType(event.Type), nil
 }
 
-// write puts a frame into a buffer as it came.
+// write writes a frame unchanged into a buffer.
 func (f *frames) write(to *bytes.Buffer, frame []byte) error {
 	_, err := f.info.StreamSerializer.NewFrameWriter(to).Write(frame)
 	return err
 }
 
-// writeError puts an event of type ERROR into a buffer.
+// writeError writes an event of type ERROR into a buffer.
 func (f *frames) writeError(to *bytes.Buffer, status metav1.Status) error {
 	object, err := runtime.Encode(scheme.Codecs.EncoderForVersion(f.info.Serializer, metav1.Unversioned), &status)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package inject records what a manager writes, and injects the faults of a
-// recipe into its requests and watches, from within its transports.
+// Package inject records the writes of a manager, and injects the faults of a recipe into its requests and
+// watches. It does so in the manager's transports.
 //
 // # Usage
 //
@@ -12,11 +12,9 @@
 //
 // # Implementation
 //
-// A manager that has crashed cannot be killed, because it runs in the process of
-// the test. Its transports are dead instead: what is under way is given up,
-// and every later request fails at once, so that it changes nothing any more.
-// The next manager gets transports of its own, and the Injector goes on with
-// its list: occurrences count over all managers of a run.
+// The manager runs in the process of the test, so a crash cannot kill it. Instead, its transports die: they
+// abort every request in flight and fail every later one at once. The next manager gets new transports. The
+// Injector keeps its list: occurrences count over all managers of a run.
 package inject
 
 import (
@@ -28,25 +26,25 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// Hooks are called when a fault needs more than the transport. They are called
-// by goroutines of the manager, and must not wait for its end.
+// Hooks are called when a fault needs more than the transport. Goroutines of the manager call them, so a hook
+// must not wait until the manager ends.
 type Hooks struct {
 	// OnCrash is called when the manager has crashed.
 	OnCrash func()
-	// OnCut is to cut the cluster off; the request is sent when it returns.
+	// OnCut disconnects the cluster. The request is sent when it returns.
 	OnCut func(cluster string, kind recipe.Kind)
-	// OnNotFound is to remove the object that a manager is about to delete: an API
-	// server says that something is not found only if it is not there. Without
-	// it, and for all other requests, the answer is made up.
+	// OnNotFound removes the object that a manager is about to delete, because an API server answers NotFound
+	// only for a missing object. If the hook is nil, and for all other requests, the Injector makes the
+	// answer up.
 	OnNotFound func(cluster string, target requests.Target)
-	// Mask takes out of a name what differs from lane to lane. Default: nothing.
+	// Mask removes from a name what differs between lanes. Default: it changes nothing.
 	Mask func(name string) string
 }
 
 // logged is how many of the last requests are kept for reports.
 const logged = 60
 
-// Injector does. Create it with New.
+// Injector injects faults and records writes. Create it with New.
 type Injector struct {
 	hooks Hooks
 
@@ -60,20 +58,20 @@ type Injector struct {
 	events map[Stream]int
 	log    []string
 	began  time.Time
-	// problems are the injector's own.
+	// problems are errors of the injector itself.
 	problems []string
 
 	inFlight  int
 	lastWrite time.Time
 }
 
-// Stream is all watches of a resource of a cluster.
+// Stream stands for all watches of one resource in one cluster.
 type Stream struct{ Cluster, Resource string }
 
 // Firing is a fault that has happened.
 type Firing struct {
 	recipe.Fault
-	// Points is how many of Points came before or at the fault.
+	// Points is how many points came before the fault, including its own.
 	Points int
 }
 
@@ -85,8 +83,7 @@ func New(hooks Hooks) *Injector {
 	return &Injector{hooks: hooks, began: time.Now(), seen: map[recipe.Point]int{}, events: map[Stream]int{}}
 }
 
-// Arm starts counting occurrences, and has the faults of the recipe happen, each
-// once, in their order.
+// Arm starts counting occurrences. The faults of the recipe then happen in their order, each once.
 func (i *Injector) Arm(r recipe.Recipe) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -96,37 +93,37 @@ func (i *Injector) Arm(r recipe.Recipe) {
 	i.note("armed: " + r.String())
 }
 
-// Points are the requests since Arm that may have changed something, in the
-// order in which they were made. Renewals of leases, events and dry runs are not among them.
+// Points returns the requests since Arm that may have changed something, in the order in which they were
+// sent. Lease renewals, events and dry runs are left out.
 func (i *Injector) Points() []recipe.Point {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return append([]recipe.Point{}, i.points...)
 }
 
-// Times is when each of Points was about to be sent.
+// Times returns when each of Points was about to be sent.
 func (i *Injector) Times() []time.Time {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return append([]time.Time{}, i.times...)
 }
 
-// Problems are what keeps the injector from doing what it is for.
+// Problems returns why the injector could not do its work.
 func (i *Injector) Problems() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return append([]string{}, i.problems...)
 }
 
-// problem notes one.
+// problem records a problem.
 func (i *Injector) problem(format string, args ...any) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.problems = append(i.problems, fmt.Sprintf(format, args...))
 }
 
-// Events is how many events each watched resource has had since Arm, without
-// those with which a watch begins.
+// Events returns the number of events of each watched resource since Arm, without the initial events of a
+// watch.
 func (i *Injector) Events() map[Stream]int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -137,14 +134,14 @@ func (i *Injector) Events() map[Stream]int {
 	return events
 }
 
-// Fired are the faults of the recipe that have happened.
+// Fired returns the faults of the recipe that have happened.
 func (i *Injector) Fired() []Firing {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return append([]Firing{}, i.fired...)
 }
 
-// LastWrite is when the last write began or ended; zero if there was none.
+// LastWrite returns when the last write began or ended: now while one is in flight, zero if there was none.
 func (i *Injector) LastWrite() time.Time {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -154,14 +151,14 @@ func (i *Injector) LastWrite() time.Time {
 	return i.lastWrite
 }
 
-// Log is the last requests but those that go on as time goes by, for a report.
+// Log returns the last requests for a report, without periodic ones.
 func (i *Injector) Log() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return append([]string{}, i.log...)
 }
 
-// begin notes a write, and returns the fault that is to happen at it.
+// begin records a write, and returns the fault to inject at it.
 func (i *Injector) begin(cluster string, target requests.Target) (recipe.Kind, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -182,7 +179,7 @@ func (i *Injector) begin(cluster string, target requests.Target) (recipe.Kind, b
 	return "", false
 }
 
-// signature is the point of a request, without its occurrence.
+// signature returns the point of a request, without its occurrence.
 func (i *Injector) signature(cluster string, target requests.Target) recipe.Point {
 	return recipe.Point{
 		Cluster: cluster, Verb: target.Verb, Resource: target.Resource, Subresource: target.Subresource,
@@ -190,7 +187,7 @@ func (i *Injector) signature(cluster string, target requests.Target) recipe.Poin
 	}
 }
 
-// end notes that a write is over.
+// end records the end of a write.
 func (i *Injector) end() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -198,7 +195,7 @@ func (i *Injector) end() {
 	i.lastWrite = time.Now()
 }
 
-// next is the fault that is armed. The lock is held.
+// next returns the armed fault. The caller holds the lock.
 func (i *Injector) next() (recipe.Fault, bool) {
 	if !i.armed || len(i.fired) == len(i.recipe) {
 		return recipe.Fault{}, false
@@ -206,7 +203,7 @@ func (i *Injector) next() (recipe.Fault, bool) {
 	return i.recipe[len(i.fired)], true
 }
 
-// fire notes that a fault happens. The lock is held.
+// fire records that a fault happens. The caller holds the lock.
 func (i *Injector) fire(fault recipe.Fault) {
 	i.fired = append(i.fired, Firing{fault, len(i.points)})
 	i.note("FAULT " + fault.String())
@@ -221,7 +218,7 @@ func (i *Injector) noteAnswer(cluster string, target requests.Target, outcome st
 	i.note(point.String() + " → " + outcome)
 }
 
-// note adds a line to the log. The lock is held.
+// note adds a line to the log. The caller holds the lock.
 func (i *Injector) note(line string) {
 	i.log = append(i.log, fmt.Sprintf("%7.3f %s", time.Since(i.began).Seconds(), line))
 	if len(i.log) > logged {
@@ -229,7 +226,7 @@ func (i *Injector) note(line string) {
 	}
 }
 
-// quietFor reports whether no write was made for so long.
+// quietFor reports whether the manager has written nothing for the duration d.
 func (i *Injector) quietFor(d time.Duration) bool { return time.Since(i.LastWrite()) >= d }
 
 // Note adds a line to the log.

@@ -12,17 +12,17 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// ErrCrashed is what every request of a manager that has crashed gets.
+// ErrCrashed is the error of every request of a crashed manager.
 var ErrCrashed = errors.New("this manager has crashed")
 
-// Process is what a manager is to the Injector, from its start to its crash.
+// Process represents one manager, from its start to its crash.
 type Process struct {
 	injector *Injector
 	alive    context.Context //nolint:containedctx // It is the life of the process, which every request of it ends with.
 	kill     context.CancelCauseFunc
 }
 
-// Process is that of a fresh manager.
+// Process returns the Process of a new manager.
 func (i *Injector) Process() *Process {
 	p := &Process{injector: i}
 	p.alive, p.kill = context.WithCancelCause(context.Background())
@@ -34,10 +34,10 @@ func (p *Process) WrapNamed(cluster string, next http.RoundTripper) http.RoundTr
 	return &transport{process: p, cluster: cluster, next: next}
 }
 
-// Kill ends all requests of the manager that are under way; later ones fail.
+// Kill aborts the manager's requests in flight. Later ones fail.
 func (p *Process) Kill() { p.kill(ErrCrashed) }
 
-// Crashed reports whether it was killed, or has crashed.
+// Crashed reports whether the manager was killed or has crashed.
 func (p *Process) Crashed() bool { return p.alive.Err() != nil }
 
 func (p *Process) crash() {
@@ -53,10 +53,10 @@ type transport struct {
 	next    http.RoundTripper
 }
 
-// WrappedRoundTripper lets client-go look through.
+// WrappedRoundTripper returns the wrapped transport, as client-go expects.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip passes the request on, unless a fault is to happen at it.
+// RoundTrip forwards the request, unless a fault happens at it.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.process.alive.Err() != nil {
 		return t.drop(r)
@@ -79,8 +79,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.write(r, target)
 }
 
-// step reports whether a request is not work, and yet a step of what is to be done:
-// the lease of a virtual node goes before the node.
+// step reports whether a request counts as a step although it is not work: the manager deletes the Lease of a
+// virtual node before the node.
 func step(target requests.Target) bool {
 	return target.Class == requests.Leases && target.Verb == requests.Delete
 }
@@ -111,7 +111,7 @@ func (t *transport) write(r *http.Request, target requests.Target) (*http.Respon
 	return response, err
 }
 
-// crash ends the manager at the request.
+// crash crashes the manager at the request.
 func (t *transport) crash(r *http.Request, kind recipe.Kind) (*http.Response, error) {
 	if kind == recipe.CrashBeforeSend {
 		t.process.crash()
@@ -125,7 +125,7 @@ func (t *transport) crash(r *http.Request, kind recipe.Kind) (*http.Response, er
 	return response, err
 }
 
-// fail answers in place of the API server.
+// fail answers instead of the API server.
 func (t *transport) fail(r *http.Request, target requests.Target, kind recipe.Kind) (*http.Response, error) {
 	if kind != recipe.TimeoutAfterCommit {
 		_, _ = t.drop(r)
@@ -137,7 +137,7 @@ func (t *transport) fail(r *http.Request, target requests.Target, kind recipe.Ki
 	return answer(r, statusOf(kind, target))
 }
 
-// drop does not send a request.
+// drop discards a request without sending it.
 func (t *transport) drop(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_ = r.Body.Close() // Asked of every RoundTripper.
@@ -145,7 +145,7 @@ func (t *transport) drop(r *http.Request) (*http.Response, error) {
 	return nil, ErrCrashed
 }
 
-// complete sends a request, and reads the whole answer.
+// complete sends a request and reads the whole answer.
 func (t *transport) complete(r *http.Request) (*http.Response, error) {
 	response, err := t.send(r)
 	if err != nil {
@@ -159,7 +159,7 @@ func (t *transport) complete(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// send sends a request that ends with the manager.
+// send sends a request, and cancels it when the manager crashes.
 func (t *transport) send(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(t.process.alive, func() { cancel(ErrCrashed) }) //nolint:contextcheck // The request ends with the process too, besides its own context.
@@ -176,7 +176,7 @@ func (t *transport) send(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// body releases what belongs to its request when it is closed.
+// body releases the resources of its request on Close.
 type body struct {
 	io.ReadCloser
 	release func()

@@ -21,10 +21,10 @@ import (
 // retryAfter is in seconds.
 const retryAfter = 1
 
-// errInjected is what the messages of all injected errors say.
+// errInjected is in the messages of all injected errors.
 var errInjected = errors.New("injected by a test")
 
-// statusOf is what an API server answers.
+// statusOf returns the Status that an API server would answer.
 func statusOf(kind recipe.Kind, target requests.Target) metav1.Status {
 	resource := schema.GroupResource{Group: target.Group, Resource: target.Resource}
 	var err *apierrors.StatusError
@@ -54,12 +54,12 @@ func withKind(status metav1.Status) metav1.Status {
 	return status
 }
 
-// gone is what a watch shows whose resourceVersion is too old.
+// gone returns the Status of a watch that asks for a resource version that is too old.
 func gone() metav1.Status {
 	return withKind(apierrors.NewResourceExpired("too old resource version: " + errInjected.Error()).ErrStatus)
 }
 
-// answer is a response that holds a Status.
+// answer returns a response with a Status.
 func answer(r *http.Request, status metav1.Status) (*http.Response, error) {
 	raw, err := json.Marshal(status)
 	if err != nil {

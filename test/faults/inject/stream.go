@@ -15,31 +15,30 @@ import (
 )
 
 const (
-	// calm is how long the manager must not have written for events that are
-	// held back to be let go.
+	// calm is how long the manager must not write before held events are released.
 	calm = 300 * time.Millisecond
-	// atMost is when they are let go though it writes all the time.
+	// atMost is how long events are held if the manager writes all the time.
 	atMost = 3 * time.Second
-	// look is how often that is looked at.
+	// look is how often await checks this.
 	look = 10 * time.Millisecond
 )
 
-// stream is the body of a watch. What it holds back stays unread: nothing runs
-// but when it is read, and nothing is left when it is closed.
+// stream is the body of a watch. Held events stay unread in the source: only a Read does any work, so Close
+// leaves nothing running.
 type stream struct {
 	*frames
 	source   io.ReadCloser
 	process  *Process
 	stream   Stream
-	initial  bool // It still shows what there was at its beginning.
+	initial  bool // The watch still sends its initial events.
 	buffer   bytes.Buffer
 	over     bool
 	once     sync.Once
 	released chan struct{} // Closed by Close.
 }
 
-// tamper puts a stream in place of the body. With an encoding that is not known
-// nothing could go wrong in that watch, and all would seem well.
+// tamper replaces the body with a stream. It reports an unknown encoding as a problem: otherwise no fault
+// would happen in that watch, and the run would pass.
 func tamper(t *transport, target requests.Target, response *http.Response) {
 	known, ok := framesOf(response.Header.Get("Content-Type"), response.Body)
 	if !ok {
@@ -75,10 +74,10 @@ func (s *stream) Close() error {
 	return s.source.Close()
 }
 
-// endOfInitial is the annotation of the bookmark after what there was.
+// endOfInitial is the annotation of the bookmark that ends the initial events.
 var endOfInitial = []byte(metav1.InitialEventsAnnotationKey)
 
-// show puts into the buffer what is to be seen of a frame.
+// show writes into the buffer what the manager sees of a frame.
 func (s *stream) show(frame []byte, kind watch.EventType) error {
 	if s.initial || kind == watch.Bookmark || kind == watch.Error {
 		s.initial = s.initial && (kind != watch.Bookmark || !bytes.Contains(frame, endOfInitial))
@@ -100,13 +99,13 @@ func (s *stream) show(frame []byte, kind watch.EventType) error {
 	return s.write(&s.buffer, frame)
 }
 
-// expire ends the watch so that everything is listed again.
+// expire ends the watch with 410, so that the manager lists everything again.
 func (s *stream) expire() error {
 	s.over = true
 	return s.writeError(&s.buffer, gone())
 }
 
-// await waits until the manager is at rest. What comes meanwhile is not read.
+// await waits until the manager is at rest. Events that arrive meanwhile stay unread.
 func (s *stream) await() {
 	limit := time.NewTimer(atMost)
 	defer limit.Stop()
@@ -126,8 +125,8 @@ func (s *stream) await() {
 	}
 }
 
-// event counts an event, and returns what is to be done with it. Holding back
-// and duplicating go on to the end of the run, the others happen once.
+// event counts an event, and returns the fault to apply to it. Holding back and duplicating last until the
+// run ends, other faults happen once.
 func (i *Injector) event(stream Stream) recipe.Kind {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -148,7 +147,7 @@ func (i *Injector) event(stream Stream) recipe.Kind {
 	return ""
 }
 
-// point is the n-th event of the stream.
+// point returns the n-th event of the stream.
 func (s Stream) point(n int) recipe.Point {
 	return recipe.Point{Cluster: s.Cluster, Verb: requests.Watch, Resource: s.Resource, Occurrence: n}
 }

@@ -19,15 +19,15 @@ import (
 // Ask is a request of the manager that changes something.
 type Ask struct {
 	Cluster, Verb, Resource, Subresource, Namespace, Name string
-	// Body is what it says: an object, a patch of one, or the options of a deletion.
+	// Body is the content of the request: an object, a patch or the options of a deletion.
 	Body map[string]any
 }
 
-// decoder reads what the client library writes, JSON or protobuf.
+// decoder decodes what the client library sends, in JSON or protobuf.
 var decoder = serializer.NewCodecFactory(manager.Scheme()).UniversalDeserializer()
 
-// parseAsk reads a request. One that changes no object, or only what goes on as
-// time goes by, is no Ask.
+// parseAsk parses a request. It returns false if the request changes no object, or only one that changes
+// periodically.
 func parseAsk(cluster string, r *http.Request, body []byte) (Ask, bool) {
 	target := requests.Parse(r)
 	ask := Ask{
@@ -56,21 +56,21 @@ func parseBody(body []byte) map[string]any {
 	return fields
 }
 
-// text is a string of the body, or "".
+// text returns a string of the body, or "".
 func (a Ask) text(path ...string) string {
 	value, _, _ := unstructured.NestedString(a.Body, path...)
 	return value
 }
 
-// deletes reports whether it is the deletion of an object.
+// deletes reports whether the request deletes an object.
 func (a Ask) deletes() bool { return a.Verb == requests.Delete && a.Subresource == "" }
 
-// creates reports whether it makes an object of that resource.
+// creates reports whether the request creates an object of that resource.
 func (a Ask) creates(resource string) bool {
 	return a.Verb == requests.Create && a.Resource == resource && a.Subresource == ""
 }
 
-// letsGo reports whether it is the deletion of a pod at once.
+// letsGo reports whether the request deletes a pod without a grace period.
 func (a Ask) letsGo() bool {
 	if !a.deletes() || a.Resource != "pods" {
 		return false
@@ -85,14 +85,14 @@ func (a Ask) letsGo() bool {
 	}
 }
 
-// ends reports whether it gives a pod a terminal phase.
+// ends reports whether the request sets a terminal phase in a pod's status.
 func (a Ask) ends() bool {
 	phase := a.text("status", "phase")
 	return a.Verb == requests.Patch && a.Resource == "pods" && (phase == "Succeeded" || phase == "Failed")
 }
 
-// drops reports whether it is a patch after which an object lacks a finalizer that
-// begins so. A merge patch sends the whole list; a strategic one says which goes.
+// drops reports whether the request is a patch that removes a finalizer with this prefix. A merge patch sends
+// the whole list, so finalizer is then "". A strategic patch names the finalizer that it removes.
 func (a Ask) drops(beginning string) (finalizer string, drops bool) {
 	metadata, ok := a.Body["metadata"].(map[string]any)
 	if !ok || a.Verb != requests.Patch {
@@ -129,7 +129,7 @@ func texts(list any) []string {
 	return all
 }
 
-// answered is the UID of the object that the answer to a deletion is about.
+// answered returns the UID of the object in the answer to a deletion or a creation.
 func answered(body []byte) types.UID {
 	var answer struct {
 		Kind     string            `json:"kind"`

@@ -2,5 +2,5 @@ package oracle
 
 import "errors"
 
-// ErrGap is the error of a run during which a watch was broken.
+// ErrGap is the error of a run in which a watch broke.
 var ErrGap = errors.New("a watch of the ledger was broken, so not all that happened is known")

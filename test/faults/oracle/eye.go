@@ -15,10 +15,10 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// behind is how long a watch is waited for before its list is read again.
+// behind is how often catchUp checks whether the watch shows the list.
 const behind = 5 * time.Millisecond
 
-// everything is a list without a limit, that is not older than the request.
+// everything selects a list without a limit that is not older than the request.
 var everything = metav1.ListOptions{}
 
 // eye watches one resource of one cluster.
@@ -29,9 +29,9 @@ type eye struct {
 	registration toolscache.ResourceEventHandlerRegistration
 
 	mu sync.Mutex
-	// last is the last event of each object, as long as it is there.
+	// last has the last event of each object that exists.
 	last map[types.UID]Event
-	// ended are the objects whose end was seen.
+	// ended has the objects whose deletion was seen.
 	ended map[types.UID]bool
 }
 
@@ -39,7 +39,7 @@ func newEye(cluster string, resource schema.GroupVersionResource, client dynamic
 	return &eye{cluster: cluster, resource: resource, client: client, last: map[types.UID]Event{}, ended: map[types.UID]bool{}}
 }
 
-// open has each event go to the ledger.
+// open sends each event to the ledger.
 func (e *eye) open(informer toolscache.SharedIndexInformer, l *Ledger) error {
 	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *toolscache.Reflector, err error) {
 		if ctx.Err() == nil {
@@ -83,7 +83,7 @@ func (e *eye) see(l *Ledger, obj any, deleted bool) {
 		return
 	}
 	event := Event{Cluster: e.cluster, Object: u, Deleted: deleted}
-	l.note(event) // Before catchUp can be content with it.
+	l.note(event) // Before catchUp can see it.
 	e.remember(event)
 }
 
@@ -99,7 +99,7 @@ func (e *eye) remember(event Event) {
 	}
 }
 
-// there are the objects that are there, as of before the run.
+// there returns the existing objects as events from before the run.
 func (e *eye) there() []Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -113,8 +113,8 @@ func (e *eye) there() []Event {
 	return events
 }
 
-// catchUp reads the list, and waits until the watch shows what is in it, or
-// something newer. Others may write meanwhile: that changes nothing of it.
+// catchUp lists the objects, and waits until the watch shows each in that version or a newer one. Concurrent
+// writes do no harm.
 func (e *eye) catchUp(ctx context.Context) error {
 	list, err := e.client.Resource(e.resource).List(ctx, everything)
 	if err != nil {
@@ -135,7 +135,8 @@ func (e *eye) catchUp(ctx context.Context) error {
 	}
 }
 
-// missing is what the watch does not show of a list, or shows though it is gone.
+// missing returns an object of the list that the watch does not show, or one that it shows although it is
+// gone.
 func (e *eye) missing(list *unstructured.UnstructuredList) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -12,37 +12,36 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Event is one version of an object, or its end.
+// Event is one version of an object, or its deletion.
 type Event struct {
 	Cluster string
 	Object  *unstructured.Unstructured
 	Deleted bool
-	// Before tells that it happened before the run began.
+	// Before is true if the event happened before the run began.
 	Before bool
 }
 
-// revision puts the events of one cluster in their order. An end has one of its own.
+// revision orders the events of one cluster. A deletion has its own resource version.
 func (e Event) revision() uint64 {
 	revision, err := strconv.ParseUint(e.Object.GetResourceVersion(), 10, 64)
 	if err != nil {
-		return 0 // The oldest: the tests of this package have some without.
+		return 0 // The oldest: some tests of this package use objects without a version.
 	}
 	return revision
 }
 
-// History is all that was recorded of one run.
+// History is the recording of one run.
 type History struct {
-	// ConsumerID and Origin tell what is the lane's.
+	// ConsumerID and Origin identify the lane's objects.
 	ConsumerID, Origin string
 	Events             []Event
-	// Deleted are the objects that the manager itself has deleted, by their
-	// clusters: an API server has said so.
+	// Deleted are the objects that the manager itself deleted, by cluster, as the API servers confirmed.
 	Deleted map[string][]types.UID
-	// Findings are the sentences of the witness.
+	// Findings are the sentences that the witness found.
 	Findings []string
 }
 
-// timeline is the events of one cluster that are the lane's, in their order.
+// timeline returns the lane's events in one cluster, in their order.
 func (h *History) timeline(cluster string) []Event {
 	var events []Event
 	for _, e := range h.Events {
@@ -57,8 +56,8 @@ func (h *History) timeline(cluster string) []Event {
 	return h.own(events)
 }
 
-// own drops what belongs to other lanes. What was the lane's once stays so, even
-// if somebody takes its labels off; so does what lies in a namespace of the lane.
+// own drops the objects of other lanes. An object that was once the lane's stays so, even if somebody removes
+// its labels. So do the objects in a namespace of the lane.
 func (h *History) own(events []Event) []Event {
 	uids, namespaces := map[types.UID]bool{}, map[string]bool{}
 	lane := Lane{ConsumerID: h.ConsumerID}
@@ -77,7 +76,7 @@ func (h *History) own(events []Event) []Event {
 	})
 }
 
-// providers are the clusters but the consumer, sorted.
+// providers returns all clusters except the consumer, sorted.
 func (h *History) providers() []string {
 	var names []string
 	for _, e := range h.Events {
@@ -110,7 +109,7 @@ func terminal(obj *unstructured.Unstructured) bool {
 	return phase(obj) == corev1.PodSucceeded || phase(obj) == corev1.PodFailed
 }
 
-// title is how sentences call an object.
+// title returns how sentences name an object.
 func title(obj *unstructured.Unstructured) string {
 	name := obj.GetName()
 	if obj.GetNamespace() != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// lister reads all objects of a resource in a cluster, past every cache.
+// lister lists all objects of a resource in a cluster, without a cache.
 type lister func(cluster, resource string) ([]unstructured.Unstructured, error)
 
 // bench judges the manager's requests before they are sent.
@@ -22,9 +22,9 @@ type bench struct {
 	list      lister
 }
 
-// judge says what is wrong with a request, given what there is at that moment.
-// What was there before the request and should not have been is certain; what
-// goes away while it is looked for is not reported.
+// judge returns what is wrong with a request, given the state of the clusters at that moment. It reports an
+// object only if it existed before the request was sent. An object that goes away during the check is not
+// reported.
 func (b *bench) judge(a Ask) ([]string, error) {
 	var found []string
 	for _, rule := range []func(Ask) ([]string, error){
@@ -39,7 +39,7 @@ func (b *bench) judge(a Ask) ([]string, error) {
 	return found, nil
 }
 
-// matching are the objects of a resource, in a cluster, that match.
+// matching returns the objects of a resource in a cluster that match.
 func (b *bench) matching(cluster, resource string, match func(*unstructured.Unstructured) bool) ([]*unstructured.Unstructured, error) {
 	all, err := b.list(cluster, resource)
 	var found []*unstructured.Unstructured
@@ -51,7 +51,7 @@ func (b *bench) matching(cluster, resource string, match func(*unstructured.Unst
 	return found, err
 }
 
-// inProviders says so of each object of the providers that matches.
+// inProviders returns the sentence for each matching object in the providers.
 func (b *bench) inProviders(resource string, match func(*unstructured.Unstructured) bool, sentence string) ([]string, error) {
 	var found []string
 	for _, provider := range b.providers {
@@ -66,13 +66,12 @@ func (b *bench) inProviders(resource string, match func(*unstructured.Unstructur
 	return found, nil
 }
 
-// always are the sentences about requests that no manager may send, whatever
-// becomes of them.
+// always returns what is wrong with a request that no manager may send, even if it fails.
 func always(origin string, a Ask) []string {
 	return append(exactly(a), unmarked(origin, a)...)
 }
 
-// exactly: a deletion says which object it means.
+// exactly: a deletion names the UID of its object.
 func exactly(a Ask) []string {
 	if a.deletes() && a.text("preconditions", "uid") == "" {
 		return []string{fmt.Sprintf("%s: the deletion of %s %s does not say which UID it means", a.Cluster, a.Resource, a.where())}
@@ -80,7 +79,7 @@ func exactly(a Ask) []string {
 	return nil
 }
 
-// unmarked: what is made in a provider carries our mark.
+// unmarked: an object that the manager creates in a provider carries its mark.
 func unmarked(origin string, a Ask) []string {
 	if a.Cluster == Consumer || a.Verb != requests.Create || a.Subresource != "" ||
 		a.text("metadata", "labels", v1alpha1.LabelManagedBy) == v1alpha1.ManagedBySpillway && a.text("metadata", "labels", v1alpha1.LabelOrigin) == origin {
@@ -89,7 +88,7 @@ func unmarked(origin string, a Ask) []string {
 	return []string{fmt.Sprintf("%s: %s %s is made without our mark", a.Cluster, a.Resource, a.where())}
 }
 
-// podGone: a local pod is neither let go nor ended while its remote one may run.
+// podGone: the manager neither deletes a local pod nor sets a terminal phase while its remote pod may run.
 func (b *bench) podGone(a Ask) ([]string, error) {
 	uid, what := a.text("preconditions", "uid"), "is let go"
 	if a.ends() {
@@ -103,7 +102,7 @@ func (b *bench) podGone(a Ask) ([]string, error) {
 	}, fmt.Sprintf("pod %s %s", a.where(), what))
 }
 
-// offloadingHeld: an offloading is kept until its remote namespaces are gone.
+// offloadingHeld: an offloading keeps its finalizer until its remote namespaces are gone.
 func (b *bench) offloadingHeld(a Ask) ([]string, error) {
 	if _, drops := a.drops(v1alpha1.FinalizerOffloading); !drops || a.Resource != "namespaceoffloadings" {
 		return nil, nil
@@ -117,7 +116,7 @@ func (b *bench) offloadingHeld(a Ask) ([]string, error) {
 	}, "NamespaceOffloading "+a.where()+" is released")
 }
 
-// bindingHeld: a binding is kept until nothing of it is in its provider.
+// bindingHeld: a binding keeps its finalizer until its provider has none of its remote namespaces.
 func (b *bench) bindingHeld(a Ask) ([]string, error) {
 	if _, drops := a.drops(v1alpha1.FinalizerBinding); !drops || a.Resource != "clusterbindings" {
 		return nil, nil
@@ -140,8 +139,7 @@ func (b *bench) bindingHeld(a Ask) ([]string, error) {
 	}, "ClusterBinding "+a.Name+" is released")
 }
 
-// shared reports whether several bindings have that clusterID: all but one have
-// nothing in the provider.
+// shared reports whether several bindings have that clusterID. Only one of them has objects in the provider.
 func (b *bench) shared(clusterID string) (bool, error) {
 	bindings, err := b.matching(Consumer, "clusterbindings", func(cb *unstructured.Unstructured) bool {
 		id, _, _ := unstructured.NestedString(cb.Object, "spec", "clusterID")
@@ -150,7 +148,7 @@ func (b *bench) shared(clusterID string) (bool, error) {
 	return len(bindings) > 1, err
 }
 
-// givenUp are the clusterIDs whose bindings say that things may stay behind.
+// givenUp returns the clusterIDs whose bindings allow that objects stay behind.
 func (b *bench) givenUp() (map[string]bool, error) {
 	bindings, err := b.list(Consumer, "clusterbindings")
 	given := map[string]bool{}
@@ -167,7 +165,7 @@ func (b *bench) givenUp() (map[string]bool, error) {
 // copied are the resources that are sent because pods need them.
 var copied = []string{"configmaps", "secrets", "persistentvolumeclaims", "persistentvolumes"}
 
-// copyGone: an object is kept until its copy is gone.
+// copyGone: an object keeps its finalizer until its copy is gone.
 func (b *bench) copyGone(a Ask) ([]string, error) {
 	_, drops := a.drops(v1alpha1.FinalizerSync)
 	uid := a.text("metadata", "uid")
@@ -179,14 +177,14 @@ func (b *bench) copyGone(a Ask) ([]string, error) {
 		return nil, err
 	}
 	finalizer, _ := a.drops(v1alpha1.FinalizerSync)
-	clusterID := strings.TrimPrefix(finalizer, v1alpha1.FinalizerSync) // "" if all go.
+	clusterID := strings.TrimPrefix(finalizer, v1alpha1.FinalizerSync) // "" if the patch removes all of them.
 	return b.inProviders(a.Resource, func(obj *unstructured.Unstructured) bool {
 		of := obj.GetLabels()[v1alpha1.LabelBinding]
 		return b.ours(obj) && localUID(obj) == types.UID(uid) && (clusterID == "" || of == clusterID) && !given[of]
 	}, fmt.Sprintf("%s %s are released", a.Resource, a.where()))
 }
 
-// copyHeld: an object is held by a finalizer before there is a copy of it.
+// copyHeld: an object has its finalizer before its copy exists.
 func (b *bench) copyHeld(a Ask) ([]string, error) {
 	if a.Cluster == Consumer || a.Verb != requests.Create || a.Subresource != "" || !slices.Contains(copied, a.Resource) {
 		return nil, nil
@@ -198,8 +196,8 @@ func (b *bench) copyHeld(a Ask) ([]string, error) {
 	return unheld(a, locals), err
 }
 
-// namespaceEmpty: a remote namespace is deleted once no pod in it stands for one
-// that is there.
+// namespaceEmpty: the manager deletes a remote namespace only when no pod in it represents a local pod that
+// exists.
 func (b *bench) namespaceEmpty(a Ask) ([]string, error) {
 	if a.Cluster == Consumer || !a.deletes() || a.Resource != "namespaces" {
 		return nil, nil
@@ -222,7 +220,8 @@ func (b *bench) namespaceEmpty(a Ask) ([]string, error) {
 	return found, err
 }
 
-// namespaceHeld: a remote namespace is made once finalizers hold what asks for it.
+// namespaceHeld: before the manager creates a remote namespace, its offloading and its binding have their
+// finalizers.
 func (b *bench) namespaceHeld(a Ask) ([]string, error) {
 	if a.Cluster == Consumer || !a.creates("namespaces") {
 		return nil, nil
@@ -257,7 +256,7 @@ func (b *bench) ours(obj *unstructured.Unstructured) bool {
 	return obj.GetLabels()[v1alpha1.LabelOrigin] == b.origin && obj.GetLabels()[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBySpillway
 }
 
-// where is the object of the request.
+// where returns the namespace and name of the request's object.
 func (a Ask) where() string {
 	if a.Namespace == "" {
 		return a.Name

@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// The kinds that are state. Leases and events are not: they go on by themselves.
+// The kinds that belong to the state. Leases and events do not: they change periodically.
 var (
 	inBoth = []schema.GroupVersionResource{
 		corev1.SchemeGroupVersion.WithResource("namespaces"),
@@ -49,15 +49,15 @@ func kindsOf(cluster string) []schema.GroupVersionResource {
 	return inBoth
 }
 
-// systemNamespace reports whether a namespace is no business of any scenario:
-// those of Kubernetes, and the manager's own.
+// systemNamespace reports whether no scenario uses the namespace: it is one of Kubernetes or the manager's
+// own.
 func systemNamespace(name string) bool {
 	return name == corev1.NamespaceDefault || strings.HasPrefix(name, "kube-") ||
 		name == "spillway-system" || name == "spillway-provider"
 }
 
-// relevant reports whether an object is worth keeping. The kube-system namespace
-// is, because its UID is the identity of a cluster.
+// relevant reports whether to record an object. The kube-system namespace is recorded because its UID
+// identifies the cluster.
 func relevant(obj *unstructured.Unstructured) bool {
 	switch obj.GetKind() {
 	case "Namespace":

@@ -6,24 +6,23 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// Consumer is what the consumer of a lane is called, whatever the lane.
+// Consumer is the name of the consumer in every lane.
 const Consumer = "consumer"
 
-// LabelLane may be put by scenarios on what they make in a provider, with the
-// lane's ConsumerID: providers are shared by lanes. What lies in a namespace
-// whose name ends with "-" and the ConsumerID needs none, nor does what carries
-// the origin of the lane's consumer.
+// LabelLane marks what scenarios create in a provider. Its value is the lane's ConsumerID. Lanes share
+// providers, so an object needs the label to be counted. Two kinds of objects do not: those in a namespace
+// whose name ends with "-" and the ConsumerID, and those with the origin of the lane's consumer.
 const LabelLane = "faults.spillway.io/lane"
 
 // Lane is the clusters that one ledger watches.
 type Lane struct {
-	// ConsumerID is the manager's --cluster-id. It is masked in the State.
+	// ConsumerID is the manager's --cluster-id. The State masks it.
 	ConsumerID string
-	// Clusters are the consumer, then the providers, by their clusterIDs.
+	// Clusters are the consumer, then the providers.
 	Clusters []*rig.Cluster
 }
 
-// name of the i-th cluster: Consumer, or the ID of the provider.
+// name returns the name of the i-th cluster: Consumer, or the ID of the provider.
 func (l Lane) name(i int) string {
 	if i == 0 {
 		return Consumer
@@ -31,7 +30,7 @@ func (l Lane) name(i int) string {
 	return l.Clusters[i].ID
 }
 
-// ownName reports whether a namespace of a provider is the lane's by its name.
+// ownName reports whether the name of a provider's namespace is one of the lane's.
 func (l Lane) ownName(namespace string) bool {
 	return strings.HasSuffix(namespace, "-"+l.ConsumerID)
 }

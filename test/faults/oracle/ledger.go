@@ -26,17 +26,17 @@ type Ledger struct {
 	eyes   []*eye
 
 	mu sync.Mutex
-	// events are those of the run, after what there was when it began.
+	// events are the objects that existed when the run began, then the events of the run.
 	events   []Event
 	deleted  map[string][]types.UID
 	findings []string
-	// broken says why not all of the run is known.
+	// broken has the reasons why the recording is incomplete.
 	broken     []error
 	lastChange time.Time
 }
 
-// Watch opens a ledger, which is filled when it returns, and ends with ctx. One
-// serves for all runs of its lane.
+// Watch opens a ledger, and returns it when its caches are full. It ends with ctx. One ledger serves all runs
+// of its lane.
 func Watch(ctx context.Context, lane Lane) (*Ledger, error) {
 	var system corev1.Namespace
 	if err := lane.Clusters[0].Admin.Get(ctx, client.ObjectKey{Name: "kube-system"}, &system); err != nil {
@@ -68,7 +68,7 @@ func Watch(ctx context.Context, lane Lane) (*Ledger, error) {
 	return l, nil
 }
 
-// Begin forgets the run before, once its end has been seen. The lane is to be empty.
+// Begin forgets the previous run, after its last events were seen. The lane should be empty.
 func (l *Ledger) Begin(ctx context.Context) error {
 	for _, e := range l.eyes {
 		if err := e.catchUp(ctx); err != nil {
@@ -86,7 +86,7 @@ func (l *Ledger) Begin(ctx context.Context) error {
 	return nil
 }
 
-// note keeps an event.
+// note records an event.
 func (l *Ledger) note(e Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +99,7 @@ func (l *Ledger) note(e Event) {
 	}
 }
 
-// ownNow reports whether an object of a provider is the lane's by itself.
+// ownNow reports whether an object in a provider is recognizably the lane's, by its labels or names.
 func (l *Ledger) ownNow(obj *unstructured.Unstructured) bool {
 	labels := obj.GetLabels()
 	return labels[v1alpha1.LabelOrigin] == l.origin || labels[LabelLane] == l.lane.ConsumerID ||
@@ -112,17 +112,16 @@ func (l *Ledger) noteBroken(err error) {
 	l.broken = append(l.broken, err)
 }
 
-// LastChange is when the last event of the lane came in; leases and events are none.
+// LastChange returns when the last event of the lane arrived. Leases and events do not count.
 func (l *Ledger) LastChange() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lastChange
 }
 
-// Settle waits until the watches show all that there is now, which it reads past
-// them. To be called once nobody writes any more, and before State, Counts and
-// Violations. It fails with ErrGap if a watch was broken during the run: what
-// happened then is not known, and the run counts for nothing.
+// Settle lists all objects, and waits until the watches show them. Call it when nobody writes any more, and
+// before State, Counts and Violations. It returns ErrGap if a watch broke during the run: the recording is
+// then incomplete, and the run does not count.
 func (l *Ledger) Settle(ctx context.Context) error {
 	for _, e := range l.eyes {
 		if err := e.catchUp(ctx); err != nil {
@@ -137,7 +136,7 @@ func (l *Ledger) Settle(ctx context.Context) error {
 	return nil
 }
 
-// History is all that has been recorded of the run so far.
+// History returns the recording of the run so far.
 func (l *Ledger) History() *History {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,12 +149,12 @@ func (l *Ledger) History() *History {
 	return h
 }
 
-// State is all that there was at the last Settle.
+// State returns all objects that existed at the last Settle.
 func (l *Ledger) State() (State, error) { return l.History().State() }
 
-// Counts are numbers of objects by "cluster kind", and of those that were ever
-// made by "cluster kind ever".
+// Counts returns the numbers of existing objects by "cluster kind", and of all that were ever created by
+// "cluster kind ever".
 func (l *Ledger) Counts() map[string]int { return l.History().Counts() }
 
-// Violations are sentences, sorted; none, if all held at each moment.
+// Violations returns sentences, sorted; none if all rules held at each moment.
 func (l *Ledger) Violations() []string { return l.History().Violations() }

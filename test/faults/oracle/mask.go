@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// What differs from run to run, wherever in a string it stands.
+// What differs between runs, anywhere in a string.
 var (
 	uidPattern   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	timePattern  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
@@ -19,15 +19,14 @@ var (
 	tokenPattern = regexp.MustCompile(`kube-api-access-[a-z0-9]{5}`)
 )
 
-// masks replaces what differs from run to run by what it stands for.
+// masks replaces what differs between runs with what it stands for.
 type masks struct {
 	uids       map[string]string
 	names      *strings.Replacer
 	consumerID *regexp.Regexp
 }
 
-// newMasks learns from all that the history has seen what each UID is or was of,
-// and which names are hashed.
+// newMasks learns from the history which object each UID belongs or belonged to, and which names are hashed.
 func newMasks(h *History) *masks {
 	m := &masks{
 		uids:       map[string]string{},
@@ -55,8 +54,7 @@ func newMasks(h *History) *masks {
 	return m
 }
 
-// hashedName is the name of a remote object that is not that of the local one,
-// and what it is called instead.
+// hashedName returns the name of a remote object that differs from the local name, and its replacement.
 func hashedName(obj *unstructured.Unstructured) (from, to string, ok bool) {
 	local := obj.GetAnnotations()[v1alpha1.AnnotationLocalName]
 	if local == "" || local == obj.GetName() || isNamespace(obj) {
@@ -114,13 +112,13 @@ func (m *masks) value(v any) any {
 	}
 }
 
-// unordered are the lists whose order has no meaning, and what they are sorted by.
+// unordered are the lists whose order has no meaning, with the field to sort by.
 var unordered = map[string]string{
 	"conditions": "type", "ownerReferences": "name", "remoteNamespaceConditions": "cluster",
 	"currentMapping": "namespace", "desiredMapping": "namespace", "virtualNodes": "name",
 }
 
-// sortBy sorts a list of objects that have no order by one of their fields.
+// sortBy sorts an unordered list of objects by one of their fields.
 func sortBy(list []any, field string) {
 	key := func(item any) string {
 		fields, ok := item.(map[string]any)
@@ -129,7 +127,7 @@ func sortBy(list []any, field string) {
 		}
 		value, ok := fields[field].(string)
 		if !ok {
-			return "" // Without one it is the first.
+			return "" // An item without the field comes first.
 		}
 		return value
 	}

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// normalise is an object in YAML, without what differs from run to run.
+// normalise returns an object in YAML, without what differs between runs.
 func (m *masks) normalise(obj *unstructured.Unstructured) (string, error) {
 	obj = obj.DeepCopy()
 	relative(obj.Object, obj.GetGeneration())

@@ -13,10 +13,10 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// userAgent is what the manager calls itself; managedFields say it.
+// userAgent is the manager's user agent. It appears in managedFields.
 const userAgent = "spillway-manager"
 
-// Violations are what has happened and never may, in sentences, sorted.
+// Violations returns a sentence for each broken rule, sorted.
 func (h *History) Violations() []string {
 	found := slices.Clone(h.Findings)
 	found = append(found, h.finalPhases()...)
@@ -34,7 +34,7 @@ func (h *History) Violations() []string {
 	return slices.Compact(found)
 }
 
-// finalPhases: a terminal phase never regresses.
+// finalPhases: a terminal phase never changes.
 func (h *History) finalPhases() []string {
 	var found []string
 	final := map[types.UID]corev1.PodPhase{}
@@ -53,7 +53,7 @@ func (h *History) finalPhases() []string {
 	return found
 }
 
-// addresses: what runs in a provider shows none, because no binding is routed.
+// addresses: a pod on a virtual node shows no address, because no binding is routed.
 func (h *History) addresses() []string {
 	var found []string
 	for _, e := range h.timeline(Consumer) {
@@ -70,7 +70,7 @@ func (h *History) addresses() []string {
 	return found
 }
 
-// onePod: at most one remote pod is there for one local UID, running or going.
+// onePod: at most one remote pod exists for one local UID, running or terminating.
 func onePod(provider string, events []Event) []string {
 	var found []string
 	alive := map[types.UID]sets.Set[types.UID]{}
@@ -93,8 +93,8 @@ func onePod(provider string, events []Event) []string {
 	return found
 }
 
-// onePlace: a local pod is on one node for all of its life, so that no two
-// providers ever have one for it. There is no order between two clusters.
+// onePlace: a local pod stays on one node, so only one provider ever has a remote pod for it. Two clusters
+// have no common order of events, so the rule covers the whole run.
 func (h *History) onePlace() []string {
 	var found []string
 	place := map[types.UID]string{}
@@ -113,8 +113,8 @@ func (h *History) onePlace() []string {
 	return found
 }
 
-// foreign: nothing without our mark is written by us, and nothing is made
-// without it. What has had it is ours, also after somebody has taken it off.
+// foreign: the manager neither changes an object that never had its mark, nor creates one without it. An
+// object that once had the mark stays the manager's, even after somebody removes the mark.
 func (h *History) foreign(provider string, events []Event) []string {
 	var found []string
 	everMarked, written := sets.New[types.UID](), map[types.UID]string{}
@@ -137,8 +137,7 @@ func (h *History) foreign(provider string, events []Event) []string {
 	return found
 }
 
-// writtenByUs is what managedFields say of our writes to an object; "" if there
-// was none.
+// writtenByUs returns what managedFields say of the manager's writes to an object; "" if there was none.
 func writtenByUs(obj *unstructured.Unstructured) string {
 	var all strings.Builder
 	for _, entry := range obj.GetManagedFields() {
@@ -149,7 +148,7 @@ func writtenByUs(obj *unstructured.Unstructured) string {
 	return all.String()
 }
 
-// deletedForeign: nothing that never had our mark is deleted by us.
+// deletedForeign: the manager deletes no object that never had its mark.
 func (h *History) deletedForeign(provider string, events []Event) []string {
 	last, ours := map[types.UID]Event{}, sets.New[types.UID]()
 	for _, e := range events {
@@ -167,8 +166,8 @@ func (h *History) deletedForeign(provider string, events []Event) []string {
 	return found
 }
 
-// nameless: what we make says which local object it stands for. A namespace that
-// stands for none is the mount namespace.
+// nameless: what the manager creates names the local object that it represents. Namespaces are exempt: the
+// mount namespace represents none.
 func (h *History) nameless(provider string, events []Event) []string {
 	var found []string
 	seen := sets.New[types.UID]()
@@ -182,7 +181,7 @@ func (h *History) nameless(provider string, events []Event) []string {
 	return found
 }
 
-// inside: what we make, Secrets above all, lands in namespaces with our mark only.
+// inside: the manager creates objects, Secrets above all, only in namespaces with its mark.
 func (h *History) inside(provider string, events []Event) []string {
 	var found []string
 	marked := map[string]bool{}

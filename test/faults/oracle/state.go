@@ -14,10 +14,10 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// State is normalised objects in YAML, by "cluster kind namespace/name".
+// State maps "cluster kind namespace/name" to the normalised object in YAML.
 type State map[string]string
 
-// live are the objects that are there at the end of the history, of the lane.
+// live returns the lane's objects that exist at the end of the history.
 func (h *History) live() []Event {
 	var found []Event
 	for _, cluster := range append([]string{Consumer}, h.providers()...) {
@@ -39,8 +39,8 @@ func (h *History) live() []Event {
 	return found
 }
 
-// isState reports whether an object is compared: nodes of the consumer are if they
-// are virtual, and what identifies a cluster is no state of it.
+// isState reports whether an object is compared. Of the consumer's nodes, only virtual ones are. Objects that
+// identify a cluster are not.
 func isState(e Event) bool {
 	switch e.Object.GetKind() {
 	case "Namespace":
@@ -52,7 +52,7 @@ func isState(e Event) bool {
 	}
 }
 
-// State is all that there is at the end of the history.
+// State returns all objects at the end of the history.
 func (h *History) State() (State, error) {
 	m := newMasks(h)
 	state := State{}
@@ -68,8 +68,8 @@ func (h *History) State() (State, error) {
 	return state, errors.Join(errs...)
 }
 
-// Counts are numbers of objects that are there, by "cluster kind", and of those
-// that were ever made during the run, by "cluster kind ever".
+// Counts returns the numbers of existing objects by "cluster kind", and of all that were created during the
+// run by "cluster kind ever".
 func (h *History) Counts() map[string]int {
 	counts := map[string]int{}
 	for _, e := range h.live() {
@@ -89,7 +89,7 @@ func (h *History) Counts() map[string]int {
 	return counts
 }
 
-// Diff says how two States differ, object by object; "" if they do not.
+// Diff returns how two States differ, object by object; "" if they do not.
 func Diff(want, got State) string {
 	var all strings.Builder
 	keys := sets.KeySet(want).Union(sets.KeySet(got))
@@ -108,7 +108,7 @@ func Diff(want, got State) string {
 	return all.String()
 }
 
-// lines are the lines that differ, with some around them.
+// lines returns the lines that differ, with some context.
 func lines(want, got string) string {
 	return cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
 }
@@ -117,7 +117,7 @@ func indent(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ") + "\n"
 }
 
-// DiffCounts says how two Counts differ; "" if they do not.
+// DiffCounts returns how two Counts differ; "" if they do not.
 func DiffCounts(want, got map[string]int) string {
 	var all strings.Builder
 	keys := slices.Sorted(maps.Keys(sets.KeySet(want).Union(sets.KeySet(got))))

@@ -10,19 +10,19 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// told is what one manager has been told of what it has made in a cluster.
+// told records what the API server of one cluster told one manager about its creations.
 type told struct {
 	*Ledger
 	cluster string
 	next    http.RoundTripper
 
-	guard sync.Mutex // Of made; the Ledger has one of its own.
+	guard sync.Mutex // Guards made; the Ledger has a mutex of its own.
 	made  map[string]types.UID
 }
 
-// WrapOuter goes between the manager and the fault injector, so that it sees what
-// the manager is told. It finds out a manager that does not believe it: one that
-// makes once more what it knows to have made, and what is still there.
+// WrapOuter goes between the manager and the fault injector, so it sees the answers that the manager gets. It
+// finds a manager that ignores an answer: one that creates an object again although it knows that it created
+// it and it exists.
 func (l *Ledger) WrapOuter(cluster string, next http.RoundTripper) http.RoundTripper {
 	return &told{Ledger: l, cluster: cluster, next: next, made: map[string]types.UID{}}
 }
@@ -64,12 +64,12 @@ func (t *told) known(key string) types.UID {
 	return t.made[key]
 }
 
-// suspect notes a finding if the object is still there, and ours: somebody may
-// have taken it away, or the mark off it, by which a manager knows it.
+// suspect records a finding if the object still exists and carries the mark. Somebody may have deleted it, or
+// removed the mark by which a manager recognizes it.
 func (t *told) suspect(r *http.Request, ask Ask, uid types.UID) {
 	objects, err := t.list(r.Context(), t.cluster, ask.Resource)
 	if err != nil {
-		return // It is not one of the resources that are looked after, or the manager is ending.
+		return // The resource is not watched, or the manager is ending.
 	}
 	for i := range objects {
 		if objects[i].GetUID() == uid && objects[i].GetLabels()[v1alpha1.LabelOrigin] == t.origin &&

@@ -17,15 +17,14 @@ type witness struct {
 	next    http.RoundTripper
 }
 
-// WrapNamed is the witness: it goes between the fault injector and the network,
-// so that it sees what really reaches an API server. cluster is Consumer or the
-// ID of a provider.
+// WrapNamed returns the witness. It goes between the fault injector and the network, so it sees what reaches
+// an API server. cluster is Consumer or the ID of a provider.
 func (l *Ledger) WrapNamed(cluster string, next http.RoundTripper) http.RoundTripper {
 	return &witness{Ledger: l, cluster: cluster, next: next}
 }
 
-// RoundTrip implements http.RoundTripper. It looks before it sends, and notes
-// which object was deleted.
+// RoundTrip implements http.RoundTripper. It checks the clusters before it sends a request, and records which
+// object was deleted.
 func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := taken(&r.Body)
 	if err != nil {
@@ -41,8 +40,8 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	found := w.look(r.Context(), ask)
 	response, err := w.next.RoundTrip(r)
 	if err != nil || response.StatusCode >= http.StatusBadRequest {
-		// What is refused, such as a write on an old version, does nothing. What
-		// got no answer may have been done; what came of it is in the end state.
+		// A refused write, such as a conflict, changes nothing. A write without an answer may have happened:
+		// the end state shows its result.
 		return response, err
 	}
 	w.mu.Lock()
@@ -80,7 +79,7 @@ func (w *witness) look(ctx context.Context, ask Ask) []string {
 	return found
 }
 
-// list reads all objects of a resource past every cache.
+// list lists all objects of a resource, without a cache.
 func (l *Ledger) list(ctx context.Context, cluster, resource string) ([]unstructured.Unstructured, error) {
 	for _, eye := range l.eyes {
 		if eye.cluster == cluster && eye.resource.Resource == resource {
@@ -94,13 +93,13 @@ func (l *Ledger) list(ctx context.Context, cluster, resource string) ([]unstruct
 	return nil, fmt.Errorf("%s of %s are not watched", resource, cluster)
 }
 
-// taken reads a body, and leaves another one with the same content.
+// taken reads a body, and replaces it with one of the same content.
 func taken(body *io.ReadCloser) ([]byte, error) {
 	if *body == nil {
 		return nil, nil
 	}
 	content, err := io.ReadAll(*body)
-	_ = (*body).Close() // It is read to its end, or the error says more.
+	_ = (*body).Close() // It was read to its end, or the error says more.
 	*body = io.NopCloser(bytes.NewReader(content))
 	return content, err
 }

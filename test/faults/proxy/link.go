@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// link is a connection, and the one that it is passed on to.
+// link is an accepted connection, and the connection to the target that it is forwarded to.
 type link struct {
 	client net.Conn
 	once   sync.Once
@@ -17,7 +17,7 @@ type link struct {
 	server net.Conn // nil until it was dialled.
 }
 
-// run passes data until one side ends.
+// run forwards data until both sides have ended.
 func (l *link) run(p *Proxy) {
 	defer p.remove(l)
 	defer l.close()
@@ -34,7 +34,7 @@ func (l *link) run(p *Proxy) {
 	group.Wait()
 }
 
-// join adds the other side, unless the link has ended meanwhile.
+// join adds the connection to the target, unless the link has ended meanwhile.
 func (l *link) join(server net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +69,7 @@ func (l *link) pass(p *Proxy, to, from net.Conn) {
 		}
 		if _, writeErr := to.Write(buffer[:n]); writeErr != nil || err != nil {
 			if errors.Is(err, io.EOF) && writeErr == nil && halfClose(to) {
-				return // The other direction may still have something to say.
+				return // The other direction may still have data.
 			}
 			l.close()
 			return
@@ -77,13 +77,13 @@ func (l *link) pass(p *Proxy, to, from net.Conn) {
 	}
 }
 
-// halfClose tells the other side that nothing more comes.
+// halfClose tells the other side that no more data follows.
 func halfClose(conn net.Conn) bool {
 	tcp, ok := conn.(*net.TCPConn)
 	return ok && tcp.CloseWrite() == nil
 }
 
-// reset ends the link with a RST on the manager's side.
+// reset ends the link with an RST on the manager's side.
 func (l *link) reset() {
 	if tcp, ok := l.client.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

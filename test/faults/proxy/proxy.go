@@ -1,11 +1,9 @@
-// Package proxy stands between a manager and an API server, and cuts the
-// connection in the two ways in which networks do: nothing passes any more and
-// nobody says so, or everything is reset.
+// Package proxy stands between a manager and an API server. It cuts the connection in the two ways in which
+// networks do: data silently stops passing, or every connection is reset.
 //
-// It passes bytes on and knows nothing of TLS. In a black hole, what was sent
-// waits, as in the buffers of a network: when it heals, it arrives, even if
-// whoever has sent it has given up. Requests can therefore be committed long
-// after their sender has seen them fail.
+// It forwards bytes and knows nothing of TLS. In a black hole, data waits, as in the buffers of a network. It
+// arrives after Heal, even if the sender has given up. So a request may be committed long after its sender
+// saw it fail.
 package proxy
 
 import (
@@ -16,7 +14,7 @@ import (
 	"sync"
 )
 
-// Proxy passes connections on to one address. Create it with New.
+// Proxy forwards connections to one address. Create it with New.
 type Proxy struct {
 	target   string
 	listener net.Listener
@@ -26,13 +24,13 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	links map[*link]struct{}
-	// passing is closed while data passes; in a black hole it is open.
+	// passing is closed while data passes. In a black hole it is open.
 	passing chan struct{}
 	refuses bool
 	tries   int
 }
 
-// New starts a proxy on a free port of this machine, for a host:port.
+// New starts a proxy on a free port of this machine. target is a host:port.
 func New(target string) (*Proxy, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -50,17 +48,17 @@ func closed() chan struct{} {
 	return c
 }
 
-// Addr is the host:port that it listens at.
+// Addr returns the host:port that the proxy listens at.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// BlackHole lets nothing pass, in either direction, of old and new connections.
+// BlackHole stops all data, in both directions, on old and new connections.
 func (p *Proxy) BlackHole() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.passing, p.refuses, p.tries = make(chan struct{}), false, 0
 }
 
-// Reset resets all connections, and from then on every new one.
+// Reset resets all connections, and each new one from then on.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +66,7 @@ func (p *Proxy) Reset() {
 	for l := range p.links {
 		l.reset()
 	}
-	p.release() // Last, so that nothing gets through that a black hole has swallowed.
+	p.release() // Last, so that nothing passes that a black hole has swallowed.
 }
 
 // Heal lets everything pass again.
@@ -79,7 +77,7 @@ func (p *Proxy) Heal() {
 	p.refuses = false
 }
 
-// release ends a black hole. The lock is held.
+// release ends a black hole. The caller holds the lock.
 func (p *Proxy) release() {
 	select {
 	case <-p.passing:
@@ -88,15 +86,15 @@ func (p *Proxy) release() {
 	}
 }
 
-// Tries counts the connections that were asked for since the last BlackHole or
-// Reset: one that was there before has been given up by then.
+// Tries counts the new connections since the last BlackHole or Reset. If it is positive, the client has given
+// up the old connection.
 func (p *Proxy) Tries() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.tries
 }
 
-// Close ends all connections, and returns when nothing is left of them.
+// Close ends all connections, and returns when they have ended.
 func (p *Proxy) Close() error {
 	p.cancel()
 	err := p.listener.Close()
@@ -116,7 +114,7 @@ func (p *Proxy) serve() {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			continue // Such as a connection that was reset before it was accepted.
+			continue // For example, a connection was reset before it was accepted.
 		}
 		if l := p.add(conn); l != nil {
 			p.group.Go(func() { l.run(p) })
@@ -124,7 +122,7 @@ func (p *Proxy) serve() {
 	}
 }
 
-// add notes a new connection, or resets it.
+// add registers a new connection, or resets it.
 func (p *Proxy) add(conn net.Conn) *link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,7 +142,7 @@ func (p *Proxy) remove(l *link) {
 	delete(p.links, l)
 }
 
-// open returns what is closed as soon as data may pass.
+// open returns a channel that is closed as soon as data may pass.
 func (p *Proxy) open() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,14 +1,13 @@
-// Package recipe says what is done to a manager in one run, and where: a list
-// of faults, each at a request that is known by what it asks, not by when it
-// comes, because the order of independent requests differs from run to run.
+// Package recipe says which faults happen to a manager in one run, and where. A recipe is a list of faults,
+// each at a request. A request is known by what it asks, not by when it comes: the order of independent
+// requests differs between runs.
 //
-// A recipe is one line of text, so that whoever reads of a failure can paste it:
+// A recipe is one line of text, so that a reader of a failure can paste it:
 //
 //	crash-after-commit p1 create pods team-a-lane/web 1
 //
-// is a crash when the first creation of that pod has been committed. Several
-// faults are separated by semicolons; one is armed when those before it have
-// happened.
+// This is a crash after the first creation of that pod was committed. Semicolons separate several faults;
+// each is armed when the previous one has happened.
 package recipe
 
 import (
@@ -22,20 +21,20 @@ import (
 type Point struct {
 	// Cluster is "consumer" or the clusterID of a provider.
 	Cluster string
-	// Verb, Resource and Subresource are those of Kubernetes. The verb "watch"
-	// means the events of all watches of the resource.
+	// Verb, Resource and Subresource are Kubernetes' own. The verb "watch" means the events of all watches of
+	// the resource.
 	Verb, Resource, Subresource string
-	// Namespace and Name are of the object; both may be empty.
+	// Namespace and Name identify the object; both may be empty.
 	Namespace, Name string
-	// Occurrence counts the same requests of a run, from 1; for a watch it is
-	// the event at which the fault begins.
+	// Occurrence counts equal requests of a run, from 1. For a watch it is the event at which the fault
+	// begins.
 	Occurrence int
 }
 
-// nothing stands for a name that is not there.
+// nothing stands for an empty name.
 const nothing = "-"
 
-// String is what Parse reads.
+// String returns the text that Parse reads.
 func (p Point) String() string {
 	resource, object := p.Resource, p.Name
 	if p.Subresource != "" {
@@ -50,7 +49,7 @@ func (p Point) String() string {
 	return fmt.Sprintf("%s %s %s %s %d", p.Cluster, p.Verb, resource, object, p.Occurrence)
 }
 
-// Signature is the point without its occurrence.
+// Signature returns the point without its occurrence.
 func (p Point) Signature() Point {
 	p.Occurrence = 0
 	return p
@@ -62,16 +61,16 @@ type Fault struct {
 	Kind Kind
 }
 
-// String is what Parse reads.
+// String returns the text that Parse reads.
 func (f Fault) String() string { return string(f.Kind) + " " + f.At.String() }
 
-// Recipe is what happens in a run. An empty one is the reference.
+// Recipe lists the faults of a run. An empty one is the reference.
 type Recipe []Fault
 
 // separator is between faults.
 const separator = "; "
 
-// String is what Parse reads.
+// String returns the text that Parse reads.
 func (r Recipe) String() string {
 	parts := make([]string, len(r))
 	for i, fault := range r {
@@ -80,7 +79,7 @@ func (r Recipe) String() string {
 	return strings.Join(parts, separator)
 }
 
-// Parse reads what String has written. Blank text is the empty recipe.
+// Parse reads the text that String returns. Blank text is the empty recipe.
 func Parse(text string) (Recipe, error) {
 	var r Recipe
 	for part := range strings.SplitSeq(text, strings.TrimSpace(separator)) {
@@ -96,7 +95,7 @@ func Parse(text string) (Recipe, error) {
 	return r, nil
 }
 
-// form is what a fault is made of.
+// form is the syntax of a fault.
 const form = "kind cluster verb resource[/subresource] [namespace/]name occurrence"
 
 func parseFault(words []string) (Fault, error) {
