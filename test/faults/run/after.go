@@ -13,9 +13,9 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// hold waits for so long after the end, and looks once more: nothing must have
-// changed, and nothing must have been tried, but for what somebody refuses, is in
-// the way of, or has taken away.
+// hold waits for r.Hold after the end, and checks again. Nothing may have changed, and the manager may not
+// have tried any write. OutOfBand and Identity are exempt from the second rule: there somebody refuses or
+// blocks writes.
 func (l *Lane) hold(ctx context.Context, s *session, r Run, o *Outcome) error {
 	before, began := len(s.injector.Points()), time.Now()
 	select {
@@ -44,8 +44,8 @@ func (l *Lane) hold(ctx context.Context, s *session, r Run, o *Outcome) error {
 	return nil
 }
 
-// again starts one more manager over what there is: it must come up, and write nothing but its own
-// address on each node. The last one removes that when it ends, which is a write as well.
+// again starts another manager over the end state. It must start, and write nothing but its own address on
+// each node. The previous manager removes that address when it ends, which is a write as well.
 func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
 	before, err := nodes(ctx, s.world)
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *Lane) again(ctx context.Context, s *session, o *Outcome) error {
 	return err
 }
 
-// nodes are the statuses of the virtual nodes, without the manager's address.
+// nodes returns the statuses of the virtual nodes, without the manager's address.
 func nodes(ctx context.Context, w *world.World) (map[string]corev1.NodeStatus, error) {
 	var list corev1.NodeList
 	if err := w.Consumer.Admin.List(ctx, &list); err != nil {

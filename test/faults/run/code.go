@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// codeIn is where the manager is, its manifests, the harness, and the versions of
-// all else. Kubernetes' is in hack/kube.
+// codeIn returns where the manager, its manifests and the harness are, and the versions of all dependencies.
+// Kubernetes' version is in hack/kube.
 func codeIn() []string {
 	return []string{
 		"api", "cmd", "config", "controllers", "internal", "go.mod", "go.sum", "hack/kube",
@@ -18,8 +18,8 @@ func codeIn() []string {
 	}
 }
 
-// Code is the fingerprint of the code under root. It is of the files, and not of a
-// commit, because that says nothing of what is changed and not committed.
+// Code returns the fingerprint of the code under root. It hashes the files: a commit would miss uncommitted
+// changes.
 func Code(root string) (string, error) {
 	sum := sha256.New()
 	for _, part := range codeIn() {

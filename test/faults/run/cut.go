@@ -19,18 +19,18 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// noticeWithin is how long a manager may take to notice that a cluster is away.
-// The intervals at which it looks are set to a second or two.
+// noticeWithin is how long a manager may take to notice that a cluster is disconnected. Its checks run every
+// second or two.
 const noticeWithin = 20 * time.Second
 
-// cut is a cluster that is cut off until the manager has noticed.
+// cut is a cluster that is disconnected until the manager has noticed.
 type cut struct {
 	proxy   *proxy.Proxy
 	admin   client.Client
 	cluster string
 }
 
-// newCut cuts a cluster off.
+// newCut disconnects a cluster.
 func newCut(w *world.World, cluster string, kind recipe.Kind) *cut {
 	c := &cut{proxy: w.Proxy(cluster), admin: w.Consumer.Admin, cluster: cluster}
 	if kind == recipe.CutReset {
@@ -41,8 +41,8 @@ func newCut(w *world.World, cluster string, kind recipe.Kind) *cut {
 	return c
 }
 
-// wait returns once the manager has noticed: it has asked for another connection,
-// and of a provider it says that there is none.
+// wait returns when the manager has noticed: it has tried to connect again, and reports a provider as
+// disconnected.
 func (c *cut) wait(ctx context.Context) error {
 	if err := rig.Eventually(ctx, noticeWithin, c.noticed); err != nil {
 		return fmt.Errorf("nobody has noticed that %s is away: %w", c.cluster, err)
@@ -50,7 +50,7 @@ func (c *cut) wait(ctx context.Context) error {
 	return nil
 }
 
-// others returns once all those writes have been made after the cut, while it lasts.
+// others returns when the manager has made all those writes since the cut.
 func (c *cut) others(ctx context.Context, injector *inject.Injector, meanwhile []recipe.Point) error {
 	return rig.Eventually(ctx, noticeWithin, func(context.Context) error {
 		made := injector.Points()[cutAt(injector.Fired()):]
@@ -63,12 +63,12 @@ func (c *cut) others(ctx context.Context, injector *inject.Injector, meanwhile [
 	})
 }
 
-// missing are those of some points that are not among others.
+// missing returns the wanted points that are not in made.
 func missing(wanted, made []recipe.Point) []recipe.Point {
 	return slices.DeleteFunc(slices.Clone(wanted), func(p recipe.Point) bool { return slices.Contains(made, p) })
 }
 
-// cutAt is how many writes came before or at the cut.
+// cutAt returns how many points came before the cut, including its own.
 func cutAt(fired []inject.Firing) int {
 	for _, firing := range fired {
 		if firing.Kind.IsCut() {
@@ -78,14 +78,12 @@ func cutAt(fired []inject.Firing) int {
 	return 0
 }
 
-// independent is the scenario in which what happens in one provider has nothing
-// to do with the other, within each step.
+// independent is the scenario in which the two providers have nothing to do with each other within each step.
 const independent = "two-providers"
 
-// meanwhile are the writes for another provider than that which the recipe cuts
-// off: of the same step of the reference run, after the one that is cut off, to
-// it, and of the status of what is made there. They have to be made while the cut
-// lasts.
+// meanwhile returns the writes that the manager has to make while the recipe cuts off one provider. They come
+// after that point in the same step of the reference run. They go to the other provider, or report the status
+// of what is created there.
 func meanwhile(r Run) []recipe.Point {
 	if r.Scenario.Name != independent || r.Want == nil || len(r.Recipe) != 1 || !r.Recipe[0].Kind.IsCut() || r.Recipe[0].At.Cluster == world.Consumer {
 		return nil
@@ -113,7 +111,7 @@ func meanwhile(r Run) []recipe.Point {
 	return others
 }
 
-// step are the points of the step in which the i-th is.
+// step returns the points of the step with the i-th point.
 func (o *Outcome) step(i int) []recipe.Point {
 	if i < 0 {
 		return nil

@@ -11,13 +11,11 @@ import (
 	"github.com/spillway-io/spillway/test/faults/scenario"
 )
 
-// disturbance is what kept a user from doing something, and says nothing of the
-// manager.
+// disturbance is an error that kept a user from doing something. It says nothing about the manager.
 type disturbance struct{ error }
 
-// unanswered reports whether what a user asked for was not done because of an API
-// server that is too busy, or does not answer. What it refuses, or does not find,
-// may be the manager's doing.
+// unanswered reports whether a user's request failed because the API server is too busy or does not answer. A
+// refusal or NotFound may be the manager's fault, so it does not count.
 func unanswered(err error) bool {
 	if unmet := (scenario.Unmet{}); errors.As(err, &unmet) {
 		return false

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Markdown is the tables that people read.
+// Markdown returns the tables for readers.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second)
@@ -45,7 +45,7 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// pieces has a line for each process.
+// pieces returns a table with a line for each process.
 func (r *Report) pieces() string {
 	var b strings.Builder
 	fmt.Fprint(&b, "| piece | shard | date | machine | runs at a time | took |\n|---:|---:|---|---|---:|---:|\n")
@@ -56,11 +56,10 @@ func (r *Report) pieces() string {
 	return b.String()
 }
 
-// sparedMost is how many points are named at which nothing went wrong: a part of
-// the recipes leaves out most of them.
+// sparedMost is how many points without a fault are listed. Only a part of the recipes would leave out more.
 const sparedMost = 10
 
-// spared names the points at which nothing went wrong.
+// spared lists the points at which no fault happened.
 func (r *Report) spared() string {
 	var all []string
 	for _, scenario := range slices.Sorted(maps.Keys(r.Spared)) {

@@ -18,29 +18,28 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// Options say what is to be run.
+// Options say what to run.
 type Options struct {
-	// Parts are those to be run. Default: all.
+	// Parts are the parts to run. Default: all.
 	Parts []Part
-	// Scenario, if set, is the only one.
+	// Scenario, if set, is the only one to run.
 	Scenario string
-	// Recipe, if set, is the only one, in place of all parts.
+	// Recipe, if set, is played instead of all parts.
 	Recipe recipe.Recipe
-	// Repeat is how often the Recipe is played, for what happens now and then.
-	// Default: once.
+	// Repeat is how often the Recipe is played, for failures that happen now and then. Default: once.
 	Repeat int
-	// Fast runs only as much as fits into some minutes.
+	// Fast runs only what fits into some minutes.
 	Fast bool
-	// Shard is the part of all runs that is to be played. Default: all.
+	// Shard is the part of all runs to play. Default: all.
 	Shard Shard
-	// Journal, if set, receives what is done, and has what was done before.
+	// Journal, if set, records what is done, and has what was done before.
 	Journal *Journal
-	// Session is what this process is, and Began when it did.
+	// Session describes this process, and Began is when it started.
 	Session Session
 	Began   time.Time
 	// Log receives the progress and each divergence.
 	Log io.Writer
-	// LogDir is where what the managers logged goes, a file for each divergence.
+	// LogDir receives the managers' logs, one file for each divergence.
 	LogDir string
 }
 
@@ -49,14 +48,14 @@ type Engine struct {
 	options Options
 	lanes   []*Lane
 	report  *Report
-	// references are by scenario.
+	// references has the reference runs by scenario.
 	references map[string]*Outcome
 	scenarios  []scenario.Scenario
-	// before is what was done by processes that were broken off.
+	// before is what interrupted processes had done.
 	before *progress
 }
 
-// New opens a ledger for each lane of the site, which ends with ctx.
+// New opens a ledger for each lane of the site. The ledgers end with ctx.
 func New(ctx context.Context, site *world.Site, o Options) (*Engine, error) {
 	e := &Engine{options: o, report: newReport(), before: newProgress(), scenarios: scenario.All()}
 	for _, lane := range site.Lanes {
@@ -73,7 +72,7 @@ func New(ctx context.Context, site *world.Site, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// resume takes in what was done before, and begins a session.
+// resume reads what was done before, and begins a session.
 func (e *Engine) resume() {
 	if e.options.Journal != nil {
 		e.report = e.options.Journal.Report()
@@ -91,7 +90,7 @@ func (e *Engine) resume() {
 	e.record(record{Session: &session})
 }
 
-// record notes what was done, and writes it down.
+// record adds a record to the report and the journal.
 func (e *Engine) record(r record) {
 	r.At = time.Since(e.options.Began).Seconds()
 	e.report.apply(r)
@@ -127,7 +126,7 @@ func (e *Engine) work(ctx context.Context, jobs []job) error {
 	return q.work(ctx, jobs)
 }
 
-// chosen are the scenarios of a part.
+// chosen returns the scenarios of a part.
 func (e *Engine) chosen(part Part) []scenario.Scenario {
 	var all []scenario.Scenario
 	switch part {
@@ -143,7 +142,7 @@ func (e *Engine) chosen(part Part) []scenario.Scenario {
 	})
 }
 
-// alone plays a run with nothing else going on.
+// alone plays a run while nothing else runs.
 func (e *Engine) alone(ctx context.Context, r Run) (*Outcome, error) {
 	o, failures, err := e.lanes[0].persist(ctx, r, e.options.Log)
 	if failures > 0 {
@@ -152,7 +151,7 @@ func (e *Engine) alone(ctx context.Context, r Run) (*Outcome, error) {
 	return o, err
 }
 
-// learn plays each scenario twice without any fault. Both have to end alike.
+// learn plays each scenario twice without faults. Both runs must end in the same state.
 func (e *Engine) learn(ctx context.Context) error {
 	var jobs []job
 	known := false
@@ -176,8 +175,8 @@ func (e *Engine) learn(ctx context.Context) error {
 	return e.work(ctx, jobs)
 }
 
-// first is the run that others are compared with. What has gone wrong in it is a
-// divergence, and no measure: another one takes its place.
+// first is the run that others are compared with. If it has problems, that is a divergence, and another run
+// replaces it.
 func (e *Engine) first(part Part, s scenario.Scenario, left int) job {
 	first := job{Run: Run{Part: part, Scenario: s}}
 	first.then = func(o *Outcome) []job {
@@ -192,8 +191,8 @@ func (e *Engine) first(part Part, s scenario.Scenario, left int) job {
 	return first
 }
 
-// second has to end like the first, and to leave nothing to be done. The first is
-// in every shard, for the sake of those that are compared with it; this one in one.
+// second must end like the first, and leave nothing to do. Every shard plays the first, because it compares
+// others with it; only one shard plays the second.
 func (e *Engine) second(part Part, s scenario.Scenario, want *Outcome) []job {
 	key := keyOf(part, s.Name, "")
 	if e.before.played[key] != nil || !e.options.Shard.has(key) {
@@ -207,12 +206,12 @@ func (e *Engine) second(part Part, s scenario.Scenario, want *Outcome) []job {
 	return []job{second}
 }
 
-// afterwards is for how long the second run of each scenario is looked at after
-// its end: longer than anything is believed that a cache does not show, than the
-// pace of any write, and than the first tries of what was refused.
+// afterwards is how long the second run of each scenario is watched after its end. It is longer than three
+// times: how long the manager trusts its own writes over a cache, the interval of any write, and the first
+// retries after a refusal.
 const afterwards = 35 * time.Second
 
-// hold is that, but in Fast of the core scenarios a part only.
+// hold returns afterwards. With Fast it returns a third of it for core scenarios, and zero for others.
 func (e *Engine) hold(s scenario.Scenario) time.Duration {
 	switch {
 	case !e.options.Fast:
@@ -224,13 +223,13 @@ func (e *Engine) hold(s scenario.Scenario) time.Duration {
 	}
 }
 
-// late are the faults after which a belief may be wrong, and be given up only
-// after a while: every lateOneOf-th of those runs is looked at for longer.
+// late are the faults after which the manager may hold a wrong belief, and drop it only after a while. Every
+// lateOneOf-th of these runs is watched for longer.
 var late = []recipe.Kind{recipe.TimeoutAfterCommit, recipe.AlreadyExists, recipe.NotFound, recipe.Conflict}
 
 const lateOneOf = 7
 
-// jobs are all runs with faults that were asked for.
+// jobs returns all requested runs with faults.
 func (e *Engine) jobs() []job {
 	if len(e.options.Recipe) > 0 {
 		var jobs []job
@@ -238,7 +237,7 @@ func (e *Engine) jobs() []job {
 			for _, s := range slices.Concat(e.chosen(Reference), e.chosen(OutOfBand), e.chosen(Identity)) {
 				j := e.fault(PartOf(e.options.Recipe), s, e.options.Recipe)
 				if slices.Contains(late, e.options.Recipe[0].Kind) {
-					j.Hold = afterwards // It may be there that it diverged.
+					j.Hold = afterwards // The divergence may show only there.
 				}
 				jobs = append(jobs, j)
 			}
@@ -246,7 +245,7 @@ func (e *Engine) jobs() []job {
 		return jobs
 	}
 	var jobs []job
-	for _, part := range []Part{Pairs, Cuts, Watches, Crash, Errors} { // What takes longest to understand comes first.
+	for _, part := range []Part{Pairs, Cuts, Watches, Crash, Errors} { // Divergences that take longest to understand come first.
 		if !e.wants(part) {
 			continue
 		}
@@ -266,8 +265,8 @@ func (e *Engine) jobs() []job {
 	return jobs
 }
 
-// left is a run of this shard, if it was not played before, or those of the runs
-// that it has led to then. A pair is in the shard of its first crash.
+// left returns a run of this shard if it was not played before. If it was, left returns the remaining runs
+// that followed from it. A pair belongs to the shard of its first crash.
 func (e *Engine) left(part Part, s scenario.Scenario, r recipe.Recipe, hold time.Duration) []job {
 	key := keyOf(part, s.Name, r.String())
 	before := e.before.played[key]
@@ -290,9 +289,9 @@ func (e *Engine) left(part Part, s scenario.Scenario, r recipe.Recipe, hold time
 	return jobs
 }
 
-// fault is a run with faults. The first crash of a pair leads to the second.
-// After the crash that leaves most behind, one more manager has to find nothing
-// to do; a third of those runs' time goes into that.
+// fault returns a run with faults. The first crash of a pair leads to the second. After CrashAfterCommit,
+// which leaves most behind, another manager must find nothing to do; a third of the time of those runs goes
+// into that.
 func (e *Engine) fault(part Part, s scenario.Scenario, r recipe.Recipe) job {
 	j := job{Run: Run{Part: part, Scenario: s, Recipe: r, Want: e.references[s.Name], Restarts: part == Crash && r[0].Kind == recipe.CrashAfterCommit}}
 	j.then = func(o *Outcome) []job {
@@ -310,8 +309,7 @@ func (e *Engine) fault(part Part, s scenario.Scenario, r recipe.Recipe) job {
 	return j
 }
 
-// note keeps what came of a run, and what it has led to. It is called by one lane
-// at a time.
+// note records the result of a run, and the runs that follow from it. One lane at a time calls it.
 func (e *Engine) note(j job, o *Outcome, next []recipe.Recipe) {
 	e.record(record{Run: playedOf(j.Run, o, next)})
 	if len(o.Problems) > 0 {
@@ -322,8 +320,7 @@ func (e *Engine) note(j job, o *Outcome, next []recipe.Recipe) {
 	}
 }
 
-// keep writes what the managers of the last divergence logged, and all that there
-// was in the end, and returns where.
+// keep writes a file with the managers' logs of the last divergence and the end state. It returns its path.
 func (e *Engine) keep(o *Outcome) string {
 	path := filepath.Join(e.options.LogDir, fmt.Sprintf("divergence-%d.log", len(e.report.Divergences)))
 	text := o.Logged + "\nin the end there was:\n"
@@ -336,7 +333,7 @@ func (e *Engine) keep(o *Outcome) string {
 	return path
 }
 
-// Command is what a user types to repeat a run.
+// Command returns the command that repeats a run.
 func Command(r Run) string {
 	return commandOf(r.Scenario.Name, r.Recipe.String())
 }
@@ -349,7 +346,7 @@ func commandOf(scenario, of string) string {
 	return command
 }
 
-// describe says all of a divergence.
+// describe returns all details of a divergence.
 func describe(r Run, o *Outcome) string {
 	return fmt.Sprintf("DIVERGENCE: part %s, scenario %s, recipe %q\n%s  the last requests:\n%s  to repeat it: %s\n",
 		r.Part, r.Scenario.Name, r.Recipe, indent(o.Problems), indent(o.Log), Command(r))

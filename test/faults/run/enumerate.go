@@ -10,12 +10,10 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// eventsFrom is at how many of the first events of a watch it expires, or
-// begins to leave out.
+// eventsFrom is at how many of the first events of a watch it expires or begins to drop events.
 const eventsFrom = 3
 
-// recipesOf enumerates the recipes of a part, but for the second crash of a
-// pair, which depends on what the first has led to.
+// recipesOf enumerates the recipes of a part, without the second crash of a pair, which depends on the first.
 func recipesOf(part Part, reference *Outcome) []recipe.Recipe {
 	switch part {
 	case Crash:
@@ -33,13 +31,13 @@ func recipesOf(part Part, reference *Outcome) []recipe.Recipe {
 	}
 }
 
-// firstOfPair are the kinds of the first crash of a pair: after the response is
-// as after the commit but for what the manager does before its next request.
+// firstOfPair returns the kinds of the first crash of a pair. CrashAfterResponse is left out: it differs from
+// CrashAfterCommit only in what the manager does before its next request.
 func firstOfPair() []recipe.Kind {
 	return []recipe.Kind{recipe.CrashBeforeSend, recipe.CrashAfterCommit}
 }
 
-// secondOfPair is the kind of the second.
+// secondOfPair is the kind of the second crash.
 const secondOfPair = recipe.CrashAfterCommit
 
 func at(points []recipe.Point, kinds []recipe.Kind) []recipe.Recipe {
@@ -52,7 +50,7 @@ func at(points []recipe.Point, kinds []recipe.Kind) []recipe.Recipe {
 	return all
 }
 
-// pairs are the recipes with a second crash at each write after the first one.
+// pairs returns the recipes with a second crash at each write after the first one.
 func pairs(first recipe.Recipe, outcome *Outcome) []recipe.Recipe {
 	if len(first) != 1 || !slices.Contains(firstOfPair(), first[0].Kind) || !outcome.Reached(first) {
 		return nil
@@ -71,7 +69,7 @@ func watches(events map[inject.Stream]int) []recipe.Recipe {
 	var all []recipe.Recipe
 	for _, stream := range streams {
 		for _, kind := range recipe.Watches() {
-			from := 1 // What goes on to the end of the run begins once.
+			from := 1 // A fault that lasts until the run ends begins only once.
 			if kind == recipe.WatchDrop || kind == recipe.WatchGone {
 				from = min(eventsFrom, events[stream])
 			}

@@ -7,19 +7,19 @@ import (
 	"github.com/spillway-io/spillway/test/faults/seeded"
 )
 
-// oneOf is how few of the recipes of a part Fast runs: every n-th. No n has a
-// divisor in common with the number of kinds of its part, so that all get their turn.
+// oneOf is n: of each part, Fast runs every n-th recipe. No n has a common divisor with the number of kinds
+// of its part, so all kinds are run.
 var oneOf = map[Part]int{Crash: 31, Errors: 91, Cuts: 81, Watches: 121, Pairs: 41}
 
-// fastBugs are the seeded ones that Fast has to catch: one for each part, and two
-// that only the oracles can.
+// fastBugs are the seeded bugs that Fast has to catch: one for each part, and two that only the oracles can
+// catch.
 var fastBugs = []seeded.Bug{
 	seeded.DeleteWithoutUID, seeded.RestartWritesAgain,
 	seeded.RestartForgetsGoing, seeded.RetryLost, seeded.LostForGood, seeded.WatchTakenAtItsWord,
 	seeded.LostWithoutAsking, seeded.IdentityUnchecked,
 }
 
-// thinned are the recipes of a part that are run with a scenario.
+// thinned returns the recipes of a part to run with a scenario.
 func (e *Engine) thinned(part Part, scenario string, all []recipe.Recipe) []recipe.Recipe {
 	if !e.options.Fast {
 		return all
@@ -31,8 +31,7 @@ func (e *Engine) thinned(part Part, scenario string, all []recipe.Recipe) []reci
 	return some
 }
 
-// isolating is the first recipe that cuts off one provider while the other one
-// has work.
+// isolating returns the first recipe that cuts off one provider while the other one has work.
 func (e *Engine) isolating(all []recipe.Recipe) []recipe.Recipe {
 	for _, s := range e.scenarios {
 		for _, r := range all {
@@ -44,7 +43,7 @@ func (e *Engine) isolating(all []recipe.Recipe) []recipe.Recipe {
 	return nil
 }
 
-// names are those of the scenarios, in their order.
+// names returns the names of the scenarios, in their order.
 func (e *Engine) names() []string {
 	var names []string
 	for _, s := range e.scenarios {
@@ -53,7 +52,7 @@ func (e *Engine) names() []string {
 	return names
 }
 
-// bugs are the seeded ones that are to be caught.
+// bugs returns the seeded bugs to catch.
 func (e *Engine) bugs() []seeded.Description {
 	if !e.options.Fast {
 		return seeded.All()
@@ -61,8 +60,7 @@ func (e *Engine) bugs() []seeded.Description {
 	return slices.DeleteFunc(seeded.All(), func(d seeded.Description) bool { return !slices.Contains(fastBugs, d.Bug) })
 }
 
-// everyNth begins somewhere else for each turn, so that short lists do not all
-// give their first.
+// everyNth starts at another index for each turn, so that short lists do not all contribute their first item.
 func everyNth[T any](all []T, n, turn int) []T {
 	var some []T
 	for i := turn % max(1, min(n, len(all))); i < len(all); i += n {

@@ -7,17 +7,16 @@ import (
 	"github.com/spillway-io/spillway/test/faults/recipe"
 )
 
-// Isolation is what one provider got while another one was cut off.
+// Isolation describes what the manager did in one provider while another one was cut off.
 type Isolation struct {
-	// Runs is in how many runs it had work meanwhile, all of which was done.
+	// Runs is in how many runs it had work there. It finished all of that work during the cut.
 	Runs int
-	// Slowest is the longest that this took, from the cut on, in seconds, and
-	// Undisturbed the longest that the same takes in the runs without faults. They
-	// are told, and decide nothing.
+	// Slowest is the longest time that this took, from the cut on, in seconds. Undisturbed is the longest
+	// time that the same work takes without faults. Both are only reported.
 	Slowest, Undisturbed float64
 }
 
-// note takes in a run in which a provider was cut off.
+// note adds a run in which a provider was cut off.
 func (i *Isolation) note(r Run, o *Outcome) {
 	if len(o.Problems) > 0 || !o.Reached(r.Recipe) {
 		return
@@ -31,7 +30,7 @@ func (i *Isolation) note(r Run, o *Outcome) {
 	i.Undisturbed = max(i.Undisturbed, r.Want.until(r.Recipe[0].At, others).Seconds())
 }
 
-// until is how long it took from one write to the last of others.
+// until returns the time from one write to the last of others.
 func (o *Outcome) until(from recipe.Point, others []recipe.Point) time.Duration {
 	begin := slices.Index(o.Points, from)
 	if begin < 0 {
@@ -46,7 +45,7 @@ func (o *Outcome) until(from recipe.Point, others []recipe.Point) time.Duration 
 	return longest
 }
 
-// add takes in what was noted elsewhere.
+// add adds the numbers of another Isolation.
 func (i *Isolation) add(other Isolation) {
 	i.Runs += other.Runs
 	i.Slowest = max(i.Slowest, other.Slowest)

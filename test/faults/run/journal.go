@@ -12,26 +12,25 @@ import (
 	"strings"
 )
 
-// ErrOtherCode is what one gets who goes on with, or merges, what was done with
-// other code or other settings.
+// ErrOtherCode is the error of resuming or merging journals from other code or other settings.
 var ErrOtherCode = errors.New("it is of other code, or of other settings")
 
-// Journal is the file in which each record stands as soon as it is made, one to
-// a line, so that whoever is broken off can be taken up.
+// Journal is a file with one record a line. Each record is written at once, so that an interrupted run can be
+// resumed.
 type Journal struct {
 	Header Header
 	path   string
 	file   *os.File
-	// records are those that were there when it was opened.
+	// records are those that the file had when it was opened.
 	records []record
 	failed  error
 }
 
-// notInNames is what settings have, and file names should not.
+// notInNames matches what file names should not contain.
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// pieceName is the name of the file of a shard, and the pattern of those of all
-// shards if the shard is nil.
+// pieceName returns the file name of a shard's journal. If shard is nil, it returns the pattern for all
+// shards.
 func pieceName(settings string, shard *Shard) string {
 	name := strings.Trim(notInNames.ReplaceAllString(settings, "-"), "-")
 	if name == "" {
@@ -43,8 +42,8 @@ func pieceName(settings string, shard *Shard) string {
 	return fmt.Sprintf("%s.%d-of-%d.jsonl", name, max(1, shard.K), max(1, shard.N))
 }
 
-// Open begins the journal of a shard in dir, or goes on with the one that is
-// there. What was begun is set aside when another one begins in its place.
+// Open begins the journal of a shard in dir, or resumes the existing one. If an unfinished journal exists and
+// resume is false, Open renames it.
 func Open(dir string, h Header, resume bool, log io.Writer) (*Journal, error) {
 	j := &Journal{Header: h, path: filepath.Join(dir, pieceName(h.Settings, &h.Shard))}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -79,20 +78,19 @@ func (j *Journal) create() error {
 	return j.failed
 }
 
-// setAside keeps an unfinished journal from being overwritten by whoever has
-// forgotten to resume it.
+// setAside renames an unfinished journal, in case the user forgot to resume it.
 func (j *Journal) setAside(log io.Writer) error {
 	old := Journal{path: j.path}
 	if _, err := old.read(); err != nil || old.Ended() {
-		return nil //nolint:nilerr // There is none, or none that anybody could go on with.
+		return nil //nolint:nilerr // There is none, or none that can be resumed.
 	}
 	aside := strings.TrimSuffix(j.path, ".jsonl") + ".unfinished"
 	_, err := fmt.Fprintf(log, "WARNING: everything is begun anew. What was begun before is in %s; RESUME=1 goes on with what was broken off.\n", aside)
 	return errors.Join(err, os.Rename(j.path, aside))
 }
 
-// read reads all records, and returns up to where they are whole: of what was
-// killed the last line may be broken off.
+// read reads all records, and returns the length of the complete ones. If the process was killed, the last
+// line may be incomplete.
 func (j *Journal) read() (int64, error) {
 	raw, err := os.ReadFile(j.path)
 	if err != nil {
@@ -113,14 +111,14 @@ func (j *Journal) read() (int64, error) {
 	return int64(whole), nil
 }
 
-// Ended reports whether all that was asked for had been done when it was opened.
+// Ended reports whether everything had been done when the journal was opened.
 func (j *Journal) Ended() bool { return len(j.records) > 0 && j.records[len(j.records)-1].Ended }
 
-// Report is what the records that were there come to.
+// Report returns the report of the records that the journal had when it was opened.
 func (j *Journal) Report() *Report { return merged([]*Journal{j}) }
 
-// write adds a record. It is called by one lane at a time. After an error it
-// writes nothing more: a line that is not whole has to be the last.
+// write adds a record. One lane at a time calls it. After an error it writes nothing more: only the last line
+// may be incomplete.
 func (j *Journal) write(r record) {
 	if j == nil || j.failed != nil {
 		return
@@ -132,7 +130,7 @@ func (j *Journal) write(r record) {
 	j.failed = err
 }
 
-// Close returns the first error of any write, too.
+// Close closes the file. It also returns the first error of write.
 func (j *Journal) Close() error {
 	if j == nil {
 		return nil

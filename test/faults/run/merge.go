@@ -13,11 +13,11 @@ import (
 	"github.com/spillway-io/spillway/test/faults/scenario"
 )
 
-// ErrIncomplete is what one gets who merges before all shards are done.
+// ErrIncomplete is the error of merging before all shards are done.
 var ErrIncomplete = errors.New("not all shards are done")
 
-// Merge adds up the journals of all shards that are in dir, which have to be of
-// one code, one division, and the settings.
+// Merge adds up the journals of all shards in dir. All must have the same code and settings, and the same
+// number of shards.
 func Merge(dir, code, settings string) (*Report, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, pieceName(settings, nil)))
 	if err != nil {
@@ -42,7 +42,7 @@ func Merge(dir, code, settings string) (*Report, error) {
 	return merged(pieces), nil
 }
 
-// complete says which shards are missing, or not done.
+// complete returns an error that lists the shards that are missing or not done.
 func complete(pieces []*Journal) error {
 	if len(pieces) == 0 {
 		return fmt.Errorf("%w: there is none", ErrIncomplete)
@@ -65,7 +65,7 @@ func complete(pieces []*Journal) error {
 	return nil
 }
 
-// merged adds up. What has points comes before what hits them.
+// merged adds up the records. References come first, because runs hit their points.
 func merged(pieces []*Journal) *Report {
 	report := newReport()
 	for _, references := range []bool{true, false} {
@@ -83,8 +83,8 @@ func merged(pieces []*Journal) *Report {
 	return report
 }
 
-// unplayed are the commands of recipes that belong to a shard whose reference run
-// did not lead to them, as another one's did.
+// unplayed returns the commands of recipes that no shard has played: the reference run of another shard led
+// to them, but not that of their own shard.
 func unplayed(pieces []*Journal) []string {
 	done, asked, next := map[string]bool{}, map[string]bool{}, map[string]string{}
 	for _, piece := range pieces {
@@ -114,7 +114,7 @@ func unplayed(pieces []*Journal) []string {
 	return slices.Sorted(maps.Values(next))
 }
 
-// union has every point, and every event, of the reference runs of a scenario.
+// union returns every point and every event of the reference runs of a scenario.
 func union(pieces []*Journal, scenario string) *Outcome {
 	points, all := map[recipe.Point]bool{}, &Outcome{Events: map[inject.Stream]int{}}
 	for _, piece := range pieces {

@@ -7,7 +7,7 @@ import (
 	"github.com/spillway-io/spillway/test/faults/recipe"
 )
 
-// Part is a part of the full set.
+// Part is a part of all runs.
 type Part string
 
 // The parts, in the order in which they are run.
@@ -23,12 +23,12 @@ const (
 	Seeded    Part = "seeded"
 )
 
-// Parts are all that can be asked for. The reference runs are always there.
+// Parts returns all parts that can be requested. The reference runs are always played.
 func Parts() []Part {
 	return []Part{Crash, Errors, Cuts, Watches, OutOfBand, Identity, Pairs, Seeded}
 }
 
-// PartOf is the part whose runs have such faults.
+// PartOf returns the part that a recipe belongs to.
 func PartOf(r recipe.Recipe) Part {
 	switch {
 	case len(r) > 1:
@@ -46,7 +46,7 @@ func PartOf(r recipe.Recipe) Part {
 	}
 }
 
-// ParsePart reads the name of one.
+// ParsePart parses the name of a part.
 func ParsePart(name string) (Part, error) {
 	if part := Part(name); slices.Contains(Parts(), part) {
 		return part, nil

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// job is a run, and what is to be done with what came of it.
+// job is a run, and what to do with its outcome.
 type job struct {
 	Run
-	// then is called with the outcome, by one lane at a time, and returns more.
+	// then is called with the outcome, by one lane at a time. It returns the jobs that follow.
 	then func(*Outcome) []job
 }
 
-// queue hands out jobs in their order to all lanes.
+// queue hands out jobs to all lanes, in their order.
 type queue struct {
 	lanes []*Lane
 	log   io.Writer
-	// again is called with how many runs had to be played once more, by one lane at a time.
+	// again is called with the number of runs that had to be repeated, by one lane at a time.
 	again func(int)
 
 	mu                sync.Mutex
@@ -33,17 +33,17 @@ type queue struct {
 	failed            error
 }
 
-// progressEvery is how often the progress is told.
+// progressEvery is how often the progress is printed.
 const progressEvery = 15 * time.Second
 
-// tries is how often a run is tried of which nothing can be said, because the
-// harness failed: a watch of its own was broken, an API server did not answer.
+// tries is how often a run is tried that gives no result because the harness failed: one of its watches
+// broke, or an API server did not answer.
 const tries = 3
 
-// work runs all jobs, and those that they lead to.
+// work plays all jobs, and those that follow from them.
 func (q *queue) work(ctx context.Context, jobs []job) error {
 	q.more, q.began, q.jobs, q.total = sync.NewCond(&q.mu), time.Now(), jobs, len(jobs)
-	interrupted := ctx.Err // That of the queue's own is cancelled in the end.
+	interrupted := ctx.Err // The queue's own context is cancelled in the end.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var told sync.WaitGroup
@@ -67,7 +67,7 @@ func (q *queue) work(ctx context.Context, jobs []job) error {
 	return cmp.Or(q.failed, interrupted())
 }
 
-// take waits while there is nothing to do yet that may still come.
+// take returns the next job. It waits while a running job may still add some.
 func (q *queue) take(ctx context.Context) (job, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -111,8 +111,7 @@ func (q *queue) play(ctx context.Context, lane *Lane, next job) {
 	}
 }
 
-// persist plays a run until something can be said about it, and tells how often
-// nothing could.
+// persist plays a run until it gives a result, and returns how often it gave none.
 func (l *Lane) persist(ctx context.Context, r Run, log io.Writer) (o *Outcome, failures int, err error) {
 	for range tries {
 		if o, err = l.Play(ctx, r); err == nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/spillway-io/spillway/test/faults/scenario"
 )
 
-// record is one thing that was done; only one of its pointers is set. The report
-// is the sum of all records, whether they are from one process or from several.
+// record is one result; only one of its pointers is set. The report is the sum of all records, from one
+// process or several.
 type record struct {
-	// At is how many seconds after the beginning of its session it was made.
+	// At is when it was recorded, in seconds after the session began.
 	At        float64
 	Header    *Header    `json:",omitempty"`
 	Session   *Session   `json:",omitempty"`
@@ -23,31 +23,31 @@ type record struct {
 	Run       *played    `json:",omitempty"`
 	Repeated  *repeated  `json:",omitempty"`
 	Caught    *Caught    `json:",omitempty"`
-	// Again is how many runs were played once more, because the harness had failed.
+	// Again is how many runs were repeated because the harness had failed.
 	Again int `json:",omitempty"`
-	// Ended tells that all that was asked for has been done.
+	// Ended is true if everything requested has been done.
 	Ended bool `json:",omitempty"`
 }
 
-// Header says of what the records of a file are.
+// Header says what the records of a file belong to.
 type Header struct {
-	// Code is the fingerprint of the manager, and of the harness.
+	// Code is the fingerprint of the manager and the harness.
 	Code string
-	// Settings are what was asked for.
+	// Settings are the requested settings.
 	Settings string
 	Shard    Shard
 }
 
-// Session is one process that has worked on a shard.
+// Session is one process that worked on a shard.
 type Session struct {
 	Date, Machine string
 	Lanes         int
-	// Shard is which part it worked on, and Seconds for how long.
+	// Shard is the shard it worked on, and Seconds for how long.
 	Shard   string
 	Seconds float64
 }
 
-// reference is what later runs need to know of a reference run.
+// reference is what later runs need of a reference run.
 type reference struct {
 	Part     Part
 	Scenario string
@@ -59,7 +59,7 @@ type reference struct {
 	Counts   map[string]int
 }
 
-// events is how many a watch has shown: JSON has no keys with two fields.
+// events is the number of events of a watch: JSON has no keys with two fields.
 type events struct {
 	Stream inject.Stream
 	N      int
@@ -89,21 +89,21 @@ func (r *reference) outcome() *Outcome {
 	return o
 }
 
-// played is a run, and what is told of it.
+// played is a run, and what the report needs of it.
 type played struct {
 	Part             Part
 	Scenario, Recipe string
-	// Second is of the two runs without faults the one that is compared.
+	// Second is true for the second of the two runs without faults, which is compared with the first.
 	Second   bool          `json:",omitempty"`
 	Restarts bool          `json:",omitempty"`
 	Hold     time.Duration `json:",omitempty"`
 	Seconds  float64
 	Reached  bool
-	// Hit are the points at which something went wrong.
+	// Hit are the points at which a fault happened.
 	Hit       []string  `json:",omitempty"`
 	Problems  []string  `json:",omitempty"`
 	Isolation Isolation `json:",omitzero"`
-	// Next are the recipes that the run has led to.
+	// Next are the recipes that follow from the run.
 	Next []string `json:",omitempty"`
 }
 
@@ -122,12 +122,12 @@ func playedOf(r Run, o *Outcome, next []recipe.Recipe) *played {
 	return p
 }
 
-// key tells what was played from all else that is.
+// key identifies the run among all runs.
 func (p *played) key() string { return keyOf(p.Part, p.Scenario, p.Recipe) }
 
 func keyOf(part Part, scenario, of string) string { return string(part) + " " + scenario + " " + of }
 
-// run is what was played, less what it is compared with.
+// run returns the run, without the reference to compare it with.
 func (p *played) run(scenarios []scenario.Scenario) (Run, error) {
 	r := Run{Part: p.Part, Restarts: p.Restarts, Hold: p.Hold}
 	var err error
@@ -140,7 +140,7 @@ func (p *played) run(scenarios []scenario.Scenario) (Run, error) {
 	return r, nil
 }
 
-// repeated is what came of a divergence that was played again.
+// repeated is the result of repeating a divergence.
 type repeated struct {
 	Part              Part
 	Command, Smallest string
@@ -148,7 +148,7 @@ type repeated struct {
 	Isolation         Isolation `json:",omitzero"`
 }
 
-// progress is what was done already, by this process or by those before it.
+// progress is what has been done, by this process or earlier ones.
 type progress struct {
 	references map[string]*reference
 	played     map[string]*played
@@ -170,7 +170,7 @@ func (p *progress) apply(r record) {
 	}
 }
 
-// outcomes are those of the reference runs.
+// outcomes returns the outcomes of the reference runs.
 func (p *progress) outcomes() map[string]*Outcome {
 	all := map[string]*Outcome{}
 	for name := range maps.Keys(p.references) {

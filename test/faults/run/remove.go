@@ -17,14 +17,13 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// removeWithin is how long it may take that somebody else removes an object.
+// removeWithin is how long the removal of an object may take.
 const removeWithin = 5 * time.Second
 
-// errStillThere is what removing is tried again for.
+// errStillThere makes removeNow try again.
 var errStillThere = errors.New("it is still there")
 
-// removeNow removes an object as somebody would who does not care: finalizers
-// are taken off, and nothing is waited for.
+// removeNow removes an object as a careless user would: it removes the finalizers, and waits for nothing.
 func removeNow(ctx context.Context, admin client.Client, target requests.Target) error {
 	kind, err := admin.RESTMapper().KindFor(schema.GroupVersionResource{Group: target.Group, Resource: target.Resource})
 	if err != nil {

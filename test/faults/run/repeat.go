@@ -11,16 +11,15 @@ import (
 // repeats is how many divergences are repeated, each alone.
 const repeats = 20
 
-// repeatTimes is how often at most: what shows now and then may not show at once.
+// repeatTimes is how often each is repeated at most: a rare failure may not show at once.
 const repeatTimes = 3
 
-// repeat plays what has diverged again, with nothing else going on: first with
-// each of its faults alone, if there are several, then as it was. What diverges
-// first is the smallest recipe.
+// repeat repeats each divergence while nothing else runs: first with each of its faults alone if there are
+// several, then unchanged. The first recipe that diverges is the smallest.
 func (e *Engine) repeat(ctx context.Context) error {
 	for _, d := range slices.Clone(e.report.Divergences[:min(repeats, len(e.report.Divergences))]) {
 		if d.Repeated {
-			continue // Before the process before this one was broken off.
+			continue // An interrupted process has repeated it.
 		}
 		r, err := d.of.run(slices.Concat(e.chosen(Reference), e.chosen(OutOfBand), e.chosen(Identity)))
 		if err != nil {
@@ -38,8 +37,8 @@ func (e *Engine) repeat(ctx context.Context) error {
 	return nil
 }
 
-// anew is the run, compared with what its scenario comes to when it is played
-// alone: of two runs without faults that differ, either may be the odd one.
+// anew returns the run with a reference that was played alone: if two runs without faults differ, either may
+// be wrong.
 func (e *Engine) anew(ctx context.Context, r Run) (Run, error) {
 	if len(r.Recipe) == 0 {
 		o, err := e.alone(ctx, Run{Part: r.Part, Scenario: r.Scenario})
@@ -54,8 +53,8 @@ func (e *Engine) anew(ctx context.Context, r Run) (Run, error) {
 	return r, nil
 }
 
-// smallest finds the command of the smallest run that diverges too, and whether
-// one has, or none has come to its faults, which says nothing.
+// smallest finds the command of the smallest run that diverges again. Again is also true if no run reached
+// all its faults, which proves nothing.
 func (e *Engine) smallest(ctx context.Context, r Run, what *repeated) error {
 	var tries []Run
 	if len(r.Recipe) > 1 {

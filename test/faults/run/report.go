@@ -14,59 +14,58 @@ import (
 	"github.com/spillway-io/spillway/test/faults/seeded"
 )
 
-// Report is what is printed in the end, written as JSON, and told in docs/reliability.md.
+// Report is printed at the end, written as JSON, and copied into docs/reliability.md.
 type Report struct {
-	// Command, Date and Machine say where the figures are from.
+	// Command, Date and Machine say where the figures come from.
 	Command, Date, Machine string
-	// Seconds is how long it took, and Lanes on how many lanes.
+	// Seconds is how long the runs took, and Lanes how many ran at a time.
 	Seconds float64
 	Lanes   int
-	// Points is how many writes the reference run of each scenario has, at each of
-	// which something can go wrong.
+	// Points is the number of writes in the reference run of each scenario. At each of them a fault can
+	// happen.
 	Points map[string]int
-	// Spared are the points of each scenario at which nothing has gone wrong.
+	// Spared are the points of each scenario at which no fault happened.
 	Spared map[string][]string
-	// PointsHit is how many the others are, in all scenarios.
+	// PointsHit is the number of points of all scenarios at which a fault happened.
 	PointsHit int
-	// Isolation is what one provider got while another one was away.
+	// Isolation describes one provider while another one was away.
 	Isolation Isolation
-	// Sessions are the processes that it is from.
+	// Sessions are the processes that contributed to the report.
 	Sessions []Session
-	// Unplayed are the commands of runs that no shard has played, because the
-	// reference runs of the shards have differed.
+	// Unplayed are the commands of runs that no shard has played, because the reference runs of the shards
+	// differed.
 	Unplayed []string
-	// Again is how many runs were played once more, because the harness had failed.
+	// Again is how many runs were repeated because the harness had failed.
 	Again int
-	// Lines are by part and scenario.
+	// Lines has the results by part and scenario.
 	Lines []*Line
-	// Divergences are all runs that were not as they should be.
+	// Divergences are all runs with problems.
 	Divergences []Divergence
-	// Bugs are the seeded ones.
+	// Bugs are the seeded bugs.
 	Bugs []Caught
 }
 
-// Line is the runs of a part with a scenario.
+// Line sums up the runs of a part with a scenario.
 type Line struct {
 	Part     Part
 	Scenario string
 	Runs     int
-	// Unreached are runs in which the fault did not happen, because the request
-	// never came: nothing was tested, and they do not count as passes.
+	// Unreached are runs in which the fault did not happen, because the manager never sent the request. They
+	// test nothing and do not count as passes.
 	Unreached   int
 	Divergences int
 	// Seconds is the sum over all runs.
 	Seconds float64
 }
 
-// Divergence is a run that was not as it should be.
+// Divergence is a run with problems.
 type Divergence struct {
 	Part              Part
 	Scenario, Command string
 	Problems          []string
-	// Repeated is whether it was repeated alone, and Again whether it diverged
-	// then too.
+	// Repeated is true if the run was repeated alone, and Again if it diverged then too.
 	Repeated, Again bool
-	// Smallest is the command of the run with the fewest faults that did.
+	// Smallest is the command of the diverging run with the fewest faults.
 	Smallest string
 
 	of *played
@@ -75,10 +74,10 @@ type Divergence struct {
 // Caught is a seeded bug, and the runs that caught it.
 type Caught struct {
 	Bug, Breaks string
-	// Runs is how many were played with the bug, By the commands of those that diverged.
+	// Runs is how many were played with the bug, By has the commands of those that diverged.
 	Runs int
 	By   []string
-	// Problems are the first of each of those runs.
+	// Problems has the first problem of each of those runs.
 	Problems []string
 }
 
@@ -107,8 +106,8 @@ func (r *Report) apply(of record) {
 	}
 }
 
-// points notes those of a scenario, if the part is one that faults them. Of
-// several reference runs all points count.
+// points adds the points of a scenario, if faults are injected into its part. The points of several reference
+// runs add up.
 func (r *Report) points(part Part, scenario string, all []recipe.Point) {
 	if part != Reference {
 		return
@@ -151,7 +150,7 @@ func (r *Report) played(of *played) {
 	}
 }
 
-// hit notes that something went wrong there, if it is a point of the reference run.
+// hit records that a fault happened at a point of the reference run.
 func (r *Report) hit(scenario, point string) {
 	spared := r.Spared[scenario]
 	if i := slices.Index(spared, point); i >= 0 {
@@ -170,13 +169,12 @@ func (r *Report) repeated(of *repeated) {
 	}
 }
 
-// tried reports whether it is known if a seeded bug is caught.
+// tried reports whether the report has a result for a seeded bug.
 func (r *Report) tried(bug seeded.Bug) bool {
 	return slices.ContainsFunc(r.Bugs, func(c Caught) bool { return c.Bug == string(bug) })
 }
 
-// Untested are those of some parts of which no run came to its fault: their zeroes
-// say nothing.
+// Untested returns the parts in which no run reached its fault. Their zeroes say nothing.
 func (r *Report) Untested(parts []Part) []Part {
 	return slices.DeleteFunc(slices.Clone(parts), func(part Part) bool {
 		if part == Seeded {
@@ -186,7 +184,7 @@ func (r *Report) Untested(parts []Part) []Part {
 	})
 }
 
-// Totals are the sums of all lines.
+// Totals returns the sums of all lines.
 func (r *Report) Totals() (scenarios, points, runs, unreached, divergences int) {
 	seen := map[string]bool{}
 	for _, line := range r.Lines {
@@ -201,7 +199,7 @@ func (r *Report) Totals() (scenarios, points, runs, unreached, divergences int) 
 	return len(seen), points, runs, unreached, divergences
 }
 
-// Missed are the seeded bugs that no run has caught.
+// Missed returns the seeded bugs that no run has caught.
 func (r *Report) Missed() []string {
 	var missed []string
 	for _, bug := range r.Bugs {
@@ -212,14 +210,14 @@ func (r *Report) Missed() []string {
 	return missed
 }
 
-// Summary is the line that says it all.
+// Summary returns one line with all totals.
 func (r *Report) Summary() string {
 	scenarios, points, runs, unreached, divergences := r.Totals()
 	return fmt.Sprintf("%d scenarios, %d points (something went wrong at %d of them), %d runs (%d of them without their fault), %d divergences, %d of %d seeded bugs caught",
 		scenarios, points, r.PointsHit, runs, unreached, divergences, len(r.Bugs)-len(r.Missed()), len(r.Bugs))
 }
 
-// Table has a line for each scenario, and a column for each part.
+// Table has a line for each scenario and a column for each part.
 func (r *Report) Table() string {
 	var parts []Part
 	var scenarios []string
@@ -244,7 +242,7 @@ func (r *Report) Table() string {
 	}
 	fmt.Fprintf(&b, "\n|---|---:|%s\n", strings.Repeat("---:|", len(parts)))
 	for _, scenario := range scenarios {
-		points := "" // Nothing is injected into the others.
+		points := "" // No faults are injected into the others.
 		if n, counted := r.Points[scenario]; counted {
 			points = strconv.Itoa(n)
 		}
@@ -257,7 +255,7 @@ func (r *Report) Table() string {
 	return b.String()
 }
 
-// cell is the divergences of the runs that had their fault, and the others in
+// cell shows the divergences among the runs that had their fault, and the number of other runs in
 // parentheses.
 func (l *Line) cell() string {
 	if l == nil {

@@ -14,9 +14,8 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// renewed says which provider that is connected has a virtual node without a
-// lease since then: a manager renews it when it has engaged the provider, with
-// full caches.
+// renewed returns an error if the virtual node of a connected provider has no Lease renewed since then. A
+// manager renews it when the provider is connected and the caches are full.
 func renewed(ctx context.Context, w *world.World, since time.Time) error {
 	var bindings v1alpha1.ClusterBindingList
 	if err := w.Consumer.Admin.List(ctx, &bindings); err != nil {

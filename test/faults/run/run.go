@@ -1,6 +1,5 @@
-// Package run plays the scenarios of the fault harness with the faults of every
-// recipe, on several lanes at once, and compares each run with the one that had
-// no faults.
+// Package run plays the scenarios of the fault harness with the faults of every recipe, on several lanes at
+// once. It compares each run with the one without faults.
 package run
 
 import (
@@ -17,26 +16,24 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// Run is what is to be played.
+// Run says what to play.
 type Run struct {
 	Part     Part
 	Scenario scenario.Scenario
 	Recipe   recipe.Recipe
-	// Want is what it is compared with; nil for a reference run.
+	// Want is the outcome to compare with; nil for a reference run.
 	Want *Outcome
-	// Restarts has one more fresh manager started in the end, which must not
-	// write anything.
+	// Restarts starts another manager at the end, which must not write anything.
 	Restarts bool
-	// Hold is for how long nothing may be written, and nothing change, when the end
-	// has been reached: what is tried again, or not believed any more, only after a
-	// while, is seen then. Default: not at all.
+	// Hold is how long nothing may be written or change after the end. It catches late retries, and beliefs
+	// that the manager drops late. Default: zero.
 	Hold time.Duration
-	// Patience is how long a step, or the end, may be waited for while nothing
-	// changes. A machine that is busy is slow, and no divergence. Default: 30 seconds.
+	// Patience is how long to wait for a step, or the end, while nothing changes. A busy machine is slow,
+	// which is no divergence. Default: 30 seconds.
 	Patience time.Duration
 }
 
-// Outcome is what came of a run.
+// Outcome is the result of a run.
 type Outcome struct {
 	Points []recipe.Point
 	// Times is when each of Points was about to be sent.
@@ -47,14 +44,13 @@ type Outcome struct {
 	Fired  []inject.Firing
 	State  oracle.State
 	Counts map[string]int
-	// Problems are all in which the run was not as it should be; none is a pass.
+	// Problems are all deviations from the expected run; none is a pass.
 	Problems []string
 	// Log is the last requests.
 	Log []string
-	// Logged is what the managers have logged, if there are Problems, and where
-	// everything stood when a step was given up.
+	// Logged has the managers' logs if there are Problems, and all stacks when a step was given up.
 	Logged string
-	// Took is the time from the beginning to the end, without tidying up.
+	// Took is the time from the beginning to the end, without the cleanup.
 	Took time.Duration
 }
 
@@ -63,31 +59,29 @@ func (o *Outcome) Reached(r recipe.Recipe) bool { return len(o.Fired) == len(r) 
 
 const (
 	defaultPatience = 30 * time.Second
-	// atMost bounds the wait for a step while things change all the time.
+	// atMost bounds the wait for a step while things keep changing.
 	atMost = 3 * time.Minute
-	// prepareWithin is for what comes before the faults.
+	// prepareWithin bounds what comes before the faults.
 	prepareWithin = 2 * time.Minute
-	// calm is how long nothing must have been written for a run to be at rest,
-	// and settled for its beginning to be.
+	// calm is how long nothing must be written for a run to be at rest, and settled the same for its
+	// beginning.
 	calm, settled = 700 * time.Millisecond, 300 * time.Millisecond
-	// sure is calm for a run that others are compared with: longer than the
-	// manager holds back a write of what a scenario changes, to make one of many.
-	// Others may be at rest before: they wait for what the reference shows.
+	// sure is calm for a reference run. It is longer than the manager delays a write to combine several
+	// changes. Other runs need not wait as long: they wait for the end state of the reference.
 	sure = 5 * time.Second
-	// excess and slack bound the writes of a run: so many times those of the
-	// reference, and so many more; slackOfCuts in those with a cut, or with a watch that is
-	// held back, in which what cannot be done is tried again and again.
+	// excess and slack bound the writes of a run: excess times those of the reference, plus slack. Runs with
+	// a cut or a held watch have slackOfCuts instead, because the manager retries what it cannot do.
 	excess, slack, slackOfCuts = 3, 15, 50
 )
 
-// Lane is one of the world's, and what watches it.
+// Lane is a lane of the world, with its ledger.
 type Lane struct {
 	*world.Lane
 	Ledger *oracle.Ledger
 }
 
-// Play plays a run on a lane. An error means that the harness has failed, not
-// the manager, and that nothing can be said.
+// Play plays a run on a lane. An error means that the harness has failed, not the manager, and that there is
+// no result.
 func (l *Lane) Play(ctx context.Context, r Run) (*Outcome, error) {
 	if r.Patience == 0 {
 		r.Patience = defaultPatience
@@ -165,8 +159,7 @@ func (o *Outcome) problem(format string, args ...any) {
 	o.Problems = append(o.Problems, fmt.Sprintf(format, args...))
 }
 
-// prepare brings the world to where the steps begin, and waits until the
-// manager rests.
+// prepare prepares the world for the first step, and waits until the manager rests.
 func (l *Lane) prepare(ctx context.Context, s *session, of scenario.Scenario) error {
 	if of.Prepare != nil {
 		ctx, cancel := context.WithTimeout(ctx, prepareWithin)
@@ -195,8 +188,8 @@ func (l *Lane) take(ctx context.Context, s *session, step scenario.Step, patienc
 	return l.eventually(ctx, s, patience, func(ctx context.Context) error { return step.Until(ctx, s.world) })
 }
 
-// compare waits until the run is at rest and like the one that had no faults.
-// What is left then is a problem. What was never to happen is one at once.
+// compare waits until the run is at rest and its state equals the reference. What still differs then is a
+// problem. A violation is a problem at once.
 func (l *Lane) compare(ctx context.Context, s *session, r Run, o *Outcome) error {
 	var violations []string
 	var failed error
@@ -216,7 +209,7 @@ func (l *Lane) compare(ctx context.Context, s *session, r Run, o *Outcome) error
 		}
 		violations = l.Ledger.Violations()
 		if len(violations) > 0 || len(o.Problems) > 0 {
-			return nil // Nothing that comes later makes up for it.
+			return nil // No later change makes up for it.
 		}
 		return r.differences(o)
 	})
@@ -243,7 +236,7 @@ func (l *Lane) read(ctx context.Context, o *Outcome) error {
 	return nil
 }
 
-// differences says how the end of a run differs from that of the reference.
+// differences returns how the end of a run differs from the reference.
 func (r Run) differences(o *Outcome) error {
 	if r.Want == nil {
 		return nil
@@ -258,8 +251,8 @@ func (r Run) differences(o *Outcome) error {
 	return errors.Join(all...)
 }
 
-// excesses reports whether far more was written than without any fault: each fault
-// leads to some tries more, and a loop to hundreds.
+// excesses returns a problem if the run wrote far more than the reference. A fault leads to some more tries,
+// a loop to hundreds.
 func (r Run) excesses(o *Outcome) []string {
 	more := slack
 	if slices.ContainsFunc(r.Recipe, func(f recipe.Fault) bool { return f.Kind.IsCut() || f.Kind == recipe.WatchHold }) {
