@@ -12,25 +12,25 @@ import (
 	"github.com/spillway-io/spillway/test/faults/seeded"
 )
 
-// errNoBugs is what one gets who asks for seeded bugs that are not there.
+// errNoBugs is the error of requesting seeded bugs from a binary that lacks them.
 var errNoBugs = errors.New("the seeded bugs take a binary that was built with their overlay: use make faults")
 
-// patienceWithBug is short: what does not come of a bug never comes. It is longer
-// than what waits for its next try at first, which is ten seconds.
+// patienceWithBug is short, because what a bug prevents never comes. It is longer than the ten seconds after
+// which the manager retries the first time.
 const patienceWithBug = 15 * time.Second
 
-// seeded switches on each bug, and plays what should catch it, on all lanes,
-// until a run does. The bug is one of the whole process.
+// seeded switches on one bug after the other, and plays the runs that should catch it until one does. It uses
+// all lanes, because a bug is switched on in the whole process.
 func (e *Engine) seeded(ctx context.Context) error {
 	if !canSwitch {
 		return errNoBugs
 	}
 	for _, bug := range e.bugs() {
 		if e.report.tried(bug.Bug) || !e.options.Shard.has(keyOf(Seeded, "", string(bug.Bug))) {
-			continue // Before this process, or in another shard.
+			continue // An earlier process or another shard has done it.
 		}
 		if e.options.Scenario != "" && len(e.directed(bug)) == 0 {
-			continue // The one scenario that was asked for is not meant to catch it.
+			continue // The only requested scenario should not catch it.
 		}
 		caught := Caught{Bug: string(bug.Bug), Breaks: bug.Breaks}
 		if err := e.catch(ctx, bug, &caught); err != nil {
@@ -42,8 +42,7 @@ func (e *Engine) seeded(ctx context.Context) error {
 	return nil
 }
 
-// catch plays what should catch a bug, as many runs at a time as there are
-// lanes, until some of them have.
+// catch plays the runs that should catch a bug, one on each lane at a time, until one has caught it.
 func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caught) error {
 	for some := range slices.Chunk(e.directed(bug), len(e.lanes)) {
 		suspects, err := e.suspects(ctx, bug, some, caught)
@@ -53,7 +52,7 @@ func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caug
 		slices.SortStableFunc(suspects, func(a, b suspect) int { return len(a.Recipe) - len(b.Recipe) })
 		for _, s := range suspects {
 			if len(caught.By) > 0 {
-				break // One is enough, and the run without the bug takes as long again.
+				break // One is enough, and proving each takes more runs.
 			}
 			proven, err := e.proven(ctx, bug, s.Run)
 			if err != nil {
@@ -71,8 +70,8 @@ func (e *Engine) catch(ctx context.Context, bug seeded.Description, caught *Caug
 	return nil
 }
 
-// proven reports whether it is the bug that a run shows: alone, it diverges with it,
-// and does not without it; nor with the bug and no fault, if it takes one.
+// proven reports whether the bug causes the problem. Played alone, the run must have it with the bug and not
+// without. If the bug needs a fault, the run must not have it with the bug alone.
 func (e *Engine) proven(ctx context.Context, bug seeded.Description, r Run) (bool, error) {
 	ask := []func(context.Context, seeded.Bug, Run) (bool, error){e.onceMore, e.withoutBug}
 	if bug.NeedsFault {
@@ -96,16 +95,17 @@ func (e *Engine) proven(ctx context.Context, bug seeded.Description, r Run) (boo
 	return true, nil
 }
 
-// asked is how often it is, since some bugs have only one run that can show them.
+// asked is how often each question is asked, since only one run can show some bugs.
 const asked = 2
 
-// suspect is a run with a bug that was not as it should be.
+// suspect is a run with a bug that had problems.
 type suspect struct {
 	Run
 	problem string
 }
 
-// how is the part whose fault, or stranger, it took.
+// how returns the part that caught the bug: the run's own if strangers did it without a fault, else that of
+// the fault.
 func (s suspect) how() Part {
 	if len(s.Recipe) == 0 && (s.Part == OutOfBand || s.Part == Identity) {
 		return s.Part
@@ -132,8 +132,8 @@ func (e *Engine) suspects(ctx context.Context, bug seeded.Description, runs []Ru
 	return found, err
 }
 
-// onceMore reports whether the run is not as it should be when it is played alone,
-// with the bug: on a busy machine it might have been for want of time.
+// onceMore reports whether the run has problems with the bug when it is played alone. Before, a busy machine
+// may have caused them.
 func (e *Engine) onceMore(ctx context.Context, bug seeded.Bug, r Run) (bool, error) {
 	switchBug(bug)
 	defer switchBug("")
@@ -144,15 +144,14 @@ func (e *Engine) onceMore(ctx context.Context, bug seeded.Bug, r Run) (bool, err
 	return len(o.Problems) > 0 && o.Reached(r.Recipe), nil
 }
 
-// unfaulted reports whether a bug does not show in a scenario without any fault.
+// unfaulted reports whether a scenario has no problems with the bug but without a fault.
 func (e *Engine) unfaulted(ctx context.Context, bug seeded.Bug, r Run) (bool, error) {
 	r.Recipe = nil
 	guilty, err := e.onceMore(ctx, bug, r)
 	return !guilty, err
 }
 
-// withoutBug reports whether the same run is as it should be without the bug, and
-// comes to its fault.
+// withoutBug reports whether the same run reaches its fault and has no problems without the bug.
 func (e *Engine) withoutBug(ctx context.Context, _ seeded.Bug, r Run) (bool, error) {
 	o, err := e.alone(ctx, r)
 	if err != nil {
@@ -161,8 +160,8 @@ func (e *Engine) withoutBug(ctx context.Context, _ seeded.Bug, r Run) (bool, err
 	return len(o.Problems) == 0 && o.Reached(r.Recipe), nil
 }
 
-// directed are the runs that should catch a bug: those without a fault first, if
-// these may be what catches it, then those with one, a few of each scenario in turn.
+// directed returns the runs that should catch a bug. Those without a fault come first, if the bug needs none.
+// Then come those with a fault, a few of each scenario in turn.
 func (e *Engine) directed(bug seeded.Description) []Run {
 	var all, faulted []Run
 	for _, name := range bug.Parts {
@@ -189,8 +188,8 @@ func (e *Engine) faulted(part Part, s scenario.Scenario, want *Outcome) []Run {
 	return runs
 }
 
-// inTurn orders runs so that one of each kind and scenario comes before the
-// second of any: most bugs show with any fault, in some scenario.
+// inTurn orders runs so that one of each kind and scenario comes before the second of any. Most bugs show
+// with any fault in some scenario.
 func inTurn(runs []Run) []Run {
 	type key struct {
 		scenario string

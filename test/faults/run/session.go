@@ -19,29 +19,29 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// startWithin is how long it is tried to start a manager.
+// startWithin is how long the session tries to start a manager.
 const startWithin = 30 * time.Second
 
-// session is the manager of a run, over all of its crashes.
+// session keeps the manager of a run going, over all of its crashes.
 type session struct {
 	world    *world.World
 	ledger   *oracle.Ledger
 	injector *inject.Injector
-	// meanwhile are the points that have to be seen before a cut is healed.
+	// meanwhile are the points that must come before a cut is healed.
 	meanwhile []recipe.Point
 
 	ctx     context.Context //nolint:containedctx // It is the life of the run; the hooks are called without one.
 	cancel  context.CancelFunc
 	group   sync.WaitGroup
 	crashed chan struct{}
-	// connections is how its managers look after their providers.
+	// connections are the connection options of its managers.
 	connections fleet.Options
 
 	mu       sync.Mutex
 	process  *inject.Process
 	manager  *world.Manager
 	problems []string
-	// away tells that the consumer was cut off: a manager may end by itself then.
+	// away is true if the consumer was cut off: a manager may then end by itself.
 	away bool
 }
 
@@ -73,7 +73,7 @@ func newSession(ctx context.Context, w *world.World, ledger *oracle.Ledger, mean
 	return s, nil
 }
 
-// hashed is the end of a name that holds a hash over the consumer's identity.
+// hashed matches the end of a name that has a hash over the consumer's identity.
 var hashed = regexp.MustCompile(`-[0-9a-f]{16}([0-9a-f]{16})?$`)
 
 // mask makes the names of all lanes the same.
@@ -84,7 +84,7 @@ func mask(consumerID string) func(string) string {
 	}
 }
 
-// start starts a fresh manager.
+// start starts a new manager.
 func (s *session) start() error {
 	process := s.injector.Process()
 	manager, err := s.world.StartManager(s.ctx, s.connections, func(cluster string, next http.RoundTripper) http.RoundTripper {
@@ -99,8 +99,7 @@ func (s *session) start() error {
 	return nil
 }
 
-// restart starts a fresh manager whenever one has crashed, or has ended by
-// itself, as a Deployment does.
+// restart starts a new manager whenever one has crashed or ended by itself, as a Deployment does.
 func (s *session) restart() {
 	for {
 		process, manager := s.current()
@@ -115,14 +114,14 @@ func (s *session) restart() {
 		}
 		err := manager.Stop()
 		if process.Crashed() {
-			select { // It may have been seen to end before it was heard to crash.
+			select { // restart may have seen its end before its crash.
 			case <-s.crashed:
 			default:
 			}
 		} else if !s.consumerAway() {
 			s.problem("the manager has ended by itself: %v", err)
 		}
-		// It does not start while the consumer is away.
+		// A manager does not start while the consumer is away.
 		if err = rig.Eventually(s.ctx, startWithin, func(context.Context) error { return s.start() }); err != nil {
 			if s.ctx.Err() == nil {
 				s.problem("%v", err)
@@ -132,7 +131,7 @@ func (s *session) restart() {
 	}
 }
 
-// handOver kills the manager. The one that takes over is at another address.
+// handOver kills the manager. The next one has another address.
 func (s *session) handOver() error {
 	process, _ := s.current()
 	if err := s.world.Move(); err != nil {
@@ -158,16 +157,15 @@ func (s *session) stop() {
 	_ = manager.Stop() // It was killed.
 }
 
-// replace ends the manager in good order, and starts another one, which is as patient
-// with its providers as one that is shipped: what is to be seen is that it has nothing
-// to say, and no more faults come. It returns when that one knows all that there is in
-// the consumer, and since when it is alone.
+// replace ends the manager in good order and starts another one. No more faults come, and the new manager
+// should find nothing to do, so it has the default connection options. replace returns when that manager's
+// caches of the consumer are full. It also returns the time at which the old manager had ended.
 func (s *session) replace(ctx context.Context) (time.Time, error) {
 	s.cancel()
 	s.group.Wait()
 	process, manager := s.current()
 	_ = manager.Stop() // Its context has ended.
-	process.Kill()     // Whatever is left of it after its grace period writes no more.
+	process.Kill()     // After its grace period, nothing that is left of it writes any more.
 	alone := time.Now()
 	s.connections = fleet.Options{}
 	s.ctx, s.cancel = context.WithCancel(ctx)
@@ -179,7 +177,7 @@ func (s *session) replace(ctx context.Context) (time.Time, error) {
 	return alone, manager.Synced(ctx, startWithin)
 }
 
-// cut is called by the injector right before a request is sent.
+// cut disconnects a cluster. The injector calls it right before it sends a request.
 func (s *session) cut(cluster string, kind recipe.Kind) {
 	if cluster == world.Consumer {
 		s.mu.Lock()
@@ -187,7 +185,7 @@ func (s *session) cut(cluster string, kind recipe.Kind) {
 		s.mu.Unlock()
 	}
 	c := newCut(s.world, cluster, kind)
-	due := missing(s.meanwhile, s.injector.Points()) // What was too early says nothing.
+	due := missing(s.meanwhile, s.injector.Points()) // Writes before the cut prove nothing.
 	s.group.Go(func() {
 		defer c.proxy.Heal()
 		if err := errors.Join(c.wait(s.ctx), c.others(s.ctx, s.injector, due)); err != nil && s.ctx.Err() == nil {
@@ -209,7 +207,7 @@ func (s *session) problem(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Sprintf(format, args...))
 }
 
-// allProblems are those that came up in the background.
+// allProblems returns the problems that came up in the background.
 func (s *session) allProblems() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,11 +6,10 @@ import (
 	"fmt"
 )
 
-// Shard is the K-th, from 1, of N parts into which all runs are divided. The zero
-// Shard is all of them.
+// Shard is the K-th, from 1, of the N shards into which all runs are divided. The zero Shard has all runs.
 type Shard struct{ K, N int }
 
-// ParseShard reads "k/n". Blank text is all.
+// ParseShard parses "k/n". Blank text is the zero Shard.
 func ParseShard(text string) (Shard, error) {
 	if text == "" {
 		return Shard{}, nil
@@ -23,15 +22,14 @@ func ParseShard(text string) (Shard, error) {
 	return s, nil
 }
 
-// String is what ParseShard reads; all of one is "1/1".
+// String returns the text that ParseShard reads; the zero Shard is "1/1".
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", max(1, s.K), max(1, s.N)) }
 
-// whole reports whether nothing is left to other shards.
+// whole reports whether the shard has all runs.
 func (s Shard) whole() bool { return s.N <= 1 }
 
-// has reports whether what has the key belongs to the shard. It depends on
-// nothing else, so that machines that know nothing of each other agree, whatever
-// the order in which their reference runs made their requests.
+// has reports whether the shard has the run with this key. It depends on the key alone. So machines agree
+// that know nothing of each other, whatever the order of requests in their reference runs.
 func (s Shard) has(key string) bool {
 	if s.whole() {
 		return true

@@ -11,10 +11,9 @@ import (
 	"github.com/spillway-io/spillway/test/faults/oracle"
 )
 
-// tolerated removes from a State the conditions that may outlive a fault. A pod that was
-// refused for a while says that it is offloaded now; one that never was says nothing
-// (docs/concepts.md). A refused write that nobody wants any more counts for ten minutes
-// (docs/troubleshooting.md).
+// tolerated removes from a State the conditions that may outlive a fault. A pod that was refused for a while
+// now says that it is offloaded; a pod that never was says nothing (docs/concepts.md). A refused write counts
+// for ten minutes, even if it is no longer needed (docs/troubleshooting.md).
 func tolerated(state oracle.State) oracle.State {
 	masked := make(oracle.State, len(state))
 	for key, text := range state {
@@ -29,7 +28,7 @@ func tolerated(state oracle.State) oracle.State {
 	return masked
 }
 
-// without removes a condition that says True from an object in YAML.
+// without removes a condition from an object in YAML if its status is True.
 func without(text, condition string) string {
 	if !strings.Contains(text, condition) {
 		return text

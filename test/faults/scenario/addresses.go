@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// docs/pods.md: an address that a provider names is shown to nobody but people,
-// and one that no pod can have not even to them.
+// docs/pods.md: Spillway shows an address from a provider only to people. It shows an address that no pod can
+// have to nobody.
 var hostileAddress = Scenario{
 	Name: "hostile-address", Prepare: withPod(world.P1),
 	Steps: []Step{{
@@ -24,7 +24,7 @@ var hostileAddress = Scenario{
 	}, podSucceeds},
 }
 
-// claims is what the kubelet of a provider would do whose pod has that address.
+// claims reports the address in the remote pod's status, as a provider's kubelet would.
 func claims(ip string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		at := remotely(team, web)(w)
@@ -39,7 +39,7 @@ func claims(ip string) Func {
 	}
 }
 
-// showsNoAddress wants the status of the pod to have none: no binding is routed.
+// showsNoAddress wants the pod's status to have no address: no binding is routed.
 func showsNoAddress(ctx context.Context, w *world.World) error {
 	pod, err := get[corev1.Pod](ctx, w, world.Consumer, team, web)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// Whatever happens to the manager, a Service of a mapped class has its load balancer in the
-// provider, and shows the address of that, for as long as the class is mapped.
+// Whatever happens to the manager, a Service of a mapped class has its load balancer in the provider, and
+// shows that address, as long as the class is mapped.
 var balancerLife = Scenario{
 	Name: "load-balancer-life", Prepare: mappingAndOffloaded(world.P1),
 	Steps: []Step{{
@@ -35,8 +35,8 @@ var balancerLife = Scenario{
 	}},
 }
 
-// docs/applications.md: what a provider reports is not shown if it is an address of the consumer's
-// own, or of nobody else's.
+// docs/applications.md: Spillway does not show an address that belongs to the consumer itself, or that no
+// load balancer can have.
 var hostileBalancer = Scenario{
 	Name: "hostile-load-balancer", Prepare: all(mappingAndOffloaded(world.P1), func(ctx context.Context, w *world.World) error {
 		if err := w.Create(ctx, balanced()); err != nil {
@@ -55,8 +55,8 @@ var hostileBalancer = Scenario{
 	}},
 }
 
-// mappingAndOffloaded has the namespace of the team offloaded to providers whose classes for
-// samples are mapped.
+// mappingAndOffloaded binds providers with a mapped load balancer class, and offloads the team's namespace to
+// them.
 func mappingAndOffloaded(providers ...string) Func {
 	return all(bindMapping(providers...), func(ctx context.Context, w *world.World) error {
 		if err := w.Offload(ctx, team); err != nil {
@@ -66,15 +66,15 @@ func mappingAndOffloaded(providers ...string) Func {
 	})
 }
 
-// mapping has the binding of a provider map these classes, and no others.
+// mapping sets the class mappings of P1's binding.
 func mapping(classes ...v1alpha1.ClassMapping) Func {
 	return change(world.Consumer, named("", world.P1), func(_ *world.World, binding *v1alpha1.ClusterBinding) {
 		binding.Spec.Classes = classes
 	})
 }
 
-// balanced is the Service of the team, with a load balancer. Which ports of nodes it would get
-// differs from run to run.
+// balanced is the team's Service with a load balancer. It gets no node ports, because these would differ
+// between runs.
 func balanced() *corev1.Service {
 	local := service(team)
 	local.Spec.Type, local.Spec.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, ptr.To(kind.SampleBalancer)
@@ -82,11 +82,10 @@ func balanced() *corev1.Service {
 	return local
 }
 
-// itself stands for the address that the Service has in the consumer.
+// itself stands for the Service's own address in the consumer.
 const itself = "itself"
 
-// balancedAt plays the controller of the provider whose load balancer has these addresses and
-// hostnames.
+// balancedAt plays the provider's controller: it reports these addresses and hostnames of the load balancer.
 func balancedAt(addresses ...string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		local, err := get[corev1.Service](ctx, w, world.Consumer, team, front)
@@ -112,8 +111,8 @@ func balancedAt(addresses ...string) Func {
 	}
 }
 
-// balancerIs wants the copy of the Service to be of that type, and the Service to show these
-// addresses, as those of this provider.
+// balancerIs wants the Service's copy to have that type, and the Service to show these addresses as this
+// provider's.
 func balancerIs(of corev1.ServiceType, addresses ...string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		local, err := get[corev1.Service](ctx, w, world.Consumer, team, front)

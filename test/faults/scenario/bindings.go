@@ -34,7 +34,7 @@ var unbind = Scenario{
 	}},
 }
 
-// A provider that is bound again adopts what is still asked for.
+// Binding a provider again adopts what is still needed.
 var rebind = Scenario{
 	Name:    "orphan-and-bind-again",
 	Prepare: orphaning,
@@ -47,8 +47,8 @@ var rebind = Scenario{
 	}, boundAgain},
 }
 
-// orphaning has a namespace offloaded to a provider where everything is to stay
-// when the binding goes, and notes the remote namespace.
+// orphaning offloads a namespace to a provider whose binding leaves everything behind, and notes the remote
+// namespace.
 func orphaning(ctx context.Context, w *world.World) error {
 	orphan := func(cb *v1alpha1.ClusterBinding) { cb.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan }
 	if err := w.Bind(ctx, orphan, world.P1); err != nil {
@@ -72,9 +72,8 @@ var boundAgain = Step{
 	Until: all(takenOver(world.P1), bound(world.P1), offloaded(team, world.P1), noted(world.P1, remoteNamespace(team))),
 }
 
-// takenOver does what a binding asks of its user whose predecessor could not delete its
-// Lease, because the provider was away: it lets the manager take it over, and takes
-// that back when it has.
+// takenOver does what a binding asks of its user when its predecessor could not delete its Lease, because the
+// provider was away. It allows the manager to take the Lease over, and revokes that afterwards.
 func takenOver(id string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		binding, err := get[v1alpha1.ClusterBinding](ctx, w, world.Consumer, "", id)
@@ -97,10 +96,10 @@ func takenOver(id string) Func {
 	}
 }
 
-// errTakenOver has what is there looked at again.
+// errTakenOver makes the step look again.
 var errTakenOver = errors.New("the user has just said whether the Lease may be taken over")
 
-// annotate says which generation may be taken over; nil: none.
+// annotate sets which generation may be taken over; nil removes the annotation.
 func annotate(ctx context.Context, w *world.World, binding *v1alpha1.ClusterBinding, generation any) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationTakeOver: generation}}})
 	if err != nil {
@@ -136,7 +135,7 @@ var mountNamespace = Scenario{
 	}},
 }
 
-// mounted wants the mount namespace to be there.
+// mounted wants the mount namespace to be ready.
 func mounted(ctx context.Context, w *world.World) error {
 	binding, err := get[v1alpha1.ClusterBinding](ctx, w, world.Consumer, "", world.P1)
 	if err != nil {
@@ -149,7 +148,7 @@ func mounted(ctx context.Context, w *world.World) error {
 		condition(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive))
 }
 
-// change updates an object, as somebody would who does not look first.
+// change patches an object without a precondition.
 func change[T any, P interface {
 	*T
 	client.Object

@@ -16,10 +16,10 @@ import (
 // fewObjects is the smallest budget that the API allows.
 const fewObjects = 100
 
-// docs/concepts.md: a provider in which there is more with our mark than its budget
-// allows is disconnected, which says so, and nothing that is there is touched. The
-// binding is paused, so that what has no original here is not taken away as it
-// comes. ConfigMaps are in use there: kinds that nobody needs are not watched.
+// docs/concepts.md: if a provider has more objects with the mark than its budget allows, the manager
+// disconnects from it, reports that, and touches nothing there. The binding is paused, so that the manager
+// does not delete marked objects without an original. ConfigMaps are in use there, because kinds that nobody
+// needs are not watched.
 var tooLarge = Scenario{
 	Name: "too-large", Prepare: all(withObjects(world.P1), note(world.P1, remoteNamespace(team)), note(world.P1, remotely(team, web)), budget(true, ptr.To[int32](fewObjects)),
 		func(ctx context.Context, w *world.World) error {
@@ -40,14 +40,14 @@ var tooLarge = Scenario{
 	}, secondPod},
 }
 
-// budget sets what the manager may hold of the provider.
+// budget pauses the binding or not, and sets how many objects of the provider the manager may hold.
 func budget(paused bool, objects *int32) Func {
 	return change(world.Consumer, named("", world.P1), func(_ *world.World, cb *v1alpha1.ClusterBinding) {
 		cb.Spec.Paused, cb.Spec.Budget.Objects = paused, objects
 	})
 }
 
-// eachMore does something with each of more objects than the budget has room for.
+// eachMore calls do for each of more objects than the budget allows.
 func eachMore(do func(context.Context, *world.World, *corev1.ConfigMap) error) Func {
 	return func(ctx context.Context, w *world.World) error {
 		mark := provenance.Mark{Origin: w.Origin, ClusterID: world.P1}

@@ -13,14 +13,14 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// The values of the provider's PriorityClass, at first and later.
+// The values of the provider's PriorityClass, before and after.
 const (
 	valueBefore = 500
 	valueAfter  = 600
 )
 
-// Whatever happens to the manager, a class that is imported is as the provider's, stays while only
-// that is missing, and goes with the mapping.
+// Whatever happens to the manager, an imported class equals the provider's. It stays while the provider's is
+// missing, and is deleted with the mapping.
 var importedClass = Scenario{
 	Name: "imported-class", Prepare: all(bind(world.P1), makeClass(valueBefore)),
 	Steps: []Step{{
@@ -47,18 +47,18 @@ var importedClass = Scenario{
 // batch is the name of the class in the consumer.
 const batch = "batch"
 
-// classThere is the class in the provider, where each lane has one of its own.
+// classThere is the class in the provider, where each lane has its own.
 func classThere(w *world.World) client.ObjectKey { return client.ObjectKey{Name: w.Remote(batch)} }
 
-// makeClass has the provider's administrator make the class.
+// makeClass plays the provider's administrator, who creates the class.
 func makeClass(value int32) Func {
 	return func(ctx context.Context, w *world.World) error {
 		return w.CreateIn(ctx, world.P1, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: classThere(w).Name}, Value: value})
 	}
 }
 
-// classIs wants the imported class to have that value, and the binding to say that of the
-// provider's.
+// classIs wants the imported class to have that value, and the binding's condition ClassesReady that status
+// and reason.
 func classIs(value int32, status metav1.ConditionStatus, reason string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		binding, err := get[v1alpha1.ClusterBinding](ctx, w, world.Consumer, "", world.P1)

@@ -57,7 +57,7 @@ var secretDeleted = Scenario{
 	}},
 }
 
-// key is that of all ConfigMaps and Secrets here.
+// key is the data key of all ConfigMaps and Secrets here.
 const key = "key"
 
 func configMap(value string) *corev1.ConfigMap {
@@ -68,7 +68,7 @@ func secret(value string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: password}, Data: map[string][]byte{key: []byte(value)}}
 }
 
-// using has a pod need a ConfigMap and, unless it is "", a Secret.
+// using makes a pod need a ConfigMap and, unless it is "", a Secret.
 func using(pod *corev1.Pod, configMap, secret string) *corev1.Pod {
 	from := []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}}}
 	if secret != "" {
@@ -78,7 +78,7 @@ func using(pod *corev1.Pod, configMap, secret string) *corev1.Pod {
 	return pod
 }
 
-// mounting has a pod need the claim.
+// mounting makes a pod need the claim.
 func mounting(pod *corev1.Pod) *corev1.Pod {
 	pod.Spec.Volumes = []corev1.Volume{{Name: data, VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: data},
@@ -86,7 +86,7 @@ func mounting(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// withClaim makes a claim and a volume that are bound to each other.
+// withClaim creates a claim and a volume that are bound to each other.
 func withClaim(ctx context.Context, w *world.World) error {
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}

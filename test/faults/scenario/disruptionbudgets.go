@@ -16,7 +16,7 @@ import (
 // spare is the name of the PodDisruptionBudget.
 const spare = "spare"
 
-// Whatever happens to the manager, the copy wants the pods that are not healthy elsewhere.
+// Whatever happens to the manager, the copy requires the pods that are not healthy elsewhere.
 var disruptionBudgetLife = Scenario{
 	Name: "poddisruptionbudget-created-changed-deleted", Prepare: withPod(world.P1),
 	Steps: []Step{{
@@ -48,8 +48,8 @@ var disruptionBudgetLife = Scenario{
 	}},
 }
 
-// budgetWants wants the copy of the budget to want so many healthy pods in the provider, and
-// nothing to be written on the budget itself.
+// budgetWants wants the copy of the budget to require so many healthy pods in the provider, and the budget
+// itself to be unchanged.
 func budgetWants(pods int32, provider string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		local, err := get[policyv1.PodDisruptionBudget](ctx, w, world.Consumer, team, spare)

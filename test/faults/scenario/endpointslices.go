@@ -16,15 +16,14 @@ import (
 // database is the name of the EndpointSlice.
 const database = "database"
 
-// The addresses that it has: the provider lists 192.0.2.0/24.
+// The addresses that it has: the provider allows 192.0.2.0/24.
 const (
 	within  = "192.0.2.1"
 	within2 = "192.0.2.2"
 	outside = "198.51.100.1"
 )
 
-// Whatever happens to the manager, the copy has the addresses that the provider allows, and
-// no others.
+// Whatever happens to the manager, the copy has exactly the addresses that the provider allows.
 var endpointSliceLife = Scenario{
 	Name: "endpointslice-created-changed-deleted", Prepare: withPod(world.P1),
 	Steps: []Step{{
@@ -46,7 +45,7 @@ var endpointSliceLife = Scenario{
 	}},
 }
 
-// endpoints lists these addresses for a Service without a selector.
+// endpoints is an EndpointSlice with these addresses, for a Service without a selector.
 func endpoints(addresses ...string) *discoveryv1.EndpointSlice {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: team, Name: database, Labels: map[string]string{discoveryv1.LabelServiceName: database}},
@@ -58,8 +57,7 @@ func endpoints(addresses ...string) *discoveryv1.EndpointSlice {
 	return slice
 }
 
-// endpointsAre wants the copy to have these addresses, and nothing to be written on the
-// EndpointSlice itself.
+// endpointsAre wants the copy to have these addresses, and the EndpointSlice itself to be unchanged.
 func endpointsAre(provider string, addresses ...string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		local, err := get[discoveryv1.EndpointSlice](ctx, w, world.Consumer, team, database)

@@ -15,16 +15,16 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// patience is for the preparation of a scenario, and for one step of a run
-// without faults, on a machine that may be busy with other things.
+// patience bounds the preparation of a scenario and one step of a run without faults, on a machine that may
+// be busy.
 const patience = time.Minute
 
-// eventually waits until all of it is so.
+// eventually waits until the check passes.
 func eventually(ctx context.Context, w *world.World, until Func) error {
 	return rig.Eventually(ctx, patience, func(ctx context.Context) error { return until(ctx, w) })
 }
 
-// all is what several want, or do, one after the other.
+// all calls several Funcs in order, until one returns an error.
 func all(wants ...Func) Func {
 	return func(ctx context.Context, w *world.World) error {
 		for _, want := range wants {
@@ -36,7 +36,7 @@ func all(wants ...Func) Func {
 	}
 }
 
-// get reads an object of a cluster by its kind.
+// get reads an object from a cluster.
 func get[T any, P interface {
 	*T
 	client.Object
@@ -49,7 +49,7 @@ func get[T any, P interface {
 	return object, nil
 }
 
-// gone wants an object not to be there.
+// gone wants an object not to exist.
 func gone[T any, P interface {
 	*T
 	client.Object
@@ -70,19 +70,19 @@ func gone[T any, P interface {
 	}
 }
 
-// named is an object of the same name in every lane.
+// named returns the key of an object that has the same name in every lane.
 func named(namespace, name string) func(*world.World) client.ObjectKey {
 	return func(*world.World) client.ObjectKey { return client.ObjectKey{Namespace: namespace, Name: name} }
 }
 
-// remotely is an object of a remote namespace.
+// remotely returns the key of an object in the remote namespace of a local one.
 func remotely(namespace, name string) func(*world.World) client.ObjectKey {
 	return func(w *world.World) client.ObjectKey {
 		return client.ObjectKey{Namespace: w.Remote(namespace), Name: name}
 	}
 }
 
-// remoteNamespace is that of a local namespace.
+// remoteNamespace returns the key of the remote namespace of a local one.
 func remoteNamespace(namespace string) func(*world.World) client.ObjectKey {
 	return func(w *world.World) client.ObjectKey { return client.ObjectKey{Name: w.Remote(namespace)} }
 }
@@ -107,7 +107,7 @@ func same[T comparable](what string, got, want T) error {
 	return nil
 }
 
-// wrap says which object the errors are about.
+// wrap names the object that the errors are about.
 func wrap(object string, errs ...error) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%s: %w", object, err)

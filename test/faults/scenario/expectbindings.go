@@ -13,10 +13,9 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// bound wants providers to be usable: the bindings are Ready and know the right
-// cluster, and there are maps, and nodes with capacity. Their leases are not waited for:
-// the first try may come before the node is in the manager's cache, and the next
-// one is five seconds later.
+// bound wants providers to be usable. The bindings are Ready and know the right cluster, and there are maps,
+// and nodes with capacity. It does not wait for the nodes' Leases: the first try may come before the node is
+// in the manager's cache, and the next one comes five seconds later.
 func bound(providers ...string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		for _, id := range providers {
@@ -68,7 +67,7 @@ func isReady(conditions []corev1.NodeCondition) bool {
 	return false
 }
 
-// unbound wants nothing to be left of a binding, on either side.
+// unbound wants nothing of a binding to be left, in either cluster.
 func unbound(id string) Func {
 	node := v1alpha1.VirtualNodePrefix + id
 	return all(
@@ -80,8 +79,7 @@ func unbound(id string) Func {
 	)
 }
 
-// nothingMarked wants nothing in a provider to be marked as the consumer's,
-// through whichever binding it came there.
+// nothingMarked wants a provider to have no object with the consumer's mark, whichever binding created it.
 func nothingMarked(id string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		ours := client.MatchingLabels{v1alpha1.LabelOrigin: w.Origin}

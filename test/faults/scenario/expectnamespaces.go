@@ -16,8 +16,7 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// offloaded wants a namespace to be offloaded to those providers and no other,
-// and everybody to say so.
+// offloaded wants a namespace to be offloaded to exactly those providers, and all statuses to say so.
 func offloaded(namespace string, providers ...string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		offloading, err := get[v1alpha1.NamespaceOffloading](ctx, w, world.Consumer, namespace, v1alpha1.OffloadingName)
@@ -52,8 +51,7 @@ func offloaded(namespace string, providers ...string) Func {
 	}
 }
 
-// isMapped wants the remote namespace to be there and ours, and the map and the
-// binding to say so.
+// isMapped wants the remote namespace to exist with the mark, and the map and the binding to say so.
 func isMapped(ctx context.Context, w *world.World, namespace, id string) error {
 	local, err := get[corev1.Namespace](ctx, w, world.Consumer, "", namespace)
 	if err != nil {
@@ -76,8 +74,7 @@ func isMapped(ctx context.Context, w *world.World, namespace, id string) error {
 	return allMapped(ctx, w, id)
 }
 
-// allMapped wants the map and its binding to count what the map asks for, and
-// all of it to be there.
+// allMapped wants the map and its binding to count the map's entries, and all of them to be accepted.
 func allMapped(ctx context.Context, w *world.World, id string) error {
 	nsm, err := get[v1alpha1.NamespaceMap](ctx, w, world.Consumer, "", id)
 	if err != nil {
@@ -94,7 +91,7 @@ func allMapped(ctx context.Context, w *world.World, id string) error {
 		same("the summary", binding.Status.Namespaces.Summary, fmt.Sprintf("%d/%d", n, n)))
 }
 
-// entryIs wants the map of a provider to say that of a namespace.
+// entryIs wants a namespace's entry in a provider's map to have that phase and reason.
 func entryIs(namespace, id string, phase v1alpha1.MappingPhase, reason string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		nsm, err := get[v1alpha1.NamespaceMap](ctx, w, world.Consumer, "", id)
@@ -112,7 +109,7 @@ func entryIs(namespace, id string, phase v1alpha1.MappingPhase, reason string) F
 	}
 }
 
-// notOffloaded wants nothing to be left of the offloading of a namespace.
+// notOffloaded wants nothing of a namespace's offloading to be left.
 func notOffloaded(namespace string, providers ...string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		wants := []Func{gone[v1alpha1.NamespaceOffloading](world.Consumer, named(namespace, v1alpha1.OffloadingName))}
@@ -123,7 +120,7 @@ func notOffloaded(namespace string, providers ...string) Func {
 	}
 }
 
-// notMapped wants the map of a provider to have nothing of a namespace.
+// notMapped wants a provider's map to have no entry of a namespace.
 func notMapped(namespace, id string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		nsm, err := get[v1alpha1.NamespaceMap](ctx, w, world.Consumer, "", id)
@@ -139,7 +136,7 @@ func notMapped(namespace, id string) Func {
 	}
 }
 
-// names are those of all objects of a list.
+// names returns the names of all objects of a list.
 func names(ctx context.Context, admin client.Client, list client.ObjectList, options ...client.ListOption) ([]string, error) {
 	if err := admin.List(ctx, list, options...); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// configMapIs wants the copy of the ConfigMap to have that value, and to be ours.
+// configMapIs wants the copy of the ConfigMap to have that value and the mark.
 func configMapIs(value, provider string, at func(*world.World) client.ObjectKey) Func {
 	return func(ctx context.Context, w *world.World) error {
 		local, err := get[corev1.ConfigMap](ctx, w, world.Consumer, team, settings)
@@ -45,8 +45,8 @@ func secretIs(value, provider string, at func(*world.World) client.ObjectKey) Fu
 	}
 }
 
-// isCopy wants an object of a provider to be marked as the copy of a local one,
-// which says so too.
+// isCopy wants an object in a provider to be marked as the copy of a local one, and the local one to have the
+// label and the finalizer.
 func isCopy(w *world.World, provider string, local, remote client.Object) error {
 	stands := provenance.Local{Namespace: local.GetNamespace(), Name: local.GetName(), UID: local.GetUID()}
 	return wrap("the copy",
@@ -57,7 +57,7 @@ func isCopy(w *world.World, provider string, local, remote client.Object) error 
 		same("the finalizer of the original", slices.Contains(local.GetFinalizers(), v1alpha1.FinalizerSync+provider), true))
 }
 
-// unmarked wants a local object to be as its user has made it.
+// unmarked wants a local object to have no label, annotation or finalizer of Spillway.
 func unmarked[T any, P interface {
 	*T
 	client.Object
@@ -81,14 +81,14 @@ func unmarked[T any, P interface {
 	}
 }
 
-// remoteVolume is the copy of the volume.
+// remoteVolume returns the key of the volume's copy.
 func remoteVolume(provider string) func(*world.World) client.ObjectKey {
 	return func(w *world.World) client.ObjectKey {
 		return client.ObjectKey{Name: namespacemap.Hashed(w.Origin+"/"+provider, data)}
 	}
 }
 
-// hashed is the copy of an object of the team in the mount namespace.
+// hashed returns the key of the copy of the team's object in the mount namespace.
 func hashed(name string) func(*world.World) client.ObjectKey {
 	return func(w *world.World) client.ObjectKey {
 		return client.ObjectKey{Namespace: w.Remote(mount), Name: namespacemap.Hashed(team, name)}
@@ -116,7 +116,7 @@ func claimOf(cluster string, claimed, at func(*world.World) client.ObjectKey) Fu
 	}
 }
 
-// note keeps the UID of an object.
+// note remembers the UID of an object.
 func note(cluster string, name func(*world.World) client.ObjectKey) Func {
 	return func(ctx context.Context, w *world.World) error {
 		uid, err := uidOf(ctx, w, cluster, name(w))
@@ -125,8 +125,8 @@ func note(cluster string, name func(*world.World) client.ObjectKey) Func {
 	}
 }
 
-// noted wants the object to be the one that note has seen; another wants it to
-// be there, but not to be that one.
+// noted wants the object to have the UID that note remembered; another wants it to exist with a different
+// one.
 func noted(cluster string, name func(*world.World) client.ObjectKey) Func {
 	return compare(cluster, name, true)
 }
@@ -145,7 +145,7 @@ func compare(cluster string, name func(*world.World) client.ObjectKey, equal boo
 	}
 }
 
-// uidOf is that of a namespace, if the key has none, or else of a pod.
+// uidOf returns the UID of a namespace if the key has no namespace, or else of a pod.
 func uidOf(ctx context.Context, w *world.World, cluster string, key client.ObjectKey) (string, error) {
 	if key.Namespace == "" {
 		namespace, err := get[corev1.Namespace](ctx, w, cluster, "", key.Name)

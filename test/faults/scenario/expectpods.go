@@ -12,12 +12,12 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// podIs wants a pod to be in a provider, and in that phase on both sides.
+// podIs wants a pod to be in a provider, and in that phase in both clusters.
 func podIs(phase corev1.PodPhase, namespace, name, provider string) Func {
 	return podAt(phase, namespace, name, provider, remotely(namespace, name))
 }
 
-// podAt is podIs for a pod that has another name there.
+// podAt is podIs for a remote pod with another name.
 func podAt(phase corev1.PodPhase, namespace, name, provider string, at func(*world.World) client.ObjectKey) Func {
 	return func(ctx context.Context, w *world.World) error {
 		local, err := get[corev1.Pod](ctx, w, world.Consumer, namespace, name)
@@ -51,7 +51,7 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.Conditio
 	return ""
 }
 
-// podGone wants a pod to be on neither side.
+// podGone wants a pod to exist in neither cluster.
 func podGone(namespace, name, provider string) Func {
 	return all(gone[corev1.Pod](world.Consumer, named(namespace, name)), gone[corev1.Pod](provider, remotely(namespace, name)))
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// selectsNothing wants an offloading to say that there is no provider for it.
+// selectsNothing wants an offloading to report that it selects no provider.
 func selectsNothing(namespace string) Func {
 	return phaseIs(namespace, v1alpha1.OffloadingPhaseNoClusterSelected, "")
 }
 
-// phaseIs wants an offloading to be in that phase and, unless it is "", the
-// reason that it gives for the remote namespace of P1 to be that.
+// phaseIs wants an offloading to have that phase. If reason is not "", its remote namespace in P1 must be not
+// ready for that reason.
 func phaseIs(namespace string, phase v1alpha1.OffloadingPhase, reason string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		offloading, err := get[v1alpha1.NamespaceOffloading](ctx, w, world.Consumer, namespace, v1alpha1.OffloadingName)
@@ -46,8 +46,8 @@ func phaseIs(namespace string, phase v1alpha1.OffloadingPhase, reason string) Fu
 	}
 }
 
-// asked wants the manager to have tried a write of that object since the first
-// step. It is for what the manager hears of, and has nothing to tell about.
+// asked wants the manager to have sent that write since the first step. It is for events that the manager
+// sees but does not report.
 func asked(cluster, verb, resource, name string) Func {
 	return func(_ context.Context, w *world.World) error {
 		if w.Asked(cluster, verb, resource, name) {
@@ -57,12 +57,12 @@ func asked(cluster, verb, resource, name string) Func {
 	}
 }
 
-// readyIs wants the binding of P1 not to be Ready, for that reason.
+// readyIs wants P1's binding not to be Ready, for that reason.
 func readyIs(ctx context.Context, w *world.World, reason string) error {
 	return bindingIs(v1alpha1.BindingReady, metav1.ConditionFalse, reason)(ctx, w)
 }
 
-// bindingIs wants a condition of the binding of P1 to be that.
+// bindingIs wants a condition of P1's binding to have that status and reason.
 func bindingIs(kind string, status metav1.ConditionStatus, reason string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		binding, err := get[v1alpha1.ClusterBinding](ctx, w, world.Consumer, "", world.P1)
@@ -73,7 +73,7 @@ func bindingIs(kind string, status metav1.ConditionStatus, reason string) Func {
 	}
 }
 
-// podLost wants a pod to have failed because the one in the provider is gone.
+// podLost wants a pod to have failed because its remote pod is gone.
 func podLost(namespace, name string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		pod, err := get[corev1.Pod](ctx, w, world.Consumer, namespace, name)
@@ -86,7 +86,7 @@ func podLost(namespace, name string) Func {
 	}
 }
 
-// podStaysHome wants a pod to wait, and to say why.
+// podStaysHome wants a pod to be Pending, and to report that reason.
 func podStaysHome(namespace, name, reason string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		pod, err := get[corev1.Pod](ctx, w, world.Consumer, namespace, name)
@@ -105,11 +105,11 @@ func podStaysHome(namespace, name, reason string) Func {
 	}
 }
 
-// stranger is who makes what is not ours. It is marked as many are.
+// stranger are the labels of objects that somebody else created. Many objects have such a label.
 var stranger = map[string]string{"app.kubernetes.io/managed-by": "somebody"}
 
-// untouched wants an object of a provider to be as a stranger has made it, who
-// has given it these labels and no annotations.
+// untouched wants an object in a provider to be as the stranger created it: with these labels and no
+// annotations.
 func untouched[T any, P interface {
 	*T
 	client.Object
@@ -125,7 +125,7 @@ func untouched[T any, P interface {
 			wanted[key] = value
 		}
 		if name(w).Namespace == "" {
-			wanted[corev1.LabelMetadataName] = name(w).Name // As every API server does.
+			wanted[corev1.LabelMetadataName] = name(w).Name // Every API server sets it.
 		}
 		return wrap(fmt.Sprintf("the stranger's %T %s", object, name(w)),
 			same("its labels", labels, fmt.Sprint(wanted)), same("its annotations", len(object.GetAnnotations()), 0),

@@ -12,9 +12,9 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// A finalizer of ours that somebody removes is put back, while the object is
-// not being deleted: without it the deletion would leave things behind. A pod
-// has none: the API server itself waits for the kubelet.
+// The manager restores its finalizer when somebody removes it, unless the object is being deleted: without it
+// the deletion would leave objects behind. A pod has no such finalizer: the API server itself waits for the
+// kubelet.
 
 var offloadingReleased = Scenario{
 	Name: "finalizer-off-offloading", Prepare: bindAndOffload(world.P1),
@@ -56,7 +56,7 @@ var originalReleased = Scenario{
 	}},
 }
 
-// docs/concepts.md: what has the mark but is asked for by nobody is deleted.
+// docs/concepts.md: the manager deletes objects with its mark that nobody asks for.
 var offloadingGone = Scenario{
 	Name: "offloading-torn-away", Prepare: bindAndOffload(world.P1),
 	Steps: []Step{{
@@ -66,10 +66,9 @@ var offloadingGone = Scenario{
 	}},
 }
 
-// docs/concepts.md: binding the same provider again adopts what stayed. What the
-// binding owned in the consumer goes with it, by Kubernetes' garbage collection.
-// All is to stay in the provider, or else it would depend on how far the manager
-// has come before the finalizer goes.
+// docs/concepts.md: binding the same provider again adopts what stayed. Kubernetes' garbage collection
+// deletes what the binding owned in the consumer. Everything stays in the provider: otherwise the result
+// would depend on how far the manager came before the finalizer went.
 var bindingGone = Scenario{
 	Name: "binding-torn-away", Prepare: orphaning,
 	Steps: []Step{{
@@ -88,7 +87,7 @@ func release[T any, P interface {
 	return change(world.Consumer, name, func(_ *world.World, object P) { object.SetFinalizers(nil) })
 }
 
-// tear deletes an object and, at once, removes its finalizers.
+// tear deletes an object and removes its finalizers at once.
 func tear[T any, P interface {
 	*T
 	client.Object
@@ -97,7 +96,7 @@ func tear[T any, P interface {
 		if err := deleteIn(world.Consumer, P(new(T)), name)(ctx, w); err != nil {
 			return err
 		}
-		// The manager may have been quicker.
+		// The manager may have removed them first.
 		return client.IgnoreNotFound(release[T, P](name)(ctx, w))
 	}
 }

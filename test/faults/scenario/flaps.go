@@ -14,17 +14,16 @@ import (
 )
 
 const (
-	// flaps is how often the status changes, and flapInterval how fast.
+	// flaps is how often the status changes, and flapInterval is the time between changes.
 	flaps        = 300
 	flapInterval = 10 * time.Millisecond
-	// fewWrites may come at once, and one each writeInterval.
+	// fewWrites may come at once, then one each writeInterval.
 	fewWrites     = 5
 	writeInterval = time.Second
 )
 
-// docs/pods.md: a pod's status is written a few times at once, and then once a
-// second, however often its provider changes it. The last one gets there, and
-// that a pod has ended waits for nothing.
+// docs/pods.md: the manager writes a pod's status a few times at once, and then once a second, however often
+// the provider changes it. It always writes the last status, and writes at once that a pod has ended.
 var statusFlaps = Scenario{
 	Name: "status-flaps", Prepare: withPod(world.P1),
 	Steps: []Step{{
@@ -34,7 +33,7 @@ var statusFlaps = Scenario{
 	}, podSucceeds},
 }
 
-// flap changes the status of the remote pod, and counts what is written here.
+// flap changes the status of the remote pod, and counts the writes in the consumer.
 func flap(ctx context.Context, w *world.World) error {
 	at := remotely(team, web)(w)
 	pod, err := get[corev1.Pod](ctx, w, world.P1, at.Namespace, at.Name)
@@ -57,7 +56,7 @@ func flap(ctx context.Context, w *world.World) error {
 		}
 		<-ticker.C
 	}
-	// It may have taken longer than it was to: more is allowed then.
+	// If it took longer than planned, more writes are allowed.
 	if most := fewWrites + int64(time.Since(began)/writeInterval) + 1; written.Load() > most {
 		return NotMet(fmt.Errorf("%d changes of a status were written %d times, want at most %d", flaps, written.Load(), most))
 	}
@@ -66,7 +65,7 @@ func flap(ctx context.Context, w *world.World) error {
 
 func message(i int) string { return fmt.Sprintf("flap %d", i) }
 
-// countStatuses counts from now on how often the local pod changes.
+// countStatuses counts the changes of the local pod from now on.
 func countStatuses(ctx context.Context, w *world.World) (written *atomic.Int64, end func(), err error) {
 	consumer, err := client.NewWithWatch(w.Cluster(world.Consumer).Config(), client.Options{})
 	if err != nil {
