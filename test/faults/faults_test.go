@@ -21,10 +21,10 @@ import (
 	"github.com/spillway-io/spillway/test/performance/docs"
 )
 
-// defaultLanes is what two cores can feed.
+// defaultLanes is as much as two cores can handle.
 const defaultLanes = 7
 
-// TestFaults runs, or adds up, what the variables of make faults ask for.
+// TestFaults plays or merges the runs that the variables of make faults request.
 func TestFaults(t *testing.T) {
 	options, lanes := fromEnvironment(t)
 	root, err := clusters.Root()
@@ -50,7 +50,7 @@ func TestFaults(t *testing.T) {
 	must(t, docs.Update(filepath.Join(root, "docs", "reliability.md"), "faults", "make faults", report.Markdown()))
 }
 
-// faults is what was asked for.
+// faults is what was requested.
 type faults struct {
 	options run.Options
 	header  run.Header
@@ -59,8 +59,7 @@ type faults struct {
 	began   time.Time
 }
 
-// report is of all runs that were asked for; nil if other shards have to be
-// played before there can be one.
+// report returns the report of all requested runs; nil if other shards have to be played first.
 func (f *faults) report(t *testing.T) *run.Report {
 	if os.Getenv("MERGE") == "" {
 		report := f.play(t)
@@ -80,10 +79,10 @@ func (f *faults) report(t *testing.T) *run.Report {
 	return merged
 }
 
-// pieces is where it is written down what is done, as it is done.
+// pieces is the folder of the journals.
 func (f *faults) pieces() string { return filepath.Join(f.dir, "pieces") }
 
-// play brings up the clusters, and plays what is not done yet.
+// play starts the clusters, and plays the runs that are not done yet.
 func (f *faults) play(t *testing.T) *run.Report {
 	resume := os.Getenv("RESUME") != ""
 	o := f.options
@@ -104,7 +103,7 @@ func (f *faults) play(t *testing.T) *run.Report {
 	if !resume {
 		must(t, os.RemoveAll(o.LogDir))
 	}
-	// Whoever interrupts it leaves no clusters behind.
+	// An interrupt must leave no clusters behind.
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	site, err := world.Up(ctx, f.lanes, os.Stderr)
@@ -119,12 +118,12 @@ func (f *faults) play(t *testing.T) *run.Report {
 
 func machine() string { return docs.ThisMachine("").String() }
 
-// partial reports whether only some of the parts or scenarios were asked for.
+// partial reports whether only some of the parts or scenarios were requested.
 func partial(o run.Options) bool {
 	return o.Scenario != "" || len(o.Recipe) > 0 || len(o.Parts) > 0
 }
 
-// reportName keeps the report of a whole run from those of parts of it.
+// reportName separates the reports of full, fast and partial runs.
 func reportName(o run.Options) string {
 	switch {
 	case partial(o):
@@ -136,8 +135,7 @@ func reportName(o run.Options) string {
 	}
 }
 
-// complete fails the test if something that was asked for was not tested: its
-// zeroes would say nothing.
+// complete fails the test if something that was requested was not tested: its zeroes would say nothing.
 func complete(t *testing.T, report *run.Report, o run.Options) {
 	switch {
 	case len(o.Recipe) > 0:
@@ -169,9 +167,8 @@ func complete(t *testing.T, report *run.Report, o run.Options) {
 	}
 }
 
-// finish prints the report, and fails the test if anything diverged. Of the fast
-// part, which is for machines that are busy with other things too, only what
-// diverged once more when it was repeated alone is a failure.
+// finish prints the report, and fails the test if a run diverged. The fast runs are meant for busy machines
+// too. There, a divergence fails the test only if it happened again when it was repeated alone.
 func finish(t *testing.T, report *run.Report, fast bool) {
 	fmt.Printf("\n%s\n%s\n", report.Markdown(), report.Summary())
 	for _, divergence := range report.Divergences {
@@ -220,10 +217,10 @@ func fromEnvironment(t *testing.T) (run.Options, int) {
 	return o, lanes
 }
 
-// settings are what was asked for, but for how it is divided and done.
+// settings are the requested settings, without those that only divide or speed up the work.
 func settings() string { return asked("FAST", "PART", "SCENARIO", "RECIPE", "REPEAT") }
 
-// command is how this run was started.
+// command is the command that started this run.
 func command() string {
 	return strings.TrimSpace("make faults " + asked("FAST", "LANES", "PART", "SCENARIO", "RECIPE", "REPEAT", "SHARD", "MERGE"))
 }

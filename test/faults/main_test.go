@@ -15,13 +15,11 @@ import (
 
 const gcPercent = 400
 
-// TestMain silences the managers, of which there are thousands, and which are
-// made to fail all the time. A connection of the consumer's on which nothing
-// comes is asked after two seconds whether it is alive, and given up after five
-// more: by default that takes 45 seconds, which is nothing to wait for. Shorter
-// would break the connections of the harness itself on a machine that is busy.
-// GOGC is for the API servers, which inherit it, and this process: their memory
-// is small, and a tenth of the time went into collecting it.
+// TestMain silences the managers: there are thousands, and the test makes them fail all the time. It sets a
+// ping after two silent seconds on the consumer's connections, and a timeout of five more. By default these
+// take 45 seconds, which is too long to wait for. Shorter values would break the harness's own connections on
+// a busy machine. GOGC is for this process and the API servers, which inherit it. Their memory is small, and
+// a tenth of the time went into garbage collection.
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())

@@ -21,8 +21,7 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// setup is an API server that commits every write, and a client as the manager
-// has it.
+// setup has an API server that commits every write, and the manager's client.
 type setup struct {
 	*Injector
 	server    *httptest.Server
@@ -155,7 +154,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// The second of a pair is armed when the first has happened.
+// The second fault of a pair is armed when the first has happened.
 func TestPair(t *testing.T) {
 	s := newSetup(t)
 	third := created
@@ -177,7 +176,7 @@ func TestPair(t *testing.T) {
 	}
 }
 
-// What is about to be deleted is removed first, so that it is really not there.
+// The object is removed before its deletion, so that it really does not exist.
 func TestNotFoundIsTrue(t *testing.T) {
 	s := newSetup(t)
 	var removed requests.Target

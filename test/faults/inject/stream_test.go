@@ -23,8 +23,7 @@ import (
 	"github.com/spillway-io/spillway/test/faults/recipe"
 )
 
-// says is a server whose watch shows a pod for each name; "bookmark" ends what
-// there was at its beginning.
+// says returns a server whose watch shows a pod for each name; "bookmark" ends the initial events.
 func says(t *testing.T, media string, names <-chan string) *httptest.Server {
 	t.Helper()
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), media)
@@ -73,7 +72,7 @@ func watchPods(t *testing.T, i *Injector, server *httptest.Server, media string,
 	return w
 }
 
-// seen is what a watch shows until it ends, or until it has shown so many.
+// seen returns the first n events that a watch shows, or "end" if it ends before.
 func seen(t *testing.T, w watch.Interface, n int) []string {
 	t.Helper()
 	var all []string
@@ -139,7 +138,7 @@ func TestWatches(t *testing.T) {
 	}
 }
 
-// An event is held back for as long as the manager writes.
+// An event is held back as long as the manager writes.
 func TestHoldUntilRest(t *testing.T) {
 	names := make(chan string, 1)
 	i := New(Hooks{})
@@ -160,7 +159,7 @@ func TestHoldUntilRest(t *testing.T) {
 	}
 }
 
-// The watches of a manager that has crashed end, those too that are held back.
+// The watches of a crashed manager end, even if they are held back.
 func TestCrashEndsWatches(t *testing.T) {
 	names := make(chan string, 1)
 	i := New(Hooks{})
@@ -175,7 +174,7 @@ func TestCrashEndsWatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	process.Kill()
-	for range w.ResultChan() { // All that is waited for is the end.
+	for range w.ResultChan() { // Wait for the end only.
 	}
 	if _, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{}); err == nil {
 		t.Error("a watch began after the crash")

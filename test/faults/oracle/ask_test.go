@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// inProtobuf is how a client sends and gets objects of the core API.
+// inProtobuf encodes an object as a client sends and receives objects of the core API.
 func inProtobuf(t *testing.T, obj runtime.Object, kind string) []byte {
 	t.Helper()
 	obj.GetObjectKind().SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))

@@ -76,7 +76,7 @@ func finalizers(all ...string) option {
 	return func(obj *unstructured.Unstructured) { obj.SetFinalizers(all) }
 }
 
-// by says who has written the object, as an API server does.
+// by adds a managedFields entry, as an API server does for a write.
 func by(manager string) option {
 	return func(obj *unstructured.Unstructured) {
 		now := metav1.NewTime(time.Unix(int64(len(obj.GetManagedFields())), 0))
@@ -89,7 +89,7 @@ func by(manager string) option {
 
 var byUs = by(userAgent)
 
-// changed is another version of an object.
+// changed returns another version of an object.
 func changed(obj *unstructured.Unstructured, options ...option) *unstructured.Unstructured {
 	obj = obj.DeepCopy()
 	for _, o := range options {

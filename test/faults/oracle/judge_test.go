@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// clusters are what there is when a request is judged.
+// clusters are the objects that exist when a request is judged.
 type clusters map[string][]*unstructured.Unstructured // by "cluster resource"
 
 func (c clusters) list(cluster, resource string) ([]unstructured.Unstructured, error) {

@@ -85,7 +85,7 @@ metadata:
 	}
 }
 
-// hashOf is the hash in a Secret's state: that there is one is what matters.
+// hashOf returns the hash in a Secret's state. Only its presence matters.
 func hashOf(text string) string {
 	_, rest, _ := strings.Cut(text, "sha256 ")
 	hash, _, _ := strings.Cut(rest, "\n")
@@ -111,8 +111,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// Two runs that differ in nothing but what is masked are equal, and those that
-// point at another object are not.
+// Two runs are equal if they differ only in what is masked. A run that points at another object differs.
 func TestStatesOfTwoRuns(t *testing.T) {
 	run := func(consumerID, local, named string) State {
 		h := history(

@@ -14,16 +14,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestTold makes a pod twice through one connection of a manager, with the API
-// server answering as it is told to.
+// TestTold creates a pod twice through one connection of a manager. The API server answers as the test case
+// says.
 func TestTold(t *testing.T) {
 	made := object("Pod", "team-a-c0", "web", marked)
 	for name, test := range map[string]struct {
-		// first is the answer to the first creation, there what there is before the second.
+		// first is the answer to the first creation. there are the objects that exist before the second.
 		first  int
 		there  []any
 		want   []string
-		others bool // The second creation is of another manager.
+		others bool // Another manager sends the second creation.
 	}{
 		"it is there":                   {first: http.StatusCreated, there: []any{made.Object}, want: []string{"p1: Pod team-a-c0/web is made again by a manager that was told that it had made it"}},
 		"it is gone":                    {first: http.StatusCreated},

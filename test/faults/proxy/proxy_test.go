@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// setup is an API server with TLS behind a proxy, and a client of it. The
-// server sends what is put into says to whoever watches.
+// setup has an API server with TLS behind a proxy, and its client. The server sends to watchers what is put
+// into says.
 type setup struct {
 	*Proxy
 	client *http.Client
@@ -59,7 +59,7 @@ func (s *setup) get(ctx context.Context, path string) (*http.Response, error) {
 	return s.client.Do(request)
 }
 
-// ask returns the answer, or why there is none.
+// ask returns the answer or an error.
 func (s *setup) ask(ctx context.Context) (string, error) {
 	response, err := s.get(ctx, "/")
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *setup) mustAnswer(t *testing.T) {
 	}
 }
 
-// watch begins to read what the server says.
+// watch starts to read what the server sends.
 func (s *setup) watch(t *testing.T) <-chan string {
 	t.Helper()
 	response, err := s.get(t.Context(), "/watch")
@@ -102,7 +102,7 @@ func (s *setup) watch(t *testing.T) <-chan string {
 	return heard
 }
 
-// enough is for what must not happen; what must happen has no bound of its own.
+// enough bounds the wait for what must not happen. The wait for what must happen has no bound.
 const enough = 100 * time.Millisecond
 
 func TestBlackHole(t *testing.T) {
@@ -163,7 +163,7 @@ func TestReset(t *testing.T) {
 	s.mustAnswer(t)
 }
 
-// A black hole that becomes a reset lets nothing through that it has swallowed.
+// If a reset replaces a black hole, nothing that it has swallowed passes.
 func TestResetInABlackHole(t *testing.T) {
 	s := newSetup(t)
 	heard := s.watch(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/test/faults/scenario"
 )
 
-// pod is a scenario that there is: a merge looks for the recipes of those.
+// pod is a scenario that exists: a merge looks up its recipes.
 const pod = "pod-deleted"
 
 func crashAt(p recipe.Point) *played {
@@ -29,7 +29,7 @@ func learnt(points ...recipe.Point) *reference {
 	return referenceOf(Reference, pod, &Outcome{Points: points, Events: map[inject.Stream]int{{Cluster: "p1", Resource: "pods"}: 2}})
 }
 
-// write makes the journal of a shard, and closes it.
+// write writes the journal of a shard, and closes it.
 func write(t *testing.T, dir string, h Header, records ...record) string {
 	t.Helper()
 	j, err := Open(dir, h, false, io.Discard)
@@ -67,7 +67,7 @@ func TestReferenceIsKept(t *testing.T) {
 	}
 }
 
-// Whoever is killed may leave half a line.
+// A process that is killed may leave half a line.
 func TestResumeAfterABrokenLine(t *testing.T) {
 	dir, h := t.TempDir(), Header{Code: "a", Shard: Shard{1, 2}}
 	path := write(t, dir, h, record{Run: crashAt(there)})
@@ -126,7 +126,7 @@ func TestResumeRefusesOtherCode(t *testing.T) {
 	}
 }
 
-// Who forgets RESUME=1 loses nothing that was not finished.
+// A user who forgets RESUME=1 loses no unfinished journal.
 func TestWhatIsBegunAnewIsSetAside(t *testing.T) {
 	dir, h := t.TempDir(), Header{Code: "a"}
 	write(t, dir, h, record{Run: crashAt(there)})
@@ -144,7 +144,7 @@ func TestWhatIsBegunAnewIsSetAside(t *testing.T) {
 	}
 }
 
-// A resumed run plays what is left, and no more.
+// A resumed run plays only what is left.
 func TestResumedEngineLeavesOutWhatWasPlayed(t *testing.T) {
 	first := recipe.Recipe{{At: there, Kind: recipe.CrashBeforeSend}}
 	pair := recipe.Recipe{first[0], {At: here, Kind: recipe.CrashAfterCommit}}

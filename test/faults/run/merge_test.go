@@ -39,13 +39,13 @@ func TestMerge(t *testing.T) {
 	if !strings.Contains(text, "in 3 pieces") || !strings.Contains(text, "| 2 | 1/2 | 2026-01-01 | m | 2 | 7s |") {
 		t.Errorf("it is not said of which pieces it is:\n%s", text)
 	}
-	// Three points have nine crashes, of which two were played.
+	// Three points have nine crashes, and two were played.
 	if len(report.Unplayed) != 7 || !strings.Contains(text, "7 runs were played in no shard") {
 		t.Errorf("what nobody played is %v", report.Unplayed)
 	}
 }
 
-// One piece that was never broken off is told as ever.
+// A single journal that was never interrupted is reported without pieces and shards.
 func TestMergeOfOne(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, Header{Code: "a"}, record{Session: &Session{}}, record{Reference: learnt(there)}, record{Run: crashAt(there)}, record{Ended: true})
@@ -112,7 +112,7 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// A run of which no shard has a reference that leads to it is known by the others'.
+// A run is known even if it is in no shard's own reference, because other shards' runs led to it.
 func TestUnplayedKnowsPairs(t *testing.T) {
 	first := crashAt(there)
 	first.Part = Pairs

@@ -155,7 +155,7 @@ func TestExcesses(t *testing.T) {
 	}
 }
 
-// Each kind of fault has to have its turn in the fast part too.
+// The fast runs must include each kind of fault as well.
 func TestFastHasAllKinds(t *testing.T) {
 	e := &Engine{options: Options{Fast: true}, scenarios: scenario.All()}
 	for part, want := range map[Part][]recipe.Kind{

@@ -18,7 +18,7 @@ func TestParseShard(t *testing.T) {
 	}
 }
 
-// Each run is in one shard, and none has much more than its share.
+// Each run is in exactly one shard, and no shard has much more than its share.
 func TestShardsDivide(t *testing.T) {
 	const runs = 4000
 	for n := 1; n <= 8; n++ {
@@ -46,7 +46,7 @@ func TestShardsDivide(t *testing.T) {
 	}
 }
 
-// It must not change from one version of Go to the next, nor from machine to machine.
+// The shard of a run must not depend on the version of Go or the machine.
 func TestShardIsStable(t *testing.T) {
 	got := ""
 	for i := range 12 {

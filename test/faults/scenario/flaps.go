@@ -88,7 +88,7 @@ func countStatuses(ctx context.Context, w *world.World) (written *atomic.Int64, 
 	return written, changes.Stop, nil
 }
 
-// says wants the local pod to have the message of that change.
+// says wants the local pod to show the message of the i-th change.
 func says(i int) Func {
 	return func(ctx context.Context, w *world.World) error {
 		pod, err := get[corev1.Pod](ctx, w, world.Consumer, team, web)

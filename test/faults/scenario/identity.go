@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// docs/concepts.md: the provider must be the same cluster. While it is not,
-// nothing is written there, what is here stays, and a pod that comes waits.
+// docs/concepts.md: the provider must be the same cluster. While it is not, the manager writes nothing there,
+// everything in the consumer stays, and new pods wait.
 var otherCluster = Scenario{
 	Name: "another-cluster", Prepare: all(withPod(world.P1), note(world.P1, remotely(team, web))),
 	Steps: []Step{
@@ -64,7 +64,7 @@ var secretGone = Scenario{
 	}},
 }
 
-// refusing puts something else into the Secret, and wants the binding to say so.
+// refusing changes the kubeconfig in the Secret, and wants the binding to report that.
 func refusing(name string, kubeconfig func(*world.World) []byte, until Func) Step {
 	return Step{
 		Name:  name,
@@ -73,7 +73,7 @@ func refusing(name string, kubeconfig func(*world.World) []byte, until Func) Ste
 	}
 }
 
-// whileAway is what a team does that does not know of it.
+// whileAway is what a team does meanwhile, unaware of it.
 var whileAway = Step{
 	Name: "a pod is created meanwhile",
 	Do: func(ctx context.Context, w *world.World) error {
@@ -82,7 +82,7 @@ var whileAway = Step{
 	Until: nothingMarked(world.P2),
 }
 
-// restored ends it: what was there was not touched, and what came runs.
+// restored restores the Secret: the old pod was not touched, and the new one runs.
 var restored = Step{
 	Name: "the Secret is restored",
 	Do:   putKubeconfig(func(w *world.World) []byte { return w.Kubeconfig(world.P1) }),
@@ -96,18 +96,18 @@ func putKubeconfig(kubeconfig func(*world.World) []byte) Func {
 	})
 }
 
-// connected wants the binding to say why the provider is not connected.
+// connected wants the binding to report why the provider is not connected.
 func connected(reason string) Func {
 	return bindingIs(v1alpha1.BindingConnected, metav1.ConditionFalse, reason)
 }
 
-// credentials wants the binding to say what is wrong with its credentials.
+// credentials wants the binding to report what is wrong with its credentials.
 func credentials(reason string) Func {
 	return bindingIs(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, reason)
 }
 
-// withToken is a kubeconfig with another token. What is no kubeconfig stays so,
-// and the binding will say so.
+// withToken returns the kubeconfig with another token; nil if it is not a kubeconfig, which the binding will
+// report.
 func withToken(kubeconfig []byte, token string) []byte {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 	addressInP2 = "203.0.113.2"
 )
 
-// Whatever happens to the manager, an Ingress of a mapped class is served in both providers, with
-// its certificate, and shows the addresses that it has there.
+// Whatever happens to the manager, an Ingress of a mapped class is served in both providers, with its
+// certificate, and shows its addresses there.
 var ingressLife = Scenario{
 	Name: "ingress-life", Prepare: mappingAndOffloaded(world.P1, world.P2),
 	Steps: []Step{{
@@ -60,7 +60,7 @@ var ingressLife = Scenario{
 	}},
 }
 
-// bindMapping binds providers whose classes for samples are mapped.
+// bindMapping binds providers with the sample classes mapped.
 func bindMapping(providers ...string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		mapping := func(binding *v1alpha1.ClusterBinding) { binding.Spec.Classes = kind.SampleClasses() }
@@ -81,8 +81,8 @@ func addressed(ctx context.Context, w *world.World, provider, address string) er
 	return w.Cluster(provider).Admin.Status().Update(ctx, remote)
 }
 
-// ingressIs wants the Ingress to show these addresses, separated by commas, and to have a copy in
-// each of the providers.
+// ingressIs wants the Ingress to show these comma-separated addresses, and to have a copy in each of the
+// providers.
 func ingressIs(addresses string, providers ...string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		local, err := get[networkingv1.Ingress](ctx, w, world.Consumer, team, front)

@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// docs/operations.md: one manager writes in a provider at a time, for one
-// consumer. While another one holds the Lease there, nothing is written.
+// docs/operations.md: for each consumer, one manager at a time writes in a provider. While another one holds
+// the Lease there, this one writes nothing.
 var secondManager = Scenario{
 	Name: "second-manager", Prepare: all(withPod(world.P1), note(world.P1, remotely(team, web))),
 	Steps: []Step{{
@@ -40,7 +40,7 @@ var secondManager = Scenario{
 	}},
 }
 
-// leaseIn is the Lease of the consumer in a provider.
+// leaseIn returns the key of the consumer's Lease in a provider.
 func leaseIn(provider string) func(*world.World) client.ObjectKey {
 	return func(w *world.World) client.ObjectKey {
 		return client.ObjectKey{Namespace: v1alpha1.ProviderNamespace, Name: lease.Name(provenance.Mark{Origin: w.Origin, ClusterID: provider})}

@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// docs/operations.md: what the limits of a provider do not allow is refused here,
-// and nothing goes there for it.
+// docs/operations.md: Spillway refuses in the consumer what the provider's limits do not allow, and sends
+// nothing for it.
 var volumeDescribed = Scenario{
 	Name: "volume-described", Prepare: bindAndOffload(world.P1),
 	Steps: []Step{{

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// What runs in the mount namespace stays there until it ends.
+// A pod in the mount namespace stays there until it ends.
 var offloadMounted = Scenario{
 	Name: "offload-with-mounted-pods", Prepare: func(ctx context.Context, w *world.World) error {
 		mounting := func(cb *v1alpha1.ClusterBinding) { cb.Spec.MountNamespace = w.Remote(mount) }

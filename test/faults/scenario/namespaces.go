@@ -46,8 +46,7 @@ var labelled = Scenario{
 	}},
 }
 
-// A namespace that is not offloaded to a provider any more leaves it in the
-// same order as one that is not offloaded at all.
+// A namespace that leaves one provider leaves it in the same order as one that is no longer offloaded at all.
 var moved = Scenario{
 	Name: "selector-moves-a-namespace",
 	Prepare: func(ctx context.Context, w *world.World) error {
@@ -79,7 +78,7 @@ var moved = Scenario{
 	}},
 }
 
-// in selects the provider whose virtual node is labelled with that region.
+// in selects the provider whose virtual node has that region label.
 func in(region string) *v1alpha1.ClusterSelector {
 	return &v1alpha1.ClusterSelector{NodeSelectorTerms: []v1alpha1.ClusterSelectorTerm{{
 		MatchExpressions: []v1alpha1.ClusterSelectorRequirement{{Key: "region", Operator: corev1.NodeSelectorOpIn, Values: []string{region}}},

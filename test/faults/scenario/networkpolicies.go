@@ -16,8 +16,8 @@ import (
 // shut is the name of the NetworkPolicy.
 const shut = "shut"
 
-// Whatever happens to the manager, the copy lets in whom the policy lets in, as far as they
-// are there, and nobody else.
+// Whatever happens to the manager, the copy allows exactly the traffic that the policy allows from namespaces
+// that are offloaded.
 var policyLife = Scenario{
 	Name: "networkpolicy-created-changed-deleted", Prepare: withPod(world.P1),
 	Steps: []Step{{
@@ -39,8 +39,7 @@ var policyLife = Scenario{
 	}},
 }
 
-// docs/applications.md: a new pod waits for the policies that select it, and those that run
-// go on.
+// docs/applications.md: a new pod waits for the policies that select it. Running pods are not affected.
 var policyFirst = Scenario{
 	Name: "pod-waits-for-networkpolicy", Prepare: all(withPod(world.P1), note(world.P1, remotely(team, web)), func(ctx context.Context, w *world.World) error {
 		theirs := policy(w.Remote(team))
@@ -67,7 +66,7 @@ var policyFirst = Scenario{
 	}},
 }
 
-// policy lets pods of these namespaces reach all of its own, and nobody else.
+// policy lets only pods of these namespaces reach the pods of its own namespace.
 func policy(namespace string, from ...string) *networkingv1.NetworkPolicy {
 	policy := &networkingv1.NetworkPolicy{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: shut},
@@ -84,8 +83,8 @@ func policy(namespace string, from ...string) *networkingv1.NetworkPolicy {
 // remoteTeam is the name of the team's remote namespace.
 func remoteTeam(w *world.World) string { return w.Remote(team) }
 
-// policyAllows wants the copy of the policy to let in these namespaces of the provider, each
-// by a rule of its own, and nobody else, and nothing to be written on the policy itself.
+// policyAllows wants the copy of the policy to allow exactly these namespaces of the provider, each in its
+// own rule. The policy itself must be unchanged.
 func policyAllows(provider string, from ...func(*world.World) string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		local, err := get[networkingv1.NetworkPolicy](ctx, w, world.Consumer, team, shut)

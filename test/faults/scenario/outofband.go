@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// docs/concepts.md: a remote namespace that is deleted by somebody is made
-// again; a pod that was in it, and is gone, is Failed.
+// docs/concepts.md: if somebody deletes a remote namespace, the manager recreates it. A pod whose remote pod
+// is gone with it is Failed.
 var remoteNamespaceDeleted = Scenario{
 	Name: "remote-namespace-deleted", Prepare: all(withPod(world.P1), note(world.P1, remoteNamespace(team))),
 	Steps: []Step{{
@@ -29,7 +29,7 @@ var remoteNamespaceDeleted = Scenario{
 	}},
 }
 
-// docs/concepts.md: live here, was there, and is gone: Failed, RemotePodLost.
+// docs/concepts.md: a live local pod whose remote pod existed and is gone is Failed, with RemotePodLost.
 var remotePodDeleted = Scenario{
 	Name: "remote-pod-deleted", Prepare: withPod(world.P1),
 	Steps: []Step{{
@@ -39,7 +39,7 @@ var remotePodDeleted = Scenario{
 	}},
 }
 
-// docs/concepts.md: an end is final.
+// docs/concepts.md: a terminal phase is final.
 var remotePodOfEndedDeleted = Scenario{
 	Name: "remote-pod-deleted-after-its-end", Prepare: withPod(world.P1),
 	Steps: []Step{podSucceeds, {
@@ -55,7 +55,7 @@ var remotePodOfEndedDeleted = Scenario{
 	}},
 }
 
-// ended wants the pod to be in that phase, whatever there is in the provider.
+// ended wants the local pod to be in that phase, whatever the provider has.
 func ended(phase corev1.PodPhase) Func {
 	return func(ctx context.Context, w *world.World) error {
 		pod, err := get[corev1.Pod](ctx, w, world.Consumer, team, web)
@@ -66,7 +66,7 @@ func ended(phase corev1.PodPhase) Func {
 	}
 }
 
-// The pod that takes the name is not ours, and is left alone.
+// The pod that takes the name has no mark, and is left alone.
 var remotePodMadeAgain = Scenario{
 	Name: "remote-pod-made-again-by-somebody", Prepare: withPod(world.P1),
 	Steps: []Step{{
@@ -82,7 +82,7 @@ var remotePodMadeAgain = Scenario{
 	}},
 }
 
-// docs/concepts.md: what is sent follows the original.
+// docs/concepts.md: a copy follows its original.
 var copyDeleted = Scenario{
 	Name: "copy-deleted", Prepare: withObjects(world.P1),
 	Steps: []Step{{
@@ -92,8 +92,8 @@ var copyDeleted = Scenario{
 	}},
 }
 
-// docs/concepts.md: what has not the mark is somebody else's: reported, never
-// changed, never deleted. So is what has lost it.
+// docs/concepts.md: an object without the mark belongs to somebody else. The manager reports it, and never
+// changes or deletes it. The same holds for an object that has lost the mark.
 var namespaceUnlabelled = Scenario{
 	Name: "mark-stripped-off-namespace", Prepare: all(bindAndOffload(world.P1), note(world.P1, remoteNamespace(team))),
 	Steps: []Step{{
@@ -108,7 +108,7 @@ var namespaceUnlabelled = Scenario{
 	}},
 }
 
-// The labels of a running pod are put back.
+// The manager restores the labels of a running pod.
 var podUnlabelled = Scenario{
 	Name: "mark-stripped-off-pod", Prepare: all(withPod(world.P1), note(world.P1, remotely(team, web))),
 	Steps: []Step{{
@@ -118,8 +118,8 @@ var podUnlabelled = Scenario{
 	}, podSucceeds},
 }
 
-// A copy that has lost our label is left alone, and pods that need it say so, until
-// it is out of the way.
+// The manager leaves a copy alone that has lost its label. Pods that need it report that until the copy is
+// deleted.
 var copyUnlabelled = Scenario{
 	Name: "mark-stripped-off-copy", Prepare: withObjects(world.P1),
 	Steps: []Step{{
@@ -142,7 +142,7 @@ func secondUsing(ctx context.Context, w *world.World) error {
 	return w.Create(ctx, using(world.Pod(team, second, world.P1), settings, password))
 }
 
-// label changes the label by which all that is ours is known; "" takes it off.
+// label sets the label of Spillway's objects; "" removes it.
 func label[T any, P interface {
 	*T
 	client.Object
@@ -157,8 +157,8 @@ func label[T any, P interface {
 	})
 }
 
-// docs/concepts.md: somebody else's is reported, and left alone until it is
-// free. It is tried again ten seconds later at first.
+// docs/concepts.md: the manager reports a foreign object, and leaves it alone until the name is free. It
+// tries again ten seconds later at first.
 var foreignNamespace = Scenario{
 	Name: "foreign-namespace", Prepare: all(bind(world.P1), func(ctx context.Context, w *world.World) error {
 		namespace := world.Namespace(w.Remote(team))
@@ -209,8 +209,8 @@ var foreignConfigMap = Scenario{
 	}},
 }
 
-// strangersPod makes a pod in the way of that of the team. It is to run, or it
-// would change while it is looked at.
+// strangersPod creates a pod under the name that the team's pod needs. The played kubelet runs it, or it
+// would change during the check.
 func strangersPod(ctx context.Context, w *world.World) error {
 	pod := world.Pod(w.Remote(team), web, "")
 	pod.Spec.NodeName, pod.Labels = "", labelsOfStranger()

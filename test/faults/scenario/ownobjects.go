@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// What Spillway itself makes in the consumer may be deleted or emptied by
-// somebody. It is made again, and nothing that depends on it goes meanwhile.
+// Somebody may delete or empty what Spillway itself creates in the consumer. The manager recreates it, and
+// nothing that depends on it is deleted meanwhile.
 
 var mapDeleted = ownObject("map-deleted", "somebody deletes the NamespaceMap",
 	deleteLocal(&v1alpha1.NamespaceMap{}, "", world.P1))
@@ -30,7 +30,7 @@ var entryRenamed = ownObject("entry-renamed", "somebody gives the entry of the n
 		nsm.Spec.DesiredMapping[0].RemoteNamespace = "elsewhere"
 	}))
 
-// breakGlass is what it takes to edit the spec of a NamespaceMap.
+// breakGlass allows a user to edit the spec of a NamespaceMap.
 func breakGlass(nsm *v1alpha1.NamespaceMap) {
 	metav1.SetMetaDataAnnotation(&nsm.ObjectMeta, v1alpha1.AnnotationBreakGlass, "a test")
 }
@@ -47,7 +47,7 @@ var offloadingStatusWiped = ownObject("status-of-offloading-wiped", "somebody em
 var bindingStatusWiped = ownObject("status-of-binding-wiped", "somebody empties the status of the binding",
 	wipe(named("", world.P1), func(binding *v1alpha1.ClusterBinding) { binding.Status = v1alpha1.ClusterBindingStatus{} }))
 
-// ownObject is a scenario in which somebody does that while a pod runs.
+// ownObject is a scenario in which somebody calls do while a pod runs.
 func ownObject(name, what string, do Func) Scenario {
 	return Scenario{Name: name, Prepare: withNotedPod, Steps: []Step{{Name: what, Do: do, Until: nothingHasGone}, secondPod}}
 }
@@ -65,7 +65,7 @@ var secondPod = Step{
 	Until: all(podIs(corev1.PodRunning, team, second, world.P1), nothingHasGone),
 }
 
-// wipe changes the status of an object of the consumer.
+// wipe changes the status of an object in the consumer.
 func wipe[T any, P interface {
 	*T
 	client.Object

@@ -76,8 +76,8 @@ var podAgain = Scenario{
 	}},
 }
 
-// As kubectl replace --force does with what kubectl get -o yaml has shown: the new
-// pod says all that had been written on the old one.
+// The pod is replaced as by kubectl replace --force with the output of kubectl get -o yaml: the new pod has
+// the old annotations.
 var podReplaced = Scenario{
 	Name: "pod-replaced-by-its-manifest", Prepare: withPod(world.P1),
 	Steps: []Step{{
@@ -129,10 +129,10 @@ var podSucceeds = Step{
 	Until: podIs(corev1.PodSucceeded, team, web, world.P1),
 }
 
-// createPod makes the pod, and puts it on the virtual node of a provider.
+// createPod creates the pod on the virtual node of a provider.
 func createPod(provider string) Func { return createNamed(web, provider) }
 
-// createNamed is createPod for a pod of another name.
+// createNamed is createPod for a pod with another name.
 func createNamed(name, provider string) Func {
 	return func(ctx context.Context, w *world.World) error { return w.Create(ctx, world.Pod(team, name, provider)) }
 }
@@ -142,12 +142,12 @@ func force(namespace, name string) Func {
 	return deleteLocal(&corev1.Pod{}, namespace, name, client.GracePeriodSeconds(0))
 }
 
-// deleteLocal deletes an object of the consumer, as its user does.
+// deleteLocal deletes an object in the consumer, as its user does.
 func deleteLocal(kind client.Object, namespace, name string, options ...client.DeleteOption) Func {
 	return deleteIn(world.Consumer, kind, named(namespace, name), options...)
 }
 
-// deleteIn deletes an object of any cluster.
+// deleteIn deletes an object in any cluster.
 func deleteIn(cluster string, kind client.Object, name func(*world.World) client.ObjectKey, options ...client.DeleteOption) Func {
 	return func(ctx context.Context, w *world.World) error {
 		object, ok := kind.DeepCopyObject().(client.Object)

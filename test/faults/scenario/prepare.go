@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// What scenarios are about, unless they say something else.
+// The names that scenarios use, unless they say otherwise.
 const (
 	team     = "team"     // a namespace
 	web      = "web"      // a pod
@@ -23,7 +23,7 @@ const (
 	managerNamespace = manager.DefaultNamespace
 )
 
-// bind binds providers, and waits until they can be used.
+// bind binds providers, and waits until they are usable.
 func bind(providers ...string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		if err := w.Bind(ctx, nil, providers...); err != nil {
@@ -33,8 +33,7 @@ func bind(providers ...string) Func {
 	}
 }
 
-// bindAndOffload binds providers, and offloads the namespace of the team to all
-// of them.
+// bindAndOffload binds providers, and offloads the team's namespace to all of them.
 func bindAndOffload(providers ...string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		if err := bind(providers...)(ctx, w); err != nil {
@@ -47,7 +46,7 @@ func bindAndOffload(providers ...string) Func {
 	}
 }
 
-// withPod has the pod run in a provider.
+// withPod makes the pod run in a provider.
 func withPod(provider string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		if err := bindAndOffload(provider)(ctx, w); err != nil {
@@ -60,7 +59,7 @@ func withPod(provider string) Func {
 	}
 }
 
-// withObjects has a pod run in a provider that needs a ConfigMap and a Secret.
+// withObjects makes a pod run in a provider that needs a ConfigMap and a Secret.
 func withObjects(provider string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		if err := bindAndOffload(provider)(ctx, w); err != nil {
@@ -70,7 +69,7 @@ func withObjects(provider string) Func {
 	}
 }
 
-// objectsIn is withObjects, for a namespace that is offloaded already.
+// objectsIn is withObjects for a namespace that is already offloaded.
 func objectsIn(provider string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		pod := using(world.Pod(team, web, provider), settings, password)

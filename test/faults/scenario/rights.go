@@ -17,8 +17,8 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// docs/troubleshooting.md: a right that is missing switches off the kind that it is
-// for, and nothing else. What is there stays, and what needs such an object waits.
+// docs/troubleshooting.md: a missing right disables only the kind that needs it. Existing objects stay, and
+// what needs an object of that kind waits.
 var rightTakenAway = Scenario{
 	Name: "right-taken-away", Prepare: all(withRightsOfItsOwn, note(world.P1, remotely(team, web))),
 	Steps: []Step{{
@@ -43,7 +43,7 @@ var rightTakenAway = Scenario{
 	}},
 }
 
-// withRightsOfItsOwn is withObjects, with an account that no other lane uses.
+// withRightsOfItsOwn is withObjects with an account that no other lane uses.
 func withRightsOfItsOwn(ctx context.Context, w *world.World) error {
 	name, admin := ownAccount(w), w.Cluster(world.P1).Admin
 	rules, err := shippedRules(ctx, admin)
@@ -59,7 +59,7 @@ func withRightsOfItsOwn(ctx context.Context, w *world.World) error {
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}},
 		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: rig.ProviderNamespace, Name: name}, Subjects: subjects,
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "spillway-consumer-leases"}},
-	} { // They stay, for the next run.
+	} { // They stay for the next run.
 		if err := admin.Create(ctx, object); client.IgnoreAlreadyExists(err) != nil {
 			return fmt.Errorf("making the account %s: %w", name, err)
 		}
@@ -70,7 +70,7 @@ func withRightsOfItsOwn(ctx context.Context, w *world.World) error {
 	return bindAs(ctx, w, name)
 }
 
-// shippedRules are those of the roles that are shipped, one for each resource.
+// shippedRules returns the rules of the shipped roles, one for each resource.
 func shippedRules(ctx context.Context, admin client.Client) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	for _, of := range []string{"", "-services", "-endpointslices", "-networkpolicies", "-poddisruptionbudgets", "-ingresses", "-gatewayroutes"} {
@@ -89,8 +89,8 @@ func shippedRules(ctx context.Context, admin client.Client) ([]rbacv1.PolicyRule
 	return rules, nil
 }
 
-// bindAs binds P1 with the credentials of an account, and has a pod run there that
-// needs a ConfigMap and a Secret.
+// bindAs binds P1 with the credentials of an account, and runs a pod there that needs a ConfigMap and a
+// Secret.
 func bindAs(ctx context.Context, w *world.World, name string) error {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: rig.ProviderNamespace, Name: name}}
 	token := &authenticationv1.TokenRequest{}
@@ -122,7 +122,7 @@ func isOfConfigMaps(rule rbacv1.PolicyRule) bool {
 	return slices.Contains(rule.Resources, "configmaps")
 }
 
-// reading sets what the account may do with ConfigMaps.
+// reading sets the account's rights on ConfigMaps.
 func reading(verbs ...string) Func {
 	return change(world.P1, func(w *world.World) client.ObjectKey { return client.ObjectKey{Name: ownAccount(w)} },
 		func(_ *world.World, role *rbacv1.ClusterRole) {
@@ -130,15 +130,14 @@ func reading(verbs ...string) Func {
 		})
 }
 
-// endWatches has all connections made again: a watch that has begun goes on,
-// whatever becomes of the right to it.
+// endWatches resets all connections: a watch that has begun goes on even without the right to it.
 func endWatches(_ context.Context, w *world.World) error {
 	w.Proxy(world.P1).Reset()
 	w.Proxy(world.P1).Heal()
 	return nil
 }
 
-// unlimited wants the binding of P1 to miss no right.
+// unlimited wants P1's binding to report no missing right.
 func unlimited(ctx context.Context, w *world.World) error {
 	binding, err := get[v1alpha1.ClusterBinding](ctx, w, world.Consumer, "", world.P1)
 	if err != nil {

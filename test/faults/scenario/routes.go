@@ -13,8 +13,8 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// Whatever happens to the manager, a route at a mapped Gateway is served in both providers, and shows
-// what the controllers there say of it.
+// Whatever happens to the manager, a route at a mapped Gateway is served in both providers, and shows what
+// their controllers report.
 var routeLife = Scenario{
 	Name: "route-life", Prepare: ingressLife.Prepare,
 	Steps: []Step{{
@@ -52,7 +52,7 @@ var routeLife = Scenario{
 	}},
 }
 
-// routeIs wants the HTTPRoute to show what these reporters say, and to have a copy in each of the
+// routeIs wants the HTTPRoute to show the reports of these providers, and to have a copy in each of the
 // providers.
 func routeIs(reporters []string, providers ...string) Func {
 	return func(ctx context.Context, w *world.World) error {

@@ -1,10 +1,9 @@
-// Package scenario is what users, kubelets and strangers do in the runs of the
-// fault harness, and what is to come of it.
+// Package scenario describes what users, kubelets and strangers do in the runs of the fault harness, and what
+// must come of it.
 //
-// A Scenario says nothing of faults. It has steps, each of which somebody takes
-// by a client of his own, and which is over when its Until has seen what users
-// are promised: on the objects that they look at, and in the providers. A run
-// with faults has to get there too, and to the same end state.
+// A Scenario knows nothing of faults. It has steps, and somebody takes each step with their own client. A
+// step ends when its Until has seen what users are promised, on their own objects and in the providers. A run
+// with faults must get that far too, and reach the same end state.
 package scenario
 
 import (
@@ -13,20 +12,19 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// Func does something in a world, or says what is not yet there.
+// Func does something in a world, or returns what is still missing.
 type Func func(context.Context, *world.World) error
 
-// Unmet is the error of a Func that does something, and has waited in vain for the
-// manager before it went on.
+// Unmet is the error of a Func that acts, and has waited in vain for the manager before it went on.
 type Unmet struct{ error }
 
-// NotMet is the Unmet of what was not there.
+// NotMet wraps the error of what was missing.
 func NotMet(err error) Unmet { return Unmet{err} }
 
-// Unwrap is what was not there.
+// Unwrap returns the error of what was missing.
 func (u Unmet) Unwrap() error { return u.error }
 
-// Step is what somebody other than the manager does, and what comes of it.
+// Step is an action of somebody other than the manager, and its expected result.
 type Step struct {
 	Name string
 	// Do is called once.
@@ -35,20 +33,19 @@ type Step struct {
 	Until Func
 }
 
-// Scenario is a sequence of steps, which begins in an empty world with a
-// manager that runs.
+// Scenario is a sequence of steps. It begins in an empty world with a running manager.
 type Scenario struct {
 	// Name is unique, and needs no quoting in a shell.
 	Name string
 	// Core scenarios are also played with two crashes.
 	Core bool
-	// Prepare brings the world to where the steps begin, and returns when it is
-	// there. It is not part of what is tested. nil, if an empty world will do.
+	// Prepare prepares the world for the first step, and returns when it is ready. It is not part of the
+	// test. nil if an empty world is enough.
 	Prepare Func
 	Steps   []Step
 }
 
-// All are the scenarios in which nobody touches what is Spillway's.
+// All returns the scenarios in which nobody touches Spillway's own objects.
 func All() []Scenario {
 	return []Scenario{
 		bindOne, unbind, rebind,
@@ -60,8 +57,7 @@ func All() []Scenario {
 	}
 }
 
-// OutOfBand are those in which somebody does. What is to become of it is in the
-// Until of each step.
+// OutOfBand returns the scenarios in which somebody does. The Until of each step says what must come of it.
 func OutOfBand() []Scenario {
 	return []Scenario{
 		remoteNamespaceDeleted, remotePodDeleted, remotePodOfEndedDeleted, remotePodMadeAgain, copyDeleted,
@@ -74,8 +70,8 @@ func OutOfBand() []Scenario {
 	}
 }
 
-// Identity are those in which a provider is not what it was, does not accept the
-// manager, or is too large for it.
+// Identity returns the scenarios in which a provider is another cluster, does not accept the manager, or is
+// too large for it.
 func Identity() []Scenario {
 	return []Scenario{otherCluster, ownCluster, badToken, badKubeconfig, secretGone, secondManager, tooLarge, rightTakenAway}
 }

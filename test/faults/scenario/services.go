@@ -12,14 +12,14 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// The ports of the Service, at first and later.
+// The ports of the Service, before and after.
 const (
 	portBefore = 80
 	portAfter  = 81
 )
 
-// Nothing holds a Service in the consumer, and nothing waits for its copy: whatever
-// happens to the manager, the copy follows, and goes.
+// A Service has no finalizer, and nothing waits for its copy. Whatever happens to the manager, the copy
+// follows the Service, and is deleted with it.
 var serviceLife = Scenario{
 	Name: "service-created-changed-deleted", Prepare: withPod(world.P1),
 	Steps: []Step{{
@@ -66,7 +66,7 @@ var servicesUnlisted = Scenario{
 	}},
 }
 
-// The remote namespace takes the copy along.
+// The copy is deleted with the remote namespace.
 var unOffloadServices = Scenario{
 	Name: "un-offload-with-service", Prepare: withService,
 	Steps: []Step{{
@@ -76,7 +76,7 @@ var unOffloadServices = Scenario{
 	}},
 }
 
-// docs/applications.md: what somebody in the provider changes is put right.
+// docs/applications.md: the manager reverts changes that somebody makes in the provider.
 var serviceOpened = Scenario{
 	Name: "service-opened", Prepare: withService,
 	Steps: []Step{{
@@ -109,7 +109,7 @@ var foreignService = Scenario{
 	}},
 }
 
-// service is that of the team, or of a stranger.
+// service is the Service of the team or of a stranger.
 func service(namespace string) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: front},
@@ -117,7 +117,7 @@ func service(namespace string) *corev1.Service {
 	}
 }
 
-// withService has a pod and a Service in the provider.
+// withService runs a pod and a Service in the provider.
 var withService = all(withPod(world.P1), func(ctx context.Context, w *world.World) error {
 	if err := w.Create(ctx, service(team)); err != nil {
 		return err
@@ -125,15 +125,15 @@ var withService = all(withPod(world.P1), func(ctx context.Context, w *world.Worl
 	return eventually(ctx, w, serviceIs(portBefore, world.P1))
 })
 
-// listing has the offloading list these kinds.
+// listing sets the kinds that the offloading lists.
 func listing(resources ...v1alpha1.OffloadedResource) Func {
 	return change(world.Consumer, named(team, v1alpha1.OffloadingName), func(_ *world.World, nso *v1alpha1.NamespaceOffloading) {
 		nso.Spec.Resources = append([]v1alpha1.OffloadedResource{}, resources...)
 	})
 }
 
-// serviceIs wants the copy of the Service to have that port, to be ours, and to be reached
-// within the provider only; and nothing to be written on the Service itself.
+// serviceIs wants the copy of the Service to have that port and the mark, and to be reachable only within the
+// provider. The Service itself must be unchanged.
 func serviceIs(port int32, provider string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		local, err := get[corev1.Service](ctx, w, world.Consumer, team, front)
@@ -160,7 +160,7 @@ func serviceIs(port int32, provider string) Func {
 	}
 }
 
-// isHeadless wants the copy to have no address.
+// isHeadless wants the copy to have no cluster IP.
 func isHeadless(provider string) Func {
 	return func(ctx context.Context, w *world.World) error {
 		remote, err := get[corev1.Service](ctx, w, provider, w.Remote(team), front)

@@ -10,9 +10,8 @@ import (
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
-// docs/kubelet.md: a command that runs in an offloaded pod goes on, or ends and can be run
-// again, whatever goes wrong meanwhile; it ends with the pod. Nothing of one that has
-// ended is left.
+// docs/kubelet.md: whatever goes wrong, a command in an offloaded pod goes on, or ends and can be run again.
+// It ends with the pod. A command that has ended leaves nothing behind.
 var commandRuns = Scenario{
 	Name: "command-in-a-pod", Prepare: withPod(world.P1),
 	Steps: []Step{runsCommand, {
@@ -28,7 +27,7 @@ var commandRuns = Scenario{
 	}},
 }
 
-// The provider goes while the command runs.
+// The provider is disconnected while the command runs.
 var commandAndProviderAway = Scenario{
 	Name: "command-while-the-provider-goes", Prepare: withPod(world.P1),
 	Steps: []Step{runsCommand, {
@@ -48,7 +47,7 @@ var commandAndProviderAway = Scenario{
 	}, commandIsEnded},
 }
 
-// The manager dies while the command runs, and another replica takes over.
+// The manager is killed while the command runs, and another replica takes over.
 var commandAndHandover = Scenario{
 	Name: "command-while-the-manager-dies", Prepare: withPod(world.P1),
 	Steps: []Step{runsCommand, {
@@ -77,8 +76,7 @@ var commandIsEnded = Step{
 	Until: commands(0),
 }
 
-// answers wants the command to send back what it gets, or to do so when it is run again;
-// and no other one to run.
+// answers wants exactly one command to run and to echo its input. If it has ended, answers runs it again.
 func answers(ctx context.Context, w *world.World) error {
 	if w.Echo() != nil {
 		if err := w.Run(ctx, team, web); err != nil {
@@ -91,7 +89,7 @@ func answers(ctx context.Context, w *world.World) error {
 	return commands(1)(ctx, w)
 }
 
-// commandEnded wants the command to have been ended, on both sides.
+// commandEnded wants the command to have ended in both clusters.
 func commandEnded(ctx context.Context, w *world.World) error {
 	if err := w.Ended(); err != nil {
 		return err
@@ -99,7 +97,7 @@ func commandEnded(ctx context.Context, w *world.World) error {
 	return commands(0)(ctx, w)
 }
 
-// commands wants so many to run in the pods of the team.
+// commands wants n commands to run in the team's pods.
 func commands(n int) Func {
 	return func(_ context.Context, w *world.World) error {
 		if run := w.Commands(world.P1, w.Remote(team)); run != n {

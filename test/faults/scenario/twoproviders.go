@@ -11,9 +11,8 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// twoProviders gives each of the providers something to do once the other one has
-// been asked: when that one is cut off right then, what is to be done in this one
-// must not wait for it.
+// twoProviders gives each provider work right after a request to the other one. If that one is cut off at the
+// request, the work here must not wait for it.
 var twoProviders = Scenario{
 	Name: "two-providers", Prepare: bindAndOffload(world.P1, world.P2),
 	Steps: []Step{{
@@ -33,7 +32,7 @@ var twoProviders = Scenario{
 	}},
 }
 
-// soon waits, in the middle of what users do, for what another func wants.
+// soon waits for a check in the middle of a user's actions.
 func soon(wanted Func) Func {
 	return func(ctx context.Context, w *world.World) error {
 		if err := eventually(ctx, w, wanted); err != nil {
@@ -43,7 +42,7 @@ func soon(wanted Func) Func {
 	}
 }
 
-// labelVersion is what changeVersion changes.
+// labelVersion is the label that changeVersion changes.
 const labelVersion = "version"
 
 // changeVersion changes a label of a local pod.

@@ -3,7 +3,7 @@ package seeded
 // Bug is the name of a seeded bug.
 type Bug string
 
-// The bugs. Each has one site, which asks On.
+// The bugs. Each has one site, which calls On or Once.
 const (
 	DeleteWithoutUID        Bug = "delete-without-uid"
 	LocalPodGoesFirst       Bug = "local-pod-goes-first"

@@ -1,20 +1,20 @@
 package seeded
 
-// Description says what a bug is, and where it should be caught.
+// Description says what a bug does, and where it should be caught.
 type Description struct {
 	Bug Bug
-	// Breaks says in a sentence what the bug does.
+	// Breaks says in one sentence what the bug does.
 	Breaks string
-	// Parts of the harness that should catch it, by the names that PART knows.
+	// Parts of the harness that should catch it, by the names of PART.
 	Parts []string
-	// NeedsFault tells that it has to be caught with a fault of those Parts, and
-	// not to show without one: that proves that these happen, and are seen.
+	// NeedsFault is true if only a run with a fault of those Parts shows the bug. That proves that the faults
+	// happen and are noticed.
 	NeedsFault bool
-	// Scenarios in which they should; empty: any of them.
+	// Scenarios that should catch it; empty: any.
 	Scenarios []string
 }
 
-// All bugs, in a fixed order.
+// All returns all bugs, in a fixed order.
 func All() []Description {
 	return []Description{
 		{DeleteWithoutUID, "deletions do not say which object they mean, and may hit one that has taken its name", []string{"crash"}, false, []string{"pod-deleted"}},

@@ -1,7 +1,7 @@
-// Package seeded holds bugs that the product never has: the fault harness (test/faults) is
-// built to switch one of them on, and has to catch it, or its zeroes mean nothing.
+// Package seeded has bugs that the product never has. The fault harness (test/faults) switches on one after
+// the other and has to catch it. Otherwise its zeroes mean nothing.
 //
-// The product does not know of them. Each has a site: a few lines of one file, and what
-// stands in their place with the bug. Overlay writes these files for go build -overlay; the
-// harness is built of them, with the tag seeded, and asks On for the bug that is switched on.
+// The product does not know of the bugs. Each has a site: a few lines of one file, and the lines that replace
+// them. Overlay writes these files for go build -overlay. The harness is built from them with the tag seeded,
+// and calls On to ask whether a bug is switched on.
 package seeded

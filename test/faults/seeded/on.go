@@ -18,8 +18,8 @@ func On(bug Bug) bool {
 	return on != nil && *on == bug
 }
 
-// Once tells so only the first time that it is asked about a key, which is
-// comparable: what a manager does once after each start.
+// Once reports whether the bug is switched on, but only for the first call with a key. The key must be
+// comparable. It is for what a manager does once after each start.
 func Once(bug Bug, key any) bool {
 	if !On(bug) {
 		return false
@@ -28,8 +28,7 @@ func Once(bug Bug, key any) bool {
 	return !again
 }
 
-// Switch switches one bug on, in the whole process, and all others off. The
-// empty Bug switches all off.
+// Switch switches one bug on in the whole process, and all others off. The empty Bug switches all off.
 func Switch(bug Bug) {
 	current.Store(&bug)
 	happened.Clear()

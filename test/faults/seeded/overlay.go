@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// clause is the package clause of a file.
+// clause matches the package clause of a file.
 var clause = regexp.MustCompile(`(?m)^package \w+$`)
 
-// Overlay writes the files that have a bug into a folder, and returns the file that
-// go build -overlay takes. root is the folder of the repository. A site whose lines are not in
-// its file exactly once is an error.
+// Overlay writes the files with a bug into a folder, and returns the file for go build -overlay. root is the
+// folder of the repository. Each site's lines must be in its file exactly once, or Overlay returns an error.
 func Overlay(root, into string) (string, error) {
 	contents := map[string]string{}
 	for bug, site := range sites {

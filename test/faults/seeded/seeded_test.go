@@ -44,8 +44,7 @@ func TestEachBugIsDescribedOnce(t *testing.T) {
 	}
 }
 
-// TestEachBugHasASite: what is described and nowhere in the product would be a bug that nobody
-// can catch.
+// TestEachBugHasASite: a described bug without a site in the product could never be caught.
 func TestEachBugHasASite(t *testing.T) {
 	for _, d := range All() {
 		if !strings.Contains(sites[d.Bug].bug, "(seeded.") {

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestNothingShippedHasABug: no program that we ship knows of the bugs, or of anything that is
-// for tests.
+// TestNothingShippedHasABug: no shipped program imports the bugs or any other test package.
 func TestNothingShippedHasABug(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "../../../cmd/...").Output()
 	if err != nil {
@@ -23,8 +22,8 @@ func TestNothingShippedHasABug(t *testing.T) {
 	}
 }
 
-// TestOverlay: the product has the lines of each bug, and can be read with the bugs in it. make
-// faults builds it.
+// TestOverlay: the product has the lines of each bug, and still parses with the bugs in it. make faults
+// builds it.
 func TestOverlay(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Overlay("../../..", dir); err != nil {

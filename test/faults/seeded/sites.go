@@ -1,7 +1,7 @@
 package seeded
 
-// site is the place of a bug in the product. Was stands once in the file, and the bug is in
-// its place in what the harness is built of.
+// site is where a bug goes in the product. was is in the file exactly once, and the build of the harness
+// replaces it with bug.
 type site struct{ file, was, bug string }
 
 var sites = map[Bug]site{

@@ -18,10 +18,9 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// collector plays the garbage collection of what Spillway has an owner for: a
-// NamespaceMap and a Node belong to their ClusterBinding, and a Lease to its
-// Node. It is needed only where somebody takes away a ClusterBinding that is not
-// drained.
+// collector plays the garbage collector for Spillway's owner references: a ClusterBinding owns its
+// NamespaceMap and its Node, and a Node its Lease. It is needed only where somebody deletes a ClusterBinding
+// that is not drained.
 func collector(mgr ctrl.Manager, c *rig.Cluster) error {
 	for name, dependent := range map[string]client.Object{
 		"maps": &v1alpha1.NamespaceMap{}, "nodes": &corev1.Node{}, "leases": &coordinationv1.Lease{},
@@ -50,7 +49,7 @@ func collector(mgr ctrl.Manager, c *rig.Cluster) error {
 	return nil
 }
 
-// dependentOf names what belongs to an owner that is gone.
+// dependentOf returns the object that a deleted owner owned.
 func dependentOf(kind string) handler.MapFunc {
 	return func(_ context.Context, owner client.Object) []reconcile.Request {
 		key := client.ObjectKey{Name: owner.GetName()}

@@ -22,15 +22,14 @@ import (
 // echoWithin is how long a command may take to send something back.
 const echoWithin = 30 * time.Second
 
-// Command is one that somebody runs in a container of a pod of the consumer, by the
-// consumer's API server.
+// Command is a command in a container of a pod of the consumer, run through the consumer's API server.
 type Command struct {
 	conn   net.Conn
 	reader *bufio.Reader
 }
 
-// Run runs a command in a pod, whose API server and kubelet pass on all bytes as they are.
-// A run has one at a time, which ends with it.
+// Run runs a command in a pod. The API server and the kubelet forward its bytes unchanged. A run has one
+// command at a time, which ends with the run.
 func (w *World) Run(ctx context.Context, namespace, pod string) error {
 	w.EndCommand()
 	config := w.Consumer.Config()
@@ -73,7 +72,7 @@ func (c *Command) begin(ctx context.Context, url string) error {
 	return fmt.Errorf("%s: %s", resp.Status, body)
 }
 
-// Echo says whether the command of the run sends back what it gets.
+// Echo returns an error if the run's command does not echo its input.
 func (w *World) Echo() error {
 	c, err := w.running()
 	if err != nil {
@@ -93,7 +92,7 @@ func (w *World) Echo() error {
 	return err
 }
 
-// Ended says whether the command of the run has been ended.
+// Ended returns an error if the run's command has not ended.
 func (w *World) Ended() error {
 	c, err := w.running()
 	if err != nil {
@@ -130,17 +129,17 @@ func (w *World) running() (*Command, error) {
 	return w.command, nil
 }
 
-// Ports are below those that clusters have, and that kernels give to outgoing connections.
+// Ports are below those of clusters and below the kernel's ephemeral ports.
 const firstPort, ports = 5000, 5000
 
-// tried is how many ports have been tried, from a random one on. One that is free may be that of a lane
-// whose manager is down at the moment.
+// tried is how many ports have been tried, starting at a random one. A port that is free now may belong to a
+// lane whose manager is down at the moment.
 var (
 	tried      atomic.Int64
 	firstTried = rand.Int64N(ports) //nolint:gosec // Any port will do.
 )
 
-// Move has the next manager serve the kubelet API at another port: it is another replica.
+// Move makes the next manager serve the kubelet API at another port, as another replica does.
 func (w *World) Move() error {
 	for range ports {
 		port := firstPort + int((firstTried+tried.Add(1))%ports)

@@ -13,24 +13,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// containers play what runs in the pods of a provider, as far as somebody runs a command
-// in it: it sends back what comes.
+// containers plays the containers of a provider's pods. A command in one of them echoes its input.
 type containers struct {
 	server *httptest.Server
 
 	mu sync.Mutex
-	// open are the commands that run, by the namespace of their pods.
+	// open is the number of running commands, by the namespace of their pods.
 	open map[string]int
 }
 
-// newContainers serves the kubelet API of the node of a provider.
+// newContainers serves the kubelet API of a provider's node.
 func newContainers() *containers {
 	c := &containers{open: map[string]int{}}
 	c.server = httptest.NewTLSServer(c)
 	return c
 }
 
-// address is where the node says that its kubelet is.
+// address returns the kubelet's address for the node's status.
 func (c *containers) address() (corev1.NodeAddress, corev1.NodeDaemonEndpoints, error) {
 	at, err := url.Parse(c.server.URL)
 	if err != nil {
@@ -67,7 +66,7 @@ func (c *containers) count(namespace string, n int) {
 	c.open[namespace] += n
 }
 
-// Commands is how many commands run in the pods of a namespace of a provider.
+// Commands returns how many commands run in the pods of a provider's namespace.
 func (l *Lane) Commands(provider, namespace string) int {
 	c := l.containers[provider]
 	c.mu.Lock()

@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// disruptions plays the disruption controller, for budgets with a number as minAvailable: their
-// status says how many healthy pods they want, and how many there are.
+// disruptions plays the disruption controller for budgets whose minAvailable is a number. It writes into
+// their status how many healthy pods they want, and how many there are.
 func disruptions(mgr ctrl.Manager, c *rig.Cluster) error {
 	counted := act[*policyv1.PodDisruptionBudget](func(ctx context.Context, budget *policyv1.PodDisruptionBudget) error {
 		return count(ctx, mgr.GetClient(), c.Admin, budget)
@@ -33,7 +33,7 @@ func disruptions(mgr ctrl.Manager, c *rig.Cluster) error {
 		Complete(reconcile.AsReconciler(mgr.GetClient(), counted))
 }
 
-// count writes the status of a budget, if it is another one.
+// count updates the status of a budget if it differs.
 func count(ctx context.Context, cached client.Reader, admin client.Client, budget *policyv1.PodDisruptionBudget) error {
 	var pods corev1.PodList
 	if err := cached.List(ctx, &pods, client.InNamespace(budget.Namespace)); err != nil || budget.Spec.MinAvailable == nil {

@@ -1,6 +1,5 @@
-// Package world is where the scenarios of the fault harness play: two providers
-// and a consumer for each lane, with everything installed that is shipped, and
-// a proxy before each cluster through which the manager has to go.
+// Package world has the clusters of the fault harness: two providers, and a consumer for each lane.
+// Everything shipped is installed in them, and the manager connects to each cluster through a proxy.
 //
 // # Usage
 //
@@ -14,22 +13,19 @@
 //
 // # Implementation
 //
-// A run is to take a second or two, and there are thousands of them. So the
-// clusters are etcd and kube-apiserver, and nothing else: a controller manager
-// takes five seconds at least to let a namespace go, and a kubelet or kwok does
-// its work some time or other. What the product relies on of those is played:
-// the kubelet and the scheduler of a provider, the namespace controller, the
-// binding of volumes, and the garbage collection of what a ClusterBinding or a
-// Node owns. The players follow watches of their own, past the proxies, and make
+// A run should take a second or two, because there are thousands. So the clusters are etcd and
+// kube-apiserver, and nothing else. A controller manager takes at least five seconds to delete a namespace,
+// and a kubelet or kwok has no fixed pace. The package plays what the product needs of them: the kubelet and
+// the scheduler of a provider, the namespace controller, the binding of volumes, and the garbage collection
+// of what a ClusterBinding or a Node owns. The players have watches of their own, without proxies, and send
 // the same writes in every run.
 //
-// The providers are shared by all lanes. What a lane makes there is in
-// namespaces whose names end with its ConsumerID, or carries the origin of its
-// consumer, or the label oracle.LabelLane.
+// All lanes share the providers. A lane's objects there are in namespaces whose names end with its
+// ConsumerID, or carry the origin of its consumer or the label oracle.LabelLane.
 //
 // # Trade-offs
 //
-// Nobody makes ServiceAccounts and root certificates, and the admission plugins
-// that want them are off; the product sends neither to a provider. Nothing turns
-// a silent node NotReady, and no pod goes because its node has.
+// Nobody creates ServiceAccounts and root certificates, and the admission plugins that need them are off; the
+// product sends neither to a provider. Nothing turns a silent node NotReady, and no pod is deleted because
+// its node is gone.
 package world

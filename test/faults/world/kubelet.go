@@ -16,17 +16,17 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// podIP is that of every pod: what differs from run to run would be masked.
+// podIP is the address of every pod. It is always the same, so that it need not be masked.
 const podIP = "10.0.0.1"
 
-// kubelet plays the scheduler and the kubelet of a provider: every pod is bound
-// to the one node, runs, and goes at once when it is to.
+// kubelet plays the scheduler and the kubelet of a provider. It binds every pod to the one node, runs it, and
+// ends it at once when it is deleted.
 func kubelet(mgr ctrl.Manager, c *rig.Cluster) error {
 	return follow(mgr, "kubelet", &corev1.Pod{}, func(ctx context.Context, pod *corev1.Pod) error { return handle(ctx, c.Admin, pod) })
 }
 
-// handle makes the next write for a pod. The watch brings it back for the one
-// after. One that was decided on an old version changes nothing.
+// handle sends the next write for a pod. The watch then shows the pod again for the write after that. A write
+// that was decided on an old version changes nothing.
 func handle(ctx context.Context, admin client.Client, pod *corev1.Pod) error {
 	switch {
 	case strings.HasPrefix(pod.Namespace, "kube-"):
@@ -44,7 +44,7 @@ func handle(ctx context.Context, admin client.Client, pod *corev1.Pod) error {
 	return nil
 }
 
-// statusOf is the status that a kubelet gives a pod in that phase.
+// statusOf returns the status that a kubelet reports for a pod in that phase.
 func statusOf(pod *corev1.Pod, phase corev1.PodPhase) corev1.PodStatus {
 	now, runs := metav1.Now(), phase == corev1.PodRunning
 	ready := corev1.ConditionFalse
@@ -74,7 +74,7 @@ func statusOf(pod *corev1.Pod, phase corev1.PodPhase) corev1.PodStatus {
 	return status
 }
 
-// setCondition changes a condition where it stands, or adds it.
+// setCondition replaces a condition in its place, or adds it.
 func setCondition(status *corev1.PodStatus, condition corev1.PodCondition) {
 	for i := range status.Conditions {
 		if status.Conditions[i].Type == condition.Type {
@@ -85,8 +85,8 @@ func setCondition(status *corev1.PodStatus, condition corev1.PodCondition) {
 	status.Conditions = append(status.Conditions, condition)
 }
 
-// Succeed is what the kubelet of a provider does when all containers of a pod
-// have ended well. The pod is to be Running.
+// Succeed does what a provider's kubelet does when all containers of a pod have exited with 0. The pod must
+// be Running.
 func (w *World) Succeed(ctx context.Context, provider, namespace, name string) error {
 	admin, pod := w.Cluster(provider).Admin, &corev1.Pod{}
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {

@@ -18,41 +18,39 @@ import (
 
 const tokenLifetime = 24 * time.Hour
 
-// Lane is a consumer, and the providers as seen from it: where one run takes
-// place at a time.
+// Lane is a consumer and the two providers. It plays one run at a time.
 type Lane struct {
 	Index int
-	// ConsumerID is the manager's --cluster-id, with which the names of remote
-	// namespaces end.
+	// ConsumerID is the manager's --cluster-id. The names of remote namespaces end with it.
 	ConsumerID string
 	// Origin is the identity of the consumer.
 	Origin    string
 	Consumer  *rig.Cluster
 	Providers []*rig.Cluster
 
-	// proxies and kubeconfigs are by the name of the cluster. A kubeconfig is
-	// that of the manager, and leads through the proxy.
+	// proxies and kubeconfigs are by the name of the cluster. A kubeconfig is the manager's, and leads
+	// through the proxy.
 	proxies     map[string]*proxy.Proxy
 	kubeconfigs map[string][]byte
 	containers  map[string]*containers
-	// baseline is what was in each cluster before the first run.
+	// baseline has the objects that were in each cluster before the first run.
 	baseline map[string]sets.Set[string]
-	// swept tells that the last run has ended, and has left nothing.
+	// swept is true if the last run has ended and left nothing behind.
 	swept bool
 }
 
 // World is a lane during a run.
 type World struct {
 	*Lane
-	// Notes are what one step of a scenario keeps for the next, such as a UID.
+	// Notes pass values, such as a UID, from one step of a scenario to the next.
 	Notes map[string]string
-	// Log is what the managers log.
+	// Log receives the managers' logs.
 	Log *Log
-	// Asked reports whether a manager has tried that write since the first step,
-	// whatever the answer. It is set by who starts the managers.
+	// Asked reports whether a manager has sent that write since the first step, whatever the answer. Whoever
+	// starts the managers sets it.
 	Asked func(cluster, verb, resource, name string) bool
-	// HandOver kills the manager, and another replica takes over, at another address. It
-	// is set by who starts the managers.
+	// HandOver kills the manager, and another replica takes over at another address. Whoever starts the
+	// managers sets it.
 	HandOver func() error
 
 	mu       sync.Mutex
@@ -62,10 +60,10 @@ type World struct {
 	port int
 }
 
-// Clusters are all of the lane, the consumer first.
+// Clusters returns all clusters of the lane, the consumer first.
 func (l *Lane) Clusters() []*rig.Cluster { return append([]*rig.Cluster{l.Consumer}, l.Providers...) }
 
-// Cluster is that of the name: Consumer, P1 or P2. There is no other.
+// Cluster returns the cluster of that name: Consumer, P1 or P2. It panics for any other.
 func (l *Lane) Cluster(name string) *rig.Cluster {
 	for _, c := range l.Clusters() {
 		if c.ID == name {
@@ -75,13 +73,13 @@ func (l *Lane) Cluster(name string) *rig.Cluster {
 	panic("no cluster is called " + name)
 }
 
-// Proxy is the way from the manager to a cluster.
+// Proxy returns the proxy between the manager and a cluster.
 func (l *Lane) Proxy(cluster string) *proxy.Proxy { return l.proxies[cluster] }
 
-// Remote is the name that the remote namespace of a local one has in every provider.
+// Remote returns the name of a local namespace's remote namespace in every provider.
 func (l *Lane) Remote(namespace string) string { return namespace + "-" + l.ConsumerID }
 
-// connect makes the proxies and the kubeconfigs that lead through them.
+// connect creates the proxies, and the kubeconfigs that lead through them.
 func (l *Lane) connect(ctx context.Context, providers []*rig.Cluster, play map[string]*containers) error {
 	l.Providers, l.containers = providers, play
 	l.proxies, l.kubeconfigs, l.baseline = map[string]*proxy.Proxy{}, map[string][]byte{}, map[string]sets.Set[string]{}
@@ -106,8 +104,8 @@ func (l *Lane) connect(ctx context.Context, providers []*rig.Cluster, play map[s
 	return nil
 }
 
-// through returns a kubeconfig that leads through a new proxy. The certificates
-// of the clusters are for their address on any port.
+// through returns a kubeconfig that leads through a new proxy. The certificates of the clusters are valid for
+// their address on any port.
 func through(kubeconfig []byte) ([]byte, *proxy.Proxy, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {
@@ -128,7 +126,7 @@ func through(kubeconfig []byte) ([]byte, *proxy.Proxy, error) {
 	return kubeconfig, p, err
 }
 
-// Begin starts a run. It fails if anything is left of an earlier one that cannot be removed.
+// Begin starts a run. It fails if it cannot remove what an earlier run left.
 func (l *Lane) Begin(ctx context.Context) (*World, error) {
 	for _, p := range l.proxies {
 		p.Heal()
@@ -143,9 +141,8 @@ func (l *Lane) Begin(ctx context.Context) (*World, error) {
 	return w, w.Move()
 }
 
-// End stops the managers that run, ends their connections, so that nothing of
-// what they have sent comes late, and removes all that the run has made, by
-// force. The lane is empty afterwards.
+// End stops the running managers and ends their connections, so that no request arrives late. Then it removes
+// by force everything that the run created. The lane is empty afterwards.
 func (w *World) End(ctx context.Context) error {
 	w.EndCommand()
 	w.mu.Lock()

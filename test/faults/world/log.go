@@ -9,13 +9,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// logBytes is how much is kept of what the managers of a run log.
+// logBytes is how much of the managers' logs of a run is kept.
 const logBytes = 1 << 20
 
-// recovered is what controller-runtime says in the error of a pass that has panicked.
+// recovered is in the error that controller-runtime logs for a reconcile that panicked.
 const recovered = "[recovered]"
 
-// Log is the end of what the managers of a run have logged.
+// Log keeps the end of what the managers of a run log.
 type Log struct {
 	mu       sync.Mutex
 	text     []byte
@@ -34,21 +34,21 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Panicked reports whether a pass of a manager ever has.
+// Panicked reports whether any reconcile has panicked.
 func (l *Log) Panicked() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.panicked
 }
 
-// String is all that is kept.
+// String returns what is kept.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.text)
 }
 
-// logger writes to it, with what only developers want to know.
+// logger returns a logger that writes to the Log, with debug messages.
 func (l *Log) logger() logr.Logger {
 	return zap.New(zap.WriteTo(l), zap.Level(zapcore.DebugLevel))
 }

@@ -18,36 +18,34 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
-// How the managers of a run look after their providers, in haste. A run waits for it
-// when a provider was away.
+// Short intervals for the managers' connections to their providers. A run waits for them when a provider was
+// away.
 const (
 	probeInterval = 500 * time.Millisecond
 	probeTimeout  = time.Second
 	probeFailures = 2
 	syncTimeout   = 5 * time.Second
-	// leaseDuration is what the successor of a manager that has crashed waits.
+	// leaseDuration is how long the successor of a crashed manager waits.
 	leaseDuration = time.Second
-	// shutdownTimeout is for what a manager that is stopped still has under way.
+	// shutdownTimeout is how long a stopped manager may take to finish.
 	shutdownTimeout = 10 * time.Second
 )
 
-// loopback is at which the API servers reach the managers.
+// loopback is the address at which the API servers reach the managers.
 const loopback = "127.0.0.1"
 
-// InHaste is how a manager looks after its providers while faults are to come: it
-// soon notices that one is away. On a busy machine it takes a slow answer for none,
-// and says so.
+// InHaste returns the connection options for runs with faults: the manager soon notices that a provider is
+// away. On a busy machine it may take a slow answer for none, and report that.
 func InHaste() fleet.Options {
 	return fleet.Options{
 		ProbeInterval: probeInterval, ProbeTimeout: probeTimeout, ProbeFailures: probeFailures, SyncTimeout: syncTimeout, LeaseDuration: leaseDuration,
 	}
 }
 
-// Wrap wraps the transport of a manager to a cluster: Consumer, or the name of
-// the ClusterBinding.
+// Wrap wraps the transport of a manager to a cluster: Consumer, or the name of the ClusterBinding.
 type Wrap func(cluster string, next http.RoundTripper) http.RoundTripper
 
-// Manager runs in this process.
+// Manager is a manager that runs in this process.
 type Manager struct {
 	cache  cache.Cache
 	cancel context.CancelFunc
@@ -56,10 +54,9 @@ type Manager struct {
 	err    error
 }
 
-// StartManager starts a manager with the identity and the rights that the
-// manifests give it, whose connections all go through the proxies, and which looks
-// after its providers as connections says; zero values as shipped. It ends with ctx,
-// Stop or End. wrap may be nil.
+// StartManager starts a manager with the identity and the rights of the manifests. All its connections go
+// through the proxies. connections are its connection options to providers; zero values mean the defaults.
+// The manager ends with ctx, Stop or End. wrap may be nil.
 func (w *World) StartManager(ctx context.Context, connections fleet.Options, wrap Wrap) (*Manager, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(w.kubeconfigs[Consumer])
 	if err != nil {
@@ -95,7 +92,7 @@ func (w *World) StartManager(ctx context.Context, connections fleet.Options, wra
 	return m, nil
 }
 
-// Synced returns once the manager knows all that there is in the consumer.
+// Synced waits until the manager's caches of the consumer are full.
 func (m *Manager) Synced(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -105,11 +102,11 @@ func (m *Manager) Synced(ctx context.Context, within time.Duration) error {
 	return nil
 }
 
-// Ended is closed when the manager has ended, by itself or because it was stopped.
+// Ended returns a channel that is closed when the manager has ended, by itself or because it was stopped.
 func (m *Manager) Ended() <-chan struct{} { return m.ended }
 
-// Stop ends the manager, and waits for its end, with that of its goroutines. The
-// first call returns how the manager has ended.
+// Stop ends the manager, and waits until it and its goroutines have ended. The first call returns the
+// manager's error.
 func (m *Manager) Stop() error {
 	m.cancel()
 	<-m.ended

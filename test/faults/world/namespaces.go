@@ -24,9 +24,9 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// contents is what a namespace may hold, in the order in which the namespace
-// controller deletes it: pods first, and nothing else before those are gone.
-// Events have nobody who waits for them, and no watch.
+// contents returns the kinds of a namespace's contents, in the order in which the namespace controller
+// deletes them: pods first, and the rest when they are gone. Events are left out: nobody waits for them, and
+// no player watches them.
 func contents(c *rig.Cluster) [][]schema.GroupVersionKind {
 	pods := corev1.SchemeGroupVersion.WithKind("Pod")
 	rest := slices.DeleteFunc(sent(false), func(kind schema.GroupVersionKind) bool { return kind == pods })
@@ -36,8 +36,8 @@ func contents(c *rig.Cluster) [][]schema.GroupVersionKind {
 	return [][]schema.GroupVersionKind{{pods}, rest}
 }
 
-// sent are the kinds that are sent to providers, those without a namespace only if asked
-// for.
+// sent returns the kinds that are sent to providers. Cluster-scoped kinds are included only if clusterScoped
+// is true.
 func sent(clusterScoped bool) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, k := range controllers.Kinds() {
@@ -52,8 +52,8 @@ func sent(clusterScoped bool) []schema.GroupVersionKind {
 	return kinds
 }
 
-// namespaces plays the namespace controller: what is in a namespace that is
-// being deleted is deleted, with its own grace and its finalizers, and then it goes.
+// namespaces plays the namespace controller. It deletes the contents of a namespace that is being deleted,
+// respecting grace periods and finalizers, and then the namespace.
 func namespaces(mgr ctrl.Manager, c *rig.Cluster) error {
 	b := ctrl.NewControllerManagedBy(mgr).Named("namespaces").For(&corev1.Namespace{}).WithOptions(options())
 	ofNamespace := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
@@ -71,8 +71,7 @@ func namespaces(mgr ctrl.Manager, c *rig.Cluster) error {
 		}
 	}
 	return b.Complete(reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-		// The watch shows the deletion of a namespace sooner or later, and nothing
-		// else is a reason to ask.
+		// Only the watch of the namespace itself starts its deletion.
 		known := &corev1.Namespace{}
 		if err := mgr.GetClient().Get(ctx, request.NamespacedName, known); err != nil || known.DeletionTimestamp.IsZero() {
 			return reconcile.Result{}, settled(err)
@@ -81,8 +80,8 @@ func namespaces(mgr ctrl.Manager, c *rig.Cluster) error {
 	}))
 }
 
-// finish makes the next step of the deletion of a namespace, if it is being
-// deleted. The watches bring it back when what it waits for is gone.
+// finish takes the next step in the deletion of a namespace. The watches call it again when what it waits for
+// is gone.
 func finish(ctx context.Context, c *rig.Cluster, name string) error {
 	namespace := &corev1.Namespace{}
 	if err := c.Admin.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
@@ -111,8 +110,7 @@ func finish(ctx context.Context, c *rig.Cluster, name string) error {
 	return c.Admin.SubResource("finalize").Update(ctx, namespace)
 }
 
-// deleteAll deletes all objects of a kind in a namespace, and returns how many
-// are there still.
+// deleteAll deletes all objects of a kind in a namespace, and returns how many are left.
 func deleteAll(ctx context.Context, admin client.Client, namespace string, kind schema.GroupVersionKind) (int, error) {
 	list := func() (*metav1.PartialObjectMetadataList, error) {
 		objects := &metav1.PartialObjectMetadataList{}

@@ -22,11 +22,10 @@ import (
 // player adds to mgr what plays a part of Kubernetes in cluster c.
 type player func(mgr ctrl.Manager, c *rig.Cluster) error
 
-// atATime is how many objects of a kind a player looks after at a time: those of
-// one lane do not wait for those of another.
+// atATime is how many objects of a kind a player handles at a time, so that lanes do not wait for each other.
 const atATime = 8
 
-// play starts players in a cluster. What they cannot do is an error of Down.
+// play starts players in a cluster. Down returns their errors.
 func (s *Site) play(ctx context.Context, c *rig.Cluster, players ...player) error {
 	mgr, err := ctrl.NewManager(c.Config(), ctrl.Options{
 		Scheme: manager.Scheme(), Logger: logr.Discard(),
@@ -48,27 +47,26 @@ func (s *Site) play(ctx context.Context, c *rig.Cluster, players ...player) erro
 	return nil
 }
 
-// act is what a player does about an object, of which it has a copy of its own.
+// act is what a player does about an object. It gets its own copy.
 type act[T client.Object] func(context.Context, T) error
 
-// Reconcile makes a reconcile.ObjectReconciler of it.
+// Reconcile implements reconcile.ObjectReconciler.
 func (a act[T]) Reconcile(ctx context.Context, object T) (reconcile.Result, error) {
 	return reconcile.Result{}, settled(a(ctx, object))
 }
 
-// follow adds a player that looks at each object of a kind whenever it changes.
+// follow adds a player that handles each object of a kind whenever it changes.
 func follow[T client.Object](mgr ctrl.Manager, name string, object T, do act[T]) error {
 	return ctrl.NewControllerManagedBy(mgr).Named(name).For(object).WithOptions(options()).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), do))
 }
 
-// options are those of every player. Each is there once in each cluster.
+// options returns the options of every player. Each player exists once in each cluster.
 func options() controller.Options {
 	return controller.Options{MaxConcurrentReconciles: atATime, SkipNameValidation: ptr.To(true)}
 }
 
-// settled takes away the errors that an object has changed, or is gone: the
-// watch shows what there is to be done now.
+// settled drops conflicts and NotFound: the watch shows what to do next.
 func settled(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil
@@ -76,7 +74,7 @@ func settled(err error) error {
 	return err
 }
 
-// failures collects what goes wrong in the background.
+// failures collects errors from the background.
 type failures struct {
 	mu   sync.Mutex
 	errs []error

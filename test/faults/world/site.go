@@ -24,29 +24,28 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// Consumer is what the consumer of every lane is called; P1 and P2 are the
-// clusterIDs of the providers, and the names of their ClusterBindings.
+// Consumer is the name of the consumer in every lane. P1 and P2 are the clusterIDs of the providers, and the
+// names of their ClusterBindings.
 const (
 	Consumer = "consumer"
 	P1       = "p1"
 	P2       = "p2"
 )
 
-// SiteVariable is an environment variable that begins the names of the clusters,
-// so that two processes may each have a Site. By default it is the name of the
-// test binary.
+// SiteVariable is an environment variable with the prefix of the clusters' names, so that two processes can
+// each have a Site. Default: the name of the test binary.
 const SiteVariable = "FAULTS_SITE"
 
-// requestTimeout bounds each request of the harness itself, so that an API
-// server that hangs is an error that names the request.
+// requestTimeout bounds each request of the harness itself. So if an API server hangs, the error names the
+// request.
 const requestTimeout = 30 * time.Second
 
-// What no cluster has. Without a controller manager nobody would make the
-// ServiceAccounts that pods need, take the finalizers off volumes that are not
-// used any more, or take the taint off a new node.
+// Admission plugins that are off in every cluster. They need a controller manager: it would create the
+// ServiceAccounts that pods need, remove the finalizers of unused volumes, and remove the taint of a new
+// node.
 var pluginsOff = []string{"ServiceAccount", "StorageObjectInUseProtection", "TaintNodesByCondition"}
 
-// Site is two providers, and lanes that share them.
+// Site has two providers, and the lanes that share them.
 type Site struct {
 	// Lanes may be used at the same time, each for one run at a time.
 	Lanes []*Lane
@@ -58,13 +57,12 @@ type Site struct {
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 	played *failures
-	// containers are what runs in the pods of each provider.
+	// containers plays the containers in the pods of each provider.
 	containers map[string]*containers
 }
 
-// Up starts the clusters, all at once, installs what is shipped, and starts the
-// players, which end with ctx or Down. log receives one line for each step. When
-// Up fails, nothing is left running.
+// Up starts all clusters at once, installs what is shipped, and starts the players, which end with ctx or
+// Down. log receives one line for each step. If Up fails, it leaves nothing running.
 func Up(ctx context.Context, lanes int, log io.Writer) (*Site, error) {
 	s := &Site{
 		containers: map[string]*containers{P1: newContainers(), P2: newContainers()},
@@ -117,8 +115,8 @@ func (s *Site) up(ctx context.Context) error {
 	return each(len(s.Lanes), func(i int) error { return s.Lanes[i].connect(ctx, s.Providers, s.containers) })
 }
 
-// cluster starts one, and installs what is shipped, but for the Deployment: the
-// manager runs in this process.
+// cluster starts a cluster, and installs what is shipped, except the Deployment: the manager runs in this
+// process.
 func (s *Site) cluster(ctx context.Context, id, name string, o clusters.Options, shipped []*unstructured.Unstructured) (*rig.Cluster, error) {
 	o.Name, o.Timeout, o.Log = s.name+"-"+name, rig.UpTimeout, s.log
 	up, err := clusters.Up(ctx, o)
@@ -137,8 +135,7 @@ func (s *Site) cluster(ctx context.Context, id, name string, o clusters.Options,
 	return c, nil
 }
 
-// copies are objects that may be created: doing so changes them, and there are
-// several clusters.
+// copies returns copies to create: creating an object changes it, and there are several clusters.
 func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	copied := make([]*unstructured.Unstructured, len(objects))
 	for i, object := range objects {
@@ -165,8 +162,7 @@ func (s *Site) provider(ctx context.Context, id string, shipped []*unstructured.
 	return c, s.play(ctx, c, kubelet, namespaces, volumes)
 }
 
-// nodeName is the one node of each provider, on which the played kubelet runs
-// everything.
+// nodeName is the one node of each provider, on which the played kubelet runs all pods.
 const nodeName = "node-1"
 
 func newNode(kubelet *containers) (*corev1.Node, error) {
@@ -197,8 +193,7 @@ func (s *Site) lane(ctx context.Context, i int, shipped []*unstructured.Unstruct
 	return l, s.play(ctx, l.Consumer, namespaces, volumes, collector, disruptions)
 }
 
-// Down ends all clusters, as much as there is of them. It returns also what the
-// players could not do.
+// Down ends all clusters that were started. It also returns the players' errors.
 func (s *Site) Down(ctx context.Context) error {
 	s.cancel()
 	s.group.Wait()
@@ -220,11 +215,10 @@ func (s *Site) Down(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// relays is in the stack of each goroutine of a stream that a manager relays.
+// relays is in the stack of each goroutine with which a manager forwards a stream.
 const relays = "spillway/internal/kubelet.("
 
-// nothingRelays returns an error if a goroutine of a stream is left, once all managers have
-// ended.
+// nothingRelays returns an error if such a goroutine is left after all managers have ended.
 func nothingRelays(ctx context.Context) error {
 	return rig.Eventually(ctx, requestTimeout, func(context.Context) error {
 		stacks := make([]byte, 64<<20)

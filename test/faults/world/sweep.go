@@ -21,11 +21,10 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// sweepPatience is for the removal of all that a run has made, which takes some
-// tenths of a second.
+// sweepPatience bounds the removal of everything a run created. It normally takes some tenths of a second.
 const sweepPatience = 30 * time.Second
 
-// What a run may leave. Namespaces come last: what is in them goes before them.
+// What a run may leave behind. Namespaces come last, after their contents.
 var (
 	inProviders = slices.Concat(
 		[]schema.GroupVersionKind{{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}},
@@ -41,7 +40,7 @@ var (
 	}, inProviders...)
 )
 
-// present are the objects of a cluster that may be the lane's, by kind and name.
+// present returns the objects of a cluster that may be the lane's, by kind and name.
 func (l *Lane) present(ctx context.Context, c *rig.Cluster) (map[string]*metav1.PartialObjectMetadata, error) {
 	kinds, found := inProviders, map[string]*metav1.PartialObjectMetadata{}
 	if c.ID == Consumer {
@@ -64,19 +63,19 @@ func (l *Lane) present(ctx context.Context, c *rig.Cluster) (map[string]*metav1.
 	return found, nil
 }
 
-// ofConsumer leaves out what the API server keeps for itself.
+// ofConsumer returns false for the API server's own objects.
 func ofConsumer(object *metav1.PartialObjectMetadata) bool {
 	return !strings.HasPrefix(object.Namespace, "kube-") || object.Namespace == corev1.NamespaceNodeLease
 }
 
-// owns reports whether an object of a provider is the lane's.
+// owns reports whether an object in a provider is the lane's.
 func (l *Lane) owns(object *metav1.PartialObjectMetadata) bool {
 	suffix := "-" + l.ConsumerID
 	return strings.HasSuffix(object.Namespace, suffix) || strings.HasSuffix(object.Name, suffix) ||
 		object.Labels[v1alpha1.LabelOrigin] == l.Origin || object.Labels[oracle.LabelLane] == l.ConsumerID
 }
 
-// left is what a run has left in a cluster, in the order in which it can go.
+// left returns what a run left in a cluster, in the order of deletion.
 func (l *Lane) left(ctx context.Context, c *rig.Cluster) ([]*metav1.PartialObjectMetadata, error) {
 	found, err := l.present(ctx, c)
 	if err != nil {
@@ -105,8 +104,8 @@ func stillThere(c *rig.Cluster, left []*metav1.PartialObjectMetadata) error {
 	return fmt.Errorf("in cluster %s there are %s", c.Name, strings.Join(names, ", "))
 }
 
-// sweep removes what a run has left, by force, until there is nothing. What it
-// looks at last is the proof: a run may begin without looking again.
+// sweep removes by force what a run left, until a look finds nothing. After that, a run may begin without
+// another check.
 func (l *Lane) sweep(ctx context.Context) error {
 	all := l.Clusters()
 	err := rig.Eventually(ctx, sweepPatience, func(ctx context.Context) error {
@@ -126,12 +125,12 @@ func (l *Lane) sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("emptying lane %d: %w", l.Index, err)
 	}
-	// Events are nobody's, and those about what has no namespace are here.
+	// Delete the events as well. Those about cluster-scoped objects are in this namespace.
 	return l.Consumer.Admin.DeleteAllOf(ctx, &corev1.Event{}, client.InNamespace(metav1.NamespaceDefault))
 }
 
-// remove takes one object away, whoever wants to keep it. A namespace goes
-// when the player has seen that it is empty.
+// remove deletes one object and removes its finalizers. The played namespace controller finishes a namespace
+// when it is empty.
 func remove(ctx context.Context, c client.Client, object *metav1.PartialObjectMetadata) error {
 	if len(object.Finalizers) > 0 {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))

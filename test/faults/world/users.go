@@ -14,9 +14,8 @@ import (
 	"github.com/spillway-io/spillway/internal/manager"
 )
 
-// Bind is what a platform engineer does: for each provider the Secret, and then
-// the ClusterBinding, which both have the name of the provider. change, if it is
-// not nil, makes the ClusterBinding a special one.
+// Bind does what a platform engineer does. For each provider it creates the Secret and then the
+// ClusterBinding, both with the provider's name. change, if not nil, modifies the ClusterBinding.
 func (w *World) Bind(ctx context.Context, change func(*v1alpha1.ClusterBinding), providers ...string) error {
 	for _, id := range providers {
 		binding := &v1alpha1.ClusterBinding{
@@ -33,10 +32,10 @@ func (w *World) Bind(ctx context.Context, change func(*v1alpha1.ClusterBinding),
 	return nil
 }
 
-// Kubeconfig is what the manager needs for a provider. It leads through the proxy.
+// Kubeconfig returns the manager's kubeconfig for a provider. It leads through the proxy.
 func (l *Lane) Kubeconfig(provider string) []byte { return l.kubeconfigs[provider] }
 
-// KubeconfigSecret is that of a ClusterBinding, with those credentials.
+// KubeconfigSecret returns the Secret of a ClusterBinding with that kubeconfig.
 func (l *Lane) KubeconfigSecret(binding string, kubeconfig []byte) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: manager.DefaultNamespace, Name: binding},
@@ -44,8 +43,7 @@ func (l *Lane) KubeconfigSecret(binding string, kubeconfig []byte) *corev1.Secre
 	}
 }
 
-// Offload is what a team does: it makes a namespace and its NamespaceOffloading, by which all
-// kinds are sent.
+// Offload does what a team does. It creates a namespace and its NamespaceOffloading, which sends all kinds.
 func (w *World) Offload(ctx context.Context, namespace string) error {
 	return w.Create(ctx, Namespace(namespace), &v1alpha1.NamespaceOffloading{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.OffloadingName},
@@ -72,14 +70,14 @@ func createAll(ctx context.Context, admin client.Client, objects []client.Object
 	return nil
 }
 
-// Namespace is one without anything special.
+// Namespace returns a namespace without labels.
 func Namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// Pod is one that is bound to the virtual node of a provider as it is made. The
-// policy of the consumer leaves such a pod alone, so that what becomes of it does
-// not depend on how soon the API server has heard of the offloading.
+// Pod returns a pod that is created with the virtual node of a provider in spec.nodeName. The consumer's
+// policy leaves such a pod alone. So the result does not depend on how soon the API server sees the
+// offloading.
 func Pod(namespace, name, provider string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},

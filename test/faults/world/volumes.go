@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// volumes plays the part of the volume controller that scenarios need: a claim
-// and a volume that name each other are bound.
+// volumes plays the part of the volume controller that scenarios need: it binds a claim and a volume that
+// name each other.
 func volumes(mgr ctrl.Manager, c *rig.Cluster) error {
 	bound := act[*corev1.PersistentVolume](func(ctx context.Context, volume *corev1.PersistentVolume) error {
 		return bindVolume(ctx, c.Admin, volume)
@@ -23,7 +23,7 @@ func volumes(mgr ctrl.Manager, c *rig.Cluster) error {
 		Complete(reconcile.AsReconciler(mgr.GetClient(), bound))
 }
 
-// volumeOf is the volume that a claim names.
+// volumeOf enqueues the volume that a claim names.
 func volumeOf(_ context.Context, object client.Object) []reconcile.Request {
 	claim, ok := object.(*corev1.PersistentVolumeClaim)
 	if !ok || claim.Spec.VolumeName == "" {
@@ -32,8 +32,8 @@ func volumeOf(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: claim.Spec.VolumeName}}}
 }
 
-// bindVolume makes the next write of the binding of a volume and its claim, in
-// the order of Kubernetes: the reference to the claim, and then what both say.
+// bindVolume sends the next write of binding a volume and its claim, in Kubernetes' order: first the
+// reference to the claim, then both statuses.
 func bindVolume(ctx context.Context, admin client.Client, volume *corev1.PersistentVolume) error {
 	reference, claim := volume.Spec.ClaimRef, &corev1.PersistentVolumeClaim{}
 	if reference == nil || !volume.DeletionTimestamp.IsZero() {

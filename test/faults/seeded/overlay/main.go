@@ -1,5 +1,5 @@
-// Command overlay writes the product with the seeded bugs into a folder, for the build of the
-// fault harness. It is run in the folder of the repository.
+// Command overlay writes the product with the seeded bugs into a folder, for the build of the fault harness.
+// Run it in the folder of the repository.
 package main
 
 import (
