@@ -10,11 +10,11 @@ import (
 	"github.com/spillway-io/spillway/test/performance/docs"
 )
 
-// manyBindings is how many there are besides the first one.
+// manyBindings is how many bindings are added to the first one.
 const manyBindings = 100
 
-// Goals for what an idle binding takes, and for many of them. Those of a binding do not depend
-// on the machine: missing one fails the benchmark.
+// Goals for what an idle binding costs, and for many of them. The costs of a binding do not depend on the
+// machine, so missing their goal fails the benchmark.
 const (
 	goalBindingMB         = 1.0
 	goalBindingGoroutines = 100.0
@@ -24,12 +24,12 @@ const (
 	goalBindingsCPU       = 2.0   // % of a core
 )
 
-// BindingsState is what an idle manager takes with so many bindings to one provider.
+// BindingsState is what an idle manager uses with so many bindings to one provider.
 type BindingsState struct {
 	IdleState
 	Bindings   int
 	StackBytes int64
-	// Goroutines by the function that they wait in.
+	// Goroutines counts by the function that they wait in.
 	Goroutines map[string]int
 }
 
@@ -41,23 +41,22 @@ func (s BindingsState) goroutines() int {
 	return total
 }
 
-// BindingsReport is what is written as JSON, and told in docs/benchmarks.md.
+// BindingsReport is written as JSON, and copied into docs/benchmarks.md.
 type BindingsReport struct {
 	Date, Command string
 	Machine       docs.Machine
 	One, Many     BindingsState
-	// ReadySeconds are from the creation of many until all are Ready; StartSeconds from the
-	// start of a manager until it has engaged the providers of all, and StartCPU what it has
-	// used until then.
+	// ReadySeconds is from the creation of the many bindings until all are Ready. StartSeconds is from the
+	// start of a manager until all providers are connected, and StartCPU is the CPU time used until then.
 	ReadySeconds, StartSeconds, StartCPU float64
 }
 
-// each is what one binding adds to a figure.
+// each returns what one binding adds to a figure.
 func (r BindingsReport) each(figure func(BindingsState) float64) float64 {
 	return (figure(r.Many) - figure(r.One)) / float64(r.Many.Bindings-r.One.Bindings)
 }
 
-// bindingGoal is a goal for what each binding takes.
+// bindingGoal is a goal for the cost of a binding.
 type bindingGoal struct {
 	what, format string
 	most         float64
@@ -70,7 +69,7 @@ var bindingGoals = []bindingGoal{
 	{"open watches", "%.1f", goalBindingWatches, func(s BindingsState) float64 { return float64(s.openWatches()) }},
 }
 
-// Broken says which goals of a binding are missed.
+// Broken returns the missed goals of a binding.
 func (r BindingsReport) Broken() []string {
 	var broken []string
 	for _, goal := range bindingGoals {
@@ -81,7 +80,7 @@ func (r BindingsReport) Broken() []string {
 	return broken
 }
 
-// Markdown are the goals, and where the goroutines of a binding wait.
+// Markdown returns the goals, and where the goroutines of a binding wait.
 func (r BindingsReport) Markdown() string {
 	var rows [][]string
 	row := func(what, format string, goal, figure float64) {
@@ -104,12 +103,12 @@ func (r BindingsReport) Markdown() string {
 	return b.String() + table([]string{"function"}, []string{"goroutines"}, rows)
 }
 
-// waitIn is how many goroutines of a binding wait in a function.
+// waitIn returns how many goroutines of a binding wait in a function.
 func (r BindingsReport) waitIn(function string) float64 {
 	return r.each(func(s BindingsState) float64 { return float64(s.Goroutines[function]) })
 }
 
-// longest are the functions that most goroutines of a binding wait in.
+// longest returns the functions that most goroutines of a binding wait in.
 func (r BindingsReport) longest(most int) []string {
 	all := slices.SortedFunc(maps.Keys(r.Many.Goroutines), func(a, b string) int {
 		return cmp.Or(cmp.Compare(r.waitIn(b), r.waitIn(a)), strings.Compare(a, b))

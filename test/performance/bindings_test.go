@@ -13,9 +13,8 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// TestBindings measures what each of many bindings to one provider takes while there is
-// nothing to do, and how long a start takes with all of them. PROFILE=20 writes profiles of
-// the idle manager and of the start.
+// TestBindings measures what each of many idle bindings to one provider costs, and how long a start takes
+// with all of them. PROFILE=20 writes profiles of the idle manager and of the start.
 func TestBindings(t *testing.T) {
 	idle, command := idleTime(t)
 	s := startSite(t, "bindings", 0, providers[:1])
@@ -48,7 +47,7 @@ func TestBindings(t *testing.T) {
 	publishPart(t, "bindings", report, report.Markdown())
 }
 
-// idleBindings looks at an idle manager with so many bindings.
+// idleBindings measures an idle manager with so many bindings.
 func (s *site) idleBindings(t *testing.T, since time.Time, idle time.Duration, bindings int) BindingsState {
 	state := BindingsState{Bindings: bindings, IdleState: s.idle(t, since, idle, 0)}
 	for _, row := range state.Others {
@@ -62,8 +61,8 @@ func (s *site) idleBindings(t *testing.T, since time.Time, idle time.Duration, b
 	return state
 }
 
-// profile writes a profile of the processor time to bin/bench, if PROFILE asks for so many
-// seconds, and returns what tells when that is done.
+// profile writes a CPU profile to bin/bench. PROFILE is its length in seconds; if empty, there is none. The
+// channel receives the result or is closed.
 func (s *site) profile(t *testing.T, of string) <-chan error {
 	done, seconds, file := make(chan error, 1), os.Getenv("PROFILE"), filepath.Join(outputDir(t), s.name+"-"+of+".pprof")
 	if seconds == "" {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used up.
+// cpuTime returns the CPU time of this process.
 func cpuTime() time.Duration { return cpuTimeOf(syscall.RUSAGE_SELF) }
 
-// cpuTimeOf is what this process has used up, or its children that have ended.
+// cpuTimeOf returns the CPU time of this process, or of its children that have ended.
 func cpuTimeOf(who int) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(who, &usage); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// figuresOf is what all audit logs, of one cluster each, have of the manager.
+// figuresOf sums up the manager's requests in the audit logs, one of each cluster.
 func figuresOf(audits []*measure.Audit) (requests.Figures, error) {
 	all := requests.Figures{Counts: map[requests.Key]requests.Count{}, Writes: map[requests.Object]int{}}
 	for _, audit := range audits {
@@ -23,8 +23,8 @@ func figuresOf(audits []*measure.Audit) (requests.Figures, error) {
 	return all, nil
 }
 
-// differences are between what the transports have counted, and what the API
-// servers have logged. Watches are left out, and what time brings.
+// differences compares what the transports counted with what the API servers logged. Watches and periodic
+// requests are left out.
 func differences(own, audited requests.Figures) []string {
 	counts := map[requests.Key][2]int{}
 	for _, row := range own.Rows(requests.Finite) {

@@ -8,37 +8,36 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// ForeignState is what was measured with so many pods in the consumer that are
-// not offloaded.
+// ForeignState is a measurement with so many pods in the consumer that are not offloaded.
 type ForeignState struct {
-	// Bound are on an ordinary node; Waiting have no node.
+	// Bound pods are on an ordinary node; Waiting pods have no node.
 	Bound, Waiting int
-	// Requests of the manager while those of this state, more than in the one
-	// before, were made, without those that time brings.
+	// Requests are those that the manager sent while the additional pods of this state were created, without
+	// periodic ones.
 	Requests []requests.Row `json:",omitempty"`
-	// HeapBytes after a garbage collection, RSSBytes, and the most RSS so far.
+	// HeapBytes is after a garbage collection. PeakRSSBytes is the highest RSS so far.
 	HeapBytes, RSSBytes, PeakRSSBytes int64
 	CPUSeconds                        float64
 }
 
-// ForeignReport is what is written as JSON, and told in docs/benchmarks.md.
+// ForeignReport is written as JSON, and copied into docs/benchmarks.md.
 type ForeignReport struct {
 	Date, Command string
 	Machine       docs.Machine
-	// Offloaded are the pods that the manager does serve.
+	// Offloaded is the number of pods that the manager does serve.
 	Offloaded int
-	// PodBytes is the size of one of the foreign pods, as protocol buffers.
+	// PodBytes is the size of one foreign pod in protobuf.
 	PodBytes int
 	States   []ForeignState
 }
 
-// perPod is what each foreign pod, more than in the state before, costs in heap.
+// perPod returns the heap bytes of each pod that this state has more than the previous one.
 func (r ForeignReport) perPod(i int) float64 {
 	is, was := r.States[i], r.States[i-1]
 	return float64(is.HeapBytes-was.HeapBytes) / float64(is.Bound+is.Waiting-was.Bound-was.Waiting)
 }
 
-// Markdown is the table that people read.
+// Markdown returns the table for readers.
 func (r ForeignReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s`, %s, on %s. %d pods are offloaded; a foreign pod is %d bytes.\n\n", r.Command, r.Date, r.Machine, r.Offloaded, r.PodBytes)

@@ -23,9 +23,8 @@ const (
 	foreignNode       = "ordinary"
 )
 
-// TestForeign measures what pods cost that Spillway has nothing to do with:
-// most of the consumer's. Those that have no node are a case of their own,
-// because Spillway looks at them, should they be of an offloaded namespace.
+// TestForeign measures the cost of pods that are not Spillway's: most pods of a consumer. Pods without a node
+// are a separate case, because Spillway checks whether their namespace is offloaded.
 func TestForeign(t *testing.T) {
 	const offloaded, bound, waiting = 100, 5000, 1000
 	s := startSite(t, "foreign", 1, providers[:1])
@@ -49,7 +48,7 @@ func TestForeign(t *testing.T) {
 	publishPart(t, "foreign", report, report.Markdown())
 }
 
-// foreignGround makes the node and the namespaces of the foreign pods.
+// foreignGround creates the node and the namespaces of the foreign pods.
 func (s *site) foreignGround(t *testing.T) {
 	must(t, s.Consumer.Admin.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: foreignNode}}))
 	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, foreignNamespaces, func(i int) client.Object {
@@ -68,8 +67,8 @@ func (s *site) foreignGround(t *testing.T) {
 
 func foreignNamespace(i int) string { return fmt.Sprintf("foreign-%d", i%foreignNamespaces) }
 
-// foreign brings the foreign pods from their numbers before to those, and
-// measures when the manager has had the time to do something about them.
+// foreign creates foreign pods until there are so many. It measures when the manager has had the time to
+// react.
 func (s *site) foreign(t *testing.T, since time.Time, before ForeignState, bound, waiting int) ForeignState {
 	s.say("%d foreign pods on a node, %d waiting for one", bound, waiting)
 	cpu, figures := s.used(t), s.figures(t)
@@ -92,7 +91,7 @@ func (s *site) foreign(t *testing.T, since time.Time, before ForeignState, bound
 	return state
 }
 
-// foreignPod is about as large as pods are.
+// foreignPod has about the size of a usual pod.
 func foreignPod(i int, node string) *corev1.Pod {
 	const variables, length = 30, 80
 	name := fmt.Sprintf("waiting-%05d", i)
@@ -103,7 +102,7 @@ func foreignPod(i int, node string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: foreignNamespace(i), Name: name, Labels: map[string]string{"app": "foreign"}},
 		Spec: corev1.PodSpec{
 			NodeName: node,
-			// The node has no kubelet, which is no reason to evict them here.
+			// The node has no kubelet; the toleration keeps the pods from being evicted.
 			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 			Containers:  []corev1.Container{{Name: "app", Image: "app:1"}},
 		},

@@ -1,5 +1,5 @@
-// Package performance measures what Spillway costs: make bench. What is counted
-// is exact and has bounds; what is timed is told, together with the machine.
+// Package performance measures what Spillway costs: make bench. Counts are exact and have bounds. Timings are
+// reported together with the machine.
 package performance
 
 import "math"
@@ -7,19 +7,18 @@ import "math"
 // Point is a measurement at one size, such as the number of requests.
 type Point struct{ N, Figure float64 }
 
-// Growth says how a figure grows with N.
+// Growth describes how a figure grows with N.
 type Growth struct {
-	// Fixed and PerN are the line Fixed + PerN·N that fits best.
+	// Fixed and PerN describe the best-fitting line Fixed + PerN·N.
 	Fixed, PerN float64
-	// Residual is the largest distance of a point from that line, as a share
-	// of the point.
+	// Residual is the largest distance of a point from that line, as a share of the point.
 	Residual float64
-	// Square is the share of an N² term, of the figure at the largest N, in the
-	// parabola that fits best. Below zero, growth slows down.
+	// Square is the share of the N² term of the best-fitting parabola, of the figure at the largest N. If it
+	// is below zero, growth slows down.
 	Square float64
 }
 
-// GrowthOf fits points, of which there are at least three of different N.
+// GrowthOf fits at least three points of different N.
 func GrowthOf(points []Point) Growth {
 	line, parabola := fit(points, 2), fit(points, 3)
 	growth := Growth{Fixed: line[0], PerN: line[1]}
@@ -34,8 +33,8 @@ func GrowthOf(points []Point) Growth {
 	return growth
 }
 
-// fit returns the coefficients of the polynomial with so many terms that is
-// nearest to points, by least squares: the normal equations, by elimination.
+// fit returns the coefficients of the polynomial with so many terms that fits the points best. It solves the
+// normal equations of least squares by elimination.
 func fit(points []Point, terms int) []float64 {
 	equations := make([][]float64, terms) // The last column is the right-hand side.
 	for row := range equations {

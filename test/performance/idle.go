@@ -11,26 +11,25 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// idleClass says what a request is for, when there is nothing to do.
+// idleClass classifies the requests of an idle manager.
 type idleClass string
 
 const (
 	leases  idleClass = "leases"
 	probes  idleClass = "probes"
 	renewed idleClass = "watches renewed"
-	// relists are those of events. An API server keeps no cache of them, so that
-	// their watch learns no new version while there are none, and has to begin
-	// anew once etcd has dropped the old one.
+	// relists are of events. An API server does not cache events, so their watch learns no new version while
+	// there are none. It has to begin again when etcd has compacted the old version.
 	relists idleClass = "events listed anew"
 	others  idleClass = "others"
 )
 
-// classOf leaves nothing out: what is not brought by time alone is one of the others.
+// classOf classifies every request: one that is not periodic is one of the others.
 func classOf(k requests.Key) idleClass {
 	switch {
 	case k.Class == requests.Leases:
 		return leases
-	case k.Class == requests.Probes, k.Resource == "/openapi/v3": // Which fields the kinds have.
+	case k.Class == requests.Probes, k.Resource == "/openapi/v3": // /openapi/v3 has the fields of the kinds.
 		return probes
 	case k.Verb == requests.Watch:
 		return renewed
@@ -41,21 +40,21 @@ func classOf(k requests.Key) idleClass {
 	}
 }
 
-// IdleState is what was measured while nothing was changed.
+// IdleState is a measurement while nothing changes.
 type IdleState struct {
 	Providers, Pods, Namespaces int
 	Seconds                     float64
-	// Requests of the manager in that time, by class.
+	// Requests are the manager's requests in that time, by class.
 	Requests map[idleClass]int
-	// Others are those that should not have been.
+	// Others are requests that should not have been sent.
 	Others []requests.Row `json:",omitempty"`
-	// Watches are the open ones, as "cluster: resource"; Connections are by cluster.
+	// Watches counts the open watches, by "cluster: resource". Connections is by cluster.
 	Watches, Connections map[string]int
 	CPUSeconds           float64
 	HeapBytes, RSSBytes  int64
 }
 
-// openWatches of all clusters.
+// openWatches returns the number of open watches in all clusters.
 func (s IdleState) openWatches() int {
 	total := 0
 	for _, n := range s.Watches {
@@ -64,7 +63,7 @@ func (s IdleState) openWatches() int {
 	return total
 }
 
-// IdleReport is what is written as JSON, and told in docs/benchmarks.md.
+// IdleReport is written as JSON, and copied into docs/benchmarks.md.
 type IdleReport struct {
 	Date, Command string
 	Machine       docs.Machine
@@ -72,7 +71,7 @@ type IdleReport struct {
 	States []IdleState
 }
 
-// Markdown are the tables that people read, one for each number of providers.
+// Markdown returns the tables for readers, one for each number of providers.
 func (r IdleReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s`, %s, on %s.\n", r.Command, r.Date, r.Machine)
@@ -87,8 +86,8 @@ func (r IdleReport) Markdown() string {
 	return b.String()
 }
 
-// idleTable is that of states with the same providers, which are held against
-// the first state of all. The bound of requests is that of the first of them.
+// idleTable returns the table of states with the same providers. It compares them with the first state of
+// all, and takes the bound of requests from the first state of the table.
 func idleTable(states []IdleState, first IdleState) string {
 	var b strings.Builder
 	row := func(name string, bound any, value func(IdleState) string) {
@@ -121,8 +120,7 @@ func idleTable(states []IdleState, first IdleState) string {
 	return b.String()
 }
 
-// bound says how many requests of a class there may be, and how many there have
-// to be.
+// bound returns how many requests of a class are allowed, and how many are required.
 func (s IdleState) bound(class idleClass) string {
 	idle := time.Duration(s.Seconds * float64(time.Second))
 	most, least := mostIdle(class, idle, s.Providers, s.openWatches()), leastIdle(class, idle, s.Providers)
@@ -135,7 +133,7 @@ func (s IdleState) bound(class idleClass) string {
 func (s IdleState) watchesOf(cluster string) int     { return inCluster(s.Watches, cluster) }
 func (s IdleState) connectionsTo(cluster string) int { return s.Connections[cluster] }
 
-// each is a figure of each provider: one number if it is the same for all.
+// each returns a figure of each provider, or one number if it is the same for all.
 func each(s IdleState, figure func(provider string) int) string {
 	var all []string
 	for _, provider := range s.connected() {
@@ -147,13 +145,13 @@ func each(s IdleState, figure func(provider string) int) string {
 	return strings.Join(all, ", ")
 }
 
-// connected are the providers that it was looked for connections to.
+// connected returns the providers whose connections were counted.
 func (s IdleState) connected() []string {
 	clusters := slices.Sorted(maps.Keys(s.Connections))
 	return slices.DeleteFunc(clusters, func(cluster string) bool { return cluster == consumer })
 }
 
-// inCluster adds up what "cluster: resource" is counted by.
+// inCluster sums up counts by "cluster: resource" for one cluster.
 func inCluster(counts map[string]int, cluster string) int {
 	total := 0
 	for key, n := range counts {

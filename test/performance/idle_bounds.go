@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// How often time brings what: the manager's defaults, and client-go's, whose
-// watches end after five to ten minutes. A list begins with the end of a watch,
-// which is renewed in vain before.
+// Intervals of the periodic requests. They are the defaults of the manager and of client-go, whose watches
+// end after five to ten minutes. A list comes after a watch has ended and could not be renewed.
 const (
 	nodeLeaseInterval = 10 * time.Second
 	leaseInterval     = 5 * time.Second // Of the Lease in a provider.
@@ -17,9 +16,9 @@ const (
 	watchInterval     = 5 * time.Minute
 )
 
-// mostIdle is how many requests of a class an idle manager may make. Nothing in
-// it depends on pods or namespaces; that watches do not either is a bound of
-// its own. One more of each is for where the intervals begin and end.
+// mostIdle returns how many requests of a class an idle manager may send. It does not depend on pods or
+// namespaces; that watches do not either has a bound of its own. One more of each is allowed, because an
+// interval may begin or end at the edge.
 func mostIdle(class idleClass, idle time.Duration, providers, watches int) int {
 	times := func(interval time.Duration) int { return int(idle/interval) + 1 }
 	switch class {
@@ -36,13 +35,11 @@ func mostIdle(class idleClass, idle time.Duration, providers, watches int) int {
 	}
 }
 
-// punctual is the share of what time brings that has to come. It is not all of
-// it: an interval begins when the last renewal has been answered, and
-// Kubernetes makes that of a lease up to 4 % longer, by chance.
+// punctual is the share of the periodic requests that must come. It is not 1, because an interval begins when
+// the last renewal was answered, and Kubernetes lengthens a Lease's interval by up to 4 % at random.
 const punctual = 0.75
 
-// leastIdle is how many there have to be: none of them would be the zero of a log
-// that shows nothing.
+// leastIdle returns how many requests are required. Fewer would mean that the log shows nothing.
 func leastIdle(class idleClass, idle time.Duration, providers int) int {
 	times := func(interval time.Duration) int { return max(0, int(punctual*float64(idle/interval))-1) }
 	switch class {
@@ -55,11 +52,11 @@ func leastIdle(class idleClass, idle time.Duration, providers int) int {
 	}
 }
 
-// inUse are the kinds that the pods of this benchmark need. Once there are pods, the manager
-// watches them too: in each provider, and of the consumer for each binding.
+// inUse are the kinds that the pods of this benchmark need. When there are pods, the manager also watches
+// these kinds: in each provider, and in the consumer for each binding.
 var inUse = []string{"configmaps"}
 
-// using is how many bindings have such kinds in use.
+// using returns how many bindings use such kinds.
 func (s IdleState) using() int {
 	if s.Pods == 0 {
 		return 0
@@ -67,9 +64,9 @@ func (s IdleState) using() int {
 	return s.Providers
 }
 
-// asWith is the state with the watches and connections that it should have if
-// first, of one provider, is right: the same of each provider, in the consumer
-// the pods of the others, and in both what is in use.
+// asWith returns the watches and connections that the state should have, derived from first, a state with one
+// provider. Each provider has the same. The consumer has a pod watch for each further binding. Both have the
+// kinds in use.
 func (s IdleState) asWith(first IdleState) IdleState {
 	one := first.connected()
 	watches, connections := maps.Clone(first.Watches), map[string]int{consumer: first.Connections[consumer]}
@@ -100,8 +97,7 @@ func (s IdleState) asWith(first IdleState) IdleState {
 	return s
 }
 
-// Broken says which bounds the state has broken, if first is the one before any
-// pod, of one provider.
+// Broken returns the bounds that the state has broken. first is the state with one provider and no pods.
 func (s IdleState) Broken(first IdleState) []error {
 	var broken []error
 	wrong := func(format string, args ...any) {

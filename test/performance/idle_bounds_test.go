@@ -8,7 +8,7 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// idleFor is a state of two minutes as it should be, with so many providers.
+// idleFor is a correct state after two minutes with so many providers.
 func idleFor(providers ...string) IdleState {
 	n := len(providers)
 	s := IdleState{
@@ -17,14 +17,14 @@ func idleFor(providers ...string) IdleState {
 		Watches:     map[string]int{"consumer: nodes": 1, "consumer: secrets": 2},
 		Connections: map[string]int{consumer: 1},
 	}
-	s.Watches["consumer: pods"], s.Watches["consumer: configmaps"] = n, 4+n // Four are of other things.
+	s.Watches["consumer: pods"], s.Watches["consumer: configmaps"] = n, 4+n // Four are of other objects.
 	for _, provider := range providers {
 		s.Watches[provider+": pods"], s.Watches[provider+": configmaps"], s.Connections[provider] = 1, 2, 1
 	}
 	return s
 }
 
-// withoutPods is such a state before there is any pod.
+// withoutPods is a correct state before there is any pod.
 func withoutPods(provider string) IdleState {
 	s := idleFor(provider)
 	s.Pods = 0
@@ -37,7 +37,7 @@ func TestIdleBounds(t *testing.T) {
 	for what, test := range map[string]struct {
 		providers []string
 		spoil     func(*IdleState)
-		want      string // Part of one error each; none if empty.
+		want      string // Part of the error; "" if there is none.
 	}{
 		"one provider":             {[]string{"p1"}, func(*IdleState) {}, ""},
 		"three":                    {[]string{"p1", "p2", "p3"}, func(*IdleState) {}, ""},
@@ -76,8 +76,8 @@ func TestIdleBounds(t *testing.T) {
 	}
 }
 
-// TestIdleBlind is about a log and a process that show nothing, of the first
-// state too: what is equal then is equal to nothing.
+// TestIdleBlind checks a log and a process that show nothing, also in the first state: then being equal to it
+// proves nothing.
 func TestIdleBlind(t *testing.T) {
 	blind := IdleState{Providers: 1, Seconds: 120, Requests: map[idleClass]int{}, Watches: map[string]int{}, Connections: map[string]int{consumer: 0, "p1": 0}}
 	var all []string

@@ -12,12 +12,12 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// defaultIdle is how long TestIdle looks at each state. IDLE=10m makes it longer.
+// defaultIdle is how long TestIdle measures each state. IDLE=10m makes it longer.
 const defaultIdle = 2 * time.Minute
 
-// TestIdle measures what a manager asks that has nothing to do, and what it
-// holds open, with more and more pods, namespaces and providers: with the first
-// two none of it may grow, with the last only by what each of them takes.
+// TestIdle measures the requests, watches and connections of an idle manager with more and more pods,
+// namespaces and providers. They may not grow with pods or namespaces, and only by a fixed amount with each
+// provider.
 func TestIdle(t *testing.T) {
 	idle, command := idleTime(t)
 	report := IdleReport{Date: today(), Command: command}
@@ -66,8 +66,7 @@ func idleTime(t *testing.T) (idle time.Duration, command string) {
 	return idle, "IDLE=" + value + " make bench"
 }
 
-// idle waits until the manager has done what there was to do, and then looks at
-// what it asks while nothing changes.
+// idle waits until the manager has nothing left to do. Then it records the requests while nothing changes.
 func (s *site) idle(t *testing.T, since time.Time, idle time.Duration, namespaces int) IdleState {
 	s.settle(t, since)
 	s.say("%d pods in %d namespaces: idle for %s", s.pods, namespaces, idle)
@@ -77,10 +76,10 @@ func (s *site) idle(t *testing.T, since time.Time, idle time.Duration, namespace
 		Watches: s.watches(t), Connections: s.connections(t),
 	}
 	select {
-	case <-time.After(idle): // This is what is measured.
+	case <-time.After(idle): // This is the measured time.
 	case <-t.Context().Done():
 	}
-	for watch, n := range s.watches(t) { // One that was just being renewed was not open at first.
+	for watch, n := range s.watches(t) { // A watch may have been closed for renewal at first.
 		state.Watches[watch] = max(n, state.Watches[watch])
 	}
 	during := s.figures(t).Since(figures)
@@ -95,7 +94,7 @@ func (s *site) idle(t *testing.T, since time.Time, idle time.Duration, namespace
 	return state
 }
 
-// used are the CPU seconds of the manager.
+// used returns the CPU seconds of the manager.
 func (s *site) used(t *testing.T) float64 {
 	usage, err := s.manager.Usage()
 	must(t, err)
@@ -104,7 +103,7 @@ func (s *site) used(t *testing.T) float64 {
 
 func today() string { return time.Now().UTC().Format(time.DateOnly) }
 
-// publishPart prints the text of a part of the benchmark, and keeps it and its figures.
+// publishPart prints the text of a part of the benchmark, and writes it and its figures to files.
 func publishPart(t *testing.T, part string, report any, text string) {
 	os.Stdout.WriteString("\n" + text + "\n")
 	must(t, writeJSON(filepath.Join(outputDir(t), part+".json"), report))

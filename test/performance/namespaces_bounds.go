@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Broken says which bounds one size has broken.
+// Broken returns the bounds that one size has broken.
 func (r Result) Broken() []error {
 	var broken []error
 	check := func(what string, err error) {
@@ -30,15 +30,15 @@ func (r Result) Broken() []error {
 	return broken
 }
 
-// paced is how often all NamespaceMaps together, of which each provider has one,
-// can have been written in a phase, so far apart.
+// paced returns how often all NamespaceMaps together, one for each provider, can have been written in a phase
+// at that interval.
 func (r Result) paced(p Phase, apart time.Duration) int {
 	return r.Providers * (int(p.Counted/apart.Seconds()) + 1)
 }
 
-// BrokenGrowth says in which phase requests do not grow linearly with N; nothing
-// if that cannot be told. The bytes have no bound: a map's status, of N entries,
-// is written whole, and as often as the phase is long.
+// BrokenGrowth returns the phases whose requests do not grow linearly with N; nothing if there are too few
+// sizes. Bytes have no bound: each write of a map's status sends all N entries, and there are more writes in
+// a longer phase.
 func (r Report) BrokenGrowth() []error {
 	var broken []error
 	for _, phase := range []struct {
@@ -53,7 +53,7 @@ func (r Report) BrokenGrowth() []error {
 	return broken
 }
 
-// grow fits the growth, if there are enough sizes for it, and reports whether.
+// grow fits the growth and returns true if there are enough sizes.
 func (r *Report) grow() bool {
 	var sizes []int
 	for _, result := range r.Results {
@@ -81,5 +81,5 @@ func (r *Report) grow() bool {
 
 func kib(p Phase) float64 { return float64(p.BytesSent) / (1 << 10) }
 
-// growthSizes is how many sizes it takes to tell a line from a parabola.
+// growthSizes is how many sizes are needed to tell a line from a parabola.
 const growthSizes = 3

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// offloadedTo is a result with three providers as it should be.
+// offloadedTo is a correct result with three providers.
 func offloadedTo(n int) Result {
 	return Result{
 		N: n, Providers: 3,
@@ -18,8 +18,7 @@ func offloadedTo(n int) Result {
 	}
 }
 
-// few makes it a run of eight offloadings, with that many writes of specs and six
-// of statuses.
+// few makes it a run of eight offloadings, with that many writes of specs and six of statuses.
 func few(r *Result, specs int) {
 	*r = offloadedTo(8)
 	r.Offload.MapSpecWrites, r.Offload.MapStatusWrites = specs, 6
@@ -86,7 +85,7 @@ func TestNamespacesGrowth(t *testing.T) {
 		"Growth, offloading: KiB sent = 0 + 4.000·N; no point is further than 0.0 % off the line",
 		"an N² term has 100.0 % of the KiB sent at the largest N.",
 	} {
-		// What is nothing may come out as a little less.
+		// Zero may come out as slightly negative.
 		if text := strings.ReplaceAll(report.Markdown(), "= -0 ", "= 0 "); !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)
 		}

@@ -32,7 +32,7 @@ import (
 
 var providers = []string{"p1", "p2", "p3"}
 
-// patience is for one phase, on a machine that may be busy with other things.
+// patience bounds one phase, on a machine that may be busy with other things.
 const patience = 15 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -47,8 +47,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestNamespaces measures N offloadings over all providers, each N on fresh
-// clusters. SIZES=20,40,80 measures others than the default.
+// TestNamespaces measures N offloadings to all providers, each N on new clusters. SIZES=20,40,80 measures
+// other sizes than the default.
 func TestNamespaces(t *testing.T) {
 	logTo(t, "namespaces.log")
 	report := Report{Date: time.Now().UTC().Format(time.DateOnly), Command: command()}
@@ -101,7 +101,7 @@ func command() string {
 	return "make bench"
 }
 
-// logTo sends the manager's log to a file, where it disturbs no figures.
+// logTo sends the manager's log to a file, so that it does not mix with the figures.
 func logTo(t *testing.T, name string) {
 	file, err := os.Create(filepath.Join(outputDir(t), name))
 	if err != nil {
@@ -126,7 +126,7 @@ func outputDir(t *testing.T) string {
 	return dir
 }
 
-// bench is one size.
+// bench measures one size.
 type bench struct {
 	*rig.Rig
 	n       int
@@ -135,8 +135,7 @@ type bench struct {
 	audits  []*measure.Audit // Of each cluster, in the order of All.
 }
 
-// start makes the clusters, and N namespaces with all that Kubernetes puts
-// into them.
+// start starts the clusters, and creates N namespaces with all that Kubernetes adds to them.
 func start(t *testing.T, n int) *bench {
 	b := &bench{n: n, began: time.Now(), counter: requests.NewCounter()}
 	b.say("starting a consumer and %d providers", len(providers))
@@ -163,8 +162,8 @@ func start(t *testing.T, n int) *bench {
 	return b
 }
 
-// accounts reports whether every namespace has its ServiceAccount: what the
-// controller manager has to do before is not to be measured.
+// accounts returns an error until every namespace has its ServiceAccount: the controller manager's work
+// before that must not be measured.
 func (b *bench) accounts(ctx context.Context) error {
 	var list corev1.ServiceAccountList
 	if err := b.Consumer.Watched.List(ctx, &list); err != nil {
@@ -223,8 +222,8 @@ func (b *bench) run(t *testing.T) Result {
 	return result
 }
 
-// measure takes the time that do takes, and counts what the manager does in it
-// and until it has settled: writes that are spaced out may still be due.
+// measure measures the time of do, and counts the manager's requests until it has settled: paced writes may
+// still be due.
 func (b *bench) measure(t *testing.T, do func()) Phase {
 	t.Helper()
 	figures, began, cpu := b.counter.Figures(), time.Now(), cpuTime()
@@ -234,16 +233,15 @@ func (b *bench) measure(t *testing.T, do func()) Phase {
 	return phaseOf(b.counter.Figures().Since(figures), done.Sub(began), time.Since(began), used)
 }
 
-// logged is how long an API server may take to log what it has answered.
+// logged is how long an API server may take to log a request.
 const logged = 30 * time.Second
 
-// differences are between what the transports of both managers have counted so
-// far, and what the audit logs say.
+// differences compares what the transports of both managers have counted with the audit logs.
 func (b *bench) differences(t *testing.T) []string {
 	return differencesTo(t, b.audits, func(audited requests.Figures) []string { return differences(b.counter.Figures(), audited) })
 }
 
-// differencesTo are those that are left when the audit logs have all.
+// differencesTo returns the differences that remain when the audit logs are complete.
 func differencesTo(t *testing.T, audits []*measure.Audit, compare func(audited requests.Figures) []string) []string {
 	t.Helper()
 	var differ []string
@@ -263,7 +261,7 @@ func differencesTo(t *testing.T, audits []*measure.Audit, compare func(audited r
 	return differ
 }
 
-// manager starts a manager, and returns what stops it.
+// manager starts a manager, and returns a function that stops it.
 func (b *bench) manager(t *testing.T) func() {
 	m, err := b.StartManager(t.Context(), "bench", b.counter)
 	must(t, err)
@@ -280,7 +278,7 @@ func ready(nso *v1alpha1.NamespaceOffloading) bool {
 	return nso.Status.OffloadingPhase == v1alpha1.OffloadingPhaseReady
 }
 
-// offloadings reports whether there are n, and all of them as they should be.
+// offloadings returns a check that n offloadings exist and that as returns true for all of them.
 func (b *bench) offloadings(n int, as func(*v1alpha1.NamespaceOffloading) bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var list v1alpha1.NamespaceOffloadingList
@@ -330,7 +328,7 @@ func changed(before, after map[string]string) []string {
 	return differ
 }
 
-// publish prints the report, and writes it where it is kept.
+// publish prints the report, and writes it to its file.
 func publish(t *testing.T, r Report) {
 	fmt.Println()
 	fmt.Println(r.Markdown())
@@ -339,7 +337,7 @@ func publish(t *testing.T, r Report) {
 	renewDocs(t, "namespaces", r.Markdown())
 }
 
-// renewDocs puts a part into docs/benchmarks.md, if that is asked for.
+// renewDocs writes a part into docs/benchmarks.md, if UPDATE_DOCS=1 is set.
 func renewDocs(t *testing.T, part, text string) {
 	if os.Getenv("UPDATE_DOCS") != "1" {
 		return

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Broken says which bounds on counts the runs of a case have broken.
+// Broken returns the bounds on counts that the runs of a case have broken.
 func (r PodsResult) Broken() []error {
 	var broken []error
 	atMost := func(what string, got, most int) {
@@ -38,7 +38,7 @@ func (r PodsResult) Broken() []error {
 	return broken
 }
 
-// Broken says what should not be.
+// Broken returns what is wrong with the counts.
 func (c Counted) Broken() []error {
 	var broken []error
 	if c.NoOps > 0 {
@@ -50,7 +50,7 @@ func (c Counted) Broken() []error {
 	return broken
 }
 
-// opened says of which watches, by "cluster: resource", more are open than were.
+// opened returns the watches, by "cluster: resource", of which more are open than before.
 func opened(before, after map[string]int) []string {
 	var more []string
 	for _, key := range slices.Sorted(maps.Keys(after)) {
@@ -61,8 +61,8 @@ func opened(before, after map[string]int) []string {
 	return more
 }
 
-// mostRenewals is how many watches, of so many that are open, may begin anew in a
-// time. One more of each is for where the interval begins and ends.
+// mostRenewals returns how many of the open watches may be renewed in that time. One more of each is allowed,
+// because the interval may begin or end at the edge.
 func mostRenewals(open map[string]int, during time.Duration) int {
 	total := 0
 	for _, n := range open {

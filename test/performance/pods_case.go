@@ -11,24 +11,23 @@ import (
 // sharedObjects is how many ConfigMaps, and how many Secrets, pods share.
 const sharedObjects = 10
 
-// PodsCase is one way to roll pods out.
+// PodsCase is one kind of roll-out of pods.
 type PodsCase struct {
-	// N is how many pods there are, all created at once.
+	// N is the number of pods, all created at once.
 	N int
-	// Shared tells that each pod uses one of ten ConfigMaps and one of ten
-	// Secrets.
+	// Shared means that each pod uses one of ten ConfigMaps and one of ten Secrets.
 	Shared bool
-	// Providers is among how many providers the pods are spread.
+	// Providers is over how many providers the pods are spread.
 	Providers int
-	// Scheduled tells that a scheduler of the consumer puts the pods on the
-	// virtual nodes; else they name their node.
+	// Scheduled means that the consumer's scheduler puts the pods on the virtual nodes. Otherwise they name
+	// their node.
 	Scheduled bool
 }
 
-// String is the case as CASES has it, with N before: 500/plain/1/direct.
+// String returns the case as in CASES, with N before: 500/plain/1/direct.
 func (c PodsCase) String() string { return fmt.Sprintf("%d/%s", c.N, c.kind()) }
 
-// kind is the case without N.
+// kind returns the case without N.
 func (c PodsCase) kind() string {
 	return fmt.Sprintf("%s/%d/%s", c.pods(), c.Providers, c.binding())
 }
@@ -47,17 +46,16 @@ func (c PodsCase) binding() string {
 	return "direct"
 }
 
-// The sizes and the numbers of providers that are measured by default, in the cases that
-// differ from the plainest in one thing at most.
+// The default sizes and numbers of providers. The default cases differ from the plainest in at most one
+// thing.
 var (
 	defaultPodSizes  = []int{500, 2000}
 	defaultProviders = []int{1, 3}
 )
 
-// podsCases are the cases that the variables PODS (sizes, as in 100,500) and
-// CASES (as in plain/1/direct,shared/3/scheduler) ask for; by default, without
-// values, those that make bench measures. They come in the order of their
-// providers: of each number there is a set of clusters.
+// podsCases returns the cases of the variables PODS (sizes, as in 100,500) and CASES (as in
+// plain/1/direct,shared/3/scheduler). If both are empty, it returns the cases of make bench. They are ordered
+// by number of providers, since each number has its own clusters.
 func podsCases(podsVar, casesVar string) ([]PodsCase, error) {
 	sizes, err := podSizes(podsVar)
 	if err != nil {
@@ -80,7 +78,7 @@ func podsCases(podsVar, casesVar string) ([]PodsCase, error) {
 	return cases, nil
 }
 
-// differences counts in what the case is not the plainest.
+// differences counts in how many things the case differs from the plainest.
 func (c PodsCase) differences() int {
 	n := 0
 	for _, differs := range []bool{c.Shared, c.Scheduled, c.Providers > 1} {
@@ -106,7 +104,7 @@ func podSizes(value string) ([]int, error) {
 	return sizes, nil
 }
 
-// podKinds are cases without their N.
+// podKinds returns the cases of CASES without N.
 func podKinds(value string) ([]PodsCase, error) {
 	var kinds []PodsCase
 	if value == "" {
@@ -143,7 +141,7 @@ func podKind(text string) (PodsCase, error) {
 	return PodsCase{}, fmt.Errorf("%q is not plain or shared, the number of providers, and direct or scheduler, as in plain/1/direct", text)
 }
 
-// podWays are the ways that the variable WAYS (as in spillway,floor) asks for, or all.
+// podWays returns the ways of the variable WAYS (as in spillway,floor), or all.
 func podWays(value string) ([]Way, error) {
 	all := []Way{Floor, Ours, Direct}
 	if value == "" {

@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// comparison is a figure of Spillway's beside that of the floor.
+// comparison is a figure of Spillway and of the floor.
 type comparison struct {
 	what, format string
 	more         bool // More of it is better.
-	// bound is that of the ratio, beyond which the benchmark fails, and goal what it is to
-	// come to. Both are for boundedCase; 0 is none.
+	// bound is the ratio beyond which the benchmark fails, and goal the ratio to reach. Both are for
+	// boundedCase; 0 means none.
 	bound, goal float64
 	figure      func(run PodsRun, pods float64) float64
 }
 
-// Compared is what became of a comparison in one case.
+// Compared is the result of a comparison in one case.
 type Compared struct {
 	comparison
 	// Ours, Floor and Direct are medians; 0 if there was no such run.
 	Ours, Floor, Direct float64
-	// Ratio is the median of those of the rounds, Spread how much the most of the floor is
-	// beyond its least.
+	// Ratio is the median of the rounds' ratios. Spread is how much the floor's highest figure exceeds its
+	// lowest, as a share.
 	Ratio, Spread float64
 }
 
-// Compare compares the rounds of a case, if it has any of Spillway and of the floor.
+// Compare compares the rounds of a case, if it has any of Spillway and the floor.
 func (r PodsResult) Compare() []Compared {
 	var all []Compared
 	for _, c := range comparisons {
@@ -49,7 +49,7 @@ func (r PodsResult) Compare() []Compared {
 	return all
 }
 
-// medianOf is 0 if there are none.
+// medianOf returns the median; 0 if all is empty.
 func medianOf(all []float64) float64 {
 	if len(all) == 0 {
 		return 0
@@ -64,8 +64,8 @@ const (
 	broken       = "BROKEN"
 )
 
-// Verdict holds the ratio against its bound. What is beyond it by no more than the floor
-// differs from itself in the same run says nothing.
+// Verdict compares the ratio with its bound. If it exceeds the bound by no more than the spread of the floor,
+// the result is inconclusive.
 func (c Compared) Verdict() string {
 	if c.bound == 0 || c.Ratio == 0 {
 		return ""
@@ -84,7 +84,7 @@ func (c Compared) Verdict() string {
 	}
 }
 
-// BrokenRatios says which ratios are beyond their bounds.
+// BrokenRatios returns the ratios that exceed their bounds.
 func (r PodsResult) BrokenRatios() []error {
 	var errs []error
 	for _, c := range r.Compare() {
@@ -106,7 +106,7 @@ func (c comparison) limit(of float64) string {
 	}
 }
 
-// compared is the table of a case.
+// compared returns the table of a case.
 func (r PodsResult) compared() string {
 	var rows [][]string
 	for _, c := range r.Compare() {

@@ -23,10 +23,10 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// quiet is how long nothing was asked for when a phase is over.
+// quiet is how long no request must come for a phase to be over.
 const quiet = 1500 * time.Millisecond
 
-// measured makes a run, and measures who brings the pods, and the API servers.
+// measured makes a run, and measures the manager or the floor, and the API servers.
 func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
 	var full reading
 	before, err := r.reading(ctx)
@@ -53,7 +53,7 @@ func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
 	if err != nil {
 		return run, err
 	}
-	// Between the two phases, it was the benchmark that read.
+	// Between the two phases, the benchmark itself was reading.
 	run.CPU = full.began.since(before.ended).plus(after.began.since(full.ended))
 	if r.way == Direct {
 		return run, nil
@@ -70,15 +70,15 @@ func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
 	return run, nil
 }
 
-// profile begins to write a profile of the manager's processor time, if PROFILE
-// asks for one of so many seconds, and returns what tells when that is done.
+// profile begins to write a CPU profile of the manager. PROFILE is its length in seconds; if empty, there is
+// none. The channel receives the result.
 func (r *rollOut) profile(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- r.writeProfile(ctx, "cpu", "profile?seconds="+os.Getenv("PROFILE")) }()
 	return done
 }
 
-// writeProfile writes a profile to bin/bench, if PROFILE asks for any.
+// writeProfile writes a profile to bin/bench, if PROFILE is set.
 func (r *rollOut) writeProfile(ctx context.Context, kind, profile string) error {
 	if os.Getenv("PROFILE") == "" || r.way != Ours {
 		return nil
@@ -87,12 +87,12 @@ func (r *rollOut) writeProfile(ctx context.Context, kind, profile string) error 
 	return r.manager.WriteProfile(ctx, profile, filepath.Join(r.output, file))
 }
 
-// reading is what the manager, or the floor, and the API servers show at one moment.
+// reading is the state of the manager or the floor, and of the API servers, at one moment.
 type reading struct {
 	at           time.Time
-	began, ended CPU // Of the reading itself: it costs something, too.
+	began, ended CPU // Before and after the reading itself, which costs CPU time, too.
 	figures      requests.Figures
-	watches      map[string]int // The most of the manager's that have been open, as "cluster: resource".
+	watches      map[string]int // The most watches that the manager had open, by "cluster: resource".
 	slow         int            // See slowWatches.
 	usage        measure.Usage  // The manager's.
 	heap         int64          // The manager's.
@@ -113,7 +113,7 @@ func (r *rollOut) reading(ctx context.Context) (reading, error) {
 	return is, errors.Join(err[:]...)
 }
 
-// used is what the manager, or the floor, and the API servers have used so far.
+// used returns the CPU time of the manager or the floor, and of the API servers, so far.
 func (r *rollOut) used() (CPU, error) {
 	pid := r.manager.PID()
 	if r.way == Floor {
@@ -132,18 +132,17 @@ func (r *rollOut) used() (CPU, error) {
 	return cpu, errors.Join(err1, err2)
 }
 
-// apiServerSeconds are the CPU seconds of the API server of a cluster.
+// apiServerSeconds returns the CPU seconds of a cluster's API server.
 func apiServerSeconds(c *rig.Cluster) (float64, error) {
 	return measure.CPUSecondsOf(filepath.Join(filepath.Dir(c.Kubeconfig), "bin", string(clusters.KubeAPIServer)))
 }
 
-// terminated is the metric of API servers for watches that they have ended
-// because what is watched came faster than it was taken. Of the pods of one node
-// it holds no more than ten events back (see suggestedWatchChannelSize in
-// k8s.io/apiserver/pkg/storage/cacher): a kubelet has few.
+// terminated is the API servers' metric for watches that they ended because the client fell behind. For a
+// watch of one node's pods, an API server buffers only ten events (see suggestedWatchChannelSize in
+// k8s.io/apiserver/pkg/storage/cacher), because a kubelet has few.
 const terminated = "apiserver_terminated_watchers_total"
 
-// slowWatches is how many of those there have been, in all clusters together.
+// slowWatches returns how many such watches there have been, in all clusters together.
 func (b *podsRig) slowWatches(ctx context.Context) (int, error) {
 	total := 0
 	for _, cluster := range append([]kubernetes.Interface{b.consumer}, b.providers...) {
@@ -163,8 +162,8 @@ func (b *podsRig) slowWatches(ctx context.Context) (int, error) {
 	return total, nil
 }
 
-// mostWatches are the most watches of the manager that have been open so far,
-// whenever it was looked: one that is just being renewed is no new one then.
+// mostWatches returns the most watches that the manager has had open at any look so far. So a watch that is
+// being renewed does not count as a new one later.
 func (b *podsRig) mostWatches() (map[string]int, error) {
 	for i, c := range b.All() {
 		open, err := b.audits[i].OpenWatches()
@@ -178,7 +177,7 @@ func (b *podsRig) mostWatches() (map[string]int, error) {
 	return maps.Clone(b.watches), nil
 }
 
-// settle waits until the manager, or the floor, has nothing left to do.
+// settle waits until the manager or the floor has nothing left to do.
 func (r *rollOut) settle(ctx context.Context) error {
 	return rig.Eventually(ctx, patience, func(context.Context) error {
 		for _, audit := range r.audits {

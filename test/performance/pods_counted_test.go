@@ -18,9 +18,8 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// count rolls each case out with the manager in this process, where its own
-// transports count: that tells which writes change nothing, and whether the
-// audit logs tell the truth. What is timed here has the benchmark in it.
+// count rolls each case out with the manager in this process, whose transports count its requests. That shows
+// which writes change nothing, and whether the audit logs are right. Timings here include the benchmark.
 func (b *podsRig) count(t *testing.T, cases []PodsCase, report *PodsReport) {
 	must(t, b.manager.Stop())
 	counter, reactions := requests.NewCounter(), newReactions(b.Consumer.ID)
@@ -43,7 +42,7 @@ func (b *podsRig) count(t *testing.T, cases []PodsCase, report *PodsReport) {
 	}
 }
 
-// counted is one of them.
+// counted rolls out one case.
 func (b *podsRig) counted(t *testing.T, c PodsCase, counter *requests.Counter) Counted {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -67,11 +66,11 @@ func (b *podsRig) counted(t *testing.T, c PodsCase, counter *requests.Counter) C
 	return result
 }
 
-// oneAtATime is how many changes are made to see how long one takes.
+// oneAtATime is how many changes are made one by one to time the reaction.
 const oneAtATime = 200
 
-// react changes the status of one remote pod, again and again, and tells how
-// long the manager takes to pass it on when it has nothing else to do.
+// react changes the status of one remote pod again and again. It measures how long the manager takes to
+// forward a change when it has nothing else to do.
 func (b *podsRig) react(t *testing.T, reactions *reactions) Reaction {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -90,8 +89,7 @@ func (b *podsRig) react(t *testing.T, reactions *reactions) Reaction {
 	return reactions.quantiles()
 }
 
-// changeOne has the container of the pod restarted so many times, and waits
-// until that shows.
+// changeOne sets the restart count of the pod's container, and waits until the consumer shows it.
 func (r *rollOut) changeOne(ctx context.Context, reactions *reactions, restarts int32) error {
 	before := r.shown.statusChanges()
 	reactions.expect()
@@ -107,15 +105,14 @@ func (r *rollOut) changeOne(ctx context.Context, reactions *reactions, restarts 
 	})
 }
 
-// patchRemote patches the status of the one remote pod there is.
+// patchRemote patches the status of the only remote pod.
 func (r *rollOut) patchRemote(ctx context.Context, patch []byte) error {
 	_, err := r.providers[0].CoreV1().Pods(r.remoteNamespace(Ours)).
 		Patch(ctx, r.podName(0), types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
 }
 
-// podStatusHistogram adds up what the manager in this process has observed for
-// all providers.
+// podStatusHistogram sums up what the manager in this process has observed for all providers.
 func podStatusHistogram(t *testing.T) histogram {
 	t.Helper()
 	registry := prometheus.NewRegistry()

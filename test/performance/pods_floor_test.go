@@ -27,22 +27,22 @@ import (
 )
 
 const (
-	// asFloor is the variable that makes this program the floor. Its value is the kubeconfig
-	// of the consumer, and then of each provider its ID and its kubeconfig.
+	// asFloor is the variable that makes this program the floor. Its value is the consumer's kubeconfig, then
+	// the ID and the kubeconfig of each provider.
 	asFloor = "SPILLWAY_BENCH_FLOOR"
-	// floorAgent is its user agent, and floorNamespace the one it works in, in all clusters.
+	// floorAgent is its user agent, and floorNamespace its namespace in all clusters.
 	floorAgent     = "spillway-bench-floor"
 	floorNamespace = "floor-pods"
 )
 
-// floorProcess is the floor, as a process of its own like the manager.
+// floorProcess is the floor in its own process, like the manager.
 type floorProcess struct {
 	command *exec.Cmd
 	ended   chan struct{}
 	audits  []*measure.Audit // Of each cluster, in the order of All.
 }
 
-// startFloor starts the floor, which has its watches then, and runs until the test ends.
+// startFloor starts the floor, and returns when its watches run. It runs until the test ends.
 func (b *podsRig) startFloor(t *testing.T) {
 	var arguments []string
 	f := &floorProcess{command: exec.Command(os.Args[0]), ended: make(chan struct{})}
@@ -70,7 +70,7 @@ func (b *podsRig) startFloor(t *testing.T) {
 	b.floor = f
 }
 
-// failed says that the floor has ended; it has told why.
+// failed returns an error if the floor has ended. The floor has printed why.
 func (f *floorProcess) failed() error {
 	select {
 	case <-f.ended:
@@ -80,8 +80,8 @@ func (f *floorProcess) failed() error {
 	}
 }
 
-// floorKubeconfig makes an account of the floor's, which may do everything, and the file of
-// its kubeconfig. It has a token, as the manager has.
+// floorKubeconfig creates an account for the floor with all rights, and writes its kubeconfig to a file. It
+// has a token, like the manager.
 func (b *podsRig) floorKubeconfig(t *testing.T, cluster *rig.Cluster) string {
 	account := metav1.ObjectMeta{Namespace: floorNamespace, Name: "floor"}
 	must(t, cluster.Admin.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: account}))
@@ -97,8 +97,7 @@ func (b *podsRig) floorKubeconfig(t *testing.T, cluster *rig.Cluster) string {
 	return file
 }
 
-// runFloor is the floor's process. It writes a line when it has its watches, and ends when it
-// is told to.
+// runFloor runs the floor in its process. It writes a line when its watches run, and ends on SIGTERM.
 func runFloor(value string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -125,7 +124,7 @@ func floorClients(kubeconfig string) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(cheap(config))
 }
 
-// cheap speaks protobuf, without a rate limit.
+// cheap makes a client speak protobuf, without a rate limit.
 func cheap(config *rest.Config) *rest.Config {
 	config.QPS = -1
 	config.ContentType = "application/vnd.kubernetes.protobuf"

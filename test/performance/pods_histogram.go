@@ -1,14 +1,14 @@
 package performance
 
-// histogram is one of the manager's: the cumulated counts by their bounds, and
-// how many there are in all. Those beyond the last bound are in the total only.
+// histogram is a histogram of the manager: the cumulated counts by their bounds, and the total. Values beyond
+// the last bound are only in the total.
 type histogram struct {
 	bounds []float64
 	counts []uint64
 	total  uint64
 }
 
-// since is what has come after before.
+// since returns what was added after before.
 func (h histogram) since(before histogram) histogram {
 	for i := range before.counts {
 		h.counts[i] -= before.counts[i]
@@ -19,7 +19,7 @@ func (h histogram) since(before histogram) histogram {
 
 func (h histogram) reaction() Buckets { return Buckets{P50: h.quantile(0.5), P99: h.quantile(0.99)} }
 
-// quantile is the bucket that q falls into; that of no values is zero.
+// quantile returns the bucket of the quantile q; zero if there are no values.
 func (h histogram) quantile(q float64) Bucket {
 	if h.total == 0 {
 		return Bucket{}

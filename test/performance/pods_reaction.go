@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// reactions looks at the transports of a manager: when the first byte of a watch
-// of pods comes in from a provider, and when the next status of a pod is sent to
-// the consumer. With one change at a time, the second comes of the first.
+// reactions watches the transports of a manager. It records when the first byte of a pod event arrives from a
+// provider, and when the next status of a pod is sent to the consumer. With one change at a time, the first
+// causes the second.
 type reactions struct {
 	consumer string
 
@@ -42,7 +42,7 @@ func (r *reactions) noteArrival() bool {
 	return true
 }
 
-// noteBookmark takes the arrival back: it was no change.
+// noteBookmark reverts noteArrival: the event was not a change.
 func (r *reactions) noteBookmark() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,28 +87,27 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// arrivals is the body of a watch: events, one after the other.
+// arrivals is the body of a watch: a sequence of events.
 type arrivals struct {
 	io.ReadCloser
 	reactions *reactions
-	// framed tells that events are protocol buffers, each after its length; else
-	// they are JSON, each on a line.
+	// framed means that events are in protobuf, each after its length. Otherwise they are JSON lines.
 	framed bool
 
-	head   [32]byte // The beginning of the event that is being read.
-	length int      // So much of it has been read.
-	counts bool     // It is the one that counts, unless it is a bookmark.
+	head   [32]byte // The beginning of the current event.
+	length int      // The bytes of the event read so far.
+	counts bool     // The event counts, unless it is a bookmark.
 }
 
 const (
-	// bookmark is the type of an event that says only how far the watch has come.
-	// Either way of writing has it near the beginning of the event.
+	// bookmark is the type of an event that only reports the progress of the watch. In both encodings it is
+	// near the beginning of the event.
 	bookmark = "BOOKMARK"
-	// frame is how many bytes the length of an event takes.
+	// frame is the number of bytes of the length of an event.
 	frame = 4
 )
 
-// Read reads on. An event arrives with its first byte; what it is shows later.
+// Read reads on. An event arrives with its first byte; its type is known later.
 func (a *arrivals) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	for _, b := range p[:n] {

@@ -36,7 +36,7 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestReactions has a watch deliver events, and a write sent after them.
+// TestReactions delivers events through a watch, and then sends a write.
 func TestReactions(t *testing.T) {
 	const (
 		change       = `{"type":"MODIFIED","object":{}}` + "\n"
@@ -63,7 +63,7 @@ func TestReactions(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			r := newReactions(consumer)
 			answers := roundTripper(func(*http.Request) (*http.Response, error) {
-				// One byte at a time, so that events come in several parts.
+				// One byte at a time, so that events arrive in several parts.
 				return &http.Response{
 					Header: http.Header{"Content-Type": {test.contentType}}, Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(test.events))),
 				}, nil
@@ -78,11 +78,11 @@ func TestReactions(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ask("p1", http.MethodGet, "/api/v1/pods?watch=true") // Nobody waits for that.
+			ask("p1", http.MethodGet, "/api/v1/pods?watch=true") // Nobody expects that change.
 			r.expect()
-			ask("p1", http.MethodGet, "/api/v1/pods") // No watch.
+			ask("p1", http.MethodGet, "/api/v1/pods") // Not a watch.
 			ask("p1", http.MethodGet, "/api/v1/pods?watch=true")
-			ask(consumer, http.MethodPatch, "/api/v1/nodes/a/status") // No pod.
+			ask(consumer, http.MethodPatch, "/api/v1/nodes/a/status") // Not a pod.
 			ask(consumer, http.MethodPatch, "/api/v1/namespaces/a/pods/b/status")
 			ask(consumer, http.MethodPatch, "/api/v1/namespaces/a/pods/b/status") // It counts once.
 			if got := r.quantiles(); got.Samples != test.want {

@@ -7,7 +7,7 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// Markdown is what people read of the report.
+// Markdown returns the report for readers.
 func (r PodsReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s`, %s, on %s.\n\n", r.Command, r.Date, r.Machine)
@@ -18,7 +18,7 @@ func (r PodsReport) Markdown() string {
 	return b.String()
 }
 
-// table is one of Markdown: the columns that are numbers come last.
+// table returns a Markdown table. The columns with numbers come last.
 func table(text, numbers []string, rows [][]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s |\n", strings.Join(append(append([]string{}, text...), numbers...), " | "))
@@ -29,7 +29,7 @@ func table(text, numbers []string, rows [][]string) string {
 	return b.String()
 }
 
-// about begins the row of a case.
+// about returns the first cells of a case's row.
 func (c PodsCase) about() []string {
 	return []string{fmt.Sprint(c.N), c.pods(), fmt.Sprint(c.Providers), c.binding()}
 }
@@ -44,7 +44,7 @@ func (r PodsReport) each(row func(PodsResult) []string) [][]string {
 	return rows
 }
 
-// known is a figure, or a dash for one that there is not.
+// known formats a figure, or returns a dash if it is 0.
 func known(format string, figure float64) string {
 	if figure == 0 {
 		return "–"
@@ -52,8 +52,7 @@ func known(format string, figure float64) string {
 	return fmt.Sprintf(format, figure)
 }
 
-// costs are what the manager has needed. Where there are several runs, counts
-// are of the one that needed most.
+// costs returns what the manager needed. Counts are the highest of several runs.
 func (r PodsReport) costs() string {
 	rows := r.each(func(result PodsResult) []string {
 		most, n := result.Most(), float64(result.Case.N)
@@ -67,7 +66,7 @@ func (r PodsReport) costs() string {
 		table(aboutPods, []string{"writes a pod", "U", "other writes", "reads", "refused", "slow watches", "events", "MB heap, 1,000 pods", "MB peak, 1,000 pods"}, rows)
 }
 
-// counted is what the manager's own transports say.
+// counted returns what the manager's own transports counted.
 func (r PodsReport) counted() string {
 	if len(r.Counted) == 0 {
 		return ""
@@ -82,7 +81,7 @@ func (r PodsReport) counted() string {
 		"\n" + r.unsaturated()
 }
 
-// unsaturated is the reaction to one change at a time, with its goals.
+// unsaturated returns the reaction to one change at a time, with its goals.
 func (r PodsReport) unsaturated() string {
 	if r.Unsaturated.Samples == 0 {
 		return ""
@@ -101,7 +100,7 @@ func verdict(met bool) string {
 	return "not met"
 }
 
-// milliseconds is the bound of the bucket, or what a value beyond all exceeds.
+// milliseconds formats the bound of the bucket, or the last bound if the value exceeds all.
 func (b Bucket) milliseconds() string {
 	switch {
 	case b.Bound == 0:
@@ -115,8 +114,7 @@ func (b Bucket) milliseconds() string {
 
 func milliseconds(seconds float64) string { return fmt.Sprintf("%.1f", 1000*seconds) }
 
-// rows are the requests by cluster, verb and resource, of the case with most
-// pods of those that come first.
+// rows returns the requests by cluster, verb and resource, of the first case with the most pods.
 func (r PodsReport) rows() string {
 	var last PodsResult
 	for _, result := range r.Results {

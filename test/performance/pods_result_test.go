@@ -26,7 +26,7 @@ func TestTimingOf(t *testing.T) {
 	}
 }
 
-// inThreeWays is a result with two rounds of ours and the floor.
+// inThreeWays is a result with two rounds of Spillway and the floor.
 func inThreeWays() PodsResult {
 	key := requests.Key{Cluster: "p1", Verb: requests.Create, Resource: "pods", Class: requests.Work}
 	cost := func(writes int) *Cost {

@@ -83,8 +83,8 @@ func merged(pieces []*Journal) *Report {
 	return report
 }
 
-// unplayed returns the commands of recipes that no shard has played: the reference run of another shard led
-// to them, but not that of their own shard.
+// unplayed returns the commands of recipes that no shard has played: only the reference runs of other
+// shards led to them.
 func unplayed(pieces []*Journal) []string {
 	done, asked, next := map[string]bool{}, map[string]bool{}, map[string]string{}
 	for _, piece := range pieces {

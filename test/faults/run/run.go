@@ -69,8 +69,8 @@ const (
 	// sure is calm for a reference run. It is longer than the manager delays a write to combine several
 	// changes. Other runs need not wait as long: they wait for the end state of the reference.
 	sure = 5 * time.Second
-	// excess and slack bound the writes of a run: excess times those of the reference, plus slack. Runs with
-	// a cut or a held watch have slackOfCuts instead, because the manager retries what it cannot do.
+	// excess and slack bound the writes of a run: excess times as many as the reference, plus slack. Runs
+	// with a cut or a held watch have slackOfCuts instead, because the manager retries what it cannot do.
 	excess, slack, slackOfCuts = 3, 15, 50
 )
 

@@ -104,8 +104,8 @@ type suspect struct {
 	problem string
 }
 
-// how returns the part that caught the bug: the run's own if strangers did it without a fault, else that of
-// the fault.
+// how returns the part that caught the bug: the run's own if strangers did it without a fault, else the
+// part of the fault.
 func (s suspect) how() Part {
 	if len(s.Recipe) == 0 && (s.Part == OutOfBand || s.Part == Identity) {
 		return s.Part

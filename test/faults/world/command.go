@@ -129,7 +129,7 @@ func (w *World) running() (*Command, error) {
 	return w.command, nil
 }
 
-// Ports are below those of clusters and below the kernel's ephemeral ports.
+// Ports are below the clusters' ports and the kernel's ephemeral ports.
 const firstPort, ports = 5000, 5000
 
 // tried is how many ports have been tried, starting at a random one. A port that is free now may belong to a

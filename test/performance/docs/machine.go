@@ -1,5 +1,4 @@
-// Package docs puts what was measured into the documents: the machine that it
-// was measured on, and tables between their marks.
+// Package docs writes measurements into the documents: tables between their marks, and the machine.
 package docs
 
 import (
@@ -10,7 +9,7 @@ import (
 	"strings"
 )
 
-// Machine says what was measured on.
+// Machine describes where a measurement ran.
 type Machine struct {
 	CPU    string
 	Cores  int
@@ -20,7 +19,7 @@ type Machine struct {
 	Kubernetes string
 }
 
-// ThisMachine describes the machine, as far as it tells.
+// ThisMachine describes this machine, as far as /proc shows it.
 func ThisMachine(kubernetes string) Machine {
 	m := Machine{CPU: "unknown CPU", Cores: runtime.NumCPU(), Memory: "unknown memory", Go: runtime.Version(), Kubernetes: kubernetes}
 	if name := valueIn("/proc/cpuinfo", "model name"); name != "" {
@@ -41,7 +40,7 @@ func (m Machine) String() string {
 	return text
 }
 
-// valueIn is what stands behind "key:" in a file of /proc, or "".
+// valueIn returns the value after "key:" in a file of /proc, or "".
 func valueIn(file, key string) string {
 	f, err := os.Open(file)
 	if err != nil {

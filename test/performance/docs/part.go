@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Update puts the text of a part of a document, such as "namespaces", between its
-// marks, which say what command writes it. It fails if there are none.
+// Update writes the text of a part of a document, such as "namespaces", between its marks. The marks name the
+// command that writes it. Update fails if there are none.
 func Update(file, part, command, text string) error {
 	document, err := os.ReadFile(file)
 	if err != nil {

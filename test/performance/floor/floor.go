@@ -1,11 +1,10 @@
-// Package floor is the least that it takes to run pods in another cluster: a bare
-// client-go program, as a process of its own, which follows the pods of its nodes. It
-// creates each in the provider that the node stands for, brings two statuses back, that it
-// runs and how it ended, and passes deletions on. It decides nothing, recovers from nothing
-// and reads nothing. What Spillway does is compared with it.
+// Package floor is the minimal program that runs pods in another cluster: a bare client-go program in its own
+// process. It follows the pods of its nodes. It creates each in the provider that the node represents, copies
+// two statuses back (running and ended), and forwards deletions. It decides nothing, recovers from nothing
+// and reads nothing. The benchmark compares Spillway with it.
 //
-// Its clients are to have no rate limit, and speak protobuf. Its namespace is to be in all
-// clusters, without pods.
+// Its clients must speak protobuf and have no rate limit. Its namespace must exist in all clusters, without
+// pods.
 package floor
 
 import (
@@ -29,32 +28,31 @@ import (
 )
 
 const (
-	// writers is how many requests the floor has under way at most to each
-	// provider, and as many for what comes back from it: as many as Spillway has.
+	// writers is how many requests the floor sends at a time to each provider, and to the consumer for each
+	// provider. Spillway has as many.
 	writers = 16
-	// queued is how many jobs a writer may be behind; then who has more waits.
+	// queued is how many jobs a writer may be behind; then the sender waits.
 	queued = 1024
 )
 
-// Floor says between which clusters pods are mirrored.
+// Floor mirrors pods between clusters.
 type Floor struct {
 	Consumer  kubernetes.Interface
 	Providers []kubernetes.Interface
 	Namespace string
-	// Nodes are the nodes of the consumer, by the index of the provider that they stand for.
+	// Nodes maps the nodes of the consumer to the index of the provider that they represent.
 	Nodes map[string]int
 
-	fail context.CancelCauseFunc // Nothing is tried twice: what fails ends it.
-	// sent has the pods that have been sent, and whether their deletion has been, too. Only
-	// the watch of the consumer uses it.
+	fail context.CancelCauseFunc // Nothing is tried twice: the first error ends the floor.
+	// sent has the pods that have been sent. The value is true if their deletion has been sent, too. Only the
+	// watch of the consumer uses it.
 	sent map[string]bool
-	// shown has the last phase of each pod that its status was written for: an API server
-	// shows a pod again, as it was, when its deletion needs no more grace.
+	// shown has the last phase that was written for each pod. An API server shows a deleted pod again,
+	// unchanged, when it needs no more grace.
 	shown sync.Map
 }
 
-// Run mirrors pods until ctx ends, and returns what has gone wrong. It calls ready when it
-// has its watches.
+// Run mirrors pods until ctx ends, and returns the first error. It calls ready when its watches run.
 func (f *Floor) Run(ctx context.Context, ready func()) error {
 	ctx, f.fail = context.WithCancelCause(ctx)
 	defer f.fail(nil)
@@ -80,7 +78,7 @@ func (f *Floor) Run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// queues has one for each of some writers.
+// queues has a channel for each writer.
 type queues []chan func() error
 
 func (f *Floor) newQueues(ctx context.Context) queues {
@@ -103,7 +101,7 @@ func (f *Floor) newQueues(ctx context.Context) queues {
 	return all
 }
 
-// hand has a writer do something for a pod, one after the other for the same pod.
+// hand makes a writer do something for a pod. Jobs for the same pod run one after the other.
 func (q queues) hand(ctx context.Context, pod string, do func() error) {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(pod))
@@ -113,7 +111,7 @@ func (q queues) hand(ctx context.Context, pod string, do func() error) {
 	}
 }
 
-// watch has each event of the pods of a cluster handled, in order.
+// watch calls handle for each event of a cluster's pods, in order.
 func (f *Floor) watch(ctx context.Context, cluster kubernetes.Interface, handle func(watch.EventType, *corev1.Pod)) error {
 	watcher, err := WatchPods(ctx, cluster, f.Namespace)
 	if err != nil {
@@ -132,9 +130,8 @@ func (f *Floor) watch(ctx context.Context, cluster kubernetes.Interface, handle 
 	return nil
 }
 
-// WatchPods watches the pods of a namespace, of which there are none yet. An API
-// server ends a watch that does not keep up with it for some milliseconds, as
-// happens on a busy machine; this one goes on where it was.
+// WatchPods watches the pods of a namespace that has none yet. On a busy machine, an API server ends a watch
+// that falls behind for some milliseconds; this watch then resumes.
 func WatchPods(ctx context.Context, cluster kubernetes.Interface, namespace string) (watch.Interface, error) {
 	pods := cluster.CoreV1().Pods(namespace)
 	list, err := pods.List(ctx, metav1.ListOptions{})
@@ -151,8 +148,8 @@ func WatchPods(ctx context.Context, cluster kubernetes.Interface, namespace stri
 	})
 }
 
-// follow has the remote pod of a local one created that has got a node, and deleted when the
-// local one is deleted, with the grace that it has.
+// follow creates the remote pod when the local one has a node. It deletes the remote pod when the local one
+// is deleted, with its own grace period.
 func (f *Floor) follow(ctx context.Context, out []queues, event watch.EventType, local *corev1.Pod) {
 	provider, ours := f.Nodes[local.Spec.NodeName]
 	deleted, sent := f.sent[local.Name]
@@ -174,7 +171,7 @@ func (f *Floor) follow(ctx context.Context, out []queues, event watch.EventType,
 	}
 }
 
-// remoteOf has what is in the local pod and not of its cluster.
+// remoteOf returns a copy of the local pod without what belongs to its cluster.
 func remoteOf(local *corev1.Pod) *corev1.Pod {
 	remote := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: local.Namespace, Name: local.Name, Labels: local.Labels},
@@ -183,13 +180,13 @@ func remoteOf(local *corev1.Pod) *corev1.Pod {
 		},
 	}
 	for i := range remote.Spec.Containers {
-		remote.Spec.Containers[i].VolumeMounts = nil // That of the token, which the provider mounts again.
+		remote.Spec.Containers[i].VolumeMounts = nil // The token's mount: the provider adds it again.
 	}
 	return remote
 }
 
-// mirror brings an event of a remote pod to the local one: its status once it runs, its end
-// once it is deleted, and that it is gone. That it has a node in the provider is no news.
+// mirror forwards an event of a remote pod to the local one: its status when it runs, its end when it is
+// deleted, and its deletion. That the provider has scheduled it leads to no write.
 func (f *Floor) mirror(ctx context.Context, event watch.EventType, remote *corev1.Pod) error {
 	local, phase := f.Consumer.CoreV1().Pods(f.Namespace), remote.Status.Phase
 	switch {

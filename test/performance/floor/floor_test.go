@@ -15,7 +15,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// seen is a pod as a watch shows it, on a node, perhaps while it is being deleted.
+// seen is a pod as a watch shows it, on a node, perhaps during its deletion.
 func seen(node string, phase corev1.PodPhase, deleted bool) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "floor", Name: "web"}, Spec: corev1.PodSpec{NodeName: node}, Status: corev1.PodStatus{Phase: phase}}
 	if deleted {
@@ -32,7 +32,7 @@ func verbs(clients *fake.Clientset) []string {
 	return all
 }
 
-// TestTheLifeOfAPod: whatever is seen twice is sent once, and of the status two changes are.
+// TestTheLifeOfAPod: repeated events lead to one write, and the status to two writes.
 func TestTheLifeOfAPod(t *testing.T) {
 	consumer, provider := fake.NewClientset(seen("node", "", false)), fake.NewClientset()
 	ctx, fail := context.WithCancelCause(t.Context())
@@ -44,7 +44,7 @@ func TestTheLifeOfAPod(t *testing.T) {
 	out := f.newQueues(ctx)
 	settle := func() {
 		done := make(chan struct{})
-		out.hand(ctx, "web", func() error { close(done); return nil }) // Of the same writer as all else.
+		out.hand(ctx, "web", func() error { close(done); return nil }) // By the same writer as the other jobs.
 		select {
 		case <-done:
 		case <-ctx.Done():

@@ -20,8 +20,8 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// ManagerAccounts are the users that the manager is in the consumer and in a
-// provider, if both are installed from the shipped manifests.
+// ManagerAccounts returns the manager's users in the consumer and in a provider, if both are installed from
+// the shipped manifests.
 func ManagerAccounts() []string {
 	return []string{
 		"system:serviceaccount:spillway-system:spillway-manager",
@@ -29,9 +29,8 @@ func ManagerAccounts() []string {
 	}
 }
 
-// AuditPolicy is one, in YAML, that logs each request of the users, without
-// bodies; of everybody if there are none. What of a cluster's own components is
-// left out costs it nothing.
+// AuditPolicy returns a policy in YAML that logs the requests of the users, without bodies. Without users it
+// logs everybody's. The requests of a cluster's own components then cost nothing.
 func AuditPolicy(users ...string) string {
 	policy := "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules:\n- level: Metadata\n"
 	if len(users) > 0 {
@@ -40,8 +39,8 @@ func AuditPolicy(users ...string) string {
 	return policy
 }
 
-// event is what is read of an audit event, see audit.k8s.io/v1. That package is
-// part of the API server, and not worth a dependency.
+// event has the fields of an audit event that are read; see audit.k8s.io/v1. That package is part of the API
+// server, and not worth a dependency.
 type event struct {
 	AuditID    types.UID `json:"auditID"`
 	Stage      string    `json:"stage"`
@@ -64,8 +63,7 @@ type event struct {
 	} `json:"responseStatus"`
 }
 
-// The stages of an audit event. Only requests without an end, watches, have
-// both; all others have the second one.
+// The stages of an audit event. Only watches have both; all other requests have the second one.
 const (
 	responseStarted  = "ResponseStarted"
 	responseComplete = "ResponseComplete"
@@ -74,12 +72,11 @@ const (
 
 const firstError = 400
 
-// Audit reads the audit log of one API server, as far as it is about Spillway, or another
-// user agent.
-// It is not to be used by several goroutines at once.
+// Audit reads the requests of one user agent, by default Spillway's, from the audit log of one API server. It
+// is not safe for concurrent use.
 type Audit struct {
 	cluster, file string
-	agent         string // Whose requests count: the beginning of the user agent.
+	agent         string // Prefix of the user agent whose requests count.
 	offset        int64
 	figures       requests.Figures
 	seen          sets.Set[types.UID]
@@ -89,10 +86,10 @@ type Audit struct {
 	firstStray    string
 }
 
-// NewAudit returns what reads the audit log of a cluster, from its beginning.
+// NewAudit returns an Audit of a cluster's log, from its beginning.
 func NewAudit(cluster, file string) *Audit { return NewAuditOf(transport.UserAgent, cluster, file) }
 
-// NewAuditOf does the same for the requests of another user agent.
+// NewAuditOf is NewAudit for another user agent.
 func NewAuditOf(agent, cluster, file string) *Audit {
 	return &Audit{
 		cluster: cluster, file: file, agent: agent,
@@ -101,9 +98,8 @@ func NewAuditOf(agent, cluster, file string) *Audit {
 	}
 }
 
-// Figures are all of its requests so far, in the terms of the Counter in
-// its transports; bytes and writes without effect are not known here. A request
-// counts once it is answered, a watch once it has begun.
+// Figures returns all requests so far, in the terms of the Counter in the transports. The log has no bytes
+// and does not show writes without effect. A request counts when it is answered, a watch when it has begun.
 func (a *Audit) Figures() (requests.Figures, error) {
 	if err := a.read(); err != nil {
 		return requests.Figures{}, err
@@ -111,7 +107,7 @@ func (a *Audit) Figures() (requests.Figures, error) {
 	return requests.Figures{Counts: maps.Clone(a.figures.Counts), Writes: maps.Clone(a.figures.Writes)}, nil
 }
 
-// OpenWatches are those that have begun and not ended, by their resource.
+// OpenWatches returns the number of watches that have not ended, by resource.
 func (a *Audit) OpenWatches() (map[string]int, error) {
 	if err := a.read(); err != nil {
 		return nil, err
@@ -123,8 +119,7 @@ func (a *Audit) OpenWatches() (map[string]int, error) {
 	return count, nil
 }
 
-// Last is when the last request that all filters let pass was received; the
-// zero time if there was none.
+// Last returns when the last request that passes all filters was received; zero if there was none.
 func (a *Audit) Last(filters ...requests.Filter) (time.Time, error) {
 	if err := a.read(); err != nil {
 		return time.Time{}, err
@@ -139,8 +134,8 @@ func (a *Audit) Last(filters ...requests.Filter) (time.Time, error) {
 	return last, nil
 }
 
-// read reads what has been written to the log since. It is an error if any of it
-// is the manager's and does not say so.
+// read reads the new lines of the log. It returns an error if one has the manager's account but not its user
+// agent.
 func (a *Audit) read() error {
 	if err := a.readOn(); err != nil {
 		return err
@@ -167,7 +162,7 @@ func (a *Audit) readOn() error {
 	for lines := bufio.NewReader(file); ; {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // What has no end yet is read the next time.
+			return nil // An incomplete line is read the next time.
 		}
 		if err != nil {
 			return fmt.Errorf("reading the audit log of cluster %s: %w", a.cluster, err)
@@ -187,9 +182,8 @@ func (a *Audit) readOn() error {
 	}
 }
 
-// stray keeps a request of the manager's that does not carry its user agent. A
-// client that does without it is probably not wrapped either: its requests
-// would be in no count at all, and every zero in doubt.
+// stray records a request of the manager's account without its user agent. Such a client is probably not
+// wrapped either. Then no count would include its requests, and every zero would be in doubt.
 func (a *Audit) stray(e event) {
 	if a.strays == 0 {
 		key := a.keyOf(e)
@@ -210,7 +204,7 @@ func (a *Audit) note(e event) {
 		return
 	}
 	if a.seen.Has(e.AuditID) {
-		a.seen.Delete(e.AuditID) // It does not come a third time.
+		a.seen.Delete(e.AuditID) // The ID does not come a third time.
 		return
 	}
 	if !ended {

@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Connections are the open TCP connections of the manager. See Connections.
+// Connections returns the manager's open TCP connections, as the function Connections does.
 func (m *Manager) Connections() (map[int]int, error) { return Connections(m.PID()) }
 
-// Connections are the open TCP connections of a process, by the port of the other
-// end. Those to an API server are the ones with its port.
+// Connections returns the number of open TCP connections of a process, by remote port. An API server's
+// connections have its port.
 func Connections(pid int) (map[int]int, error) {
 	process, err := procfs.NewProc(pid)
 	if err != nil {
@@ -52,9 +52,9 @@ const (
 	established  = "01"
 )
 
-// countEstablished counts, by the port of the other end, the established
-// connections of a table like /proc/net/tcp whose sockets are among own, which
-// are the targets of file descriptors. The table has those of all processes.
+// countEstablished counts the established connections of a table like /proc/net/tcp, by remote port. The
+// table has the connections of all processes. own are the targets of file descriptors: only their sockets
+// count.
 func countEstablished(count map[int]int, table []byte, own sets.Set[string]) error {
 	lines := bufio.NewScanner(bytes.NewReader(table))
 	lines.Scan() // The heading.

@@ -1,5 +1,5 @@
-// Package measure tells what a manager costs that runs as a process of its own:
-// CPU, memory, connections, and what it asks of API servers.
+// Package measure measures what a manager in its own process costs: CPU, memory, connections, and its
+// requests to API servers.
 //
 // # Usage
 //
@@ -19,12 +19,10 @@
 //
 // # Trade-offs
 //
-// A process of its own has nothing of the benchmark in its figures, as one in
-// the process of the test has. What cannot be seen from outside is which writes
-// changed nothing, and which requests never reached an API server: for those
-// there is package requests.
+// A separate process keeps the benchmark out of the manager's figures. From outside it cannot be seen which
+// writes changed nothing, and which requests never reached an API server. Use package requests for those.
 //
-// The audit log is what the API server saw, so each attempt counts once. Only
-// requests of Spillway's own user agent count. One of its accounts by another
-// user agent is an error, because the counts would not be all there is.
+// The audit log shows what the API server saw, so each attempt counts once. Only requests with Spillway's own
+// user agent count. A request of its accounts with another user agent is an error, because the counts would
+// be incomplete.
 package measure

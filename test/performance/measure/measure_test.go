@@ -50,7 +50,7 @@ func TestConnections(t *testing.T) {
 	table := heading +
 		line("0100007F:192B", "01", "11") + line("0100007F:192B", "01", "12") +
 		line("0100007F:192B", "06", "13") + // It is in TIME_WAIT.
-		line("0100007F:192B", "01", "99") + // It is another process's.
+		line("0100007F:192B", "01", "99") + // It belongs to another process.
 		line("0000000000000000FFFF00000100007F:01BB", "01", "14") +
 		line("00000000:0000", "0A", "15") // It listens.
 	count := map[int]int{}

@@ -15,8 +15,8 @@ import (
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
-// startPatience is how long a manager may take until it serves its profiles,
-// and endPatience how long to end when it is told to.
+// startPatience is how long a manager may take until it serves its profiles. endPatience is how long it may
+// take to end.
 const (
 	startPatience = time.Minute
 	endPatience   = time.Minute
@@ -24,16 +24,15 @@ const (
 
 // Options say how to start a manager.
 type Options struct {
-	// Binary is the manager's program. Default: bin/manager in the repository,
-	// which make build makes.
+	// Binary is the manager's program. Default: bin/manager in the repository, from make build.
 	Binary string
-	// Kubeconfig is of the identity that the manager has in the consumer.
+	// Kubeconfig has the manager's identity in the consumer.
 	Kubeconfig []byte
 	// ConsumerID names the consumer in the names of remote namespaces.
 	ConsumerID string
-	// Log is the file that the manager's log is appended to.
+	// Log is the file to which the manager's log is appended.
 	Log string
-	// Kubelet serves the kubelet API of virtual nodes, at a free port of 127.0.0.1.
+	// Kubelet serves the kubelet API of virtual nodes at a free port of 127.0.0.1.
 	Kubelet bool
 }
 
@@ -41,14 +40,14 @@ type Options struct {
 type Manager struct {
 	command  *exec.Cmd
 	profiles string // The URL of /debug/pprof.
-	files    string // A directory of ours.
+	files    string // A temporary directory of this package.
 	once     sync.Once
 	ended    chan struct{}
 	err      error // How it ended, once ended is closed.
 }
 
-// Start starts a manager, and returns when it serves its profiles; what it does
-// for the clusters has begun then, and not more. It ends with Stop, not with ctx.
+// Start starts a manager, and returns when it serves its profiles. By then it has only begun to connect to
+// the clusters. It ends with Stop, not with ctx.
 func Start(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{ended: make(chan struct{})}
 	if err := m.prepare(ctx, o); err != nil {
@@ -65,7 +64,7 @@ func Start(ctx context.Context, o Options) (*Manager, error) {
 	return m, nil
 }
 
-// prepare writes the kubeconfig, and puts the command together.
+// prepare writes the kubeconfig and builds the command.
 func (m *Manager) prepare(ctx context.Context, o Options) error {
 	if o.Binary == "" {
 		root, err := clusters.Root()
@@ -99,8 +98,8 @@ func (m *Manager) prepare(ctx context.Context, o Options) error {
 	return nil
 }
 
-// freeAddress is one that nothing listens on. Should something come in between,
-// the manager ends at once and says so.
+// freeAddress returns an address that nothing listens on. If something takes it first, the manager ends at
+// once with an error.
 func freeAddress(ctx context.Context) (string, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -110,7 +109,7 @@ func freeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// run starts the process; it does not outlive this one.
+// run starts the process. It does not outlive this one.
 func (m *Manager) run(log string) error {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -149,11 +148,11 @@ func (m *Manager) untilServing(ctx context.Context) error {
 	}
 }
 
-// PID is the id of the process.
+// PID returns the process ID.
 func (m *Manager) PID() int { return m.command.Process.Pid }
 
-// Stop asks the manager to end, and waits until it has; one that does not is
-// killed, which is an error. Only the first call does anything.
+// Stop asks the manager to end, and waits for it. If it does not end, Stop kills it and returns an error.
+// Only the first call has an effect.
 func (m *Manager) Stop() error {
 	var err error
 	m.once.Do(func() {
@@ -174,7 +173,7 @@ func (m *Manager) stop() error {
 	}
 	select {
 	case <-m.ended:
-		return nil // Whatever it says about its end: it was told to.
+		return nil // Its exit status does not matter: it was told to end.
 	case <-time.After(endPatience):
 	}
 	err := m.command.Process.Kill()

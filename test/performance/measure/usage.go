@@ -14,19 +14,18 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Usage is what a process has used of the machine.
+// Usage is the CPU time and memory of a process.
 type Usage struct {
-	// CPUSeconds since it started, in the kernel and out of it.
+	// CPUSeconds since it started, in the kernel and in user mode.
 	CPUSeconds float64
-	// RSS is the memory that it has now, PeakRSS the most that it has had, in
-	// bytes, since its start or the last ResetPeak.
+	// RSS is the current memory in bytes. PeakRSS is its maximum since the start or the last ResetPeak.
 	RSS, PeakRSS int64
 }
 
-// Usage is what the manager has used so far.
+// Usage returns the manager's usage so far.
 func (m *Manager) Usage() (Usage, error) { return UsageOf(m.PID()) }
 
-// UsageOf is what a process has used so far.
+// UsageOf returns the usage of a process so far.
 func UsageOf(pid int) (Usage, error) {
 	process, err := procfs.NewProc(pid)
 	if err != nil {
@@ -40,7 +39,7 @@ func UsageOf(pid int) (Usage, error) {
 	return Usage{CPUSeconds: stat.CPUTime(), RSS: int64(status.VmRSS), PeakRSS: int64(status.VmHWM)}, nil
 }
 
-// CPUSecondsOf is what the processes have used that were started by this path of a program.
+// CPUSecondsOf returns the CPU seconds of all processes that were started with this path of a program.
 func CPUSecondsOf(program string) (float64, error) {
 	all, err := procfs.AllProcs()
 	if err != nil {
@@ -60,15 +59,14 @@ func CPUSecondsOf(program string) (float64, error) {
 	return seconds, nil
 }
 
-// ResetPeak makes PeakRSS begin anew.
+// ResetPeak resets PeakRSS.
 func (m *Manager) ResetPeak() error {
 	const resetPeak = "5" // See proc(5), clear_refs.
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", m.PID()), []byte(resetPeak), 0)
 }
 
-// HeapAfterGC is the memory that live objects of the manager take, in bytes: it
-// is made to collect garbage, twice, because what has a finalizer goes only with
-// the second time.
+// HeapAfterGC returns the bytes of the manager's live objects. It triggers two garbage collections, because
+// only the second one frees objects with finalizers.
 func (m *Manager) HeapAfterGC(ctx context.Context) (int64, error) {
 	var heap int64
 	for range 2 {
@@ -83,7 +81,7 @@ func (m *Manager) HeapAfterGC(ctx context.Context) (int64, error) {
 	return heap, nil
 }
 
-// Stacks is the memory of the manager's goroutines, in bytes.
+// Stacks returns the bytes of the goroutines' stacks.
 func (m *Manager) Stacks(ctx context.Context) (int64, error) {
 	raw, err := m.profile(ctx, "heap?debug=1")
 	if err != nil {
@@ -92,8 +90,8 @@ func (m *Manager) Stacks(ctx context.Context) (int64, error) {
 	return figureIn(raw, "# Stack = %d /")
 }
 
-// Goroutines are those of the manager, by the function that they wait in, or the first one
-// below it that is not of Go's own library.
+// Goroutines counts the manager's goroutines by the function that they wait in. If that is in Go's library,
+// the first caller outside of it counts.
 func (m *Manager) Goroutines(ctx context.Context) (map[string]int, error) {
 	raw, err := m.profile(ctx, "goroutine?debug=1")
 	if err != nil {
@@ -102,7 +100,7 @@ func (m *Manager) Goroutines(ctx context.Context) (map[string]int, error) {
 	return goroutinesIn(raw)
 }
 
-// figureIn finds a figure in a profile in text.
+// figureIn finds a figure in a profile in text form.
 func figureIn(profile []byte, line string) (int64, error) {
 	for lines := bufio.NewScanner(bytes.NewReader(profile)); lines.Scan(); {
 		var figure int64
@@ -113,8 +111,8 @@ func figureIn(profile []byte, line string) (int64, error) {
 	return 0, fmt.Errorf("the profile has no line %q", line)
 }
 
-// goroutinesIn counts those of a profile in text: a line "7 @ 0x…", then one for each frame,
-// "#	0x…	function+0x…	file:line", and an empty one.
+// goroutinesIn counts the goroutines of a profile in text form. Each group has a line "7 @ 0x…", then a line
+// "# 0x… function+0x… file:line" for each frame, and an empty line.
 func goroutinesIn(profile []byte) (map[string]int, error) {
 	want, err := figureIn(profile, "goroutine profile: total %d")
 	if err != nil {
@@ -137,7 +135,7 @@ func goroutinesIn(profile []byte) (map[string]int, error) {
 	return all, nil
 }
 
-// waitsIn is the first function whose module has a domain, or the last one.
+// waitsIn returns the first function whose module has a domain, or else the last one.
 func waitsIn(frames []string) string {
 	function := ""
 	for _, frame := range frames {
