@@ -50,7 +50,7 @@ func (c Counted) Broken() []error {
 	return broken
 }
 
-// opened returns the watches, by "cluster: resource", of which more are open than before.
+// opened compares the numbers of open watches, by "cluster: resource", and returns those that have grown.
 func opened(before, after map[string]int) []string {
 	var more []string
 	for _, key := range slices.Sorted(maps.Keys(after)) {

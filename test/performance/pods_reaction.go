@@ -31,7 +31,7 @@ func (r *reactions) expect() {
 	r.waiting, r.arrived = true, time.Time{}
 }
 
-// noteArrival reports whether the event that begins now is the one that counts.
+// noteArrival reports whether the event that begins now counts.
 func (r *reactions) noteArrival() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,15 +23,15 @@ import (
 
 const (
 	podsConsumerID = "bench"
-	// nodesOfProvider is enough for 5,000 pods, and for the limit of a node.
+	// nodesOfProvider is enough for 5,000 pods within the limit of a node.
 	nodesOfProvider = 10
 	// floorMark labels and taints the nodes of the floor.
 	floorMark = "bench.spillway.io/floor"
 )
 
-// podsRig is a consumer with some providers, and the manager and the floor, each as a
-// process of its own. Ours are in the namespace rig.Namespace(0), the floor's and the direct
-// ones in namespaces that are called so.
+// podsRig has a consumer, some providers, the manager and the floor. The manager and the floor each run in
+// their own process. Spillway's pods are in the namespace rig.Namespace(0), the floor's and the direct ones
+// in their own namespaces.
 type podsRig struct {
 	*rig.Rig
 	began     time.Time
@@ -45,14 +45,14 @@ type podsRig struct {
 	rollOuts  int    // How many have begun.
 }
 
-// startPods makes the clusters, and all that is there before the pods are.
+// startPods starts the clusters, and prepares everything but the pods.
 func startPods(t *testing.T, ids []string) *podsRig {
 	b := &podsRig{began: time.Now(), output: outputDir(t), watches: map[string]int{}}
 	b.say("starting a consumer and %d providers", len(ids))
 	var err error
 	b.Rig, err = rig.Up(t.Context(), rig.Options{
 		Name: "pods", Providers: ids, Nodes: nodesOfProvider, Scheduler: true,
-		// The floor is what pods cost without Spillway, so without its policies, too.
+		// The floor shows the cost of pods without Spillway, so without its policies, too.
 		Exempt:      []string{b.namespace(Floor), b.namespace(Direct)},
 		AuditPolicy: measure.AuditPolicy(append(measure.ManagerAccounts(), "system:serviceaccount:"+floorNamespace+":floor")...),
 	})
@@ -86,14 +86,14 @@ func (b *podsRig) startManager(t *testing.T) {
 	t.Cleanup(func() { must(t, b.manager.Stop()) })
 }
 
-// clientset is one that costs as little as any can.
+// clientset returns the cheapest possible client.
 func clientset(t *testing.T, cluster *rig.Cluster) kubernetes.Interface {
 	clients, err := kubernetes.NewForConfig(cheap(cluster.Config()))
 	must(t, err)
 	return clients
 }
 
-// furnish makes the namespaces, the nodes of the floor and what pods share.
+// furnish creates the namespaces, the nodes of the floor and the objects that pods share.
 func (b *podsRig) furnish(t *testing.T) {
 	for _, namespace := range []string{b.namespace(Ours), b.namespace(Floor)} {
 		b.make(t, b.Consumer, namespace)
@@ -107,7 +107,7 @@ func (b *podsRig) furnish(t *testing.T) {
 	}
 }
 
-// make makes a namespace, and in it what pods share.
+// make creates a namespace and the objects that pods share.
 func (b *podsRig) make(t *testing.T, c *rig.Cluster, namespace string) {
 	must(t, c.Admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	for i := range sharedObjects {
@@ -122,7 +122,7 @@ func (b *podsRig) make(t *testing.T, c *rig.Cluster, namespace string) {
 
 func sharedName(i int) string { return fmt.Sprintf("shared-%d", i) }
 
-// namespace is that of a way in the consumer; of the direct one, in the provider.
+// namespace returns a way's namespace in the consumer; for Direct, in the provider.
 func (b *podsRig) namespace(way Way) string {
 	switch way {
 	case Ours:
@@ -134,7 +134,7 @@ func (b *podsRig) namespace(way Way) string {
 	}
 }
 
-// remoteNamespace is that of a way in the providers.
+// remoteNamespace returns a way's namespace in the providers.
 func (b *podsRig) remoteNamespace(way Way) string {
 	if way == Ours {
 		return b.namespace(Ours) + "-" + podsConsumerID
@@ -142,8 +142,7 @@ func (b *podsRig) remoteNamespace(way Way) string {
 	return b.namespace(way)
 }
 
-// floorNode is the node of the floor that stands for a provider. Nothing plays
-// it: once Ready, it stays so.
+// floorNode is the floor's node for a provider. Nothing plays its kubelet: once Ready, it stays so.
 func floorNode(provider string) *corev1.Node {
 	much := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("100Ti"), corev1.ResourcePods: resource.MustParse("10k"),
@@ -159,7 +158,7 @@ func floorNode(provider string) *corev1.Node {
 
 func floorNodeName(provider string) string { return "floor-" + provider }
 
-// offloaded tells when the namespace of ours is.
+// offloaded returns an error until Spillway's namespace is offloaded.
 func (b *podsRig) offloaded(ctx context.Context) error {
 	offloading := &v1alpha1.NamespaceOffloading{}
 	if err := b.Consumer.Admin.Get(ctx, client.ObjectKeyFromObject(rig.Offloading(0)), offloading); err != nil {
@@ -171,8 +170,7 @@ func (b *podsRig) offloaded(ctx context.Context) error {
 	return nil
 }
 
-// accountsIn tells when there is the ServiceAccount of every namespace, without
-// which no pod is admitted.
+// accountsIn returns an error until every namespace has its ServiceAccount. Without it no pod is admitted.
 func (b *podsRig) accountsIn(ctx context.Context) error {
 	get := func(clients kubernetes.Interface, namespace string) error {
 		_, err := clients.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
@@ -197,7 +195,7 @@ func (b *podsRig) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(progress, "pods    %6.1fs  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// newPod is the i-th pod of a roll-out.
+// newPod returns the i-th pod of a roll-out.
 func (r *rollOut) newPod(i int) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace(r.way), Name: r.podName(i), Labels: map[string]string{"app": "web"}},

@@ -17,20 +17,19 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// rollOut is one run: N pods are created at once, by one way, and when all are
-// Ready, all are deleted.
+// rollOut is one run: N pods are created at once in one way. When all are Ready, all are deleted.
 type rollOut struct {
 	*podsRig
 	PodsCase
 	way Way
-	// number tells roll-outs apart.
+	// number identifies the roll-out.
 	number int
-	// shown is where users see the pods; remote are those in the providers.
+	// shown has the pods where users see them, remote the pods in the providers.
 	shown, remote *lives
-	audits        []*measure.Audit // What the way asks for, in each cluster; empty for what runs in the provider.
+	audits        []*measure.Audit // The way's requests in each cluster; empty for Direct.
 }
 
-// prepare opens the watches, and what the way needs.
+// prepare opens the watches, and prepares what the way needs.
 func (b *podsRig) prepare(ctx context.Context, c PodsCase, way Way) (*rollOut, error) {
 	b.rollOuts++
 	r := &rollOut{podsRig: b, PodsCase: c, way: way, number: b.rollOuts}
@@ -50,12 +49,11 @@ func (b *podsRig) prepare(ctx context.Context, c PodsCase, way Way) (*rollOut, e
 	return r, err
 }
 
-// podName is never that of a pod that was there before. kwok deletes pods by name,
-// some of them twice, and the second deletion may come late enough to hit the
-// next one of that name.
+// podName never reuses the name of an earlier pod. kwok deletes pods by name, some of them twice. A late
+// second deletion would hit the next pod with that name.
 func (r *rollOut) podName(i int) string { return fmt.Sprintf("web-%03d-%05d", r.number, i) }
 
-// pods are where users make the i-th pod.
+// pods returns the client for the i-th pod, where its user creates it.
 func (r *rollOut) pods(i int) typedcorev1.PodInterface {
 	if r.way == Direct {
 		return r.providers[i%r.Providers].CoreV1().Pods(r.namespace(r.way))
@@ -72,7 +70,7 @@ func (r *rollOut) remove(ctx context.Context, i int) error {
 	return r.pods(i).Delete(ctx, r.podName(i), metav1.DeleteOptions{})
 }
 
-// run does the whole of it. between is called when all pods are Ready.
+// run makes the whole run. It calls between when all pods are Ready.
 func (r *rollOut) run(ctx context.Context, between func() error) (PodsRun, error) {
 	run := PodsRun{Way: r.way}
 	began, asked, err := r.each(ctx, r.create)
@@ -99,7 +97,7 @@ func (r *rollOut) run(ctx context.Context, between func() error) (PodsRun, error
 	return run, nil
 }
 
-// each asks for all pods, several at a time, and tells when it did for each.
+// each calls ask for all pods, several at a time, and returns the time of each call.
 func (r *rollOut) each(ctx context.Context, ask func(context.Context, int) error) (time.Time, map[string]time.Time, error) {
 	var mu sync.Mutex
 	asked, began := make(map[string]time.Time, r.N), time.Now()
@@ -113,7 +111,7 @@ func (r *rollOut) each(ctx context.Context, ask func(context.Context, int) error
 }
 
 func (r *rollOut) await(ctx context.Context, all func(int) error) error {
-	var failed error // Waiting does not mend it.
+	var failed error // Waiting does not help against it.
 	err := rig.Eventually(ctx, patience, func(context.Context) error {
 		if failed = errors.Join(r.floor.failed(), r.shown.ended(), r.remote.ended()); failed != nil {
 			return nil
@@ -126,7 +124,7 @@ func (r *rollOut) await(ctx context.Context, all func(int) error) error {
 	return nil
 }
 
-// roll makes one run, and tells how it went.
+// roll makes one run, and prints its result.
 func (b *podsRig) roll(t *testing.T, c PodsCase, way Way) PodsRun {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -12,20 +12,18 @@ import (
 	"github.com/spillway-io/spillway/test/performance/docs"
 )
 
-// progress is where the benchmark says what it does.
+// progress is where the benchmark prints its progress.
 var progress io.Writer = os.Stdout
 
-// warmUp is a run that does not count: connections are opened in it.
+// warmUp is the number of pods in a first run that does not count. It opens connections.
 const warmUp = 50
 
 // rounds is how often each way is run in a case, in turn with the others.
 const rounds = 3
 
-// TestPods measures roll-outs of pods, and their deletion: by Spillway, by the
-// floor, which is the least that it takes, and in the providers themselves.
-// PODS=100,500 and CASES=plain/1/direct choose others than the default,
-// WAYS=spillway leaves the comparisons out, and SHORT=1 all but the case that has bounds,
-// by Spillway and the floor.
+// TestPods measures roll-outs of pods and their deletion: by Spillway, by the floor, and directly in the
+// providers. PODS=100,500 and CASES=plain/1/direct choose other cases than the default. WAYS=spillway leaves
+// the comparisons out. SHORT=1 runs only the case with bounds, by Spillway and the floor.
 func TestPods(t *testing.T) {
 	logTo(t, "pods.log")
 	cases, err1 := podsCases(os.Getenv("PODS"), os.Getenv("CASES"))
@@ -59,8 +57,7 @@ func podsCommand() string {
 	return command
 }
 
-// measurePods measures the cases of one number of providers. What there is of the report is
-// kept after each.
+// measurePods measures the cases of one number of providers. It writes the report so far after each.
 func measurePods(t *testing.T, cases []PodsCase, ways []Way, report *PodsReport) {
 	b := startPods(t, providers[:cases[0].Providers])
 	report.Machine = docs.ThisMachine(b.version(t))

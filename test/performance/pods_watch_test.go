@@ -18,18 +18,18 @@ import (
 	"github.com/spillway-io/spillway/test/performance/floor"
 )
 
-// lives is what an independent watch has seen of the pods of a namespace.
+// lives has what an independent watch has seen of the pods of a namespace.
 type lives struct {
 	mu          sync.Mutex
 	ready, gone map[string]time.Time
 	status      map[string]corev1.PodStatus
 	changes     int
-	deleting    bool // Whether it is time for pods to go.
+	deleting    bool // Pods may be deleted now.
 	err         error
 }
 
-// watchPods watches the pods of a namespace, of which there are none yet, in one
-// or more clusters until ctx ends.
+// watchPods watches the pods of a namespace in one or more clusters until ctx ends. The namespace must not
+// have pods yet.
 func watchPods(ctx context.Context, namespace string, clusters ...kubernetes.Interface) (*lives, error) {
 	l := &lives{ready: map[string]time.Time{}, gone: map[string]time.Time{}, status: map[string]corev1.PodStatus{}}
 	for _, cluster := range clusters {
@@ -89,14 +89,14 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// mayGo says that pods are to be deleted from now on.
+// mayGo allows deletions from now on.
 func (l *lives) mayGo() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.deleting = true
 }
 
-// allReady and allGone say what is missing of n pods.
+// allReady and allGone return what is missing of n pods.
 func (l *lives) allReady(n int) error {
 	return l.all("Ready", n, func() int { return len(l.ready) })
 }
@@ -105,7 +105,7 @@ func (l *lives) allGone(n int) error {
 	return l.all("gone", n, func() int { return len(l.gone) })
 }
 
-// ended says why the figures are worth nothing any more.
+// ended returns why the figures are no longer valid.
 func (l *lives) ended() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +121,7 @@ func (l *lives) all(what string, n int, count func() int) error {
 	return nil
 }
 
-// timing compares when each pod was asked for with when it was there.
+// timing compares when each pod was requested with when it was Ready or gone.
 func (l *lives) timing(asked map[string]time.Time, began time.Time, there map[string]time.Time) Timing {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +134,7 @@ func (l *lives) timing(asked map[string]time.Time, began time.Time, there map[st
 	return timingOf(each, together)
 }
 
-// statusChanges is how often the status of a pod has changed.
+// statusChanges returns how often the status of a pod has changed.
 func (l *lives) statusChanges() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

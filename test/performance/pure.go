@@ -13,9 +13,9 @@ import (
 	"github.com/spillway-io/spillway/test/performance/docs"
 )
 
-// PureResult is one Go benchmark.
+// PureResult is the result of one Go benchmark.
 type PureResult struct {
-	// Package without the module; Name without "Benchmark".
+	// Package is without the module, Name without "Benchmark".
 	Package, Name string
 	// Nanoseconds, Bytes and Allocations of one call.
 	Nanoseconds float64
@@ -23,19 +23,18 @@ type PureResult struct {
 	Allocations int64
 }
 
-// PureReport is what is written as JSON, and told in docs/benchmarks.md.
+// PureReport is written as JSON, and copied into docs/benchmarks.md.
 type PureReport struct {
 	Date, Command string
 	Machine       docs.Machine
 	Results       []PureResult
 }
 
-// processors is what go test appends to a name: how many processors there are.
+// processors matches what go test appends to a name: the number of processors.
 var processors = regexp.MustCompile(`-\d+$`)
 
-// parseBenchmarks reads the output of go test -bench -benchmem. Of several runs
-// of one benchmark the fastest counts: what makes the others slower is the machine.
-// The results are in the order of their names.
+// parseBenchmarks parses the output of go test -bench -benchmem. Of several runs of one benchmark the fastest
+// counts: the machine makes the others slower. The results are sorted by name.
 func parseBenchmarks(module string, output []byte) ([]PureResult, error) {
 	var results []PureResult
 	var pkg string
@@ -70,7 +69,7 @@ func withFastest(results []PureResult, result PureResult) []PureResult {
 	return append(results, result)
 }
 
-// parseBenchmark reads one line: the name, how often, and pairs of value and unit.
+// parseBenchmark parses one line: the name, the number of calls, and pairs of value and unit.
 func parseBenchmark(line string) (PureResult, error) {
 	columns := strings.Fields(line)
 	name := strings.TrimPrefix(processors.ReplaceAllString(columns[0], ""), "Benchmark")
@@ -92,7 +91,7 @@ func parseBenchmark(line string) (PureResult, error) {
 	return result, nil
 }
 
-// Markdown is the table that people read.
+// Markdown returns the table for readers.
 func (r PureReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s`, %s, on %s.\n\n", r.Command, r.Date, r.Machine)
@@ -103,7 +102,7 @@ func (r PureReport) Markdown() string {
 	return b.String()
 }
 
-// commandLine is the command as one has to type it into a shell.
+// commandLine returns the command as one types it into a shell.
 func commandLine(args []string) string {
 	var words []string
 	for _, arg := range args {

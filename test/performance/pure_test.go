@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/test/performance/docs"
 )
 
-// TestPure runs the Go benchmarks of everything that decides without any I/O.
+// TestPure runs the Go benchmarks of the packages that decide without I/O.
 func TestPure(t *testing.T) {
 	module := strings.TrimSpace(string(goOutput(t, "list", "-m")))
 	args := []string{"test", "-run", "^$", "-bench", ".", "-benchmem", "-count", "5", "-benchtime", "200ms", "-p", "1", "./internal/..."}

@@ -14,7 +14,7 @@ func (p Phase) summary() string {
 		p.Seconds, p.Requests, p.Writes, p.Failed, p.NoOps, p.MapSpecWrites, p.MapStatusWrites, p.MostStatusWrites)
 }
 
-// Markdown is the table that people read.
+// Markdown returns the table for readers.
 func (r Report) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s`, %s, on %s.\n\n", r.Command, r.Date, r.Machine)
@@ -59,7 +59,7 @@ func (r Report) Markdown() string {
 	return b.String()
 }
 
-// growth is how requests and bytes grow with N; empty if that is not known.
+// growth returns how requests and bytes grow with N; empty if that is unknown.
 func (r Report) growth() string {
 	var b strings.Builder
 	for _, fit := range []struct {
@@ -76,7 +76,7 @@ func (r Report) growth() string {
 	return b.String()
 }
 
-// of says it of a figure.
+// of describes the growth of a figure.
 func (g Growth) of(figure string) string {
 	return fmt.Sprintf("%s = %.0f + %.3f·N; no point is further than %.1f %% off the line, and an N² term has %.1f %% of the %s at the largest N.",
 		figure, g.Fixed, g.PerN, 100*g.Residual, 100*g.Square, figure)
@@ -86,7 +86,7 @@ func perOffloading(r Result, p Phase) string {
 	return fmt.Sprintf("%.2f", float64(p.Requests)/float64(r.N))
 }
 
-// statusWrites are those of all NamespaceOffloadings.
+// statusWrites returns the status writes of all NamespaceOffloadings.
 func statusWrites(p Phase) int {
 	total := 0
 	for _, row := range p.Rows {
@@ -97,7 +97,7 @@ func statusWrites(p Phase) int {
 	return total
 }
 
-// perCluster are the requests of the largest N, by cluster, verb and resource.
+// perCluster returns the requests of the largest N, by cluster, verb and resource.
 func (r Report) perCluster() string {
 	if len(r.Results) == 0 {
 		return ""
@@ -133,7 +133,7 @@ func what(k requests.Key) string {
 	return k.Verb + " " + k.Resource
 }
 
-// details is every figure of every size, for the terminal.
+// details returns every figure of every size, for the terminal.
 func (r Report) details() string {
 	var b strings.Builder
 	for _, result := range r.Results {
@@ -152,7 +152,7 @@ func (r Report) details() string {
 	return b.String()
 }
 
-// writeJSON writes a report for programs, whole or not at all.
+// writeJSON writes a report for programs, completely or not at all.
 func writeJSON(file string, report any) error {
 	raw, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {

@@ -10,22 +10,22 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// RestartResult is what a new manager did that found all as it should be.
+// RestartResult is what a new manager did that found everything up to date.
 type RestartResult struct {
 	Pods, Namespaces int
-	// Seconds from its start to the beginning of its last request besides leases
-	// and probes, watches included, of those in its first ten seconds.
+	// Seconds from its start to its last request in the first ten seconds. Watches count, Leases and probes
+	// do not.
 	Seconds    float64
 	CPUSeconds float64
-	// Writes without leases; Changed are the objects that were changed.
+	// Writes without Leases. Changed are the objects that changed.
 	Writes  int
 	Changed []string `json:",omitempty"`
-	// Rows are all requests without leases and probes.
+	// Rows are all requests without Leases and probes.
 	Rows                    []requests.Row
 	HeapBytes, PeakRSSBytes int64
 }
 
-// reads counts the requests of a cluster and a verb.
+// reads counts the requests by cluster and verb.
 func (r RestartResult) reads(key requests.Key) int {
 	n := 0
 	for _, row := range r.Rows {
@@ -36,7 +36,7 @@ func (r RestartResult) reads(key requests.Key) int {
 	return n
 }
 
-// reading is what is read, by cluster, verb and resource.
+// reading counts the reads by cluster, verb and resource.
 func (r RestartResult) reading() map[requests.Key]int {
 	counts := map[requests.Key]int{}
 	for _, row := range r.Rows {
@@ -47,8 +47,7 @@ func (r RestartResult) reading() map[requests.Key]int {
 	return counts
 }
 
-// Broken says which bounds the restart has broken, if first is the one over fewer
-// pods.
+// Broken returns the bounds that the restart has broken. first is the restart with the fewest pods.
 func (r RestartResult) Broken(first RestartResult) []error {
 	var broken []error
 	wrong := func(format string, args ...any) {
@@ -65,7 +64,7 @@ func (r RestartResult) Broken(first RestartResult) []error {
 	if len(r.Changed) > 0 {
 		wrong("changed by a restart: %v", r.Changed)
 	}
-	// Without any, what is not written either may just not be seen.
+	// If no reads are seen, the zero of the writes proves nothing.
 	here, there := 0, 0
 	for key, n := range r.reading() {
 		if key.Cluster == consumer {
@@ -83,14 +82,14 @@ func (r RestartResult) Broken(first RestartResult) []error {
 	return broken
 }
 
-// RestartReport is what is written as JSON, and told in docs/benchmarks.md.
+// RestartReport is written as JSON, and copied into docs/benchmarks.md.
 type RestartReport struct {
 	Date, Command string
 	Machine       docs.Machine
 	Results       []RestartResult
 }
 
-// Markdown is the table that people read.
+// Markdown returns the table for readers.
 func (r RestartReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s`, %s, on %s.\n\n", r.Command, r.Date, r.Machine)
@@ -115,7 +114,7 @@ func (r RestartReport) Markdown() string {
 	return b.String()
 }
 
-// keys are the clusters and verbs of what any of the managers has read.
+// keys returns the clusters and verbs of all reads.
 func (r RestartReport) keys() []requests.Key {
 	var keys []requests.Key
 	for _, result := range r.Results {

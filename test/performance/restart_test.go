@@ -10,13 +10,12 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// startFor is how long the requests of a start are looked for: much longer than it
-// takes, and much shorter than until the first watch is renewed.
+// startFor is how long the requests of a start are counted. It is much longer than a start, and much shorter
+// than the time until the first watch is renewed.
 const startFor = 10 * time.Second
 
-// TestRestart measures what a manager asks that starts over pods which are all
-// as they should be: it writes nothing, and how often it reads does not depend
-// on how many there are.
+// TestRestart measures the requests of a manager that starts while all pods are up to date. It writes
+// nothing, and the number of its reads does not depend on the number of pods.
 func TestRestart(t *testing.T) {
 	const nodes, namespaces = 3, 10
 	s := startSite(t, "restart", nodes, providers[:1])
@@ -44,11 +43,11 @@ func (s *site) restart(t *testing.T, namespaces int) RestartResult {
 	figures := s.figures(t)
 	since := s.start(t)
 	select {
-	case <-time.After(time.Until(since.Add(startFor))): // What comes later is not of the start.
+	case <-time.After(time.Until(since.Add(startFor))): // Later requests do not belong to the start.
 	case <-t.Context().Done():
 	}
-	// A manager takes the Leases of its providers, and the bindings remember it;
-	// whether more of them has changed, their versions tell.
+	// A manager takes the Leases of its providers, and records that in the bindings. Their versions show
+	// whether anything else has changed.
 	timeless := func(k requests.Key) bool {
 		remembers := k.Verb == requests.Patch && k.Resource == "clusterbindings" && k.Subresource == "status"
 		return k.Class != requests.Leases && k.Class != requests.Probes && !remembers

@@ -7,36 +7,32 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// Phase is what was measured from one change to the end of what it led to.
+// Phase is a measurement from a change until its consequences have ended.
 type Phase struct {
-	// Seconds of wall time, and CPU seconds of the process: the manager with
-	// the benchmark around it.
+	// Seconds is wall time. CPUSeconds is of the process: the manager and the benchmark.
 	Seconds, CPUSeconds float64
-	// Counted is for how many seconds requests were counted: until the manager
-	// had settled.
+	// Counted is for how many seconds requests were counted: until the manager had settled.
 	Counted float64
-	// Requests without watches, leases, events and probes; Writes among them.
+	// Requests without watches, Leases, events and probes; Writes among them.
 	Requests, Writes int
-	// MapSpecWrites and MapStatusWrites are those of all NamespaceMaps;
-	// MapSpecRefused and MapStatusRefused those of them that were refused.
+	// MapSpecWrites and MapStatusWrites are of all NamespaceMaps. MapSpecRefused and MapStatusRefused are how
+	// many of them were refused.
 	MapSpecWrites, MapStatusWrites   int
 	MapSpecRefused, MapStatusRefused int
-	// MostStatusWrites is how often the status of the NamespaceOffloading
-	// that was written most often was.
+	// MostStatusWrites is the highest number of status writes of one NamespaceOffloading.
 	MostStatusWrites int
 	RemoteCreates    int
 	RemoteDeletes    int
 	NoOps            int
-	// Failed are requests that were refused: conflicts, above all.
+	// Failed are requests that were refused, mostly conflicts.
 	Failed int
-	// Leases, Events and Probes are requests that time brings, not work.
+	// Leases, Events and Probes are periodic requests, not work.
 	Leases, Events, Probes int
 	BytesSent              int64
 	Rows                   []requests.Row
 }
 
-// phaseOf is the phase of that wall time, of which requests were counted for so
-// long in all.
+// phaseOf returns the phase with that wall time. Requests were counted for the time counted.
 func phaseOf(f requests.Figures, wall, counted, cpu time.Duration) Phase {
 	class := func(class requests.Class) int {
 		return f.Sum(func(k requests.Key) bool { return k.Class == class }).Requests
@@ -64,30 +60,30 @@ func phaseOf(f requests.Figures, wall, counted, cpu time.Duration) Phase {
 	}
 }
 
-// consumer names the consumer in figures.
+// consumer is the consumer's name in figures.
 const consumer = "consumer"
 
-// Result is what was measured at one size.
+// Result has the measurements of one size.
 type Result struct {
 	N, Providers int
 	Offload      Phase
-	// Restart is a new manager over what the old one has finished.
+	// Restart is a new manager after the old one has finished.
 	Restart Phase
 	// ChangedByRestart are the objects whose resourceVersion a restart changed.
 	ChangedByRestart []string
 	Delete           Phase
-	// Differences are between what the transports of both managers have counted
-	// and what the audit logs say: none, if both are right.
+	// Differences are between the counts of both managers' transports and the audit logs; none if both are
+	// right.
 	Differences []string `json:",omitempty"`
 }
 
-// Report is what is written as JSON, and told in docs/benchmarks.md.
+// Report is written as JSON, and copied into docs/benchmarks.md.
 type Report struct {
 	Date    string
 	Command string
 	Machine docs.Machine
 	Results []Result
-	// The growth of requests and of KiB sent is absent with fewer than three sizes.
+	// The growth of requests and of KiB sent; nil with fewer than three sizes.
 	OffloadGrowth, DeleteGrowth *Growth `json:",omitempty"`
 	OffloadKiB, DeleteKiB       *Growth `json:",omitempty"`
 }

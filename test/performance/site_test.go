@@ -22,31 +22,29 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// quietFor is how long a manager has to ask nothing of its own accord to count
-// as done. It is longer than any write of pods, maps and bindings is held back.
-// What is longer (the progress of an offloading, what was refused some times) is
-// not due any more: all offloadings are Ready, and nothing is refused.
+// quietFor is how long a manager must send no request of its own to count as done. It is longer than the
+// manager delays any write of pods, maps and bindings. Writes with a longer delay (the progress of an
+// offloading, repeated refusals) are not due any more: all offloadings are Ready, and nothing is refused.
 const quietFor = 10 * time.Second
 
-// shared is how many ConfigMaps the pods of a namespace refer to, each to one.
+// shared is how many ConfigMaps the pods of a namespace share. Each pod refers to one.
 const shared = 10
 
-// site is a consumer and providers whose nodes run pods, with a manager in a
-// process of its own.
+// site has a consumer, providers whose nodes run pods, and a manager in its own process.
 type site struct {
 	*rig.Rig
 	name    string
 	began   time.Time
 	manager *measure.Manager
 	audits  []*measure.Audit // Of each cluster, in the order of All.
-	pods    int              // So many are offloaded.
+	pods    int              // The number of offloaded pods.
 	kubelet bool             // The manager serves the kubelet API.
 }
 
-// startSite brings the clusters up, each provider with so many nodes, and binds
-// the providers. No manager runs yet.
+// startSite starts the clusters, each provider with so many nodes, and binds the providers. No manager runs
+// yet.
 func startSite(t *testing.T, name string, nodes int, ids []string) *site {
-	logTo(t, name+".log") // What client-go and the rig's caches have to say.
+	logTo(t, name+".log") // For the logs of client-go and the rig's caches.
 	s := &site{name: name, began: time.Now()}
 	s.say("starting a consumer and %d providers", len(ids))
 	var err error
@@ -70,7 +68,7 @@ func (s *site) say(format string, args ...any) {
 	fmt.Printf("%-8s %6.1fs  %s\n", s.name, time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// start starts the manager, and returns when that was.
+// start starts the manager, and returns the time of the start.
 func (s *site) start(t *testing.T) time.Time {
 	kubeconfig, err := s.ManagerKubeconfig(t.Context())
 	must(t, err)
@@ -90,8 +88,8 @@ func (s *site) stop(t *testing.T) {
 	}
 }
 
-// offload offloads the namespaces from one number to the one before another,
-// with the ConfigMaps that are shared in each.
+// offload offloads the namespaces from number from to number to-1, with the ConfigMaps that the pods of each
+// share.
 func (s *site) offload(t *testing.T, from, to int) {
 	s.say("offloading the namespaces %d to %d", from, to-1)
 	numbered := func(object func(int) client.Object) func(int) client.Object {
@@ -110,8 +108,7 @@ func (s *site) offload(t *testing.T, from, to int) {
 
 func settings(i int) string { return fmt.Sprintf("settings-%d", i%shared) }
 
-// offloaded reports whether n offloadings are Ready, and their namespaces have what
-// pods need.
+// offloaded returns an error until n offloadings are Ready and their namespaces have what pods need.
 func (s *site) offloaded(ctx context.Context, n int) error {
 	var list v1alpha1.NamespaceOffloadingList
 	if err := s.Consumer.Watched.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
@@ -129,8 +126,7 @@ func (s *site) offloaded(ctx context.Context, n int) error {
 	return s.accounts(ctx, n)
 }
 
-// accounts reports whether so many namespaces of teams have their ServiceAccount,
-// without which no pod can be made there.
+// accounts returns an error until n team namespaces have their ServiceAccount. Without it no pod is admitted.
 func (s *site) accounts(ctx context.Context, n int) error {
 	for i := range n {
 		key := client.ObjectKey{Namespace: rig.Namespace(i).GetName(), Name: "default"}
@@ -141,8 +137,8 @@ func (s *site) accounts(ctx context.Context, n int) error {
 	return nil
 }
 
-// run makes n more pods on the virtual nodes, in turn, spread over the namespaces
-// from one number to the one before another, and waits until all of them run.
+// run creates n more pods on the virtual nodes, in turn, in the namespaces from number from to number to-1.
+// It waits until all run.
 func (s *site) run(t *testing.T, n, from, to int) {
 	first := s.pods
 	s.pods += n
@@ -169,7 +165,7 @@ func offloadedPod(namespace, provider string, i int) *corev1.Pod {
 	}
 }
 
-// running reports whether all offloaded pods run, as the consumer shows them.
+// running returns an error until the consumer shows all offloaded pods as Running.
 func (s *site) running(ctx context.Context) error {
 	var list corev1.PodList
 	if err := s.Consumer.Watched.List(ctx, &list, client.UnsafeDisableDeepCopy, client.MatchingLabels{"app": "web"}); err != nil {
@@ -187,14 +183,14 @@ func (s *site) running(ctx context.Context) error {
 	return nil
 }
 
-// figures are the requests of the manager so far, in all clusters.
+// figures returns the manager's requests so far, in all clusters.
 func (s *site) figures(t *testing.T) requests.Figures {
 	figures, err := figuresOf(s.audits)
 	must(t, err)
 	return figures
 }
 
-// last is when the manager last made a request that the filter lets pass.
+// last returns when the manager last sent a request that passes the filter.
 func (s *site) last(t *testing.T, filter requests.Filter) time.Time {
 	var last time.Time
 	for _, audit := range s.audits {
@@ -207,14 +203,12 @@ func (s *site) last(t *testing.T, filter requests.Filter) time.Time {
 	return last
 }
 
-// lastWork is when the manager last asked for something that time alone does
-// not bring.
+// lastWork returns when the manager last sent a request that is not periodic.
 func (s *site) lastWork(t *testing.T) time.Time {
 	return s.last(t, func(k requests.Key) bool { return classOf(k) == others })
 }
 
-// settle waits until a manager that was started at since is connected, and has
-// been quiet for a while.
+// settle waits until a manager that was started at since is connected, and has been quiet for a while.
 func (s *site) settle(t *testing.T, since time.Time) {
 	must(t, s.Settled(t.Context(), since, patience))
 	must(t, rig.Eventually(t.Context(), patience, func(context.Context) error {
@@ -225,7 +219,7 @@ func (s *site) settle(t *testing.T, since time.Time) {
 	}))
 }
 
-// watches are the open ones of the manager, as "cluster: resource".
+// watches returns the manager's open watches, by "cluster: resource".
 func (s *site) watches(t *testing.T) map[string]int {
 	all := map[string]int{}
 	for i, c := range s.All() {
@@ -238,7 +232,7 @@ func (s *site) watches(t *testing.T) map[string]int {
 	return all
 }
 
-// connections are the open ones of the manager, by cluster.
+// connections returns the manager's open connections, by cluster.
 func (s *site) connections(t *testing.T) map[string]int {
 	byPort, err := s.manager.Connections()
 	must(t, err)
@@ -253,7 +247,7 @@ func (s *site) connections(t *testing.T) map[string]int {
 	return all
 }
 
-// usage is what the manager has used, and its heap.
+// usage returns the manager's usage and its heap.
 func (s *site) usage(t *testing.T) (measure.Usage, int64) {
 	usage, err := s.manager.Usage()
 	must(t, err)

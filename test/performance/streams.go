@@ -8,23 +8,22 @@ import (
 	"github.com/spillway-io/spillway/test/performance/docs"
 )
 
-// goalStreams is the least that the rate of streams through Spillway should be, by that of
-// the same streams straight at the provider's API server. The machine decides too, so it
-// fails nothing.
+// goalStreams is the goal for the rate of streams through Spillway, as a share of the rate of the same
+// streams sent straight to the provider's API server. It depends on the machine too, so it fails nothing.
 const goalStreams = 0.8
 
-// StreamRate is how fast bytes come, in MB/s, in several runs each.
+// StreamRate is the rate of several runs each, in MB/s.
 type StreamRate struct {
 	What              string
 	Straight, Relayed []float64
-	// CPU are the seconds that a GB takes, straight and through Spillway.
+	// CPU and RelayedCPU are the CPU seconds for a GB, straight and through Spillway.
 	CPU, RelayedCPU StreamCPU
 }
 
-// streamParts are those who take part in streams.
+// streamParts are the processes that take part in streams.
 var streamParts = [...]string{"kubectl", "kubelets, and clients of logs", "provider's API server", "manager", "consumer's API server"}
 
-// StreamCPU are the CPU seconds of each of streamParts.
+// StreamCPU has the CPU seconds of each of streamParts.
 type StreamCPU [len(streamParts)]float64
 
 func (c StreamCPU) all() float64 {
@@ -35,14 +34,14 @@ func (c StreamCPU) all() float64 {
 	return sum
 }
 
-// add adds what is more, times a factor.
+// add adds more, times a factor.
 func (c *StreamCPU) add(more StreamCPU, factor float64) {
 	for i := range c {
 		c[i] += more[i] * factor
 	}
 }
 
-// cells are those of a row.
+// cells returns the cells of a row.
 func (c StreamCPU) cells() []string {
 	var cells []string
 	for _, one := range append(c[:], c.all()) {
@@ -51,37 +50,36 @@ func (c StreamCPU) cells() []string {
 	return cells
 }
 
-// Ratio is how fast it is through Spillway, by how fast it is without.
+// Ratio returns the rate through Spillway divided by the straight rate.
 func (r StreamRate) Ratio() float64 { return median(r.Relayed) / median(r.Straight) }
 
-// median is the middle of some figures, or the mean of the two in the middle.
+// median returns the middle figure, or the mean of the two in the middle.
 func median(all []float64) float64 {
 	ascending := slices.Sorted(slices.Values(all))
 	return (ascending[(len(all)-1)/2] + ascending[len(all)/2]) / 2
 }
 
-// StreamMemory is what so many open streams take of the manager's memory.
+// StreamMemory is how much of the manager's memory so many open streams use.
 type StreamMemory struct {
 	Of        string
 	Streams   int
 	Heap, RSS int64
 }
 
-// StreamsReport is what is written as JSON, and told in docs/benchmarks.md.
+// StreamsReport is written as JSON, and copied into docs/benchmarks.md.
 type StreamsReport struct {
 	Date, Command string
-	// Commit is what was measured.
+	// Commit is the measured commit.
 	Commit  string
 	Machine docs.Machine
 	Rates   []StreamRate
 	Memory  []StreamMemory
-	// Forwards is how many ports were forwarded, each by a stream of its own, and LeftOpen
-	// how many of the streams were open afterwards, as the manager's connections and the
-	// providers' kubelets show.
+	// Forwards is how many ports were forwarded, each with its own stream. LeftOpen is how many of the
+	// streams stayed open afterwards, as the manager's connections and the providers' kubelets show.
 	Forwards, LeftOpen int
 }
 
-// Markdown are the tables that people read.
+// Markdown returns the tables for readers.
 func (r StreamsReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s` at commit %s, %s, on %s.\n\n", r.Command, r.Commit, r.Date, r.Machine)

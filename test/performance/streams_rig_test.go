@@ -23,12 +23,11 @@ import (
 	"github.com/spillway-io/spillway/test/player"
 )
 
-// streamNamespaces have a pod in each provider. They are enough for all followers, of which
-// a pod may have 16 and a namespace 32.
+// streamNamespaces have a pod in each provider. They are enough for all followers: a pod may have 16, and a
+// namespace 32.
 const streamNamespaces = 8
 
-// streamSite has pods in two providers, each of which has a node whose kubelet API is
-// played.
+// streamSite has pods in two providers. Each provider has a node with a played kubelet API.
 type streamSite struct {
 	*site
 	players []*player.Kubelet
@@ -42,13 +41,13 @@ type streamPod struct {
 	provider        *rig.Cluster
 }
 
-// streamEnd is where a pod is asked for: in the consumer, or straight in the provider.
+// streamEnd is where a pod is addressed: in the consumer, or straight in the provider.
 type streamEnd struct {
 	cluster   *rig.Cluster
 	namespace string
 }
 
-// streamClient has a connection for each stream, as the processes of many users have.
+// streamClient opens a connection for each stream, like the processes of many users.
 type streamClient struct {
 	config *rest.Config
 	kubernetes.Interface
@@ -93,7 +92,7 @@ func playedNode(port int32) *corev1.Node {
 	}}
 }
 
-// place puts the remote pod on the node, and tells when the local one can be reached.
+// place binds the remote pod to the node, and returns an error until the local one can be reached.
 func (s *streamSite) place(ctx context.Context, pod streamPod) error {
 	there := s.ends(pod, false)
 	remote := &corev1.Pod{}
@@ -114,7 +113,7 @@ func (s *streamSite) place(ctx context.Context, pod streamPod) error {
 	return nil
 }
 
-// ends is where a pod is asked for.
+// ends returns where a pod is addressed.
 func (s *streamSite) ends(pod streamPod, relayed bool) streamEnd {
 	if relayed {
 		return streamEnd{s.Consumer, pod.namespace}
@@ -122,12 +121,12 @@ func (s *streamSite) ends(pod streamPod, relayed bool) streamEnd {
 	return streamEnd{pod.provider, pod.namespace + "-bench"}
 }
 
-// pod is one of the pods, in turn.
+// pod returns one of the pods, in turn.
 func (s *streamSite) pod(i int) streamPod { return s.pods[i%len(s.pods)] }
 
-// streamCount is what is open of streams.
+// streamCount is the number of open streams.
 type streamCount struct {
-	// played are the requests that the kubelets serve, and connections those of the manager
+	// played is the number of requests that the kubelets serve, and connections of the manager's connections
 	// to the providers.
 	played, connections int
 }
@@ -156,14 +155,14 @@ func (s *streamSite) awaitEnd(t *testing.T, before streamCount) (more int) {
 	return max(more, 0)
 }
 
-// follow follows the logs of a pod, and returns when the first line is there.
+// follow follows the logs of a pod, and returns after the first line.
 func (s *streamSite) follow(ctx context.Context, pod streamPod, relayed bool) (io.ReadCloser, error) {
 	end := s.ends(pod, relayed)
 	logs, err := s.clients[end.cluster].CoreV1().Pods(end.namespace).GetLogs(pod.name, &corev1.PodLogOptions{Follow: true}).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// Not a byte more than the line, so that what comes later is not read yet.
+	// Read only this line, so that later lines stay unread.
 	for piece := make([]byte, 1); piece[0] != '\n'; {
 		if _, err := io.ReadFull(logs, piece); err != nil {
 			return nil, errors.Join(err, logs.Close())
@@ -180,7 +179,7 @@ func (s *streamSite) idleFollower(ctx context.Context, i int) (end func() error,
 	return logs.Close, nil
 }
 
-// followAll has all followers get what they wait for at once, and returns what that takes.
+// followAll sends all followers their logs at once, and returns the effort.
 func (s *streamSite) followAll(t *testing.T, relayed bool) effort {
 	all := make([]io.ReadCloser, followers)
 	must(t, rig.ForEach(t.Context(), followers, func(ctx context.Context, i int) (err error) {
@@ -208,7 +207,7 @@ func (s *streamSite) followAll(t *testing.T, relayed bool) effort {
 	return took
 }
 
-// dial opens a stream of port-forward.
+// dial opens a port-forward stream.
 func (s *streamSite) dial(pod streamPod, relayed bool) (httpstream.Connection, error) {
 	end := s.ends(pod, relayed)
 	clients := s.clients[end.cluster]
@@ -229,7 +228,7 @@ func (s *streamSite) idleForward(_ context.Context, i int) (end func() error, er
 	return connection.Close, nil
 }
 
-// forwardOnce makes a connection through a port-forward of its own.
+// forwardOnce makes a connection through its own port-forward.
 func (s *streamSite) forwardOnce(ctx context.Context, i int) error {
 	return s.forwardTo(ctx, s.pod(i), true)
 }

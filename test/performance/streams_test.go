@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// followers are so many logs -f at once, over two bindings.
+	// followers is the number of concurrent logs -f, over two bindings.
 	followers = 200
-	// forwards are so many streams of port-forward, one after the other.
+	// forwards is the number of port-forward streams, one after the other.
 	forwards = 1000
-	// openStreams are so many that are open while memory is measured: what one binding may
-	// have, here over two.
+	// openStreams is how many streams are open during the measurement of memory. One binding may have as
+	// many; here they use two.
 	openStreams = 128
 	// streamPatience bounds the wait for the end of streams.
 	streamPatience = time.Minute
 )
 
-// TestStreams measures streams to pods, and the same streams straight at the API servers of
-// the providers, whose kubelets are played.
+// TestStreams measures streams to pods, and the same streams straight to the API servers of the providers.
+// The providers' kubelets are played.
 func TestStreams(t *testing.T) {
 	s := startStreams(t)
 	report := StreamsReport{Date: today(), Command: "make bench", Commit: commit(t), Machine: docs.ThisMachine(s.version(t)), Forwards: forwards}
@@ -49,7 +49,7 @@ func TestStreams(t *testing.T) {
 	publishPart(t, "streams", report, report.Markdown())
 }
 
-// commit is that of the repository, with a plus for changes that are not committed.
+// commit returns the repository's commit, with a plus if there are uncommitted changes.
 func commit(t *testing.T) string {
 	name, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--short=9", "HEAD").Output()
 	must(t, err)
@@ -61,8 +61,8 @@ func commit(t *testing.T) string {
 	return strings.TrimSpace(string(name))
 }
 
-// memory is what openStreams streams take. Some are opened and closed before, for what the
-// first ones bring with them.
+// memory measures the memory of openStreams streams. Some are opened and closed before, so that one-time
+// costs do not count.
 func (s *streamSite) memory(t *testing.T, of string, open opener) StreamMemory {
 	s.say("memory of %s", of)
 	s.whileOpen(t, of, openStreams/8, open, func() {})
@@ -75,7 +75,7 @@ func (s *streamSite) memory(t *testing.T, of string, open opener) StreamMemory {
 	return m
 }
 
-// whileOpen does something while n streams are open.
+// whileOpen calls do while n streams are open.
 func (s *streamSite) whileOpen(t *testing.T, of string, n int, open opener, do func()) {
 	before := s.open(t)
 	ends := make([]func() error, n)
@@ -96,11 +96,11 @@ func (s *streamSite) whileOpen(t *testing.T, of string, n int, open opener, do f
 	s.awaitEnd(t, before)
 }
 
-// opener opens the i-th stream, and returns what ends it.
+// opener opens the i-th stream, and returns a function that ends it.
 type opener func(ctx context.Context, i int) (end func() error, err error)
 
-// rate runs something that takes so many bytes: straight, through Spillway twice, straight,
-// and all of that twice more.
+// rate calls run, which transfers size bytes, twelve times: straight, through Spillway twice, straight, and
+// so on.
 func (s *streamSite) rate(t *testing.T, what string, size int, run func(t *testing.T, relayed bool) effort) StreamRate {
 	rate := StreamRate{What: what}
 	mega := float64(size) / 1e6
@@ -117,7 +117,7 @@ func (s *streamSite) rate(t *testing.T, what string, size int, run func(t *testi
 	return rate
 }
 
-// effort is the wall time of something, and the CPU seconds in it.
+// effort is the wall time of an action, and the CPU seconds in it.
 type effort struct {
 	seconds float64
 	cpu     StreamCPU
@@ -131,7 +131,7 @@ func (s *streamSite) timed(t *testing.T, do func()) effort {
 	return e
 }
 
-// usedByAll are the CPU seconds of all who take part, in the order of streamParts.
+// usedByAll returns the CPU seconds of all processes, in the order of streamParts.
 func (s *streamSite) usedByAll(t *testing.T) StreamCPU {
 	ofServer := func(c *rig.Cluster) float64 {
 		seconds, err := apiServerSeconds(c)
@@ -154,8 +154,7 @@ func (s *streamSite) copyTo(t *testing.T, relayed bool) effort {
 	return s.kubectl(t, relayed, "cp", filepath.Join(s.files, "copied"), s.pods[0].name+":/played")
 }
 
-// kubectl runs kubectl for pods[0], in the consumer or in the provider, and returns what
-// that took.
+// kubectl runs kubectl for pods[0], in the consumer or in the provider, and returns the effort.
 func (s *streamSite) kubectl(t *testing.T, relayed bool, args ...string) effort {
 	root, err := clusters.Root()
 	must(t, err)

@@ -14,9 +14,8 @@ import (
 
 const shippedToProviders = "config/provider"
 
-// install applies a directory of config, as it is shipped, but for the
-// Deployment: whoever uses the rig runs the manager in a way of its own. No policy is bound
-// to the exempt namespaces.
+// install applies a directory of config as it is shipped, except the Deployment: the user of the rig runs the
+// manager. The policies do not apply to the exempt namespaces.
 func install(ctx context.Context, c client.Client, directory string, exempt []string) error {
 	shipped, err := manifests.Kustomized(ctx, directory)
 	if err != nil {
@@ -36,8 +35,8 @@ func install(ctx context.Context, c client.Client, directory string, exempt []st
 	return manifests.Create(ctx, c, manifests.Without(shipped, "Deployment"))
 }
 
-// leaveOut takes namespaces out of what a policy is bound to. An API server finds that out
-// before it converts an object for the policy, which is most of what a policy costs.
+// leaveOut excludes namespaces from a policy's binding. An API server checks that before it converts an
+// object for the policy, and the conversion is most of a policy's cost.
 func leaveOut(object *unstructured.Unstructured, namespaces []string) error {
 	if len(namespaces) == 0 || !strings.HasSuffix(object.GetKind(), "AdmissionPolicyBinding") {
 		return nil

@@ -15,21 +15,21 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// A Manager runs in this process, so that its requests can be counted.
+// Manager is a manager that runs in this process, so that its requests can be counted.
 type Manager struct {
 	cancel context.CancelFunc
 	ended  chan error
 	once   sync.Once
 }
 
-// StartManager starts a manager with the identity and the rights that the
-// manifests give it. It names itself consumerID, and the counter counts what it
-// asks of the consumer, which is called that, and of the providers, by their IDs.
+// StartManager starts a manager with the identity and the rights of the manifests. consumerID is its
+// --cluster-id. The counter counts its requests to the consumer, under the name "consumer", and to the
+// providers, under their IDs.
 func (r *Rig) StartManager(ctx context.Context, consumerID string, counter *requests.Counter) (*Manager, error) {
 	return r.StartWrapped(ctx, consumerID, counter.WrapNamed)
 }
 
-// StartWrapped does the same with any wrapper of the transports to the clusters.
+// StartWrapped does the same with any wrapper of the transports.
 func (r *Rig) StartWrapped(ctx context.Context, consumerID string, wrap func(cluster string, next http.RoundTripper) http.RoundTripper) (*Manager, error) {
 	kubeconfig, err := r.ManagerKubeconfig(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *Rig) StartWrapped(ctx context.Context, consumerID string, wrap func(clu
 	}
 	options.Manager.Metrics = metricsserver.Options{BindAddress: "0"}
 	options.Manager.HealthProbeBindAddress = "0"
-	options.Manager.Controller.SkipNameValidation = ptr.To(true) // Managers follow each other.
+	options.Manager.Controller.SkipNameValidation = ptr.To(true) // One manager follows another.
 	ctx, cancel := context.WithCancel(ctx)
 	mgr, err := manager.New(ctx, config, options)
 	if err != nil {
@@ -58,8 +58,7 @@ func (r *Rig) StartWrapped(ctx context.Context, consumerID string, wrap func(clu
 	return m, nil
 }
 
-// Stop ends the manager and waits for its end. Only the first call does, and
-// returns how it ended.
+// Stop ends the manager, and waits until it has ended. Only the first call does so, and returns its error.
 func (m *Manager) Stop() error {
 	var err error
 	m.once.Do(func() {

@@ -1,10 +1,8 @@
-// Package rig is a consumer and its providers on local clusters, with
-// everything installed that is shipped, and nothing running of Spillway yet.
-// The benchmark and the crash tests run on it.
+// Package rig runs a consumer and its providers on local clusters. Everything shipped is installed in them,
+// and the manager does not run yet. The benchmarks and the crash tests use it.
 //
-// The manager's kubeconfig, and those in the Secrets of the providers, are of
-// the ServiceAccounts that the manifests in config make: what is measured and
-// crashed works under the rights that users give it.
+// The kubeconfigs of the manager and in the Secrets of the providers belong to the ServiceAccounts from
+// config. So the tests run with the rights that users grant.
 package rig
 
 import (
@@ -28,75 +26,70 @@ import (
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
-// The ServiceAccounts of the shipped manifests: what the manager is in the
-// consumer, in its own namespace, and what it is in a provider.
+// The ServiceAccounts of the shipped manifests: the manager's in the consumer, in its own namespace, and the
+// manager's in a provider.
 const (
 	ManagerServiceAccount  = "spillway-manager"
 	ProviderNamespace      = "spillway-provider"
 	ProviderServiceAccount = "spillway-consumer"
 )
 
-// UpTimeout is how long a cluster may take to come up: several start at once, on
-// a machine that may be busy with other things.
+// UpTimeout is how long a cluster may take to start. Several start at once, on a machine that may be busy.
 const UpTimeout = 5 * time.Minute
 
 const (
-	// TokenLifetime is longer than make bench may take.
+	// TokenLifetime is longer than make bench takes.
 	TokenLifetime = 7 * time.Hour
-	// requestTimeout bounds each request of the rig itself, so that an API
-	// server that hangs is an error that names the request.
+	// requestTimeout bounds each request of the rig itself. So if an API server hangs, the error names the
+	// request.
 	requestTimeout = time.Minute
 )
 
 const consumerID = "consumer"
 
-// FewKinds is the --runtime-config of a provider that does without what Spillway
-// does not send. It starts sooner, and its namespace controller, which asks for
-// every kind that there is, twice, before a namespace goes, has less to ask for: a
-// deletion of hundreds would be nothing but that.
+// FewKinds is the --runtime-config of a provider without the kinds that Spillway does not send. It starts
+// sooner. Its namespace controller also has fewer kinds to list: it lists every kind twice before it deletes
+// a namespace, which would dominate the deletion of hundreds.
 const FewKinds = "apps/v1=false,autoscaling/v1=false,autoscaling/v2=false,batch/v1=false,events.k8s.io/v1=false"
 
-// controllers are those that a provider has then.
+// controllers are the controllers of such a provider.
 var controllers = []string{"namespace-controller", "serviceaccount-controller"}
 
 // nodeController tells the scheduler which nodes are ready.
 const nodeController = "node-lifecycle-controller"
 
-// Options say what Up makes.
+// Options say what Up starts.
 type Options struct {
-	// Name begins the names of the clusters.
+	// Name is the prefix of the clusters' names.
 	Name string
 	// Providers are the clusterIDs of the providers.
 	Providers []string
-	// Nodes is how many nodes each provider has, with a scheduler, whose client
-	// is not limited, and kwok, which runs the pods. Without nodes there is
-	// neither: whoever needs them plays them.
+	// Nodes is how many nodes each provider has. With nodes, it has a scheduler with an unlimited client, and
+	// kwok, which runs the pods. Without nodes it has neither: the test plays them if it needs them.
 	Nodes int
-	// Scheduler gives the consumer a scheduler, whose client is not limited. Of
-	// the controllers it has those for namespaces and nodes only, and calls a
-	// node NotReady after an hour of silence: whoever makes nodes plays them.
+	// Scheduler gives the consumer a scheduler with an unlimited client. It then has only the controllers for
+	// namespaces and nodes, and a node becomes NotReady after an hour of silence: the test plays its nodes.
 	Scheduler bool
-	// Exempt are namespaces to which no policy of Spillway's is bound, in any cluster.
+	// Exempt are namespaces to which no policy of Spillway applies, in any cluster.
 	Exempt []string
-	// AuditPolicy is that of every cluster, in YAML; empty for no audit log.
+	// AuditPolicy is the policy of every cluster, in YAML; empty for no audit log.
 	AuditPolicy string
 	// Log receives one line for each step.
 	Log io.Writer
 }
 
-// A Cluster of the rig, with an administrator's access to it.
+// Cluster is a cluster of the rig, with an administrator's access.
 type Cluster struct {
 	*clusters.Cluster
-	// ID is the clusterID of a provider, "consumer" for the consumer.
+	// ID is the clusterID of a provider, or "consumer".
 	ID string
-	// Admin reads and writes past every cache, without a rate limit.
+	// Admin reads and writes without a cache or a rate limit.
 	Admin client.Client
-	// Watched is a cache of the rig's own, which shows what happens without
-	// asking for it.
+	// Watched is a cache of the rig's own, which shows changes without a request for each look.
 	Watched cache.Cache
 }
 
-// A Rig is what Up made.
+// Rig is what Up has started.
 type Rig struct {
 	Consumer  *Cluster
 	Providers []*Cluster
@@ -105,11 +98,11 @@ type Rig struct {
 	bound   []string // The clusterIDs of the bindings.
 }
 
-// All clusters, the consumer first.
+// All returns all clusters, the consumer first.
 func (r *Rig) All() []*Cluster { return append([]*Cluster{r.Consumer}, r.Providers...) }
 
-// Up starts the clusters, at once, and installs what belongs into them. The
-// caches end with ctx. When it fails, nothing is left running.
+// Up starts all clusters at once, and installs what they need. The caches end with ctx. If Up fails, it
+// leaves nothing running.
 func Up(ctx context.Context, o Options) (*Rig, error) {
 	r := &Rig{options: o, Providers: make([]*Cluster, len(o.Providers))}
 	var group sync.WaitGroup
@@ -157,10 +150,10 @@ func (r *Rig) up(ctx context.Context, id, shipped string) (*Cluster, error) {
 	return c, nil
 }
 
-// silence is how long a node of a consumer with a scheduler may say nothing.
+// silence is how long a node of a consumer with a scheduler may send no heartbeat.
 const silence = time.Hour
 
-// consumer says what the consumer has. Without a scheduler that is every controller.
+// consumer returns the options of the consumer. Without a scheduler it has every controller.
 func (r *Rig) consumer(o clusters.Options) clusters.Options {
 	if r.options.Scheduler {
 		o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(append(controllers, nodeController), ",")}
@@ -170,9 +163,8 @@ func (r *Rig) consumer(o clusters.Options) clusters.Options {
 	return o
 }
 
-// provider says what a provider has, and what it does without. A scheduler
-// reads kinds that are not served otherwise, and puts nothing on a node before
-// the node's controller has seen that it is ready.
+// provider returns the options of a provider. A scheduler reads kinds that FewKinds does not serve, and uses
+// a node only when the node controller has seen that it is ready.
 func (r *Rig) provider(o clusters.Options) clusters.Options {
 	if r.options.Nodes == 0 {
 		o.APIServerArgs = map[string]string{"runtime-config": FewKinds}
@@ -187,7 +179,7 @@ func (r *Rig) provider(o clusters.Options) clusters.Options {
 	return o
 }
 
-// Down ends all clusters, as much as there is of them.
+// Down ends all clusters that were started.
 func (r *Rig) Down(ctx context.Context) error {
 	var errs []error
 	for _, c := range r.All() {
@@ -198,13 +190,12 @@ func (r *Rig) Down(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ManagerKubeconfig is what the manager runs with.
+// ManagerKubeconfig returns the manager's kubeconfig.
 func (r *Rig) ManagerKubeconfig(ctx context.Context) ([]byte, error) {
 	return r.Consumer.KubeconfigFor(ctx, manager.DefaultNamespace, ManagerServiceAccount, TokenLifetime)
 }
 
-// Bind makes the Secret and the ClusterBinding of every provider; its name is
-// the clusterID.
+// Bind creates the Secret and the ClusterBinding of every provider. Their name is the clusterID.
 func (r *Rig) Bind(ctx context.Context) error {
 	for _, provider := range r.Providers {
 		kubeconfig, err := provider.KubeconfigFor(ctx, ProviderNamespace, ProviderServiceAccount, TokenLifetime)
@@ -225,8 +216,7 @@ func (r *Rig) Bind(ctx context.Context) error {
 	return nil
 }
 
-// BindMore makes n more ClusterBindings to a provider that Bind has bound, with clusterIDs
-// of their own.
+// BindMore creates n more ClusterBindings to a provider that Bind has bound, each with its own clusterID.
 func (r *Rig) BindMore(ctx context.Context, provider *Cluster, n int) error {
 	for i := range n {
 		if err := r.bind(ctx, fmt.Sprintf("%s-%03d", provider.ID, i), provider.ID); err != nil {
@@ -252,7 +242,7 @@ func (r *Rig) bind(ctx context.Context, clusterID, secret string) error {
 	return nil
 }
 
-// Bound says which bindings are not Ready yet.
+// Bound returns an error until all bindings are Ready.
 func (r *Rig) Bound(ctx context.Context) error {
 	var bindings v1alpha1.ClusterBindingList
 	if err := r.Consumer.Watched.List(ctx, &bindings); err != nil {

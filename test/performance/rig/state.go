@@ -17,7 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// Namespace is a local namespace, which is the i-th of those to be offloaded.
+// Namespace is the i-th local namespace to offload.
 func Namespace(i int) client.Object {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("team-%04d", i)}}
 }
@@ -29,14 +29,14 @@ func Offloading(i int) client.Object {
 	}}
 }
 
-// Origin is the identity of the consumer.
+// Origin returns the identity of the consumer.
 func (r *Rig) Origin(ctx context.Context) (string, error) {
 	var namespace corev1.Namespace
 	err := r.Consumer.Admin.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &namespace)
 	return string(namespace.UID), err
 }
 
-// Marked are the namespaces of a provider that carry our mark, read past the cache.
+// Marked returns the namespaces of a provider with the consumer's mark, without a cache.
 func (r *Rig) Marked(ctx context.Context, provider *Cluster) ([]corev1.Namespace, error) {
 	origin, err := r.Origin(ctx)
 	if err != nil {
@@ -48,9 +48,8 @@ func (r *Rig) Marked(ctx context.Context, provider *Cluster) ([]corev1.Namespace
 	return list.Items, err
 }
 
-// Versions are the resourceVersions of everything that Spillway writes: as long
-// as they stay, nothing was written. Leases are left out, which are renewed as
-// time goes by.
+// Versions returns the resourceVersions of everything that Spillway writes. If they do not change, it wrote
+// nothing. Leases are left out, because they are renewed.
 func (r *Rig) Versions(ctx context.Context) (map[string]string, error) {
 	versions := map[string]string{}
 	for _, list := range []client.ObjectList{
@@ -76,7 +75,7 @@ func (r *Rig) Versions(ctx context.Context) (map[string]string, error) {
 	return versions, nil
 }
 
-// note adds the versions of what is listed, past the cache.
+// note adds the versions of the listed objects, without a cache.
 func note(ctx context.Context, versions map[string]string, c *Cluster, list client.ObjectList, options ...client.ListOption) error {
 	if err := c.Admin.List(ctx, list, options...); err != nil {
 		return fmt.Errorf("listing in cluster %s: %w", c.ID, err)
@@ -97,8 +96,8 @@ func note(ctx context.Context, versions map[string]string, c *Cluster, list clie
 	})
 }
 
-// withoutHolder is all of a ClusterBinding but what it remembers of the Lease of
-// its provider, which each manager takes anew.
+// withoutHolder returns a ClusterBinding without its record of the provider's Lease, which each manager takes
+// again.
 func withoutHolder(binding *v1alpha1.ClusterBinding) (string, error) {
 	binding = binding.DeepCopy()
 	binding.ResourceVersion, binding.ManagedFields, binding.Status.Holder = "", nil, v1alpha1.HolderStatus{}
@@ -106,10 +105,9 @@ func withoutHolder(binding *v1alpha1.ClusterBinding) (string, error) {
 	return string(text), err
 }
 
-// Settled waits until the manager that was started at since has renewed the
-// lease of each virtual node twice. The first time is when it engages the
-// provider, with full caches; the second is five seconds later, when it has
-// long done whatever a start gives it to do.
+// Settled waits until the manager that was started at since has renewed the Lease of each virtual node twice.
+// The first time is when the provider is connected and the caches are full. The second is five seconds later,
+// long after the manager has finished the work of its start.
 func (r *Rig) Settled(ctx context.Context, since time.Time, patience time.Duration) error {
 	var first map[string]time.Time
 	return Eventually(ctx, patience, func(ctx context.Context) error {
@@ -129,8 +127,8 @@ func (r *Rig) Settled(ctx context.Context, since time.Time, patience time.Durati
 	})
 }
 
-// Engaged waits until the manager that was started at since has engaged the providers of
-// all bindings, and returns when it had.
+// Engaged waits until the manager that was started at since is connected to the providers of all bindings,
+// and returns when that happened.
 func (r *Rig) Engaged(ctx context.Context, since time.Time, patience time.Duration) (last time.Time, err error) {
 	err = Eventually(ctx, patience, func(ctx context.Context) error {
 		renewed, err := r.renewed(ctx, since)
@@ -144,8 +142,8 @@ func (r *Rig) Engaged(ctx context.Context, since time.Time, patience time.Durati
 	return last, err
 }
 
-// renewed is when the lease of each virtual node was renewed last, by name. That one has
-// not been since then is an error.
+// renewed returns when the Lease of each virtual node was last renewed, by name. It returns an error if one
+// was not renewed since then.
 func (r *Rig) renewed(ctx context.Context, since time.Time) (map[string]time.Time, error) {
 	var leases coordinationv1.LeaseList
 	if err := r.Consumer.Admin.List(ctx, &leases, client.InNamespace(corev1.NamespaceNodeLease)); err != nil {

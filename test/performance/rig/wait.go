@@ -14,8 +14,7 @@ import (
 
 const interval = 50 * time.Millisecond
 
-// Eventually calls try until it returns nil, for at most patience. The error
-// that it returns in the end says what was still missing.
+// Eventually calls try until it returns nil, for at most patience. Its error says what was still missing.
 func Eventually(ctx context.Context, patience time.Duration, try func(context.Context) error) error {
 	begin := time.Now()
 	deadline, cancel := context.WithTimeout(ctx, patience)
@@ -28,7 +27,7 @@ func Eventually(ctx context.Context, patience time.Duration, try func(context.Co
 		if err == nil {
 			return nil
 		}
-		if missing == nil || deadline.Err() == nil { // Else the end of the patience is what is in its way.
+		if missing == nil || deadline.Err() == nil { // Otherwise the end of the patience caused the error.
 			missing = err
 		}
 		select {
@@ -39,7 +38,7 @@ func Eventually(ctx context.Context, patience time.Duration, try func(context.Co
 	}
 }
 
-// parallel is how many requests the rig itself makes at a time.
+// parallel is how many requests the rig itself sends at a time.
 const parallel = 16
 
 // ForEach calls do with 0 … n-1, several at a time, and joins the errors.
@@ -56,7 +55,7 @@ func ForEach(ctx context.Context, n int, do func(context.Context, int) error) er
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// CreateAll creates n objects. Creating one that exists is no error.
+// CreateAll creates n objects. An existing object is no error.
 func CreateAll(ctx context.Context, c client.Client, n int, object func(int) client.Object) error {
 	return ForEach(ctx, n, func(ctx context.Context, i int) error {
 		if err := c.Create(ctx, object(i)); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -66,7 +65,7 @@ func CreateAll(ctx context.Context, c client.Client, n int, object func(int) cli
 	})
 }
 
-// DeleteAll deletes n objects. Deleting one that is gone is no error.
+// DeleteAll deletes n objects. A missing object is no error.
 func DeleteAll(ctx context.Context, c client.Client, n int, object func(int) client.Object) error {
 	return ForEach(ctx, n, func(ctx context.Context, i int) error {
 		if err := c.Delete(ctx, object(i)); err != nil && !apierrors.IsNotFound(err) {
