@@ -24,17 +24,16 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
-// address is one that leads to a cluster, or to another one, with the same
-// certificate and the same token.
+// address forwards to a cluster, or later to another one, with the same certificate and the same token.
 type address struct {
 	*httptest.Server
-	// answers, if set, sees what the cluster answers, and sees what it is asked.
+	// answers, if set, gets each answer of the cluster, and sees each request to it.
 	answers func(*http.Response) error
 	sees    func(*http.Request)
 
 	mu    sync.Mutex
 	to    *httputil.ReverseProxy
-	asked []string // Since it leads where it does.
+	asked []string // Since it forwards to its current cluster.
 }
 
 func newAddress() *address {
@@ -50,7 +49,7 @@ func newAddress() *address {
 	return a
 }
 
-// lead has the address lead to a cluster, as the identity that is shipped.
+// lead makes the address forward to a cluster, with the shipped identity.
 func (a *address) lead(c *controlPlane) {
 	GinkgoHelper()
 	config, err := clientcmd.RESTConfigFromKubeConfig(c.providerKubeconfig())
@@ -69,8 +68,7 @@ func (a *address) lead(c *controlPlane) {
 	a.CloseClientConnections()
 }
 
-// take notes a request, and says where it goes: nowhere if it came by a connection
-// that led elsewhere.
+// take records a request, and returns where it goes: nowhere if its connection belongs to an earlier cluster.
 func (a *address) take(r *http.Request) *httputil.ReverseProxy {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -84,7 +82,7 @@ func (a *address) take(r *http.Request) *httputil.ReverseProxy {
 	return a.to
 }
 
-// asks are the requests that have come since it leads where it does, each once.
+// asks returns the distinct requests since the address forwards to its current cluster.
 func (a *address) asks() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,7 +121,7 @@ var _ = Describe("The address of a provider", Ordered, slow, func() {
 		home.bindingIsReady(t.cb)
 		eu.remotePod(t.cb, late)
 		Expect(now(eu, remote)()).To(And(HaveField("UID", remote.UID), HaveField("DeletionTimestamp", BeNil())))
-		// The address goes with the spec, and the binding is deleted after it.
+		// The address ends with the spec, and the binding is deleted later.
 		home.putKubeconfig(t.cb.Name, eu.providerKubeconfig())
 		home.bindingIsReady(t.cb)
 	})

@@ -16,8 +16,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// nothingIsLeft waits until the deletion of everything that specs have made has
-// come to its end, in all clusters.
+// nothingIsLeft waits until everything that the specs created is deleted, in all clusters.
 func nothingIsLeft() {
 	GinkgoHelper()
 	for _, consumer := range []*controlPlane{home, other} {
@@ -37,7 +36,7 @@ func nothingIsLeft() {
 	}
 }
 
-// list reads the names of what is there.
+// list reads the names of the listed objects.
 func (c *controlPlane) list(list client.ObjectList, options ...client.ListOption) func() ([]string, error) {
 	return func() ([]string, error) {
 		if err := c.List(ctx, list, options...); err != nil {
@@ -54,8 +53,8 @@ func (c *controlPlane) list(list client.ObjectList, options ...client.ListOption
 	}
 }
 
-// noCredentialIsShown looks for the credentials in all that the managers have
-// written in the consumer or logged.
+// noCredentialIsShown looks for the credentials in everything that the managers wrote in the consumer or
+// logged.
 func noCredentialIsShown(secrets ...string) {
 	GinkgoHelper()
 	Expect(secrets).NotTo(BeEmpty())
@@ -72,7 +71,7 @@ func noCredentialIsShown(secrets ...string) {
 	for place, text := range places {
 		Expect(text).NotTo(BeEmpty(), place)
 		for _, secret := range secrets {
-			// Not by a matcher: it would print what it must not find.
+			// Not by a matcher: it would print the credential.
 			Expect(strings.Contains(text, secret)).To(BeFalse(), "a credential in %s", place)
 		}
 	}

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// labelSpec tells the bindings of one spec from those of all others.
+	// labelSpec separates the bindings of one spec from all others.
 	labelSpec = "example.com/spec"
 	region    = "example.com/region"
 )
 
 var count atomic.Int32
 
-// unique makes a name that nobody else has.
+// unique returns a name that no other object has.
 func unique(prefix string) string { return fmt.Sprintf("%s-%d", prefix, count.Add(1)) }
 
-// bindingOption changes a ClusterBinding before it is made.
+// bindingOption changes a ClusterBinding before its creation.
 type bindingOption func(*v1alpha1.ClusterBinding)
 
 func withLabels(pairs ...string) bindingOption {
@@ -48,8 +48,7 @@ func allowingNames(pattern string, strategies ...v1alpha1.NamespaceMappingStrate
 	}
 }
 
-// newBinding has the name also for its clusterID and for its Secret. It lets teams
-// choose the names of their remote namespaces.
+// newBinding uses the name also for the clusterID and the Secret. It allows teams every naming strategy.
 func newBinding(name string, options ...bindingOption) *v1alpha1.ClusterBinding {
 	cb := &v1alpha1.ClusterBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -67,33 +66,32 @@ func newBinding(name string, options ...bindingOption) *v1alpha1.ClusterBinding 
 	return cb
 }
 
-// make makes an object.
+// make creates an object.
 func (c *controlPlane) make(object client.Object) {
 	GinkgoHelper()
 	Expect(c.Create(ctx, object)).To(Succeed())
 }
 
-// create makes an object that is deleted when the spec ends.
+// create creates an object that is deleted when the spec ends.
 func (c *controlPlane) create(object client.Object) {
 	GinkgoHelper()
 	c.make(object)
 	DeferCleanup(func() { c.drop(object) })
 }
 
-// drop asks for the deletion of what is there still.
+// drop deletes an object if it exists.
 func (c *controlPlane) drop(object client.Object) {
 	GinkgoHelper()
 	Expect(client.IgnoreNotFound(c.Delete(ctx, object))).To(Succeed())
 }
 
-// bind makes a ClusterBinding of the provider, for the specs that have the
-// label, and the Secret that it needs.
+// bind creates a ClusterBinding of the provider with its Secret, for the specs with the label.
 func (c *controlPlane) bind(provider *controlPlane, spec string, options ...bindingOption) *v1alpha1.ClusterBinding {
 	GinkgoHelper()
 	return c.bindWith(provider.providerKubeconfig(), provider.Name, spec, options...)
 }
 
-// bindWith makes a ClusterBinding with that kubeconfig.
+// bindWith creates a ClusterBinding with that kubeconfig.
 func (c *controlPlane) bindWith(kubeconfig []byte, prefix, spec string, options ...bindingOption) *v1alpha1.ClusterBinding {
 	GinkgoHelper()
 	cb := newBinding(unique(prefix), append([]bindingOption{withLabels(labelSpec, spec)}, options...)...)
@@ -102,7 +100,7 @@ func (c *controlPlane) bindWith(kubeconfig []byte, prefix, spec string, options 
 	return cb
 }
 
-// newNamespace makes a namespace in the consumer.
+// newNamespace creates a namespace in the consumer.
 func (c *controlPlane) newNamespace(labels ...string) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unique("team"), Labels: map[string]string{}}}
@@ -113,7 +111,7 @@ func (c *controlPlane) newNamespace(labels ...string) string {
 	return namespace.Name
 }
 
-// offloadingOption changes a NamespaceOffloading before it is made.
+// offloadingOption changes a NamespaceOffloading before its creation.
 type offloadingOption func(*v1alpha1.NamespaceOffloading)
 
 func selectedName(remote string) offloadingOption {
@@ -141,7 +139,7 @@ func newOffloading(namespace string, selector *v1alpha1.ClusterSelector, options
 	return nso
 }
 
-// offload makes the NamespaceOffloading of a namespace.
+// offload creates the NamespaceOffloading of a namespace.
 func (c *controlPlane) offload(namespace string, selector *v1alpha1.ClusterSelector, options ...offloadingOption) *v1alpha1.NamespaceOffloading {
 	GinkgoHelper()
 	nso := newOffloading(namespace, selector, options...)
@@ -149,7 +147,7 @@ func (c *controlPlane) offload(namespace string, selector *v1alpha1.ClusterSelec
 	return nso
 }
 
-// offloadNew makes a namespace and offloads it.
+// offloadNew creates a namespace and offloads it.
 func (c *controlPlane) offloadNew(selector *v1alpha1.ClusterSelector, options ...offloadingOption) string {
 	GinkgoHelper()
 	namespace := c.newNamespace()
@@ -157,7 +155,7 @@ func (c *controlPlane) offloadNew(selector *v1alpha1.ClusterSelector, options ..
 	return namespace
 }
 
-// selecting selects the bindings that have all the labels.
+// selecting selects the bindings with all of the labels.
 func selecting(pairs ...string) *v1alpha1.ClusterSelector {
 	term := v1alpha1.ClusterSelectorTerm{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -168,7 +166,7 @@ func selecting(pairs ...string) *v1alpha1.ClusterSelector {
 	return &v1alpha1.ClusterSelector{NodeSelectorTerms: []v1alpha1.ClusterSelectorTerm{term}}
 }
 
-// change patches an object that is there.
+// change patches an existing object.
 func change[T client.Object](c *controlPlane, object T, edit func(T)) {
 	GinkgoHelper()
 	Expect(c.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())

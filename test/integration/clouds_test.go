@@ -22,23 +22,22 @@ import (
 	"github.com/spillway-io/spillway/internal/manager"
 )
 
-// collected is how long Kubernetes may take to delete the pods of a node that is
-// gone: it looks every 20 seconds, and again after a quarantine of 40.
+// collected is how long Kubernetes may take to delete the pods of a deleted node. It checks every 20 seconds,
+// and again after a quarantine of 40.
 const collected = 3 * time.Minute
 
-// cloud has no machine that is a virtual node. The lifecycle controller of
-// Kubernetes asks it about each node that is not Ready, and deletes the node if it
-// says that there is none.
+// cloud has no machine for a virtual node. Kubernetes' lifecycle controller asks it about each node that is
+// not Ready, and deletes the node if the cloud says that there is no machine.
 type cloud struct {
 	cloudprovider.Interface
-	// exists is what it says of a provider ID.
+	// exists returns what the cloud says of a provider ID.
 	exists func(providerID string) (bool, error)
 
 	mu    sync.Mutex
 	asked map[string]int
 }
 
-// Of Instances and InstancesV2, the controller asks for the latter if there are both.
+// If there are both Instances and InstancesV2, the controller uses the latter.
 func (c *cloud) Instances() (cloudprovider.Instances, bool)     { return nil, false }
 func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return c, true }
 
@@ -52,7 +51,7 @@ func (c *cloud) InstanceExists(_ context.Context, node *corev1.Node) (bool, erro
 	return c.exists(node.Spec.ProviderID)
 }
 
-// InstanceMetadata is for another controller, which makes nodes known to a cloud.
+// InstanceMetadata is for another controller, which registers nodes with a cloud.
 func (c *cloud) InstanceMetadata(context.Context, *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
 	return nil, cloudprovider.InstanceNotFound
 }
@@ -65,18 +64,18 @@ func (c *cloud) askedAbout(name string) int {
 	return c.asked[name]
 }
 
-// What clouds say of a provider ID that is not theirs, and of a node without one.
+// What clouds say of a foreign provider ID, and of a node without one.
 var (
-	// refusing cannot read it, as those of AWS, Google, OpenStack, Hetzner and DigitalOcean.
+	// refusing cannot parse it: AWS, Google, OpenStack, Hetzner and DigitalOcean.
 	refusing = func(providerID string) (bool, error) {
 		if providerID == "" {
 			return false, nil // By its name they find no machine.
 		}
 		return false, fmt.Errorf("cannot read provider ID %s", providerID)
 	}
-	// tolerating takes it for somebody else's, as that of Azure.
+	// tolerating treats it as somebody else's: Azure.
 	tolerating = func(providerID string) (bool, error) { return providerID != "", nil }
-	// denying looks for a machine all the same, as that of vSphere.
+	// denying looks for a machine all the same: vSphere.
 	denying = func(string) (bool, error) { return false, nil }
 )
 
@@ -87,7 +86,7 @@ func (c *cloud) watch(over *controlPlane) (stop func()) {
 	Expect(err).NotTo(HaveOccurred())
 	factory := informers.NewSharedInformerFactory(kubernetes, 0)
 	nodes := factory.Core().V1().Nodes()
-	// The controllers of the clouds look every five seconds.
+	// The clouds' controllers check every five seconds.
 	controller, err := nodelifecycle.NewCloudNodeLifecycleController(nodes, kubernetes, c, 5*time.Second)
 	Expect(err).NotTo(HaveOccurred())
 	watchCtx, cancel := context.WithCancel(ctx)
@@ -110,7 +109,7 @@ var _ = Describe("On a cloud that knows no such machine, the virtual node of a p
 	BeforeAll(func() {
 		t = newTeam()
 		local, remote = t.running(func(pod *corev1.Pod) {
-			// As an ordinary pod has them: it may stay a while on a node that is not Ready.
+			// An ordinary pod's tolerations: it may stay for a while on a node that is not Ready.
 			pod.Spec.Tolerations = []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists}}
 		})
 		Expect(eu.KillAPIServer(ctx)).To(Succeed())
@@ -171,7 +170,7 @@ var _ = Describe("On a cloud that knows no such machine, the virtual node of a p
 	})
 })
 
-// owner is a binding as it is now.
+// owner returns the current version of a binding.
 func owner(cb *v1alpha1.ClusterBinding) *v1alpha1.ClusterBinding {
 	GinkgoHelper()
 	current, err := home.binding(cb.Name)
@@ -179,7 +178,7 @@ func owner(cb *v1alpha1.ClusterBinding) *v1alpha1.ClusterBinding {
 	return current
 }
 
-// orphan makes a node that nobody looks after.
+// orphan creates a node that no kubelet serves.
 func (c *controlPlane) orphan() *corev1.Node {
 	GinkgoHelper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: unique("orphan")}}

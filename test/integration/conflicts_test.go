@@ -101,7 +101,7 @@ var _ = Describe("A namespace that cannot be offloaded", Ordered, func() {
 		Expect(found.DeletionTimestamp).To(BeNil())
 
 		eu.drop(taken)
-		// The next try is up to 10 seconds after the first.
+		// The next try comes up to 10 seconds after the first.
 		home.offloadingIsReady(team)
 		Expect(eu.namespace(taken.Name)()).To(HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationLocalNamespace, team)))
 	})
@@ -129,7 +129,7 @@ var _ = Describe("A ClusterBinding that cannot be used", func() {
 		spec := unique("spec")
 		first := home.bind(eu, spec)
 		home.bindingIsReady(first)
-		// Of two of the same second, the first by name is the older one.
+		// If both are created in the same second, the first by name is the older one.
 		second := home.bindWith(eu.providerKubeconfig(), first.Name+"-z", spec, withClusterID(first.Spec.ClusterID))
 		Eventually(home.condition(second, v1alpha1.BindingReady)).Should(isFalse(v1alpha1.ReasonDuplicateClusterID,
 			"clusterID "+first.Spec.ClusterID, "held by ClusterBinding "+first.Name, "older"), "the clusterID is held by another one")

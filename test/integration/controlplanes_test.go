@@ -19,34 +19,32 @@ import (
 )
 
 const (
-	// nodeGrace is how long the lease of a virtual node may be silent before
-	// the node becomes NotReady. It is renewed every 5 seconds; the rest is for
-	// a manager to start in, on a slow machine.
+	// nodeGrace is how long a virtual node's Lease may go unrenewed before the node becomes NotReady. It is
+	// renewed every 5 seconds; the rest allows a manager to start on a slow machine.
 	nodeGrace = 30 * time.Second
-	// requestTimeout bounds each request of the specs, so that an API server
-	// that hangs is an error that names the request.
+	// requestTimeout bounds each request of the specs. So if an API server hangs, the error names the
+	// request.
 	requestTimeout = time.Minute
 )
 
-// policyKinds are those that the second consumer does not serve.
+// policyKinds are the kinds that the second consumer does not serve.
 var policyKinds = []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
 
-// quiet are the arguments of the controller managers of providers. Their nodes are
-// made by the specs, and nobody renews their leases: they must not become NotReady
-// for that.
+// quiet are the arguments of the providers' controller managers. The specs create the nodes there, and nobody
+// renews their Leases: they must not become NotReady for that.
 var quiet = map[string]string{"controllers": "*,-node-lifecycle-controller"}
 
-// controlPlane is a cluster with the client of its administrator.
+// controlPlane is a cluster with its administrator's client.
 type controlPlane struct {
 	*clusters.Cluster
 	client.Client
-	// watcher has no time-out, which would end a watch.
+	// watcher has no timeout, which would end a watch.
 	watcher client.WithWatch
 	// uid is the identity of the cluster.
 	uid string
 }
 
-// bringUp makes all control planes, at once.
+// bringUp starts all control planes at once.
 func bringUp() {
 	withControllers := []clusters.Component{clusters.KubeControllerManager}
 	var group sync.WaitGroup
@@ -67,7 +65,7 @@ func bringUp() {
 	group.Wait()
 }
 
-// programs is the folder of those of a release, or "" for those of the default.
+// programs returns the folder of a release's programs, or "" for the default release.
 func programs(release string) string {
 	GinkgoHelper()
 	if release == "" {
@@ -98,8 +96,8 @@ func newControlPlane(options clusters.Options) *controlPlane {
 	return &controlPlane{Cluster: cluster, Client: c, watcher: watcher, uid: string(kubeSystem.UID)}
 }
 
-// install applies what is shipped, but for what runs the manager, which runs in
-// this process, and for the kinds in without.
+// install applies a shipped directory, without the Deployment (the manager runs in this process) and the
+// kinds in without.
 func (c *controlPlane) install(directory string, without ...string) {
 	GinkgoHelper()
 	shipped, err := manifests.Kustomized(ctx, directory)
@@ -108,7 +106,7 @@ func (c *controlPlane) install(directory string, without ...string) {
 		To(Succeed(), "installing %s in %s", directory, c.Name)
 }
 
-// directory is that of the control planes of this process of the suite.
+// directory returns the directory of the control planes of this process of the suite.
 func directory() string {
 	GinkgoHelper()
 	root, err := clusters.Root()

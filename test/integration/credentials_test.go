@@ -22,14 +22,14 @@ const (
 	providerAccount   = "spillway-consumer"
 )
 
-// tokenLifetime is that of tokens that people renew: of those for less than a day, less is
-// told. briefly is longer than a spec takes.
+// tokenLifetime is the lifetime of tokens that people renew. Tokens for less than a day are reported in less
+// detail. briefly is longer than any spec.
 const (
 	tokenLifetime = 48 * time.Hour
 	briefly       = time.Hour
 )
 
-// credentials are the tokens that specs have handed out.
+// credentials are the tokens that the specs requested.
 var credentials = &tokens{}
 
 type tokens struct {
@@ -49,7 +49,7 @@ func (t *tokens) all() []string {
 	return t.known
 }
 
-// kubeconfig is that of a ServiceAccount of the cluster.
+// kubeconfig returns a kubeconfig for a ServiceAccount of the cluster.
 func (c *controlPlane) kubeconfig(namespace, account string) []byte {
 	GinkgoHelper()
 	return c.kubeconfigFor(namespace, account, tokenLifetime)
@@ -67,13 +67,13 @@ func (c *controlPlane) kubeconfigFor(namespace, account string, lifetime time.Du
 	return kubeconfig
 }
 
-// providerKubeconfig is what the administrator of a provider hands to a consumer.
+// providerKubeconfig returns what a provider's administrator gives to a consumer.
 func (c *controlPlane) providerKubeconfig() []byte {
 	GinkgoHelper()
 	return c.kubeconfig(providerNamespace, providerAccount)
 }
 
-// edited is a kubeconfig after a change of its only cluster and its only user.
+// edited returns a kubeconfig after a change of its only cluster and its only user.
 func edited(kubeconfig []byte, change func(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo)) []byte {
 	GinkgoHelper()
 	parsed, err := clientcmd.Load(kubeconfig)
@@ -85,8 +85,8 @@ func edited(kubeconfig []byte, change func(cluster *clientcmdapi.Cluster, user *
 	return changed
 }
 
-// putSecret makes a Secret in the manager's namespace, or changes it. It stays
-// until the control planes go: the deletion of its binding takes it.
+// putSecret creates or updates a Secret in the manager's namespace. It stays until the control planes end:
+// the deletion of its binding needs it.
 func (c *controlPlane) putSecret(name string, data map[string][]byte) {
 	GinkgoHelper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: manager.DefaultNamespace, Name: name}, Data: data}
@@ -97,7 +97,7 @@ func (c *controlPlane) putSecret(name string, data map[string][]byte) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// putKubeconfig makes the Secret of a binding that bind makes, or changes it.
+// putKubeconfig creates or updates the Secret of a binding.
 func (c *controlPlane) putKubeconfig(name string, kubeconfig []byte) {
 	GinkgoHelper()
 	c.putSecret(name, map[string][]byte{v1alpha1.DefaultKubeconfigKey: kubeconfig})

@@ -27,8 +27,7 @@ var _ = Describe("Taking back, in order", func() {
 		toEU = home.bind(eu, spec)
 	})
 
-	// terminating asserts what a user sees of an offloading whose remote
-	// namespace does not go.
+	// terminating asserts what a user sees of an offloading whose remote namespace is not deleted yet.
 	terminating := func(team string) {
 		GinkgoHelper()
 		Eventually(home.offloading(team)).Should(And(
@@ -98,7 +97,7 @@ var _ = Describe("Taking back, in order", func() {
 		team := home.offloadNew(here)
 		home.offloadingIsReady(team)
 		home.bindingIsReady(toEU)
-		home.renewed(toEU) // There is a lease.
+		home.renewed(toEU) // There is a Lease.
 		eu.hold(remoteName(team))
 		steps := home.drainedOf(toEU)
 
@@ -165,8 +164,7 @@ var _ = Describe("Taking back from a provider that cannot be reached", slow, fun
 			"waits for the provider", "1 remote namespace ("+remoteName(team)+")"), "the provider is cut off")
 	}
 
-	// endsSoon lets the waiting of a deletion end in a moment: not at once, so
-	// that the time-out is waited for, and not before the waiting was seen.
+	// endsSoon makes the deletion time out in two seconds. That is late enough to see it waiting.
 	endsSoon := func(deleted client.Object) {
 		GinkgoHelper()
 		change(home, cut, func(cb *v1alpha1.ClusterBinding) {
@@ -191,7 +189,7 @@ var _ = Describe("Taking back from a provider that cannot be reached", slow, fun
 	})
 
 	It("holds up no offloading for which it was never asked for anything", func() {
-		home.offloadNew(selecting(labelSpec, spec)) // Its map changes, and nobody can look at that.
+		home.offloadNew(selecting(labelSpec, spec)) // Its map changes, and nobody can read that.
 		asks := func() (int, error) {
 			nsm, err := now(home, &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: cut.Name}})()
 			return len(nsm.Spec.DesiredMapping), err
@@ -278,7 +276,7 @@ var _ = Describe("Unbinding a provider that was never connected", func() {
 	)
 })
 
-// nothingOf asserts that nothing is left in the consumer of a binding that has gone.
+// nothingOf asserts that nothing of a deleted binding is left in the consumer.
 func (c *controlPlane) nothingOf(cb *v1alpha1.ClusterBinding) {
 	GinkgoHelper()
 	for _, object := range []client.Object{

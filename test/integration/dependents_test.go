@@ -114,7 +114,7 @@ var _ = Describe("The copy of a ConfigMap or Secret", Ordered, func() {
 	})
 })
 
-// marksOn are the keys that Spillway has put on a local object.
+// marksOn returns the keys that Spillway has added to a local object.
 func marksOn(object client.Object) func() ([]string, error) {
 	return func() ([]string, error) {
 		current, err := now(home, object)()
@@ -131,7 +131,7 @@ func marksOn(object client.Object) func() ([]string, error) {
 	}
 }
 
-// allMarks are those of one binding.
+// allMarks returns the marks of one binding.
 func allMarks(cb metav1.Object) []string {
 	id := cb.GetName() // The clusterID of the specs' bindings.
 	return []string{v1alpha1.LabelSyncedTo + id, v1alpha1.AnnotationRemote + id, v1alpha1.FinalizerSync + id}

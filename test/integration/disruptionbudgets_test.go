@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// What every kind is held to, such as that changes follow, test/kinds shows.
+// test/kinds tests what all kinds have in common, such as that changes follow.
 var _ = Describe("The PodDisruptionBudgets of an offloaded namespace", func() {
 	all := func(nso *v1alpha1.NamespaceOffloading) {
 		nso.Spec.Resources = []v1alpha1.OffloadedResource{v1alpha1.OffloadedPodDisruptionBudgets}
@@ -51,7 +51,7 @@ var _ = Describe("The PodDisruptionBudgets of an offloaded namespace", func() {
 		Eventually(func() ([]corev1.Pod, error) {
 			return pods.Items, home.List(ctx, &pods, client.InNamespace(t.namespace))
 		}).Should(HaveLen(6))
-		atHome := func(pod *corev1.Pod) { home.setPodStatus(pod, corev1.PodRunning) } // On no node, which would be found dead.
+		atHome := func(pod *corev1.Pod) { home.setPodStatus(pod, corev1.PodRunning) } // On no node, because that node would be found dead.
 		var inEU, inUS []*corev1.Pod
 		for i := range pods.Items {
 			pod := &pods.Items[i]
@@ -128,8 +128,8 @@ var _ = Describe("The PodDisruptionBudgets of an offloaded namespace", func() {
 	})
 })
 
-// runs puts a pod of the consumer on the virtual node of a binding, plays the kubelet of the
-// remote one until both run, and returns that.
+// runs puts a pod of the consumer on the virtual node of a binding. It plays the remote pod's kubelet until
+// both run, and returns the remote pod.
 func (c *controlPlane) runs(cb *v1alpha1.ClusterBinding, local *corev1.Pod) *corev1.Pod {
 	GinkgoHelper()
 	target := corev1.ObjectReference{Kind: "Node", Name: cb.VirtualNodeName()}

@@ -16,9 +16,9 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// What every kind is held to, such as that changes follow, test/kinds shows.
+// test/kinds tests what all kinds have in common, such as that changes follow.
 var _ = Describe("The EndpointSlices of an offloaded namespace", Ordered, func() {
-	// slice is one that somebody has made for a Service without a selector.
+	// slice is what a user creates for a Service without a selector.
 	slice := func(t team, addresses ...string) *discoveryv1.EndpointSlice {
 		slice := &discoveryv1.EndpointSlice{
 			ObjectMeta:  metav1.ObjectMeta{Namespace: t.namespace, Name: unique("db"), Labels: map[string]string{discoveryv1.LabelServiceName: "db"}},

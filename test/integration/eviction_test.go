@@ -85,7 +85,7 @@ var _ = Describe("Taking back what has pods", func() {
 		Eventually(home.fetching(t.cb)).Should(absent)
 		Expect(now(home, newConfigMap(t.namespace, "settings", ""))()).To(unmarked)
 		home.nothingOf(t.cb)
-		eu.drop(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.remote}}) // Nobody has said that it is to go.
+		eu.drop(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.remote}}) // Nobody has requested its deletion.
 	})
 
 	It("a ClusterBinding with deletionPolicy Orphan, which leaves pods and what they need", slow, func() {
@@ -184,7 +184,7 @@ var _ = Describe("Taking back what has pods from a provider that cannot be reach
 	})
 })
 
-// daemonSet runs a pod on the virtual node of a team, which tolerates everything.
+// daemonSet runs a pod on the virtual node of a team. The pod tolerates everything.
 func daemonSet(t team) *appsv1.DaemonSet {
 	labels := map[string]string{"app": "agent"}
 	return &appsv1.DaemonSet{
@@ -203,7 +203,7 @@ func daemonSet(t team) *appsv1.DaemonSet {
 	}
 }
 
-// going matches what is being deleted, and unmarked what is not said to be sent anywhere.
+// going matches an object that is being deleted, and unmarked one without Spillway's marks.
 var (
 	going    types.GomegaMatcher = HaveField("DeletionTimestamp", Not(BeNil()))
 	unmarked types.GomegaMatcher = And(HaveField("GetLabels()", BeEmpty()), HaveField("GetAnnotations()", BeEmpty()), HaveField("GetFinalizers()", BeEmpty()))

@@ -19,7 +19,7 @@ func labelled(key, value string) podOption {
 	return func(pod *corev1.Pod) { pod.Labels = map[string]string{key: value} }
 }
 
-// nameOf is how messages name pods.
+// nameOf returns how messages name pods.
 func nameOf(pods ...*corev1.Pod) string {
 	names := make([]string, 0, len(pods))
 	for _, pod := range pods {
@@ -29,8 +29,8 @@ func nameOf(pods ...*corev1.Pod) string {
 	return strings.Join(names, ", ")
 }
 
-// guard makes a budget that lets none of the pods with that app go, and waits
-// until it has counted them.
+// guard creates a budget that allows no eviction of the pods with that app, and waits until it has counted
+// them.
 func (c *controlPlane) guard(namespace, app string, pods int32) *policyv1.PodDisruptionBudget {
 	GinkgoHelper()
 	budget := &policyv1.PodDisruptionBudget{
@@ -46,20 +46,20 @@ func (c *controlPlane) guard(namespace, app string, pods int32) *policyv1.PodDis
 	return budget
 }
 
-// end says of a pod that is going that it has ended, as a kubelet would.
+// end ends a pod that is being deleted, as a kubelet does.
 func (c *controlPlane) end(pod *corev1.Pod) {
 	GinkgoHelper()
 	Expect(client.IgnoreNotFound(c.Delete(ctx, pod, atOnce))).To(Succeed())
 }
 
-// holdObject keeps an object from going, until releaseObject or the end of the spec.
+// holdObject delays the deletion of an object until releaseObject or the end of the spec.
 func (c *controlPlane) holdObject(object client.Object) {
 	GinkgoHelper()
 	change(c, object, func(object client.Object) { controllerutil.AddFinalizer(object, holdFinalizer) })
 	DeferCleanup(func() { c.releaseObject(object) })
 }
 
-// releaseObject lets it go, if it is still there.
+// releaseObject allows the deletion again, if the object still exists.
 func (c *controlPlane) releaseObject(object client.Object) {
 	GinkgoHelper()
 	if c.fetching(object)() == nil {
@@ -67,7 +67,7 @@ func (c *controlPlane) releaseObject(object client.Object) {
 	}
 }
 
-// newTeamThrough makes a team whose binding has that kubeconfig for eu.
+// newTeamThrough creates a team whose binding has that kubeconfig for eu.
 func newTeamThrough(kubeconfig []byte) team {
 	GinkgoHelper()
 	t := team{spec: unique("spec")}

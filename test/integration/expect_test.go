@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 )
 
-// is matches a condition. Each text must be in its message.
+// is matches a condition. Its message must contain each text.
 func is(status metav1.ConditionStatus, reason string, texts ...string) types.GomegaMatcher {
 	matchers := []types.GomegaMatcher{HaveField("Status", status), HaveField("Reason", reason)}
 	for _, text := range texts {
@@ -55,7 +55,7 @@ func (c *controlPlane) binding(name string) (*v1alpha1.ClusterBinding, error) {
 	return cb, c.Get(ctx, client.ObjectKey{Name: name}, cb)
 }
 
-// bindingIsReady waits until the binding is.
+// bindingIsReady waits until the bindings are Ready.
 func (c *controlPlane) bindingIsReady(bindings ...*v1alpha1.ClusterBinding) {
 	GinkgoHelper()
 	for _, cb := range bindings {
@@ -72,8 +72,8 @@ func (c *controlPlane) offloading(namespace string) func() (v1alpha1.NamespaceOf
 	}
 }
 
-// inPhase matches the status of a NamespaceOffloading. Each text must be in the
-// message of its condition Ready, whose reason is the phase.
+// inPhase matches the status of a NamespaceOffloading. The reason of its condition Ready is the phase, and
+// its message must contain each text.
 func inPhase(phase v1alpha1.OffloadingPhase, texts ...string) types.GomegaMatcher {
 	return And(
 		HaveField("OffloadingPhase", phase),
@@ -90,7 +90,7 @@ func conditionOf(phase v1alpha1.OffloadingPhase) metav1.ConditionStatus {
 	return metav1.ConditionFalse
 }
 
-// offloadingIsReady waits until the offloadings of the namespaces are.
+// offloadingIsReady waits until the offloadings of the namespaces are Ready.
 func (c *controlPlane) offloadingIsReady(namespaces ...string) {
 	GinkgoHelper()
 	for _, namespace := range namespaces {
@@ -98,14 +98,14 @@ func (c *controlPlane) offloadingIsReady(namespaces ...string) {
 	}
 }
 
-// passes waits until a namespace that is offloaded now is ready there: what the manager
-// was going to do for others before, it has begun to do.
+// passes offloads another namespace, and waits until it is Ready. By then the manager has begun everything
+// that it was going to do for others before.
 func (c *controlPlane) passes(selector *v1alpha1.ClusterSelector) {
 	GinkgoHelper()
 	c.offloadingIsReady(c.offloadNew(selector))
 }
 
-// clustersOf are the clusterIDs that the status of an offloading tells of.
+// clustersOf matches the clusterIDs in the status of an offloading.
 func clustersOf(matcher types.GomegaMatcher) types.GomegaMatcher {
 	return WithTransform(func(status v1alpha1.NamespaceOffloadingStatus) []string {
 		ids := []string{}
@@ -116,7 +116,7 @@ func clustersOf(matcher types.GomegaMatcher) types.GomegaMatcher {
 	}, matcher)
 }
 
-// remoteCondition is what the status of an offloading says about one cluster.
+// remoteCondition matches a condition about one cluster in the status of an offloading.
 func remoteCondition(cb *v1alpha1.ClusterBinding, kind string, matcher types.GomegaMatcher) types.GomegaMatcher {
 	return WithTransform(func(status v1alpha1.NamespaceOffloadingStatus) (metav1.Condition, error) {
 		for _, remote := range status.RemoteNamespaceConditions {
@@ -128,7 +128,7 @@ func remoteCondition(cb *v1alpha1.ClusterBinding, kind string, matcher types.Gom
 	}, matcher)
 }
 
-// entry reads what the NamespaceMap of a binding says about a local namespace.
+// entry reads the entry of a local namespace in the NamespaceMap of a binding.
 func (c *controlPlane) entry(cb *v1alpha1.ClusterBinding, namespace string) func() (v1alpha1.CurrentMapping, error) {
 	return func() (v1alpha1.CurrentMapping, error) {
 		nsm := &v1alpha1.NamespaceMap{}
@@ -164,12 +164,12 @@ func (c *controlPlane) namespace(name string) func() (*corev1.Namespace, error) 
 	}
 }
 
-// fetching reads an object, of which nothing but whether it is there matters.
+// fetching reads an object to check whether it exists.
 func (c *controlPlane) fetching(object client.Object) func() error {
 	return func() error { return c.Get(ctx, client.ObjectKeyFromObject(object), object) }
 }
 
-// has reports whether a namespace is there.
+// has reports whether a namespace exists.
 func (c *controlPlane) has(name string) func() (bool, error) {
 	return func() (bool, error) {
 		_, err := c.namespace(name)()
@@ -177,14 +177,13 @@ func (c *controlPlane) has(name string) func() (bool, error) {
 	}
 }
 
-// absent matches the error of reading what is not there.
+// absent matches the error of reading an object that does not exist.
 var absent = WithTransform(apierrors.IsNotFound, BeTrue())
 
-// remoteName is the one that DefaultName gives.
+// remoteName is the name with the strategy DefaultName.
 func remoteName(namespace string) string { return namespace + "-" + homeID }
 
-// ofBinding lists the namespaces of a provider that carry the mark of a binding
-// of any consumer.
+// ofBinding lists the namespaces of a provider with the mark of a binding of that clusterID, of any consumer.
 func (c *controlPlane) ofBinding(cb *v1alpha1.ClusterBinding) func() ([]string, error) {
 	return func() ([]string, error) {
 		var list corev1.NamespaceList

@@ -11,10 +11,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// gate stands between the manager and a provider. While it is shut the provider
-// cannot be reached through it, though it is there for everybody else. It
-// listens until the process ends, and is open when the spec has ended: the
-// deletion of its binding goes on.
+// gate stands between the manager and a provider. While it is shut, nobody reaches the provider through it;
+// others still reach the provider directly. It listens until the process ends. After the spec it is open, so
+// that the deletion of the binding goes on.
 type gate struct {
 	address, provider string
 
@@ -23,7 +22,7 @@ type gate struct {
 	open   map[net.Conn]bool
 }
 
-// newGate makes a gate in front of a provider.
+// newGate opens a gate in front of a provider.
 func newGate(provider *controlPlane) *gate {
 	GinkgoHelper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,7 +44,7 @@ func newGate(provider *controlPlane) *gate {
 	return g
 }
 
-// kubeconfig is that of the provider, through the gate.
+// kubeconfig returns a kubeconfig of the provider that leads through the gate.
 func (g *gate) kubeconfig(provider *controlPlane) []byte {
 	GinkgoHelper()
 	return edited(provider.providerKubeconfig(), func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
@@ -53,10 +52,10 @@ func (g *gate) kubeconfig(provider *controlPlane) []byte {
 	})
 }
 
-// shut cuts all connections, and lets no other through.
+// shut closes all connections and refuses new ones.
 func (g *gate) shut() { g.set(true) }
 
-// reopen lets connections through again.
+// reopen accepts connections again.
 func (g *gate) reopen() { g.set(false) }
 
 func (g *gate) set(closed bool) {
@@ -70,7 +69,7 @@ func (g *gate) set(closed bool) {
 	}
 }
 
-// note keeps a connection in mind, or closes it if the gate is shut.
+// note registers a connection, or closes it if the gate is shut.
 func (g *gate) note(conn net.Conn) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/manager"
 )
 
-// All other specs show that the manager, which runs as this account, can do its
-// work under the policies that are shipped with it.
+// All other specs run the manager with this account, so they show that the shipped policies allow its work.
 var _ = Describe("A stolen token of the manager's account", func() {
 	It("changes no Secret, and no pod or node that is not virtual", func() {
 		t := newTeam()

@@ -16,13 +16,13 @@ import (
 
 var _ = Describe("A provider that hangs", slow, func() {
 	It("holds up no pod but those that wait for it", func() {
-		const each = 100 // Many more than there are workers for a provider.
+		const each = 100 // Many more than the workers for a provider.
 		spec := unique("spec")
 		toEU, toUS := home.bind(eu, spec), home.bind(us, spec)
 		home.bindingIsReady(toEU, toUS)
 		team := home.offloadNew(selecting(labelSpec, spec))
 		home.offloadingIsReady(team)
-		restart(defaults) // Its probes are to find out that nobody answers.
+		restart(defaults) // Its probes must find out that nobody answers.
 		DeferCleanup(restart, fleet.Options{})
 		home.isRenewed(time.Now(), toEU, toUS)
 
@@ -49,7 +49,7 @@ var _ = Describe("A provider that hangs", slow, func() {
 		Eventually(home.phases(team)).Should(Equal(map[corev1.PodPhase]int{corev1.PodPending: each, corev1.PodRunning: each / 2}))
 
 		By("answering again")
-		resume() // All of the above has happened while it hung.
+		resume() // All of the above happened while it hung.
 		home.bindingIsReady(toEU)
 		Eventually(eu.allStandIns(toEU)).Should(HaveLen(each))
 		remotes, err = eu.allStandIns(toEU)()
@@ -67,7 +67,7 @@ var _ = Describe("A provider that hangs", slow, func() {
 	})
 })
 
-// runPods makes pods that are bound to the virtual node of a binding.
+// runPods creates pods that are bound to the virtual node of a binding.
 func (c *controlPlane) runPods(cb *v1alpha1.ClusterBinding, namespace string, n int) []*corev1.Pod {
 	GinkgoHelper()
 	var pods []*corev1.Pod
@@ -77,8 +77,7 @@ func (c *controlPlane) runPods(cb *v1alpha1.ClusterBinding, namespace string, n 
 	return pods
 }
 
-// allStandIns are the remote pods of a binding, by the UID of the local pod that
-// they stand for.
+// allStandIns returns the remote pods of a binding, by the UID of their local pod.
 func (c *controlPlane) allStandIns(cb *v1alpha1.ClusterBinding) func() (map[string][]corev1.Pod, error) {
 	return func() (map[string][]corev1.Pod, error) {
 		var list corev1.PodList
@@ -92,7 +91,7 @@ func (c *controlPlane) allStandIns(cb *v1alpha1.ClusterBinding) func() (map[stri
 	}
 }
 
-// phases counts the pods of a namespace by theirs.
+// phases counts the pods of a namespace by phase.
 func (c *controlPlane) phases(namespace string) func() (map[corev1.PodPhase]int, error) {
 	return func() (map[corev1.PodPhase]int, error) {
 		var list corev1.PodList

@@ -71,7 +71,7 @@ var _ = Describe("Offloading namespaces", Ordered, func() {
 			corev1.Taint{Key: v1alpha1.TaintVirtualNode, Value: toEU.Spec.ClusterID, Effect: corev1.TaintEffectNoSchedule},
 			corev1.Taint{Key: "example.com/far", Value: "very", Effect: corev1.TaintEffectPreferNoSchedule},
 		))
-		// Two nodes: 20 CPUs of which half, 80Gi of which 48Gi, 220 pods.
+		// Two nodes: 20 CPUs capped at half, 80Gi capped at 48Gi, 220 pods.
 		Eventually(home.offer(toEU)).Should(Equal("cpu 10, memory 48Gi, pods 220"), "the capacity of the virtual node")
 		Eventually(home.offer(toUS)).Should(Equal("cpu 2, memory 8Gi, pods 110"), "the capacity of the virtual node")
 	})
@@ -88,7 +88,7 @@ var _ = Describe("Offloading namespaces", Ordered, func() {
 	})
 
 	It("offloads a namespace to where the selector says, and nowhere else", func() {
-		// Not by offload: the offloading is there until the namespace goes.
+		// Not by offload: the offloading exists until the namespace is deleted.
 		home.make(newOffloading(team, inEurope))
 		home.offloadingIsReady(team)
 
@@ -190,7 +190,7 @@ var _ = Describe("Offloading namespaces", Ordered, func() {
 	})
 })
 
-// setLabel sets the label that offloads a namespace, or takes it away.
+// setLabel sets or removes the label that offloads a namespace.
 func (c *controlPlane) setLabel(namespace, value string) {
 	GinkgoHelper()
 	change(c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, func(namespace *corev1.Namespace) {

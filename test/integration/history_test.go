@@ -13,17 +13,17 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 )
 
-// history is what an object has gone through, each thing once in a row. It
-// comes from a watch: reading now and then would miss what takes no time.
+// history records the successive states of an object, without repetitions. It uses a watch, because reads
+// would miss brief states.
 type history struct {
-	// ended is closed when the object has gone.
+	// ended is closed when the object is deleted.
 	ended chan struct{}
 
 	mu   sync.Mutex
 	seen []string
 }
 
-// drainedOf records the steps of the deletion of a binding.
+// drainedOf records the steps of a binding's deletion.
 func (c *controlPlane) drainedOf(cb *v1alpha1.ClusterBinding) *history {
 	GinkgoHelper()
 	return c.record(&v1alpha1.ClusterBindingList{}, cb, func(object client.Object) string {
@@ -31,7 +31,7 @@ func (c *controlPlane) drainedOf(cb *v1alpha1.ClusterBinding) *history {
 	})
 }
 
-// phasesOf records phase and reason of a NamespaceOffloading.
+// phasesOf records the phase and reason of a NamespaceOffloading.
 func (c *controlPlane) phasesOf(namespace string) *history {
 	GinkgoHelper()
 	return c.record(&v1alpha1.NamespaceOffloadingList{}, newOffloading(namespace, nil), func(object client.Object) string {
@@ -68,15 +68,15 @@ func (h *history) note(what string) {
 	}
 }
 
-// soFar is how much has been seen until now.
+// soFar returns how many states have been recorded.
 func (h *history) soFar() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.seen)
 }
 
-// all is the whole of it, from when the recording began until the object has
-// gone, which is waited for: a watch tells of it later than a read.
+// all waits until the object is deleted, and returns all recorded states. A watch shows the deletion later
+// than a read.
 func (h *history) all() []string {
 	GinkgoHelper()
 	Eventually(h.ended).Should(BeClosed(), "the watch should tell that the object has gone")

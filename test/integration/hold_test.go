@@ -7,11 +7,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// holdFinalizer keeps a remote namespace from going. What is to be seen while
-// it goes lasts until the spec lets it go, however fast or slow the machine is.
+// holdFinalizer delays the deletion of a remote namespace. The state during the deletion then lasts until the
+// spec releases it, on any machine.
 const holdFinalizer = "example.com/hold"
 
-// hold keeps a namespace from going, until release or the end of the spec.
+// hold delays the deletion of a namespace, until release or the end of the spec.
 func (c *controlPlane) hold(name string) {
 	GinkgoHelper()
 	change(c, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, func(namespace *corev1.Namespace) {
@@ -20,7 +20,7 @@ func (c *controlPlane) hold(name string) {
 	DeferCleanup(func() { c.release(name) })
 }
 
-// release lets it go, if it is still there.
+// release allows the deletion again, if the namespace still exists.
 func (c *controlPlane) release(name string) {
 	GinkgoHelper()
 	if there, err := c.has(name)(); err == nil && there {

@@ -11,11 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What follows stays until the control planes go: the deletion of a binding
-// goes on after the spec that has made it.
+// These objects stay until the control planes end: the deletion of a binding continues after its spec.
 
-// limited is the kubeconfig of a ServiceAccount that may do nothing in the
-// cluster but what the rules say.
+// limited returns a kubeconfig of a ServiceAccount that has only these rights in the cluster.
 func (c *controlPlane) limited(rules ...rbacv1.PolicyRule) []byte {
 	GinkgoHelper()
 	name := unique("limited")
@@ -32,10 +30,9 @@ func (c *controlPlane) limited(rules ...rbacv1.PolicyRule) []byte {
 // shippedRoles are the ClusterRoles of config/provider.
 var shippedRoles = []string{providerAccount, providerAccount + "-services", providerAccount + "-networkpolicies", providerAccount + "-endpointslices", providerAccount + "-poddisruptionbudgets", providerAccount + "-ingresses", providerAccount + "-gatewayroutes", providerAccount + "-logs", providerAccount + "-exec", providerAccount + "-metrics"}
 
-// lacking is the kubeconfig of a ServiceAccount that may do all that the roles of
-// config/provider allow, but for verbs on a resource, such as pods, or those of one
-// group alone, such as pods.metrics.k8s.io. Of several resources that
-// are out of reach, any might be noticed first.
+// lacking returns a kubeconfig of a ServiceAccount with the rights of config/provider, except the verbs on
+// one resource. The resource may name its group, as in pods.metrics.k8s.io; else it is the resource of every
+// group. There is only one, because the manager might notice any of several first.
 func (c *controlPlane) lacking(resource string, verbs ...string) []byte {
 	GinkgoHelper()
 	var shipped, rules []rbacv1.PolicyRule
@@ -59,8 +56,8 @@ func (c *controlPlane) lacking(resource string, verbs ...string) []byte {
 	return c.limited(rules...)
 }
 
-// secondConsumer is the kubeconfig of a ServiceAccount with the roles of
-// config/provider, as a second consumer gets one.
+// secondConsumer returns a kubeconfig of a ServiceAccount with the roles of config/provider, as for a second
+// consumer.
 func (c *controlPlane) secondConsumer() []byte {
 	GinkgoHelper()
 	name := unique("consumer")

@@ -16,14 +16,14 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
-// openWatches counts the watches that are open, by cluster and resource. In the consumer,
-// those of the view of one binding.
+// openWatches counts the open watches by cluster and resource. In the consumer, it counts those of one
+// binding's view.
 type openWatches struct {
 	mu   sync.Mutex
 	open map[string]int
 }
 
-// in are those of a cluster, such as "2 pods".
+// in returns the watches of a cluster, such as "2 pods".
 func (w *openWatches) in(cluster string) func() []string {
 	return func() []string {
 		w.mu.Lock()
@@ -44,7 +44,7 @@ func (w *openWatches) count(key string, n int) {
 	w.open[key] += n
 }
 
-// wrap counts those to a cluster whose selector of labels or fields has a word.
+// wrap counts the watches of a cluster whose label or field selector contains word.
 func (w *openWatches) wrap(cluster, word string, next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
@@ -75,7 +75,7 @@ var _ = Describe("An idle binding", Ordered, func() {
 		service *corev1.Service
 		idle    = []string{"1 namespaces", "1 nodes", "1 pods", "1 configmaps", "1 events"} // The ConfigMap has the limits.
 	)
-	// counting has another manager run, and returns the watches of t's binding.
+	// counting starts another manager, and returns the watches of t's binding.
 	counting := func() *openWatches {
 		GinkgoHelper()
 		watches := &openWatches{open: map[string]int{}}

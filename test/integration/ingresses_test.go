@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// What every kind is held to, such as that changes follow, test/kinds shows.
+// test/kinds tests what all kinds have in common, such as that changes follow.
 var _ = Describe("The Ingresses of an offloaded namespace", func() {
 	It("are served in a provider if their class is mapped, with their certificates, and unbinding leaves nothing", func() {
 		t := newTeam()

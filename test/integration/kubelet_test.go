@@ -63,14 +63,14 @@ func (c *controlPlane) kubectlCommand(ctx context.Context, args ...string) *exec
 	return command
 }
 
-// kubelets are the kubelet API of virtual nodes, and a fake kubelet in eu that is behind it.
+// kubelets are the kubelet API of virtual nodes, and a fake kubelet in eu behind it.
 type kubelets struct {
 	kubelet.Options
 	node string
 }
 
-// serveKubelet has the manager of home serve the kubelet API with these options, at an
-// address that the API server reaches, until the specs that share it end.
+// serveKubelet makes the manager of home serve the kubelet API with these options, at an address that the API
+// server reaches. It ends with the specs that share it.
 func serveKubelet(o kubelet.Options) kubelets {
 	GinkgoHelper()
 	o.Address, o.Port = "127.0.0.1", freePort()
@@ -83,7 +83,7 @@ func serveKubelet(o kubelet.Options) kubelets {
 	return kubelets{o, eu.newKubelet()}
 }
 
-// runs makes a pod that runs on the node of the fake kubelet.
+// runs creates a pod that runs on the node of the fake kubelet.
 func (k kubelets) runs(of team, options ...podOption) (local, remote *corev1.Pod) {
 	GinkgoHelper()
 	local = of.run(options...)
@@ -284,7 +284,7 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 	})
 })
 
-// nodeUser is an account that may do that with nodes/proxy.
+// nodeUser is an account with rights on nodes/proxy.
 type nodeUser struct{ corev1.ServiceAccount }
 
 func (c *controlPlane) nodeUser(verbs ...string) *nodeUser {
@@ -298,7 +298,7 @@ func (c *controlPlane) nodeUser(verbs ...string) *nodeUser {
 	return u
 }
 
-// allow lets an account do that with all of a resource.
+// allow grants an account verbs on all objects of a resource.
 func (c *controlPlane) allow(u *nodeUser, resource string, verbs ...string) {
 	GinkgoHelper()
 	meta := metav1.ObjectMeta{Name: u.Name}
@@ -307,7 +307,7 @@ func (c *controlPlane) allow(u *nodeUser, resource string, verbs ...string) {
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: u.Name}}})
 }
 
-// token is a new one for these audiences, or else for the API server.
+// token requests a token for these audiences, by default for the API server.
 func (u *nodeUser) token(audiences ...string) string {
 	GinkgoHelper()
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
@@ -316,8 +316,8 @@ func (u *nodeUser) token(audiences ...string) string {
 	return request.Status.Token
 }
 
-// reissued is the same token with so much time left, signed with the key of kwokctl's
-// certificates, with which home signs its tokens, too.
+// reissued returns the same token with another remaining lifetime. It is signed with the key of kwokctl's
+// certificates, which home also uses for its tokens.
 func reissued(token string, left time.Duration) string {
 	GinkgoHelper()
 	parts := strings.Split(token, ".")
@@ -347,15 +347,14 @@ func upgradeWith(header http.Header) http.Header {
 	return header
 }
 
-// ask sends a request to the listener itself, past the API server, and returns the status
-// code.
+// ask sends a request straight to the listener, not through the API server, and returns the status code.
 func ask(port int, path string, header http.Header, as *rest.TLSClientConfig) int {
 	GinkgoHelper()
 	code, _ := askFor(port, path, header, as, 0)
 	return code
 }
 
-// askFor returns so much of the body, too.
+// askFor also returns that much of the body.
 func askFor(port int, path string, header http.Header, as *rest.TLSClientConfig, most int64) (code int, body string) {
 	GinkgoHelper()
 	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // The manager signs its certificate itself.
@@ -367,7 +366,7 @@ func askFor(port int, path string, header http.Header, as *rest.TLSClientConfig,
 	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d", port), nil)
 	Expect(err).NotTo(HaveOccurred())
-	req.URL.Opaque = path // As it is.
+	req.URL.Opaque = path // Unchanged.
 	if header != nil {
 		req.Header = header
 	}
@@ -379,14 +378,14 @@ func askFor(port int, path string, header http.Header, as *rest.TLSClientConfig,
 	return resp.StatusCode, string(read)
 }
 
-// scheduleTo puts a pod on a node of the cluster.
+// scheduleTo binds a pod to a node of the cluster.
 func (c *controlPlane) scheduleTo(pod *corev1.Pod, node string) {
 	GinkgoHelper()
 	Expect(c.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}})).To(Succeed())
 	Expect(c.fetching(pod)()).To(Succeed())
 }
 
-// newKubelet gives the cluster a node whose kubelet API is played.
+// newKubelet creates a node with a played kubelet API.
 func (c *controlPlane) newKubelet() (node string) {
 	GinkgoHelper()
 	played := player.Start()
@@ -401,7 +400,7 @@ func (c *controlPlane) newKubelet() (node string) {
 	return served.Name
 }
 
-// freePort is a port that nobody listens at.
+// freePort returns a port that nobody listens at.
 func freePort() int {
 	GinkgoHelper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -24,8 +24,8 @@ import (
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
-// kubeletServingSigner runs Kubernetes' own signer of the certificates of kubelets, which
-// signs what is approved and as a kubelet's has to be, and returns its authority.
+// kubeletServingSigner runs Kubernetes' own signer for the certificates of kubelets, and returns its CA
+// certificate. It signs what is approved and has the form of a kubelet's request.
 func (c *controlPlane) kubeletServingSigner() *x509.Certificate {
 	GinkgoHelper()
 	key, err := keyutil.MakeEllipticPrivateKeyPEM()
@@ -93,7 +93,7 @@ var _ = Describe("The serving certificate of the kubelet API, which somebody mus
 	})
 })
 
-// requestOf waits for the request for a certificate by an account.
+// requestOf waits for an account's CertificateSigningRequest.
 func (c *controlPlane) requestOf(account string) *certificatesv1.CertificateSigningRequest {
 	GinkgoHelper()
 	var found *certificatesv1.CertificateSigningRequest

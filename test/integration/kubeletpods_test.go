@@ -21,7 +21,7 @@ var _ = Describe("Which pod the kubelet API of a virtual node reaches", Ordered,
 	var (
 		t      team
 		served kubelets
-		// like is the remote pod of one that runs.
+		// like is the remote pod of a running pod.
 		local, like *corev1.Pod
 	)
 
@@ -31,7 +31,7 @@ var _ = Describe("Which pod the kubelet API of a virtual node reaches", Ordered,
 		local, like = served.runs(t)
 	})
 
-	// forged makes a pod of eu that runs, with what the labels and annotations say.
+	// forged creates a running pod in eu with these labels and annotations.
 	forged := func(namespace, name string, labels, annotations map[string]string) *corev1.Pod {
 		GinkgoHelper()
 		pod := &corev1.Pod{
@@ -79,7 +79,7 @@ var _ = Describe("Which pod the kubelet API of a virtual node reaches", Ordered,
 		eu.create(foreign)
 		eu.takesPods(foreign.Name)
 		forged(foreign.Name, like.Name, like.Labels, like.Annotations)
-		// It has no such container.
+		// The forged pod has no such container.
 		Consistently(logsOf(local)).Should(Equal("first line of app\n"))
 	})
 
@@ -114,7 +114,7 @@ var _ = Describe("Which pod the kubelet API of a virtual node reaches", Ordered,
 		}
 		there.lead(eu)
 		through := newTeamWith(there.kubeconfig())
-		DeferCleanup(func() { home.putKubeconfig(through.cb.Name, eu.providerKubeconfig()) }) // The address goes with the spec.
+		DeferCleanup(func() { home.putKubeconfig(through.cb.Name, eu.providerKubeconfig()) }) // The address ends with the spec.
 		pod, _ := served.runs(through)
 
 		admin := home.Config().TLSClientConfig
@@ -146,7 +146,7 @@ var _ = Describe("Which pod the kubelet API of a virtual node reaches", Ordered,
 			Expect(got).To(HaveKeyWithValue("Authorization", Not(ContainSubstring("of-the-consumer"))))
 			delete(got, "Authorization")
 			delete(got, "User-Agent")
-			delete(got, "Connection") // Of a log it is "close": each stream is a connection of its own.
+			delete(got, "Connection") // For a log it is "close": each stream has its own connection.
 			delete(want, "Connection")
 			Expect(got).To(Equal(want), subresource)
 		}

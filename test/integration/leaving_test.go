@@ -28,7 +28,7 @@ var _ = Describe("A manager that is killed while a binding leaves its provider",
 		stopped := time.Now()
 		running = startManager(home, manager.Options{ConsumerID: homeID, WrapTransport: m.wrap,
 			Fleet: fleet.Options{LeaseDuration: fleet.DefaultLeaseDuration, WrapTransport: func(_ string, next http.RoundTripper) http.RoundTripper { return m.wrap(next) }}})
-		home.isRenewed(stopped, cb) // It holds the Lease.
+		home.isRenewed(stopped, cb) // The manager holds the Lease.
 		m.dieAt(method, sent)
 		home.drop(cb)
 		Eventually(m.isDead).Should(BeTrue(), "the binding leaves")
@@ -48,21 +48,20 @@ var _ = Describe("A manager that is killed while a binding leaves its provider",
 	)
 })
 
-// leasesOf are the Leases of a binding in a provider.
+// leasesOf returns the Leases of a binding in a provider.
 func (c *controlPlane) leasesOf(cb *v1alpha1.ClusterBinding) func() ([]string, error) {
 	return c.list(&coordinationv1.LeaseList{}, client.InNamespace(v1alpha1.ProviderNamespace), client.MatchingLabels{v1alpha1.LabelBinding: cb.Spec.ClusterID})
 }
 
-// mortal lets a manager die, as when it is killed: from its last request on nothing
-// is sent, and nothing comes back.
+// mortal kills a manager: from its last request on, it sends nothing and receives nothing.
 type mortal struct {
 	mu   sync.Mutex
 	at   string // The method of the last request, for its Lease in a provider; empty: it lives.
-	sent bool   // Whether that one is carried out.
+	sent bool   // Whether the last request is carried out.
 	dead bool
 }
 
-// dieAt lets it die at its next request for a Lease in a provider.
+// dieAt kills the manager at its next request for a Lease in a provider.
 func (m *mortal) dieAt(method string, sent bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,7 +74,7 @@ func (m *mortal) isDead() bool {
 	return m.dead
 }
 
-// dies reports whether a request is not answered, and whether it is sent.
+// dies reports whether a request gets no answer, and whether it is sent.
 func (m *mortal) dies(req *http.Request) (dead, sent bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +100,7 @@ func (m *mortal) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// errKilled is what a manager gets for all that it asks for after its end.
+// errKilled is the error of all requests of a killed manager.
 var errKilled = errors.New("killed")
 
 type roundTrip func(*http.Request) (*http.Response, error)

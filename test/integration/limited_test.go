@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/manager"
 )
 
-// A newer manager with an older provider.yaml is the usual case.
+// Usually, a newer manager meets an older provider.yaml.
 var _ = Describe("A provider that does not let everything be read", Ordered, func() {
 	var (
 		t     team
@@ -82,7 +82,7 @@ var _ = Describe("A provider that does not let everything be read", Ordered, fun
 	})
 })
 
-// grant sets the rights to a resource that a role of the provider gives.
+// grant sets the rights of a role in the provider on a resource.
 func (c *controlPlane) grant(role, resource string, verbs ...string) {
 	GinkgoHelper()
 	change(c, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role}}, func(role *rbacv1.ClusterRole) {

@@ -11,8 +11,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// A manager logs at level 0 what somebody should know, and at others what only
-// those want to know who look into it.
+// A manager logs at level 0 what an administrator should know, and at higher levels what helps in debugging.
 var _ = Describe("What a manager says of a connection", func() {
 	It("is that it begins and ends, and little else; a renewed token is no new connection", func() {
 		cb := home.bind(eu, unique("spec"))
@@ -36,7 +35,7 @@ var _ = Describe("What a manager says of a connection", func() {
 			switch {
 			case strings.Contains(line, `"provider is connected"`):
 				begins++
-			case !strings.Contains(line, `"provider is not connected"`): // As on a slow machine.
+			case !strings.Contains(line, `"provider is not connected"`): // This happens on a slow machine.
 				others = append(others, line)
 			}
 		}
@@ -50,10 +49,10 @@ var _ = Describe("What a manager says of a connection", func() {
 	})
 })
 
-// keyOfLog is a key in a line, not one in a value, which has its quotes escaped.
+// keyOfLog matches a key of a line, not one in a value, whose quotes are escaped.
 var keyOfLog = regexp.MustCompile(`(^| )"[a-zA-Z]+"=`)
 
-// aboutBinding are the lines that anybody sees and that name the binding.
+// aboutBinding returns the lines at level 0 that name the binding.
 func aboutBinding(text, name string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {

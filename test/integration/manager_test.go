@@ -26,9 +26,9 @@ type managerRun struct {
 	done   chan error
 }
 
-// startManager runs a manager for the consumer, as the ServiceAccount that is
-// shipped. Unless the options say otherwise it probes often, so that it notices soon
-// what a spec does, and is lenient: a slow machine loses it no connection and no Lease.
+// startManager runs a manager for the consumer with the shipped ServiceAccount. By default it probes often,
+// so that it soon notices what a spec does. It is also lenient, so that a slow machine loses no connection
+// and no Lease.
 func startManager(consumer *controlPlane, options manager.Options) *managerRun {
 	GinkgoHelper()
 	kubeconfig := consumer.kubeconfig(manager.DefaultNamespace, "spillway-manager")
@@ -56,7 +56,7 @@ func startManager(consumer *controlPlane, options manager.Options) *managerRun {
 	return run
 }
 
-// stop ends the manager, which must not have ended by itself.
+// stop ends the manager. It fails if the manager has ended by itself.
 func (r *managerRun) stop() {
 	GinkgoHelper()
 	Consistently(r.done, 0).ShouldNot(Receive(), "the manager has ended by itself")
@@ -64,14 +64,14 @@ func (r *managerRun) stop() {
 	Eventually(r.done).Should(Receive(Succeed()), "the manager does not end")
 }
 
-// restart ends the manager of home, and starts another one.
+// restart ends the manager of home and starts another one.
 func restart(options fleet.Options) {
 	GinkgoHelper()
 	running.stop()
 	running = startManager(home, manager.Options{ConsumerID: homeID, Fleet: options})
 }
 
-// lenient is how long a probe may take, and how long a Lease in a provider holds.
+// lenient is how long a probe may take, and how long a Lease in a provider is valid.
 const lenient = 30 * time.Second
 
 // defaults are the fleet's own intervals, for specs about outages.

@@ -68,7 +68,7 @@ var _ = Describe("Somebody edits the spec of a NamespaceMap", func() {
 	})
 })
 
-// breakGlass lets the spec of a NamespaceMap be edited.
+// breakGlass allows edits of the spec of a NamespaceMap.
 func (c *controlPlane) breakGlass(nsm *v1alpha1.NamespaceMap) {
 	GinkgoHelper()
 	change(c, nsm, func(nsm *v1alpha1.NamespaceMap) {
@@ -76,7 +76,7 @@ func (c *controlPlane) breakGlass(nsm *v1alpha1.NamespaceMap) {
 	})
 }
 
-// deletionsOf names what is being deleted, or gone, of what is in a namespace now.
+// deletionsOf names the objects now in a namespace, including it, that are deleted or being deleted later.
 func (c *controlPlane) deletionsOf(namespace string) func() ([]string, error) {
 	GinkgoHelper()
 	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}}

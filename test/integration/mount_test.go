@@ -15,8 +15,7 @@ func withMount(namespace string) bindingOption {
 }
 
 var _ = Describe("The mount namespace", func() {
-	// unmapped is a namespace that is not offloaded, and whose pods are taken
-	// away when the spec ends.
+	// unmapped creates a namespace that is not offloaded. Its pods are deleted when the spec ends.
 	unmapped := func(cb *v1alpha1.ClusterBinding) team {
 		GinkgoHelper()
 		t := team{cb: cb, namespace: home.newNamespace()}

@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// localRange is where the pods of home's own node are.
+// localRange has the addresses of the pods on home's own node.
 const localRange = "10.77.0.0/24"
 
 var _ = Describe("The address of a pod", Ordered, func() {
@@ -32,9 +32,8 @@ var _ = Describe("The address of a pod", Ordered, func() {
 		local, remote = t.running(labelled("app", "web"))
 	})
 
-	// endsAt waits until Kubernetes' own controller has the Service end at those
-	// addresses, and at that of a pod of home's own that is made now: it has looked
-	// at all there was before that.
+	// endsAt creates a pod on home's own node, and waits until the Service has exactly its address and those
+	// addresses. By then Kubernetes' controller has seen everything from before.
 	endsAt := func(localIP string, addresses ...string) {
 		GinkgoHelper()
 		pod := &corev1.Pod{
@@ -104,7 +103,7 @@ func setAddress(status *corev1.PodStatus, ip string) {
 	status.PodIP, status.PodIPs = ip, []corev1.PodIP{{IP: ip}}
 }
 
-// endpoints are the addresses that a Service ends at.
+// endpoints returns the addresses of a Service's endpoints.
 func (c *controlPlane) endpoints(namespace, service string) func() ([]string, error) {
 	return func() ([]string, error) {
 		var slices discoveryv1.EndpointSliceList
@@ -119,7 +118,7 @@ func (c *controlPlane) endpoints(namespace, service string) func() ([]string, er
 	}
 }
 
-// showing matches a pod whose status has these addresses, of its own and of no node.
+// showing matches a pod whose status has these addresses, and no node's.
 func showing(addresses ...string) OmegaMatcher {
 	first := ""
 	if len(addresses) > 0 {
@@ -132,7 +131,7 @@ func showing(addresses ...string) OmegaMatcher {
 	return HaveField("Status", And(HaveField("PodIP", first), HaveField("PodIPs", ConsistOf(ips)), HaveField("HostIP", ""), HaveField("HostIPs", BeEmpty())))
 }
 
-// telling matches a pod that tells people of that address, or of none.
+// telling matches a pod with that address in its annotation for people, or without one.
 func telling(address string) OmegaMatcher {
 	if address == "" {
 		return HaveField("Annotations", Not(HaveKey(v1alpha1.AnnotationRemoteIP)))

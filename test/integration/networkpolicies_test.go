@@ -11,9 +11,9 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// What every kind is held to, such as that changes follow, test/kinds shows.
+// test/kinds tests what all kinds have in common, such as that changes follow.
 var _ = Describe("The NetworkPolicies of an offloaded namespace", func() {
-	// policy selects the pods with a label app, and lets in what the peers are.
+	// policy selects the pods with a label app, and allows traffic from the peers.
 	policy := func(t team, app string, from ...networkingv1.NetworkPolicyPeer) *networkingv1.NetworkPolicy {
 		policy := &networkingv1.NetworkPolicy{
 			ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: unique("only")},
@@ -30,7 +30,7 @@ var _ = Describe("The NetworkPolicies of an offloaded namespace", func() {
 	inNamespaces := func(key, value string) networkingv1.NetworkPolicyPeer {
 		return networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}}
 	}
-	// letsIn are the namespaces that a policy in the provider lets in, rule by rule.
+	// letsIn returns the namespaces that a policy in the provider allows, rule by rule.
 	letsIn := func(t team, local *networkingv1.NetworkPolicy) func() ([][]string, error) {
 		return func() (names [][]string, err error) {
 			remote := in(t.remote, local)

@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// providerNode is a node of a provider, which no kubelet looks after.
+// providerNode is a node of a provider without a kubelet.
 func providerNode(cpu, memory string) *corev1.Node {
 	resources := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse(cpu),
@@ -30,7 +30,7 @@ func providerNode(cpu, memory string) *corev1.Node {
 	}
 }
 
-// virtualNode is that of a binding.
+// virtualNode reads the virtual node of a binding.
 func (c *controlPlane) virtualNode(cb *v1alpha1.ClusterBinding) *corev1.Node {
 	GinkgoHelper()
 	node := &corev1.Node{}
@@ -38,7 +38,7 @@ func (c *controlPlane) virtualNode(cb *v1alpha1.ClusterBinding) *corev1.Node {
 	return node
 }
 
-// offer reads what the virtual node of a binding offers.
+// offer reads what a binding's virtual node offers.
 func (c *controlPlane) offer(cb *v1alpha1.ClusterBinding) func() (string, error) {
 	return func() (string, error) {
 		node := &corev1.Node{}
@@ -48,7 +48,7 @@ func (c *controlPlane) offer(cb *v1alpha1.ClusterBinding) func() (string, error)
 	}
 }
 
-// renewed is when the lease of the virtual node of a binding was renewed last.
+// renewed returns when the Lease of a binding's virtual node was last renewed.
 func (c *controlPlane) renewed(cb *v1alpha1.ClusterBinding) time.Time {
 	GinkgoHelper()
 	lease := &coordinationv1.Lease{}
@@ -58,8 +58,8 @@ func (c *controlPlane) renewed(cb *v1alpha1.ClusterBinding) time.Time {
 	return lease.Spec.RenewTime.Time
 }
 
-// isRenewed waits until the leases of the virtual nodes of the bindings have
-// been renewed since a moment, which is at most 5 seconds later.
+// isRenewed waits until the Leases of the bindings' virtual nodes have been renewed since a moment. That
+// takes at most 5 seconds.
 func (c *controlPlane) isRenewed(since time.Time, bindings ...*v1alpha1.ClusterBinding) {
 	GinkgoHelper()
 	for _, cb := range bindings {
@@ -67,7 +67,7 @@ func (c *controlPlane) isRenewed(since time.Time, bindings ...*v1alpha1.ClusterB
 	}
 }
 
-// counts reads how many remote namespaces a binding tells of.
+// counts reads how many remote namespaces a binding reports.
 func (c *controlPlane) counts(cb *v1alpha1.ClusterBinding) func() (string, error) {
 	return func() (string, error) {
 		current, err := c.binding(cb.Name)

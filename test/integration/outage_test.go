@@ -34,7 +34,7 @@ var _ = Describe("An outage", Ordered, slow, func() {
 		home.offloadingIsReady(team)
 		Eventually(home.counts(toEU)).Should(Equal("1/1"))
 		Eventually(home.counts(toUS)).Should(Equal("1/1"))
-		// With the intervals that the manager has by default.
+		// With the manager's default intervals.
 		DeferCleanup(restart, fleet.Options{})
 	})
 
@@ -47,14 +47,13 @@ var _ = Describe("An outage", Ordered, slow, func() {
 		}).Should(BeTrue(), "all should be written that there is to write")
 		stopped := time.Now()
 		restart(defaults)
-		home.isRenewed(stopped, toEU, toUS) // The providers are engaged, with full caches.
+		home.isRenewed(stopped, toEU, toUS) // The providers are connected, with full caches.
 		home.isRenewed(time.Now(), toEU, toUS)
 		Expect(home.versions(toEU, toUS, team)).To(Equal(before), "nothing has changed, so nothing is written")
 	})
 
-	// outage asserts what is seen of one of eu while it lasts, and how many
-	// namespaces the other provider gets meanwhile. How soon the fleet notices
-	// it is for a test of the fleet: here it is only told.
+	// outage asserts what users see of an outage of eu while it lasts, and offloads count namespaces to the
+	// other provider meanwhile. A test of the fleet checks how soon it is noticed; here it is only reported.
 	outage := func(count int) (teams []string, noticed time.Time) {
 		GinkgoHelper()
 		begin := time.Now()
@@ -85,7 +84,7 @@ var _ = Describe("An outage", Ordered, slow, func() {
 		Expect(eu.ofBinding(toEU)()).To(HaveLen(len(teams) + 1))
 	}
 
-	// tellsOf matches what a team reads of providers that are away.
+	// tellsOf matches what a team reads about providers that are away.
 	tellsOf := func(texts ...string) types.GomegaMatcher {
 		return WithTransform(func(status v1alpha1.NamespaceOffloadingStatus) (metav1.Condition, error) {
 			return find(status.Conditions, v1alpha1.OffloadingProvidersReachable)
@@ -132,7 +131,7 @@ var _ = Describe("An outage", Ordered, slow, func() {
 	})
 })
 
-// startAPIServer starts it unless it runs.
+// startAPIServer starts the API server unless it runs.
 func startAPIServer(c *controlPlane) {
 	GinkgoHelper()
 	components, err := c.Running()
@@ -142,8 +141,8 @@ func startAPIServer(c *controlPlane) {
 	}
 }
 
-// versions are those of all objects that are written for the bindings and the
-// offloading of the namespace.
+// versions returns the versions of all objects that Spillway writes for the bindings and the namespace's
+// offloading.
 func (c *controlPlane) versions(toEU, toUS *v1alpha1.ClusterBinding, team string) map[string]string {
 	GinkgoHelper()
 	versions := map[string]string{}
@@ -152,8 +151,8 @@ func (c *controlPlane) versions(toEU, toUS *v1alpha1.ClusterBinding, team string
 		versions[fmt.Sprintf("%T %s", object, object.GetName())] = object.GetResourceVersion()
 	}
 	for _, cb := range []*v1alpha1.ClusterBinding{toEU, toUS} {
-		// A manager that takes a provider over raises the generation of the Lease
-		// there, which the binding remembers. All else is to stay.
+		// A manager that takes over a provider raises the generation of its Lease, and the binding records
+		// that. Everything else must stay.
 		binding := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: cb.Name}}
 		Expect(c.fetching(binding)()).To(Succeed())
 		binding.ResourceVersion, binding.ManagedFields, binding.Status.Holder = "", nil, v1alpha1.HolderStatus{}

@@ -38,7 +38,7 @@ var _ = Describe("A clusterSelector that is changed while a pod waits for a node
 
 var saysOutdated = HaveField("Conditions", ContainElement(HaveField("Message", ContainSubstring("asked for earlier"))))
 
-// affinityOf is what the admission policy makes of a selector of one term, with the
+// affinityOf returns the affinity that the admission policy derives from a selector of one term, with the
 // strategy Remote.
 func affinityOf(selector *v1alpha1.ClusterSelector) *corev1.Affinity {
 	required := selector.NodeSelector()

@@ -14,8 +14,7 @@ var _ = Describe("A name in the provider that is somebody else's", Ordered, func
 
 	BeforeAll(func() { t = newTeam() })
 
-	// What is in the way is tried again 5 seconds after the first try: one spec
-	// waits for all of them at once.
+	// The manager tries again 5 seconds after the first try. One spec waits for all conflicts at once.
 	It("is left alone, and used when it is free", slow, func() {
 		argocd := map[string]string{"app.kubernetes.io/managed-by": "argocd"}
 		another := map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway, v1alpha1.LabelOrigin: "another", v1alpha1.LabelBinding: "theirs"}
@@ -55,14 +54,14 @@ var _ = Describe("A name in the provider that is somebody else's", Ordered, func
 	})
 })
 
-// conflict is an object of a provider in the way of one that is to be sent.
+// conflict is an object in a provider that is in the way of a copy.
 type conflict struct {
-	// of is the kind, in is what is in the way, and owner what is said of it.
+	// of is the kind, in the object in the way, and owner what the message says of it.
 	of     string
 	in     client.Object
 	labels map[string]string
 	owner  string
-	// original has the same name, and pod needs it; or pod has it itself.
+	// original has the same name and is needed by pod; or pod itself has the name.
 	original client.Object
 	needs    need
 	pod      *corev1.Pod

@@ -43,7 +43,7 @@ var _ = Describe("The deletion of a pod", Ordered, func() {
 		local, remote := t.running()
 		leaving, staying := t.running()
 		forced, orphan := t.running()
-		// What says so reads the cache that the syncing is told by.
+		// The condition comes from the same cache that triggers the reconciles.
 		t.pause(true)
 		Eventually(home.condition(t.cb, v1alpha1.BindingReady)).Should(isFalse(v1alpha1.ReasonPaused), "the binding should be paused")
 		waiting := t.run()
@@ -71,8 +71,8 @@ var _ = Describe("The deletion of a pod", Ordered, func() {
 		home.make(held)
 		Expect(home.Delete(ctx, held, atOnce)).To(Succeed())
 		DeferCleanup(func() { home.letGo(held) })
-		// It removes a pod in two steps, and asks the policies in each of them: this
-		// one denies the second, by which the grace period is 0.
+		// It removes a pod in two steps, and calls the policies in each. This policy denies the second step,
+		// in which the grace period is 0.
 		policy := home.deny(t.namespace, admissionv1.Delete, "!has(oldObject.metadata.deletionGracePeriodSeconds) || oldObject.metadata.deletionGracePeriodSeconds > 0",
 			func() error { return home.Delete(ctx, held, atOnce, client.DryRunAll) })
 
@@ -85,15 +85,15 @@ var _ = Describe("The deletion of a pod", Ordered, func() {
 	})
 })
 
-// keep has a pod stay when it is deleted, until letGo or the end of the spec. The
-// API server takes one that is deleted without grace away at once.
+// keep delays the removal of a deleted pod, until letGo or the end of the spec. Otherwise the API server
+// removes a pod without a grace period at once.
 func (c *controlPlane) keep(pod *corev1.Pod) {
 	GinkgoHelper()
 	change(c, pod, func(pod *corev1.Pod) { controllerutil.AddFinalizer(pod, holdFinalizer) })
 	DeferCleanup(func() { c.letGo(pod) })
 }
 
-// letGo has a pod go that was deleted, as a kubelet would, if it is still there.
+// letGo ends a deleted pod, as a kubelet does, if it still exists.
 func (c *controlPlane) letGo(pod *corev1.Pod) {
 	GinkgoHelper()
 	current, err := now(c, pod)()
@@ -101,7 +101,7 @@ func (c *controlPlane) letGo(pod *corev1.Pod) {
 		return
 	}
 	Expect(err).NotTo(HaveOccurred())
-	// In this order: when it has gone, another pod may have its name at once.
+	// In this order: when it is gone, another pod may have its name at once.
 	Expect(c.Delete(ctx, current, atOnce)).To(Succeed())
 	change(c, current, func(pod *corev1.Pod) { controllerutil.RemoveFinalizer(pod, holdFinalizer) })
 }
@@ -110,7 +110,7 @@ func grace(seconds int64) *client.DeleteOptions {
 	return &client.DeleteOptions{GracePeriodSeconds: ptr.To(seconds)}
 }
 
-// pause pauses the binding, or has it go on.
+// pause pauses or resumes the binding.
 func (t team) pause(paused bool) {
 	GinkgoHelper()
 	change(home, newBinding(t.cb.Name), func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = paused })

@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// What a provider warns of is written by the specs, as a kubelet or a scheduler would.
+// The specs write the provider's warnings, as a kubelet or a scheduler would.
 var _ = Describe("Warnings of a provider", Ordered, func() {
 	var (
 		spec        = unique("spec")
@@ -50,7 +50,7 @@ var _ = Describe("Warnings of a provider", Ordered, func() {
 		Expect(shown.ReportingInstance).To(Equal(toEU.Spec.ClusterID))
 	})
 
-	// What is shown is changed ten seconds later at the soonest.
+	// An event that is shown is updated ten seconds later at the earliest.
 	It("are shown with their count, which follows", slow, func() {
 		event := eu.warn(remote, "no such image")
 		Eventually(home.described(pod)).Should(ConsistOf(HaveField("Count", BeEquivalentTo(1))))
@@ -162,7 +162,7 @@ func (c *controlPlane) warn(pod *corev1.Pod, message string, options ...func(*co
 	return event
 }
 
-// described are the warnings that kubectl describe pod shows, asked for as it does.
+// described returns the warnings that kubectl describe pod shows, with the same request.
 func (c *controlPlane) described(pod *corev1.Pod) func() ([]corev1.Event, error) {
 	return func() ([]corev1.Event, error) {
 		var list corev1.EventList
@@ -174,7 +174,7 @@ func (c *controlPlane) described(pod *corev1.Pod) func() ([]corev1.Event, error)
 	}
 }
 
-// onlyEvent is the one that describes a pod.
+// onlyEvent returns the only event that describes a pod.
 func (c *controlPlane) onlyEvent(pod *corev1.Pod) corev1.Event {
 	GinkgoHelper()
 	events, err := c.described(pod)()
@@ -183,8 +183,7 @@ func (c *controlPlane) onlyEvent(pod *corev1.Pod) corev1.Event {
 	return events[0]
 }
 
-// fromProviders are the events of a namespace, or of all, that show what providers
-// warn of.
+// fromProviders returns the events that show providers' warnings, in one namespace or all.
 func (c *controlPlane) fromProviders(namespace string) func() ([]corev1.Event, error) {
 	return func() ([]corev1.Event, error) {
 		var list corev1.EventList
@@ -193,7 +192,7 @@ func (c *controlPlane) fromProviders(namespace string) func() ([]corev1.Event, e
 	}
 }
 
-// must is what was read.
+// must returns the value, or fails on an error.
 func must[T any](value T, err error) T {
 	GinkgoHelper()
 	Expect(err).NotTo(HaveOccurred())

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// newPodSpec is that of a pod that may run on a virtual node.
+// newPodSpec is a spec that tolerates virtual nodes.
 func newPodSpec() corev1.PodSpec {
 	return corev1.PodSpec{
 		Containers:  []corev1.Container{{Name: "app", Image: "example.com/app:1"}},
@@ -18,7 +18,7 @@ func newPodSpec() corev1.PodSpec {
 	}
 }
 
-// runPod makes a pod that is bound to the virtual node of a binding.
+// runPod creates a pod that is bound to the virtual node of a binding.
 func (c *controlPlane) runPod(cb *v1alpha1.ClusterBinding, namespace string, options ...func(*corev1.Pod)) *corev1.Pod {
 	GinkgoHelper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: unique("pod")}, Spec: newPodSpec()}
@@ -30,7 +30,7 @@ func (c *controlPlane) runPod(cb *v1alpha1.ClusterBinding, namespace string, opt
 	return pod
 }
 
-// remotePod waits for the pod of a provider that stands for a local one.
+// remotePod waits for the remote pod of a local one.
 func (c *controlPlane) remotePod(cb *v1alpha1.ClusterBinding, local *corev1.Pod) *corev1.Pod {
 	GinkgoHelper()
 	var found *corev1.Pod
@@ -49,7 +49,7 @@ func (c *controlPlane) remotePod(cb *v1alpha1.ClusterBinding, local *corev1.Pod)
 	return found
 }
 
-// setPodStatus says what a kubelet would of a pod that runs or has ended.
+// setPodStatus reports a status as the kubelet of a pod that runs or has ended.
 func (c *controlPlane) setPodStatus(pod *corev1.Pod, phase corev1.PodPhase, options ...func(*corev1.PodStatus)) {
 	GinkgoHelper()
 	ready := corev1.ConditionFalse
@@ -77,7 +77,7 @@ func (c *controlPlane) setPodStatus(pod *corev1.Pod, phase corev1.PodPhase, opti
 	Expect(c.Status().Patch(ctx, pod, client.MergeFrom(before))).To(Succeed())
 }
 
-// podPhase is that of a pod as it is now.
+// podPhase reads the current phase of a pod.
 func (c *controlPlane) podPhase(pod *corev1.Pod) func() (corev1.PodPhase, error) {
 	current := pod.DeepCopy()
 	return func() (corev1.PodPhase, error) {
@@ -86,14 +86,13 @@ func (c *controlPlane) podPhase(pod *corev1.Pod) func() (corev1.PodPhase, error)
 	}
 }
 
-// nodeOfPods is the node of a provider that the specs play the kubelet of.
+// nodeOfPods is the node of a provider whose kubelet the specs play.
 const nodeOfPods = "played-by-the-specs"
 
-// schedule puts a pod on a node, as a scheduler would. A pod that is on none is
-// deleted without any grace. The node is there, because pods of a node that is
-// not are collected as garbage; it is neither ready nor schedulable, so that it
-// adds nothing to the capacity that virtual nodes show. It has room for pods that
-// are resized.
+// schedule binds a pod to a node, as a scheduler would. A pod without a node is deleted without any grace
+// period. The node must exist, because Kubernetes deletes pods of missing nodes. It is neither ready nor
+// schedulable, so that it adds nothing to the capacity of virtual nodes. It has room for pods that are
+// resized.
 func (c *controlPlane) schedule(pod *corev1.Pod) {
 	GinkgoHelper()
 	node := providerNode("64", "64Gi")

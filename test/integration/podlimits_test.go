@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// offeredKey is that of a taint which the provider eu lets pods tolerate.
+// offeredKey is the key of a taint that eu allows pods to tolerate.
 const offeredKey = "example.com/added"
 
 var _ = Describe("The limits of a provider", Ordered, func() {
@@ -22,7 +22,7 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 
 	BeforeAll(func() { t = newTeam() })
 
-	// Whatever a spec makes of them, the next one finds them as they were.
+	// Each spec starts with the original limits.
 	BeforeEach(func() {
 		before := eu.limits()
 		DeferCleanup(func() {
@@ -95,12 +95,12 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 			pod.Spec.HostNetwork = true
 			pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr.To(true)}
 		}
-		own := newTeam() // The others' namespaces stay as they are.
+		own := newTeam() // The others' namespaces stay unchanged.
 		Eventually(home.condition(own.cb, v1alpha1.BindingLimitsKnown)).Should(isTrue(v1alpha1.ReasonLimitsRead, "the provider's profile is confined"))
 		pod := own.run(privileged)
 		own.staysHome(pod, translate.ReasonPodSecurity, "spec.hostNetwork", "podSecurity: privileged in ConfigMap spillway-provider/limits")
 
-		// What a consumer has made it does not change: the administrator does.
+		// A consumer does not change a remote namespace that exists: the administrator does.
 		change(eu, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own.remote}}, func(namespace *corev1.Namespace) {
 			namespace.Labels["pod-security.kubernetes.io/enforce"] = "privileged"
 		})
@@ -109,7 +109,7 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 		Eventually(home.condition(own.cb, v1alpha1.BindingLimitsKnown)).Should(isTrue(v1alpha1.ReasonLimitsRead, "with all of podSecurity"))
 
 		next := newTeam()
-		next.running(privileged) // What is made now is held to the new standard.
+		next.running(privileged) // A new namespace gets the new standard.
 		Expect(now(eu, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: next.remote}})()).To(HaveField("Labels", HaveKeyWithValue("pod-security.kubernetes.io/enforce", "privileged")))
 	})
 
@@ -153,7 +153,7 @@ func newLimits(data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: providerNamespace, Name: "limits"}, Data: data}
 }
 
-// limits are those of a provider, as they are now.
+// limits reads the current limits of a provider.
 func (c *controlPlane) limits() *corev1.ConfigMap {
 	GinkgoHelper()
 	limits := newLimits(nil)

@@ -22,7 +22,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 )
 
-// metricsAPI leads to what stands for metrics-server.
+// metricsAPI registers the test's server in place of metrics-server.
 const metricsAPI = `
 apiVersion: v1
 kind: Service
@@ -41,7 +41,7 @@ spec:
   service: {namespace: kube-system, name: metrics, port: %d}
 `
 
-// serveMetrics has a cluster serve metrics of pods, as metrics-server does, until the spec ends.
+// serveMetrics makes a cluster serve metrics of pods, as metrics-server does, until the spec ends.
 func (c *controlPlane) serveMetrics(pods ...metricsv1beta1.PodMetrics) {
 	GinkgoHelper()
 	served := runtime.NewScheme()
@@ -49,7 +49,7 @@ func (c *controlPlane) serveMetrics(pods ...metricsv1beta1.PodMetrics) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
 		if err != nil || !strings.HasSuffix(r.URL.Path, "/pods") {
-			return // The API server only looks whether there is an answer.
+			return // The API server only checks that there is an answer.
 		}
 		list := &metricsv1beta1.PodMetricsList{TypeMeta: metav1.TypeMeta{APIVersion: "metrics.k8s.io/v1beta1", Kind: "PodMetricsList"}}
 		for _, pod := range pods {
@@ -72,7 +72,7 @@ func (c *controlPlane) serveMetrics(pods ...metricsv1beta1.PodMetrics) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// metricsOf says what the first container of a pod uses.
+// metricsOf returns the usage of a pod's first container.
 func metricsOf(namespace, name string, labels map[string]string) metricsv1beta1.PodMetrics {
 	usage := corev1.ResourceList{"cpu": resource.MustParse("250m"), "memory": resource.MustParse("64Mi")}
 	return metricsv1beta1.PodMetrics{

@@ -9,12 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// podOption changes a pod before it is made.
+// podOption changes a pod before its creation.
 type podOption = func(*corev1.Pod)
 
 func podNamed(name string) podOption { return func(pod *corev1.Pod) { pod.Name = name } }
 
-// withConfigMap has the environment of a pod come from a ConfigMap.
+// withConfigMap adds a ConfigMap to the pod's environment.
 func withConfigMap(name string, optional bool) podOption {
 	return func(pod *corev1.Pod) {
 		container := &pod.Spec.Containers[0]
@@ -39,7 +39,7 @@ func withVolume(source corev1.VolumeSource) podOption {
 	}
 }
 
-// newConfigMap and newSecret have one entry each, whose key is "key".
+// newConfigMap and newSecret have one entry each, with the key "key".
 func newConfigMap(namespace, name, value string) client.Object {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"key": value}}
 }
@@ -48,7 +48,7 @@ func newSecret(namespace, name, value string) client.Object {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string][]byte{"key": []byte(value)}}
 }
 
-// value reads what a ConfigMap or Secret has under "key".
+// value reads the entry "key" of a ConfigMap or Secret.
 func (c *controlPlane) value(object client.Object) func() (string, error) {
 	return func() (string, error) {
 		current, err := now(c, object)()

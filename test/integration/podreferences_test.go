@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// maker makes an object with a value, and need a pod's need for it.
+// maker returns an object with a value. need makes a pod need an object.
 type (
 	maker = func(namespace, name, value string) client.Object
 	need  = func(name string, optional bool) podOption
@@ -73,7 +73,7 @@ var _ = Describe("What a pod refers to", Ordered, func() {
 
 	DescribeTable("is a Secret that opens the consumer's API server", func(kind corev1.SecretType) {
 		secret := &corev1.Secret{
-			// Kubernetes deletes tokens of ServiceAccounts that there are not.
+			// Kubernetes deletes tokens of missing ServiceAccounts.
 			ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: unique("token"), Annotations: map[string]string{corev1.ServiceAccountNameKey: "default"}},
 			Type:       kind,
 		}

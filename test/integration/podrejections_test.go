@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// firstRetry is how long a pod that was rejected waits at least.
+	// firstRetry is how long a rejected pod waits at least.
 	firstRetry = 5 * time.Second
-	// denial is what the policies of the specs say.
+	// denial is the message of the specs' policies.
 	denial = "not on Fridays"
 )
 
@@ -42,11 +42,11 @@ var _ = Describe("A pod that the provider", Ordered, func() {
 		t.staysHome(pod, v1alpha1.ReasonRejected, "provider "+t.cb.Spec.ClusterID, t.remote+"/"+pod.Name, denial)
 		tries := func() int { return eu.denials(policy.Name) - before }
 		Eventually(tries).Should(BeNumerically(">", 1), "it should be tried again by itself")
-		// The tries are 5, 10, 20 seconds apart: so many fit into the time at most.
+		// Tries are 5, 10 and 20 seconds apart, so the elapsed time bounds their number.
 		count := tries()
 		Expect(count).To(BeNumerically("<=", 1+int(time.Since(begin)/firstRetry)))
 
-		// The change makes the next try, which would be in 10 seconds, come at once.
+		// The change triggers the next try at once, instead of in 10 seconds.
 		eu.drop(policy)
 		Eventually(try).Should(Succeed(), "the policy should not be in force any more")
 		change(home, pod, func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "example.com/app:2" })
@@ -72,14 +72,14 @@ var _ = Describe("A pod that the provider", Ordered, func() {
 	})
 })
 
-// deny has a policy deny an operation on the pods of a namespace for which the
-// expression is false, and waits until it denies what try does.
+// deny creates a policy that denies an operation on a namespace's pods if the expression is false. It waits
+// until the policy denies try.
 func (c *controlPlane) deny(namespace string, operation admissionv1.OperationType, expression string, try func() error) *admissionv1.ValidatingAdmissionPolicyBinding {
 	GinkgoHelper()
 	return c.denyOf(admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}}, namespace, operation, expression, try)
 }
 
-// denyOf does so for objects of another kind; of one without namespaces, if that is "".
+// denyOf is deny for another kind; for a cluster-scoped one, namespace is "".
 func (c *controlPlane) denyOf(rule admissionv1.Rule, namespace string, operation admissionv1.OperationType, expression string, try func() error) *admissionv1.ValidatingAdmissionPolicyBinding {
 	GinkgoHelper()
 	selector := &metav1.LabelSelector{}
@@ -109,7 +109,7 @@ func (c *controlPlane) denyOf(rule admissionv1.Rule, namespace string, operation
 	return binding
 }
 
-// denials is how often a policy has denied a request, as the API server counts.
+// denials returns how often a policy has denied a request, from the API server's metrics.
 func (c *controlPlane) denials(policy string) int {
 	GinkgoHelper()
 	clientset, err := kubernetes.NewForConfig(c.Config())

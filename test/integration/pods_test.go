@@ -23,7 +23,7 @@ var _ = Describe("Pods that were made before their namespace was offloaded", Ord
 
 	BeforeAll(func() {
 		toEU = home.bind(eu, spec)
-		home.bind(us, unique("spec")) // Not selected: its taint must not be tolerated.
+		home.bind(us, unique("spec")) // Not selected: the pod must not tolerate its taint.
 		home.bindingIsReady(toEU)
 	})
 
@@ -33,7 +33,7 @@ var _ = Describe("Pods that were made before their namespace was offloaded", Ord
 		Eventually(func() error { return home.Create(ctx, pod) }).Should(Succeed(), "the namespace should have a ServiceAccount")
 		Expect(pod).NotTo(toleratesVirtualNodes)
 
-		// Kubernetes tells times of creation apart by the second.
+		// Kubernetes' creation times have a resolution of a second.
 		Eventually(func() bool { return time.Since(pod.CreationTimestamp.Time) > time.Second }).Should(BeTrue(), "time should pass")
 		home.offload(namespace, selecting(labelSpec, spec), podsGo(v1alpha1.PodsLocalAndRemote))
 		Eventually(func() (*corev1.Pod, error) { return pod, home.Get(ctx, client.ObjectKeyFromObject(pod), pod) }).
@@ -59,7 +59,7 @@ var _ = Describe("Pods that were made before their namespace was offloaded", Ord
 	})
 })
 
-// newPod is the least of a pod.
+// newPod is a minimal pod.
 func newPod(namespace string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pod"},
@@ -67,7 +67,7 @@ func newPod(namespace string) *corev1.Pod {
 	}
 }
 
-// dryRunPod is a pod as the API server would make it.
+// dryRunPod creates a pod as a dry run.
 func (c *controlPlane) dryRunPod(namespace string) func() (*corev1.Pod, error) {
 	return func() (*corev1.Pod, error) {
 		pod := newPod(namespace)
@@ -87,7 +87,7 @@ func virtualNodeTolerations(pod *corev1.Pod) []corev1.Toleration {
 	return found
 }
 
-// eventsAbout reads the events about an object that Spillway has written.
+// eventsAbout reads Spillway's events about an object.
 func (c *controlPlane) eventsAbout(object client.Object) func() ([]eventsv1.Event, error) {
 	return func() ([]eventsv1.Event, error) {
 		var list eventsv1.EventList

@@ -122,7 +122,7 @@ var _ = Describe("The status of a pod", Ordered, func() {
 	})
 })
 
-// podConditions reads those of a pod.
+// podConditions reads the conditions of a pod.
 func (c *controlPlane) podConditions(pod *corev1.Pod) func() ([]metav1.Condition, error) {
 	return func() ([]metav1.Condition, error) {
 		current, err := now(c, pod)()

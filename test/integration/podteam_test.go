@@ -14,23 +14,22 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// team is a namespace of home that is offloaded to eu, and the binding that
-// takes it there.
+// team is a namespace of home that is offloaded to eu, with its binding.
 type team struct {
 	cb *v1alpha1.ClusterBinding
 	// spec is the value of labelSpec that the offloading selects.
 	spec string
-	// namespace is the local one, and remote the one that stands for it.
+	// namespace is the local namespace, and remote the remote one.
 	namespace, remote string
 }
 
-// newTeam makes a team, and takes its pods away when the specs that share it end.
+// newTeam creates a team. Its pods are deleted when the specs that share it end.
 func newTeam() team {
 	GinkgoHelper()
 	return newTeamWith(eu.providerKubeconfig())
 }
 
-// newTeamWith makes a team whose binding has that kubeconfig.
+// newTeamWith creates a team whose binding has that kubeconfig.
 func newTeamWith(kubeconfig []byte, options ...bindingOption) team {
 	GinkgoHelper()
 	t := team{spec: unique("spec")}
@@ -46,17 +45,15 @@ func newTeamWith(kubeconfig []byte, options ...bindingOption) team {
 	return t
 }
 
-// takesPods waits until a namespace has the ServiceAccount without which no pod
-// is made in it.
+// takesPods waits until a namespace has its ServiceAccount. Without it no pod is admitted.
 func (c *controlPlane) takesPods(namespace string) {
 	GinkgoHelper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 	Eventually(c.fetching(account)).Should(Succeed(), "namespace %s should have its ServiceAccount", namespace)
 }
 
-// sweepAfterwards takes the pods of a local namespace away in the end, and those
-// in eu that stand for them. No kubelet does: the deletion of the binding would
-// wait for them.
+// sweepAfterwards removes the pods of a local namespace in the end, and their remote pods in eu. No kubelet
+// does it, and the deletion of the binding would wait for them.
 func (t team) sweepAfterwards(namespace string) {
 	DeferCleanup(func() {
 		Eventually(func(g Gomega) {
@@ -78,16 +75,16 @@ func (t team) sweepAfterwards(namespace string) {
 	})
 }
 
-// atOnce leaves no grace: the kubelet's way to say that a pod has ended.
+// atOnce sets no grace period, as a kubelet does when a pod has ended.
 var atOnce = &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
 
-// run makes a pod on the virtual node.
+// run creates a pod on the virtual node.
 func (t team) run(options ...podOption) *corev1.Pod {
 	GinkgoHelper()
 	return home.runPod(t.cb, t.namespace, options...)
 }
 
-// running makes a pod, and plays the kubelet of the remote one until both run.
+// running creates a pod, and plays the remote pod's kubelet until both run.
 func (t team) running(options ...podOption) (local, remote *corev1.Pod) {
 	GinkgoHelper()
 	local = t.run(options...)
@@ -102,7 +99,7 @@ func (t team) running(options ...podOption) (local, remote *corev1.Pod) {
 	return local, remote
 }
 
-// staysHome asserts what the owner of a pod sees while it is not sent.
+// staysHome asserts what a pod's owner sees while the pod is not sent.
 func (t team) staysHome(pod *corev1.Pod, reason string, texts ...string) {
 	GinkgoHelper()
 	Eventually(home.offloaded(pod)).Should(isFalse(reason, texts...), "the pod should say why it is not sent")
@@ -110,7 +107,7 @@ func (t team) staysHome(pod *corev1.Pod, reason string, texts ...string) {
 	Expect(eu.standIns(t.cb, pod)()).To(BeEmpty())
 }
 
-// noting matches an event in whose note each text is.
+// noting matches an event whose note contains each text.
 func noting(texts ...string) types.GomegaMatcher {
 	matchers := []types.GomegaMatcher{}
 	for _, text := range texts {
@@ -119,7 +116,7 @@ func noting(texts ...string) types.GomegaMatcher {
 	return And(matchers...)
 }
 
-// goesOn waits until a pod that was held up is in the provider, and says so.
+// goesOn waits until a delayed pod is in the provider and reports so.
 func (t team) goesOn(pod *corev1.Pod) *corev1.Pod {
 	GinkgoHelper()
 	remote := eu.remotePod(t.cb, pod)
@@ -127,8 +124,8 @@ func (t team) goesOn(pod *corev1.Pod) *corev1.Pod {
 	return remote
 }
 
-// passes waits until a pod that is made now is in the provider, with what it needs:
-// what the manager was going to do of that kind before, it has begun to do.
+// passes creates a pod, and waits until it is in the provider with its ConfigMap. By then the manager has
+// begun everything of these kinds that was due before.
 func (t team) passes() {
 	GinkgoHelper()
 	settings := newConfigMap(t.namespace, unique("witness"), "1")
@@ -136,7 +133,7 @@ func (t team) passes() {
 	eu.remotePod(t.cb, t.run(withConfigMap(settings.GetName(), false)))
 }
 
-// standIns are the pods of a provider that stand for a local one.
+// standIns returns the remote pods of a local one.
 func (c *controlPlane) standIns(cb *v1alpha1.ClusterBinding, local *corev1.Pod) func() ([]*corev1.Pod, error) {
 	return func() ([]*corev1.Pod, error) {
 		var pods corev1.PodList
@@ -153,7 +150,7 @@ func (c *controlPlane) standIns(cb *v1alpha1.ClusterBinding, local *corev1.Pod) 
 	}
 }
 
-// offloaded reads the condition of a pod that reports whether it is in the provider.
+// offloaded reads the pod's condition Offloaded.
 func (c *controlPlane) offloaded(pod *corev1.Pod) func() (metav1.Condition, error) {
 	return func() (metav1.Condition, error) {
 		current, err := now(c, pod)()
@@ -164,7 +161,7 @@ func (c *controlPlane) offloaded(pod *corev1.Pod) func() (metav1.Condition, erro
 	}
 }
 
-// asConditions gives the conditions of a pod the type that other conditions have.
+// asConditions converts the conditions of a pod into ordinary ones.
 func asConditions(conditions []corev1.PodCondition) []metav1.Condition {
 	all := make([]metav1.Condition, 0, len(conditions))
 	for _, c := range conditions {
@@ -173,7 +170,7 @@ func asConditions(conditions []corev1.PodCondition) []metav1.Condition {
 	return all
 }
 
-// now reads an object anew.
+// now reads the current version of an object.
 func now[T client.Object](c *controlPlane, object T) func() (T, error) {
 	return func() (T, error) {
 		found := reflect.New(reflect.TypeOf(object).Elem()).Interface().(T)
@@ -181,8 +178,7 @@ func now[T client.Object](c *controlPlane, object T) func() (T, error) {
 	}
 }
 
-// in is the object of the same name in another namespace, of which nothing else
-// is known.
+// in returns an object of the same kind and name in another namespace, without other fields.
 func in[T client.Object](namespace string, object T) T {
 	there := reflect.New(reflect.TypeOf(object).Elem()).Interface().(T)
 	there.SetNamespace(namespace)

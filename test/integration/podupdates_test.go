@@ -25,7 +25,7 @@ var _ = Describe("A pod that runs follows", Ordered, func() {
 
 	BeforeAll(func() {
 		t = newTeam()
-		// The API server resizes no pod beyond what its node offers.
+		// The API server resizes no pod beyond the capacity of its node.
 		eu.create(providerNode("64", "64Gi"))
 		Eventually(home.offer(t.cb)).ShouldNot(HavePrefix("cpu 0,"), "the virtual node should have room")
 		local, remote = t.running(func(pod *corev1.Pod) {
@@ -138,8 +138,8 @@ var _ = Describe("A pod that runs follows", Ordered, func() {
 	})
 })
 
-// fixLabel has a policy give all pods of a namespace one value of a label, with
-// each change of them, and waits until what try makes has it.
+// fixLabel creates a policy that sets a label to one value at each update of a namespace's pods. It waits
+// until the result of try has it.
 func (c *controlPlane) fixLabel(namespace, label, value string, try func() (*corev1.Pod, error)) *admissionv1.MutatingAdmissionPolicyBinding {
 	GinkgoHelper()
 	policy := &admissionv1.MutatingAdmissionPolicy{

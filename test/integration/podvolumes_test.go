@@ -13,11 +13,11 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// storageClass is that of all volumes here. Neither cluster has a class of that
-// name, and none has a driver: volumes are bound, and never mounted.
+// storageClass is the class of all volumes here. Neither cluster has a class of that name or a driver:
+// volumes are bound, and never mounted.
 const storageClass = "example"
 
-// The PersistentVolume controllers of both clusters are real ones.
+// Both clusters run the real PersistentVolume controllers.
 var _ = Describe("The volume of a pod", Ordered, func() {
 	var t team
 
@@ -133,7 +133,8 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 		pod := t.run(withClaim(claim.Name))
 		t.staysHome(pod, v1alpha1.ReasonNamespaceNotOffloaded, "Secret "+elsewhere+"/"+secret.GetName(), "namespace "+elsewhere+" is not offloaded")
 		home.offload(elsewhere, selecting(labelSpec, t.spec))
-		// The Secret goes now. The volume is for the policy of this provider, which lets none name a Secret elsewhere.
+		// The Secret is sent now. The provider's policy refuses the volume, because it names a Secret of
+		// another namespace.
 		t.staysHome(pod, v1alpha1.ReasonRejected, "PersistentVolume "+volume.Name, "must not name Secrets of another namespace")
 	})
 })
@@ -167,7 +168,7 @@ func nfs(source *corev1.PersistentVolumeSource) {
 	source.NFS = &corev1.NFSVolumeSource{Server: "nfs.example.com", Path: "/data"}
 }
 
-// bindTo has a volume be for that claim only.
+// bindTo reserves a volume for that claim.
 func bindTo(volume *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim) {
 	volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: claim.Namespace, Name: claim.Name}
 }

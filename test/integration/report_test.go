@@ -10,15 +10,15 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 )
 
-// mostSlow is how many of the slowest specs are named.
+// mostSlow is how many of the slowest specs are listed.
 const mostSlow = 10
 
 var _ = ReportAfterSuite("which specs were flaky, and which took longest", func(report Report) {
-	// The reporter may be in the midst of a line of dots.
+	// The reporter may be in the middle of a line of dots.
 	fmt.Print("\n" + strings.Join(append(flaky(report.SpecReports), slowest(report.SpecReports)...), "\n") + "\n")
 })
 
-// flaky names the specs that passed only at a later attempt.
+// flaky lists the specs that passed only at a later attempt.
 func flaky(specs types.SpecReports) []string {
 	var lines []string
 	for i := range specs {
@@ -29,8 +29,7 @@ func flaky(specs types.SpecReports) []string {
 	return lines
 }
 
-// slowest names those that took longest, and what comes before and after all specs if
-// it is among them.
+// slowest lists the slowest specs, and the suite's setup and cleanup if they are among them.
 func slowest(specs types.SpecReports) []string {
 	specs = slices.Clone(specs)
 	slices.SortStableFunc(specs, func(a, b types.SpecReport) int { return cmp.Compare(b.RunTime, a.RunTime) })

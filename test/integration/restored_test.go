@@ -32,7 +32,7 @@ var _ = Describe("A consumer that is restored from a backup under its manager", 
 			object := newConfigMap(namespace, unique("later"), "1")
 			consumer.make(object)
 		}
-		consumer.isRenewed(time.Now(), cb) // Leases are what tells, and only of what they have seen.
+		consumer.isRenewed(time.Now(), cb) // Leases reveal a restore, but only of what they have seen.
 		Expect(consumer.Restore(ctx)).To(Succeed())
 		Eventually(run.done).Should(Receive(MatchError(ContainSubstring("was restored from a backup"))),
 			"its watches go on in a future that will not come: it has to begin anew")

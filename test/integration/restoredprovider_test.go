@@ -76,6 +76,6 @@ var _ = Describe("A provider that is restored from a backup", Ordered, slow, fun
 		provider.end(remoteOlder)
 		home.drop(newOffloading(team, nil))
 		home.drop(cb)
-		Eventually(home.fetching(cb)).Should(absent) // The provider goes with the spec.
+		Eventually(home.fetching(cb)).Should(absent) // The provider ends with the spec.
 	})
 })

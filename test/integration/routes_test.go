@@ -24,13 +24,13 @@ func (c *controlPlane) serveRoutes() {
 	Expect(manifests.Create(ctx, c, crds)).To(Succeed())
 }
 
-// parentOf is a Gateway, of which that is the namespace and the name.
+// parentOf refers to a Gateway by "namespace/name".
 func parentOf(gateway string) gatewayv1.ParentReference {
 	namespace, name, _ := strings.Cut(gateway, "/")
 	return gatewayv1.ParentReference{Namespace: ptr.To(gatewayv1.Namespace(namespace)), Name: gatewayv1.ObjectName(name)}
 }
 
-// What every kind is held to, such as that changes follow, test/kinds shows.
+// test/kinds tests what all kinds have in common, such as that changes follow.
 var _ = Describe("The routes of an offloaded namespace", func() {
 	It("are served in a provider if their Gateway is mapped, once both clusters know routes, and un-offloading leaves nothing", func() {
 		t := newTeam()
@@ -39,7 +39,7 @@ var _ = Describe("The routes of an offloaded namespace", func() {
 			change(eu, eu.limits(), func(limits *corev1.ConfigMap) { limits.Data = before.Data })
 		})
 		here, there := "gateways/"+unique("here"), "gateways/"+unique("there")
-		restart(fleet.Options{}) // One that has asked in vain for hours asks three times a minute.
+		restart(fleet.Options{}) // A manager that has looked for hours in vain looks only three times a minute.
 		home.bindingIsReady(t.cb)
 		home.serveRoutes()
 		route := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: unique("web")}, Spec: gatewayv1.HTTPRouteSpec{

@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/manager"
 )
 
-// canary stands in kubeconfigs where credentials do.
+// canary takes the place of credentials in kubeconfigs.
 const canary = "canary-4e1f7c0d"
 
 var _ = Describe("A Secret that cannot be used", func() {
@@ -22,8 +22,8 @@ var _ = Describe("A Secret that cannot be used", func() {
 
 	BeforeEach(func() { spec = unique("spec") })
 
-	// refused asserts what a user sees of a Secret that is not even tried, and
-	// that a good one mends it.
+	// refused asserts what a user sees of a Secret that the manager does not even try, and that a good one
+	// repairs it.
 	refused := func(cb *v1alpha1.ClusterBinding, reason string, texts ...string) {
 		GinkgoHelper()
 		Eventually(home.condition(cb, v1alpha1.BindingCredentialsValid)).Should(isFalse(reason, texts...), "the Secret should be refused")
@@ -67,8 +67,7 @@ var _ = Describe("A Secret that cannot be used", func() {
 	)
 })
 
-// user makes a kubeconfig for eu whose user is changed, and has the canary for
-// a token.
+// user returns a kubeconfig for eu with a changed user, whose token is the canary.
 func user(change func(*clientcmdapi.AuthInfo)) func() []byte {
 	return func() []byte {
 		return edited(eu.providerKubeconfig(), func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
@@ -78,8 +77,7 @@ func user(change func(*clientcmdapi.AuthInfo)) func() []byte {
 	}
 }
 
-// server makes a kubeconfig for eu whose cluster is changed, and whose user has
-// the canary for a token.
+// server returns a kubeconfig for eu with a changed cluster, and the canary as token.
 func server(change func(*clientcmdapi.Cluster)) func() []byte {
 	return func() []byte {
 		return edited(eu.providerKubeconfig(), func(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
@@ -134,7 +132,7 @@ var _ = Describe("Credentials that a provider does not accept", func() {
 	})
 })
 
-// expiredToken has the form of a token of a ServiceAccount.
+// expiredToken returns a token in the form of a ServiceAccount's token.
 func expiredToken(expiry time.Time) string {
 	encode := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 	return encode(`{"alg":"RS256"}`) + "." + encode(fmt.Sprintf(`{"exp":%d}`, expiry.Unix())) + "." + encode(canary)

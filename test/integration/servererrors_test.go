@@ -13,12 +13,12 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// webhookFails is what the API server says of a webhook that does not answer: with
-// 500, and not as a refusal.
+// webhookFails is the API server's message about a webhook that does not answer. It comes with 500, not as a
+// refusal.
 const webhookFails = "failed calling webhook"
 
-// An API server that answers with 500 once, or for a moment, is tried again and
-// nothing is said; test/faults has it answer so to each write.
+// If an API server answers 500 once, or briefly, the manager tries again and reports nothing. test/faults
+// does that to each write.
 var _ = Describe("A webhook of the provider that does not answer", Ordered, slow, func() {
 	var t team
 
@@ -146,9 +146,8 @@ var _ = Describe("A webhook of the provider that does not answer", Ordered, slow
 	})
 })
 
-// silent has a webhook that nobody serves be asked about each creation and change
-// of a resource in, or of, a namespace, or about what else is said, until it fails
-// what try does.
+// silent registers a webhook that nobody serves, for writes of a resource in a namespace (or of that
+// namespace). It waits until the webhook makes try fail. verbs default to Create and Update.
 func (c *controlPlane) silent(resource, namespace string, try func() error, verbs ...admissionv1.OperationType) *admissionv1.ValidatingWebhookConfiguration {
 	GinkgoHelper()
 	if len(verbs) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// What every kind is held to, such as that changes follow, test/kinds shows.
+// test/kinds tests what all kinds have in common, such as that changes follow.
 var _ = Describe("The Services of an offloaded namespace", Ordered, func() {
 	var t team
 

@@ -28,7 +28,7 @@ import (
 var _ = Describe("Replicas that share the bindings", slow, func() {
 	It("work for a third each, and take over from one that ends and from one that is cut off", func() {
 		const bindings = 6
-		// It has Kubernetes' own patience with nodes: none may cease to be Ready.
+		// It has Kubernetes' default grace for nodes: none may stop being Ready.
 		consumer := newControlPlane(clusters.Options{Name: "sharing", Components: []clusters.Component{clusters.KubeControllerManager}})
 		consumer.install("config/shard")
 		a, b, c := startReplica(consumer, "a"), startReplica(consumer, "b"), startReplica(consumer, "c")
@@ -141,12 +141,11 @@ var _ = Describe("Replicas that share the bindings", slow, func() {
 type sharingReplica struct {
 	*managerRun
 	name string
-	// cut is set for one that reaches nobody any more, and lost for one that does not
-	// reach the consumer.
+	// cut means that it reaches no cluster any more, and lost that it does not reach the consumer.
 	cut, lost atomic.Bool
 
 	mu sync.Mutex
-	// asked counts the requests to the provider of each binding.
+	// asked counts the requests to each binding's provider.
 	asked map[string]int
 }
 
@@ -179,7 +178,7 @@ func (r *sharingReplica) requests() map[string]int {
 	return maps.Clone(r.asked)
 }
 
-// shares are the bindings that each manager holds, as their statuses say.
+// shares returns the bindings that each manager holds, according to their statuses.
 func (c *controlPlane) shares() map[string][]string {
 	var list v1alpha1.ClusterBindingList
 	if err := c.List(ctx, &list); err != nil {
@@ -193,8 +192,8 @@ func (c *controlPlane) shares() map[string][]string {
 	return shares
 }
 
-// eachWorksForItsOwn fails if any of the replicas asks the provider of a binding that
-// another one holds, or if nobody asks one: a probe goes to each every half second.
+// eachWorksForItsOwn fails if a replica sends a request to the provider of another replica's binding, or if
+// no replica sends any to a provider. Each provider gets a probe every half second.
 func eachWorksForItsOwn(consumer *controlPlane, replicas ...*sharingReplica) {
 	GinkgoHelper()
 	shares := consumer.shares()
@@ -217,7 +216,7 @@ func eachWorksForItsOwn(consumer *controlPlane, replicas ...*sharingReplica) {
 	Expect(consumer.shares()).To(Equal(shares))
 }
 
-// leavingPods is what a NamespaceMap counts of a local namespace, or nil.
+// leavingPods returns what a NamespaceMap counts for a local namespace, or nil.
 func (c *controlPlane) leavingPods(cb *v1alpha1.ClusterBinding, namespace string) func() (*v1alpha1.LeavingPods, error) {
 	return func() (*v1alpha1.LeavingPods, error) {
 		nsm := &v1alpha1.NamespaceMap{}
@@ -233,14 +232,14 @@ func (c *controlPlane) leavingPods(cb *v1alpha1.ClusterBinding, namespace string
 	}
 }
 
-// runsPodIn runs a pod on the virtual node of a binding, and in its provider, which is eu.
+// runsPodIn runs a pod on the virtual node of a binding and in its provider eu.
 func (c *controlPlane) runsPodIn(cb *v1alpha1.ClusterBinding, namespace string) (local, remote *corev1.Pod) {
 	GinkgoHelper()
 	c.takesPods(namespace)
 	eu.takesPods(namespace + "-sharing")
 	local = c.runPod(cb, namespace)
 	remote = eu.remotePod(cb, local)
-	eu.schedule(remote) // It is not gone before somebody says so.
+	eu.schedule(remote) // It is not removed before its kubelet says so.
 	eu.setPodStatus(remote, corev1.PodRunning)
 	Eventually(c.podPhase(local)).Should(Equal(corev1.PodRunning))
 	return local, remote
@@ -274,8 +273,8 @@ func settled(versions []func() (string, error)) []string {
 	return last
 }
 
-// refusesOtherLeases fails if the manager's account may touch a Lease in its namespace
-// that is none of a replica, whatever else it may do with those.
+// refusesOtherLeases fails if the manager's account may change a Lease in its namespace that is not a
+// replica's.
 func (c *controlPlane) refusesOtherLeases() {
 	GinkgoHelper()
 	config, err := clientcmd.RESTConfigFromKubeConfig(c.kubeconfig(manager.DefaultNamespace, "spillway-manager"))

@@ -13,7 +13,7 @@ import (
 var _ = Describe("What a team sends", Ordered, slow, func() {
 	const (
 		allowed  = 25 // Of 100 objects, the smallest budget.
-		underWay = 4  // So many are sent at the same time.
+		underWay = 4  // How many are sent at the same time.
 		asked    = allowed + 3*underWay
 	)
 	var greedy, modest team

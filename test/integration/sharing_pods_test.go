@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/manager"
 )
 
-// The remote pods of these specs are on no node, and go as soon as they are told.
+// The remote pods of these specs have no node, so a deletion removes them at once.
 var _ = Describe("Pods in a provider that is shared", slow, func() {
 	It("by two consumers, are apart, whatever becomes of those of the other", func() {
 		spec := unique("spec")
@@ -57,14 +57,14 @@ var _ = Describe("Pods in a provider that is shared", slow, func() {
 	})
 })
 
-// web is a pod of that name, with a ConfigMap that it needs, in a provider.
+// web is a pod of that name in a provider, with a ConfigMap that it needs.
 type web struct {
 	consumer      *controlPlane
 	local, remote *corev1.Pod
 	settings      *corev1.ConfigMap // The copy.
 }
 
-// runWeb makes both, and has the pod run.
+// runWeb creates both, and makes the pod run.
 func (c *controlPlane) runWeb(cb *v1alpha1.ClusterBinding, provider *controlPlane, namespace string) *web {
 	GinkgoHelper()
 	w := &web{consumer: c, settings: &corev1.ConfigMap{}}
@@ -82,7 +82,7 @@ func (c *controlPlane) runWeb(cb *v1alpha1.ClusterBinding, provider *controlPlan
 	return w
 }
 
-// versionsOf are those of all that there is of them in the provider.
+// versionsOf returns the versions of their remote pods and copies.
 func (c *controlPlane) versionsOf(webs ...*web) [][2]string {
 	GinkgoHelper()
 	var versions [][2]string
@@ -94,8 +94,8 @@ func (c *controlPlane) versionsOf(webs ...*web) [][2]string {
 	return versions
 }
 
-// showsChange waits until the local pod shows what changes now: a manager that
-// has just been started is at work then.
+// showsChange changes the remote status, and waits until the local pod shows it. A manager that has just
+// started is then at work.
 func (w *web) showsChange(provider *controlPlane) {
 	GinkgoHelper()
 	provider.setPodStatus(w.remote, corev1.PodRunning, func(status *corev1.PodStatus) { status.ContainerStatuses[0].RestartCount++ })
@@ -108,7 +108,7 @@ func (w *web) showsChange(provider *controlPlane) {
 	}).Should(BeEquivalentTo(1), "the manager should be at work again")
 }
 
-// goes has the pod deleted, with all that there is of it in the provider.
+// goes deletes the pod, and waits until nothing of it is left in the provider.
 func (w *web) goes(provider *controlPlane) {
 	GinkgoHelper()
 	Expect(w.consumer.Delete(ctx, w.local)).To(Succeed())
@@ -117,8 +117,8 @@ func (w *web) goes(provider *controlPlane) {
 	Eventually(provider.fetching(w.settings)).Should(absent, "nothing needs the copy any more")
 }
 
-// isUntouched expects that nothing was written of it, and that it is at work:
-// what could have been written by mistake is, by the time that a change is shown.
+// isUntouched expects that nothing of it was written, and that changes still follow. A wrong write would have
+// come before that change shows.
 func (w *web) isUntouched(provider *controlPlane, before [2]string) {
 	GinkgoHelper()
 	Expect(provider.versionsOf(w)).To(Equal([][2]string{before}))

@@ -14,7 +14,7 @@ var _ = Describe("A provider that is shared", func() {
 	It("by two consumers, whose namespaces do not get into each other's way", func() {
 		spec := unique("spec")
 		here := selecting(labelSpec, spec)
-		// As like each other as can be: the same clusterID, the same local names.
+		// As similar as possible: the same clusterID, the same local names.
 		ours := home.bind(eu, spec)
 		theirs := newBinding(ours.Name, withLabels(labelSpec, spec))
 		other.putKubeconfig(theirs.Name, eu.secondConsumer())
@@ -58,7 +58,7 @@ var _ = Describe("A provider that is shared", func() {
 		}
 		first := home.bind(eu, spec, withLabels(region, "first"), half)
 		home.bindingIsReady(first)
-		// Of two of the same second, the first by name is the older one.
+		// If both are created in the same second, the first by name is the older one.
 		second := home.bindWith(eu.providerKubeconfig(), first.Name+"-z", spec, withLabels(region, "second"), withMount(mount))
 		home.bindingIsReady(first, second)
 		Eventually(home.condition(second, v1alpha1.BindingShared)).Should(isTrue(v1alpha1.ReasonProviderSharedWith, "ClusterBinding "+first.Name))

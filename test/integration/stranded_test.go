@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 )
 
-// There is no scheduler: a pod waits for a node until the spec says otherwise.
+// There is no scheduler: a pod waits for a node until the spec binds it.
 var _ = Describe("Pods that can run on virtual nodes alone, and wait for a node", slow, func() {
 	var (
 		t                         team
@@ -93,7 +93,7 @@ var _ = Describe("Pods that can run on virtual nodes alone, and wait for a node"
 	})
 })
 
-// podsOf reads the pods of a ReplicaSet, except some, that are not being deleted.
+// podsOf reads the pods of a ReplicaSet that are not being deleted, except some.
 func (c *controlPlane) podsOf(set *appsv1.ReplicaSet, except ...types.UID) func() ([]corev1.Pod, error) {
 	return func() ([]corev1.Pod, error) {
 		var list corev1.PodList

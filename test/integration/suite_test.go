@@ -19,32 +19,30 @@ import (
 )
 
 const (
-	// homeID names the consumer in the names of remote namespaces.
+	// homeID is the consumer ID of home, in the names of remote namespaces.
 	homeID = "home"
-	// otherID names the second consumer.
+	// otherID is the consumer ID of the second consumer.
 	otherID = "other"
-	// patience is how long a spec waits for what takes a second on a machine
-	// that does nothing else. No spec passes or fails by what happens within
-	// it: what it waits for stays until it goes on.
+	// patience is how long a spec waits for what takes a second on an idle machine. No spec depends on what
+	// happens within it: the state that it waits for stays until the spec goes on.
 	patience = 90 * time.Second
-	// farewell is what the suite keeps of the time that go test gives it, to
-	// say which spec took so long, and to end the control planes.
+	// farewell is the part of go test's time limit that the suite keeps for naming the slow spec and ending
+	// the control planes.
 	farewell = 90 * time.Second
-	// calm is how long what must not happen is waited for. The controllers
-	// write at most a second after they have seen what they write about.
+	// calm is how long a spec waits for what must not happen. The controllers write at most a second after
+	// the change.
 	calm = 2 * time.Second
 )
 
 var (
 	// ctx ends with the suite.
 	ctx context.Context
-	// home is the consumer that most specs are about; eu and us are the
-	// providers. other is a second consumer, which does not serve the
-	// admission policy, as before Kubernetes 1.36.
+	// home is the consumer of most specs. eu and us are the providers. other is a second consumer, which does
+	// not serve the admission policy, as before Kubernetes 1.36.
 	home, other, eu, us *controlPlane
 	// running is the manager of home.
 	running *managerRun
-	// output is all that managers have logged.
+	// output has everything that the managers logged.
 	output = &log{}
 
 	providers = flag.String("providers", "", "the release of Kubernetes that the providers run, such as v1.34.5, which make kube KUBE_VERSION has built; by default that of bin/kube")
@@ -52,12 +50,13 @@ var (
 	keep = flag.Bool("keep-clusters", false, "leave the control planes running, for looking into them")
 )
 
-// slow is the label of what go test -short leaves out: specs that are about shards,
-// clouds, outages, restores, hangs, managers that are killed, addresses that others take
-// over, and requests that are not answered; that wait for a grace period, for a Lease,
-// token or time-out to end, for the next try of what was refused, or for seconds in
-// which nothing may happen; that start control planes or managers of their own; and the
-// further variants of what a quick spec shows already.
+// slow is the label of specs that go test -short leaves out:
+//   - specs about shards, clouds, outages, restores, hangs, killed managers, lost answers, and addresses that another
+//     cluster takes over
+//   - specs that wait: for a grace period, for the end of a Lease, token or timeout, for the next try after a refusal, or
+//     for seconds in which nothing may happen
+//   - specs that start their own control planes or managers
+//   - further variants of a quick spec
 var slow = Label("slow")
 
 func TestMain(m *testing.M) {
@@ -67,8 +66,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestIntegration(t *testing.T) {
-	// Everything that the code would log at most, so that the search for
-	// credentials in it means something.
+	// At the highest verbosity, so that the search for credentials in the log proves something.
 	logger := funcr.New(output.write, funcr.Options{LogTimestamp: true, Verbosity: 4})
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
@@ -89,8 +87,8 @@ func TestIntegration(t *testing.T) {
 	RunSpecs(t, "Integration", suite, reporter)
 }
 
-// go test runs the suite in one process. If ginkgo splits it between several, each has
-// control planes of its own. The turn is that of all, and the first of them awaits it.
+// go test runs the suite in one process. If ginkgo splits it, each process has its own control planes. All
+// share one turn, and the first process waits for it.
 var _ = SynchronizedBeforeSuite(clusters.AwaitTurn, func() {
 	var cancel context.CancelFunc
 	ctx, cancel = context.WithCancel(context.Background())
@@ -112,7 +110,7 @@ var _ = SynchronizedBeforeSuite(clusters.AwaitTurn, func() {
 
 var _ = AfterSuite(func() {
 	if ctx == nil {
-		return // The control planes did not come up.
+		return // The control planes did not start.
 	}
 	if CurrentSpecReport().Failed() {
 		saveLog()
@@ -129,7 +127,7 @@ var _ = AfterEach(func() {
 	}
 })
 
-// saveLog writes what the managers have logged to a file that outlives the run.
+// saveLog writes the managers' log to a file that outlives the run.
 func saveLog() string {
 	file := filepath.Join(directory(), "manager.log")
 	Expect(os.WriteFile(file, []byte(output.text()), 0o600)).To(Succeed())

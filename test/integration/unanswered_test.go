@@ -18,15 +18,15 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// lost counts the creations of pods that a provider has carried out, and whose
-// answer nobody got. Nor do its watches tell of pods meanwhile.
+// lost counts the creations of pods that a provider carried out while the manager got no answer. The watches
+// of pods are silent meanwhile.
 type lost struct {
 	answers atomic.Int32
 	losing  atomic.Bool
 	silence sync.RWMutex
 }
 
-// lose begins with that; what it returns ends it.
+// lose starts losing answers; restore ends it.
 func (l *lost) lose() (restore func()) {
 	l.silence.Lock()
 	l.losing.Store(true)
@@ -36,7 +36,7 @@ func (l *lost) lose() (restore func()) {
 	})
 }
 
-// see is for an address to call with each answer.
+// see gets each answer from an address.
 func (l *lost) see(response *http.Response) error {
 	request := response.Request
 	switch {
@@ -44,14 +44,14 @@ func (l *lost) see(response *http.Response) error {
 	case request.Method == http.MethodPost && l.losing.Load():
 		l.answers.Add(1)
 		_ = response.Body.Close()
-		panic(http.ErrAbortHandler) // How a handler says that its answer is to be broken off.
+		panic(http.ErrAbortHandler) // This makes a handler break off its answer.
 	case request.URL.Query().Has("watch"):
 		response.Body = silenced{response.Body, &l.silence}
 	}
 	return nil
 }
 
-// silenced is the body of a watch, which says nothing while others hold the lock.
+// silenced is the body of a watch. It delivers nothing while another holds the lock.
 type silenced struct {
 	io.ReadCloser
 	by *sync.RWMutex
@@ -78,7 +78,7 @@ var _ = Describe("A pod of a StatefulSet whose creation is not answered", slow, 
 		local := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: set.Name + "-0"}}
 		Eventually(home.fetching(local)).Should(Succeed(), "the StatefulSet should make its pod")
 		remote := eu.remotePod(t.cb, local)
-		eu.schedule(remote) // From now on it goes only when its kubelet says so.
+		eu.schedule(remote) // From now on only its kubelet can end it.
 		Eventually(answers.answers.Load).Should(BeNumerically(">", 0), "the manager should get no answer")
 		Expect(provenance.RemoteOf(local).UID).To(BeEmpty(), "it knows of no remote pod")
 
@@ -94,7 +94,7 @@ var _ = Describe("A pod of a StatefulSet whose creation is not answered", slow, 
 		Eventually(func() (types.UID, error) { return successor.UID, client.IgnoreNotFound(home.fetching(successor)()) }).ShouldNot(Equal(local.UID))
 		eu.remotePod(t.cb, successor)
 		home.drop(set)
-		// The address goes with the spec, and the binding is deleted after it.
+		// The address ends with the spec, and the binding is deleted later.
 		home.putKubeconfig(t.cb.Name, eu.providerKubeconfig())
 		home.bindingIsReady(t.cb)
 	})

@@ -23,13 +23,13 @@ import (
 
 const bindingKind = "ClusterBinding"
 
-// upgraded is a consumer with CustomResourceDefinitions of another version than the manager's. Older
-// ones lack fields. Newer ones have fields that this manager does not know.
+// upgraded is a consumer with CustomResourceDefinitions of another version than the manager's. Older ones
+// lack fields. Newer ones have fields that this manager does not know.
 type upgraded struct {
 	*controlPlane
 	shipped map[string]*unstructured.Unstructured // The definitions, by kind.
 	run     *managerRun
-	writes  atomic.Int64 // Of the manager, to Spillway's own kinds.
+	writes  atomic.Int64 // The manager's writes to Spillway's own kinds.
 }
 
 // start starts a manager.
@@ -66,7 +66,7 @@ func (u *upgraded) define(kind string, change func(schema map[string]any)) {
 	Eventually(u.published).ShouldNot(Equal(before), "the schema of %s is published", kind)
 }
 
-// published is where the schemas of our kinds are published: it has a hash of them.
+// published returns the path at which the schemas of Spillway's kinds are published. It contains their hash.
 func (u *upgraded) published() string {
 	GinkgoHelper()
 	served, err := discovery.NewDiscoveryClientForConfig(u.Config())
@@ -92,7 +92,7 @@ func (u *upgraded) fields(kind string) map[string]any {
 	return within(versions[0], "schema", "openAPIV3Schema", "properties", "status", "properties")
 }
 
-// within is a map in a map.
+// within returns a nested map.
 func within(of any, path ...string) map[string]any {
 	GinkgoHelper()
 	object, ok := of.(map[string]any)
@@ -170,8 +170,8 @@ var _ = Describe("An upgrade", Ordered, slow, func() {
 		changed := ""
 		for kind := range u.shipped {
 			for field := range u.fields(kind) {
-				// Without conditions nothing can be said. Without a holder or an identity the manager must
-				// not go on, and the API server loses the old value.
+				// Nothing can be reported without conditions. Without a holder or an identity the manager
+				// must not go on, and the API server loses the old value.
 				if field == "conditions" || kind == bindingKind && (field == "holder" || field == "remoteClusterUID") {
 					continue
 				}
