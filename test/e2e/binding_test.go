@@ -17,12 +17,11 @@ import (
 // tokenLifetime is longer than any run.
 const tokenLifetime = 4 * time.Hour
 
-// regionLabel is what offloadings select by; its value is the provider's name.
+// regionLabel is the label that offloadings select by. Its value is the provider's name.
 const regionLabel = "topology.kubernetes.io/region"
 
-// bind does what the provider's administrator and the platform engineer do: the
-// kubeconfig of the provider's ServiceAccount goes into a Secret of the consumer,
-// and a ClusterBinding names that.
+// bind does the work of the provider's administrator and the platform engineer. It puts the kubeconfig of the
+// provider's ServiceAccount into a Secret of the consumer, and creates a ClusterBinding that refers to it.
 func bind(provider *testCluster) {
 	GinkgoHelper()
 	kubeconfig, err := provider.KubeconfigFor(ctx, providerNamespace, providerServiceAccount, tokenLifetime)
@@ -42,7 +41,7 @@ func bind(provider *testCluster) {
 	consumer.create(secret, binding)
 }
 
-// bindAll binds all providers and waits until each is of use.
+// bindAll binds all providers, and waits until each is usable.
 func bindAll() {
 	GinkgoHelper()
 	for _, provider := range providers() {
@@ -53,7 +52,7 @@ func bindAll() {
 	}
 }
 
-// bound waits until a provider is of use.
+// bound waits until a provider is usable.
 func bound(provider *testCluster) {
 	GinkgoHelper()
 	Eventually(read(consumer, bindingOf(provider), &v1alpha1.ClusterBinding{})).Should(
@@ -62,7 +61,7 @@ func bound(provider *testCluster) {
 		haveCondition(string(corev1.NodeReady), metav1.ConditionTrue), "the virtual node of %s is ready for pods", provider.Name())
 }
 
-// ensureBound binds a provider anew that is unbound, or about to be.
+// ensureBound binds a provider again if it is unbound or being unbound.
 func ensureBound(provider *testCluster) {
 	GinkgoHelper()
 	binding, err := read(consumer, bindingOf(provider), &v1alpha1.ClusterBinding{})()
@@ -75,7 +74,7 @@ func ensureBound(provider *testCluster) {
 	bound(provider)
 }
 
-// providers are those that there are.
+// providers returns the providers that exist.
 func providers() []*testCluster {
 	if dc == nil {
 		return []*testCluster{eu}
@@ -83,7 +82,7 @@ func providers() []*testCluster {
 	return []*testCluster{eu, dc}
 }
 
-// virtualNode is the name of the node of a provider.
+// virtualNode returns the name of a provider's virtual node.
 func virtualNode(provider string) string { return v1alpha1.VirtualNodePrefix + provider }
 
 func bindingOf(provider *testCluster) *v1alpha1.ClusterBinding {
@@ -94,7 +93,7 @@ func virtualNodeOf(provider *testCluster) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: virtualNode(provider.Name())}}
 }
 
-// kubeconfigSecret names the Secret of the consumer with the provider's kubeconfig.
+// kubeconfigSecret returns the consumer's Secret with the provider's kubeconfig.
 func kubeconfigSecret(provider *testCluster) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: provider.Name() + "-kubeconfig"}}
 }

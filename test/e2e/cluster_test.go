@@ -22,16 +22,15 @@ import (
 	"github.com/spillway-io/spillway/test/e2e/testcluster"
 )
 
-// A testCluster is a cluster with clients of its administrator.
+// testCluster is a cluster with its administrator's clients.
 type testCluster struct {
 	testcluster.Cluster
 	client.Client
-	// api has what Client has not: logs.
+	// api is for logs, which Client does not have.
 	api kubernetes.Interface
 }
 
-// newTestCluster brings a cluster up, and down when the suite ends. Its logs are
-// kept.
+// newTestCluster starts a cluster, and ends it with the suite. Its logs are kept.
 func newTestCluster(options testcluster.Options) *testCluster {
 	GinkgoHelper()
 	cluster, err := factory.Up(ctx, options)
@@ -50,13 +49,12 @@ func newTestCluster(options testcluster.Options) *testCluster {
 	return c
 }
 
-// kubectl runs kubectl as the administrator of the cluster, and returns what it
-// writes.
+// kubectl runs kubectl as the administrator of the cluster, and returns its output.
 func (c *testCluster) kubectl(args ...string) (string, error) {
 	return c.kubectlWith(nil, args...)
 }
 
-// kubectlCommand is a command that has not been started.
+// kubectlCommand returns a command that has not been started.
 func (c *testCluster) kubectlCommand(args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, filepath.Join(root(), "bin", "kube", "kubectl"), append([]string{"--kubeconfig", c.Kubeconfig()}, args...)...)
 }
@@ -68,7 +66,7 @@ func (c *testCluster) kubectlWith(input []byte, args ...string) (string, error) 
 	return strings.TrimSpace(string(out)), err
 }
 
-// mustKubectl is kubectl that has to succeed.
+// mustKubectl runs kubectl, which must succeed.
 func (c *testCluster) mustKubectl(args ...string) string {
 	GinkgoHelper()
 	out, err := c.kubectl(args...)
@@ -76,7 +74,7 @@ func (c *testCluster) mustKubectl(args ...string) string {
 	return out
 }
 
-// before reports whether the cluster has a release of Kubernetes before that one.
+// before reports whether the cluster's release of Kubernetes is older than that one.
 func (c *testCluster) before(release string) bool {
 	GinkgoHelper()
 	serves, err := c.api.Discovery().ServerVersion()
@@ -96,7 +94,7 @@ func clientKey(namespace, name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: namespace, Name: name}
 }
 
-// nodesOf are the nodes that the pods of a namespace are bound to.
+// nodesOf returns the nodes that the pods of a namespace are bound to.
 func (c *testCluster) nodesOf(namespace string) ([]string, error) {
 	var pods corev1.PodList
 	err := c.List(ctx, &pods, client.InNamespace(namespace))

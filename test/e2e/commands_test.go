@@ -20,8 +20,8 @@ import (
 	"github.com/spillway-io/spillway/test/e2e/testcluster"
 )
 
-// The ways of somebody who has two clusters and no YAML, one after the other, with the manager
-// in a pod, from the image of make image.
+// Ways to use Spillway with two clusters and no YAML, one after the other. The manager runs in a pod, from
+// the image of make image.
 var _ = Describe("On two clusters of one's own", Ordered, Label("newcomer"), func() {
 	n := &newcomer{}
 	BeforeAll(func() {
@@ -39,17 +39,17 @@ var _ = Describe("On two clusters of one's own", Ordered, Label("newcomer"), fun
 	Describe("Helm", n.withHelm)
 })
 
-// A newcomer has two clusters, home and us, and one kubeconfig.
+// newcomer has two clusters, home and us, and one kubeconfig.
 type newcomer struct {
 	home, us   *testCluster
 	kubeconfig string
-	// before is what was in them.
+	// before has the names of the objects that were in them at first.
 	before map[*testCluster][]string
 }
 
 const unchanged = "a second time changes nothing"
 
-// withPlugin needs nothing but kubectl spillway.
+// withPlugin needs only kubectl spillway.
 func (n *newcomer) withPlugin() {
 	const (
 		namespace = "shop"
@@ -81,7 +81,7 @@ func (n *newcomer) withPlugin() {
 		n.spillway("uninstall", "--all")
 		n.home.mustKubectl("delete", "namespace", namespace)
 		Eventually(n.home.everything).Should(Equal(n.before[n.home]), "nothing is left in the consumer")
-		// What confines consumers stays in the provider: see kubectl spillway unbind --help.
+		// The objects that confine consumers stay in the provider: see kubectl spillway unbind --help.
 		Eventually(n.us.everything).Should(HaveEach(Or(BeElementOf(n.before[n.us]),
 			Equal("namespace/spillway-provider"), HavePrefix("validatingadmissionpolicy"))), "no right and no remote namespace is left in the provider")
 	})
@@ -97,7 +97,7 @@ func (n *newcomer) spillway(args ...string) string {
 	return out
 }
 
-// run runs a command with the kubeconfig, and returns all that it writes.
+// run runs a command with the kubeconfig, and returns its whole output.
 func (n *newcomer) run(command *exec.Cmd) (string, error) {
 	command.Env = append(command.Env, "KUBECONFIG="+n.kubeconfig)
 	out, err := command.CombinedOutput()
@@ -105,7 +105,7 @@ func (n *newcomer) run(command *exec.Cmd) (string, error) {
 	return string(out), err
 }
 
-// offloads makes a namespace, offloads it, and has pods in it.
+// offloads creates a namespace, offloads it, and runs pods in it.
 func (n *newcomer) offloads(namespace string, pods int32) {
 	GinkgoHelper()
 	n.home.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
@@ -118,8 +118,8 @@ func (n *newcomer) offloads(namespace string, pods int32) {
 	Expect(n.home.nodesOf(namespace)).To(HaveEach("spillway-us"))
 }
 
-// twoContexts makes a kubeconfig with a context for each cluster, the first of which is
-// current. The second is reached at an address that containers of the first reach, too.
+// twoContexts writes a kubeconfig with a context for each cluster; the first is current. The second cluster
+// has an address that containers of the first one reach, too.
 func twoContexts(first, second *testCluster) string {
 	GinkgoHelper()
 	reach, ok := first.Cluster.(interface {
@@ -146,7 +146,7 @@ func twoContexts(first, second *testCluster) string {
 	return file
 }
 
-// everything names what Spillway could leave behind.
+// everything returns the names of what Spillway could leave behind.
 func (c *testCluster) everything() []string {
 	GinkgoHelper()
 	kinds := "crd,namespace,node,clusterrole,clusterrolebinding,validatingadmissionpolicy,validatingadmissionpolicybinding,mutatingadmissionpolicy,mutatingadmissionpolicybinding,priorityclass,persistentvolume"

@@ -50,8 +50,8 @@ var _ = Describe("A provider's node that is drained", Ordered, Label("pods"), fu
 	})
 })
 
-// fewestReady follows the pods in the provider, of which so many are Ready, and returns a function
-// that tells how few of them were at any moment since.
+// fewestReady watches the pods in the provider. now is how many of them are Ready. It returns a function for
+// the lowest number of Ready pods since then.
 func (t *team) fewestReady(now int) func() int32 {
 	GinkgoHelper()
 	stream, err := t.provider.api.CoreV1().Pods(t.remote).Watch(ctx, metav1.ListOptions{})
@@ -70,7 +70,7 @@ func (t *team) fewestReady(now int) func() int32 {
 			if event.Type != watch.Deleted && pod.DeletionTimestamp.IsZero() && translate.IsReady(pod) {
 				ready[pod.Name] = true
 			}
-			if all = all || len(ready) == now; all { // The first events are those that there are.
+			if all = all || len(ready) == now; all { // The first events are the existing pods.
 				fewest.Store(min(fewest.Load(), int32(len(ready)))) //nolint:gosec // Few.
 			}
 		}

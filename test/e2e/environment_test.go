@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What the other specs stand on: without Spillway, straight in the provider.
+// The base of the other specs: without Spillway, straight in the provider.
 var _ = Describe("The provider with a real node", Ordered, func() {
 	namespace := "straight"
 

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// needReal skips what needs containers that run.
+// needReal skips a spec that needs running containers if there is no real node.
 func needReal() {
 	GinkgoHelper()
 	if withoutReal != nil {
@@ -25,7 +25,7 @@ func needReal() {
 	}
 }
 
-// create makes an object. What is in a namespace goes with that.
+// create creates objects. Namespaced ones are deleted with their namespace.
 func (c *testCluster) create(objects ...client.Object) {
 	GinkgoHelper()
 	for _, object := range objects {
@@ -33,12 +33,12 @@ func (c *testCluster) create(objects ...client.Object) {
 	}
 }
 
-// pod reads a pod; nil is one that is not there.
+// pod reads a pod; nil if it does not exist.
 func (c *testCluster) pod(of client.Object) func() (*corev1.Pod, error) {
 	return read(c, of, &corev1.Pod{})
 }
 
-// read reads an object by the name of another one; nil is one that is not there.
+// read reads an object by the name of another one; nil if it does not exist.
 func read[T client.Object](c *testCluster, of client.Object, into T) func() (T, error) {
 	key := client.ObjectKeyFromObject(of)
 	return func() (T, error) {
@@ -52,10 +52,10 @@ func read[T client.Object](c *testCluster, of client.Object, into T) func() (T, 
 	}
 }
 
-// beGone matches what read returns of an object that is not there.
+// beGone matches the result of read for an object that does not exist.
 func beGone() types.GomegaMatcher { return BeNil() }
 
-// logs reads what the containers of a pod have written, through the API server.
+// logs reads the logs of a pod through the API server.
 func (c *testCluster) logs(pod client.Object) func() (string, error) {
 	return func() (string, error) {
 		raw, err := c.api.CoreV1().Pods(pod.GetNamespace()).GetLogs(pod.GetName(), &corev1.PodLogOptions{}).DoRaw(ctx)
@@ -63,7 +63,7 @@ func (c *testCluster) logs(pod client.Object) func() (string, error) {
 	}
 }
 
-// endedWith matches a pod whose only container has that exit code.
+// endedWith matches a pod whose only container has ended with that exit code.
 func endedWith(code int32) types.GomegaMatcher {
 	return WithTransform(func(pod *corev1.Pod) (int32, error) {
 		if pod == nil || len(pod.Status.ContainerStatuses) != 1 || pod.Status.ContainerStatuses[0].State.Terminated == nil {
@@ -73,7 +73,7 @@ func endedWith(code int32) types.GomegaMatcher {
 	}, Equal(code))
 }
 
-// beReady matches a pod that is.
+// beReady matches a pod that is Ready.
 func beReady() types.GomegaMatcher {
 	return WithTransform(func(pod *corev1.Pod) bool {
 		if pod == nil {
@@ -88,15 +88,15 @@ func beReady() types.GomegaMatcher {
 	}, BeTrue())
 }
 
-// haveCondition matches an object of any kind that has conditions.
+// haveCondition matches an object of any kind with that condition.
 func haveCondition(kind string, status metav1.ConditionStatus) types.GomegaMatcher {
 	return WithTransform(func(object client.Object) (string, error) {
 		return conditionStatus(object, kind)
 	}, Equal(string(status)))
 }
 
-// conditionStatus is an error, which tells why, for conditions that are not True:
-// so a failed wait shows it.
+// conditionStatus returns the status of a condition. If the condition is missing, the error lists the others,
+// so a failed wait shows them.
 func conditionStatus(object client.Object, kind string) (string, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// withHelm installs both charts of make chart, and takes the rest from kubectl spillway.
+// withHelm installs both charts of make chart, and uses kubectl spillway for the rest.
 func (n *newcomer) withHelm() {
 	const (
 		namespace = "shop"
@@ -24,7 +24,7 @@ func (n *newcomer) withHelm() {
 	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: consumer, Name: "spillway-manager"}}
 
 	It("installs a provider and a manager, and says that it works", func() {
-		// What an unbound provider still has becomes the chart's.
+		// The chart adopts what an unbound provider still has.
 		n.helms("install", "spillway-provider", chart("spillway-provider"), "-n", provider, "--create-namespace", "--kube-context", "us", "--take-ownership", "--force-conflicts")
 		n.helms("install", "spillway", chart("spillway"), "-n", consumer, "--create-namespace", "--wait", "--timeout", "3m")
 		Expect(read(n.home, manager, &appsv1.Deployment{})()).To(HaveField("Status.ReadyReplicas", BeEquivalentTo(2)))
@@ -61,13 +61,13 @@ func (n *newcomer) withHelm() {
 	})
 }
 
-// chart is what make chart has written.
+// chart returns the path of a chart that make chart has written.
 func chart(name string) string {
 	GinkgoHelper()
 	return filepath.Join(root(), "dist", name+"-0.0.0.tgz")
 }
 
-// helms is helm that has to succeed.
+// helms runs Helm, which must succeed.
 func (n *newcomer) helms(args ...string) string {
 	GinkgoHelper()
 	out, err := n.helm(args...)
@@ -75,7 +75,7 @@ func (n *newcomer) helms(args ...string) string {
 	return out
 }
 
-// helm runs Helm, which keeps what it has of its own in a folder of the test.
+// helm runs Helm with its own files in a folder of the test.
 func (n *newcomer) helm(args ...string) (string, error) {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "go", append([]string{"tool", "-modfile=go.helm.mod", "helm"}, args...)...)

@@ -17,8 +17,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// There is no ingress controller: the specs play the one of the provider. What is applied is what
-// docs/applications.md moves.
+// There is no ingress controller: the specs play the provider's. They apply what docs/applications.md moves.
 var _ = Describe("An application that is moved to a provider, with an Ingress of a class that is imported", Ordered, Label("pods"), func() {
 	const address = "203.0.113.7"
 	var (

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The names that the manifests of config/ give.
+// The names from the manifests of config/.
 const (
 	systemNamespace        = "spillway-system"
 	managerServiceAccount  = "spillway-manager"
@@ -24,9 +24,8 @@ const (
 	providerServiceAccount = "spillway-consumer"
 )
 
-// install creates what is shipped, but for the Deployment: the manager runs as a
-// process, because there is no image of it and no node in the consumer that
-// would run one. changes change each object first.
+// install creates what is shipped, except the Deployment. The manager runs as a process, because it has no
+// image here and the consumer has no node to run it. changes modify each object first.
 func (c *testCluster) install(kustomization string, changes ...func(*unstructured.Unstructured)) {
 	GinkgoHelper()
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(kustomized(kustomization)), 4096)
@@ -64,7 +63,7 @@ func (c *testCluster) established(crd *unstructured.Unstructured) {
 	}).Should(BeTrue(), "the API server serves %s", crd.GetName())
 }
 
-// kustomized is what make install-yaml writes to dist, from what is there now.
+// kustomized returns what make install-yaml writes to dist, from the current files.
 func kustomized(kustomization string) []byte {
 	GinkgoHelper()
 	command := exec.Command("go", "tool", "-modfile=go.tools.mod", "kustomize", "build", kustomization)

@@ -34,8 +34,7 @@ var _ = Describe("A stream to an offloaded pod", Ordered, Label("streams"), long
 	})
 
 	It("goes on for longer, and carries more, than a single request may", func() {
-		// Eleven seconds at least, and more than 8 MiB; less than 10 MiB, after which a
-		// kubelet begins another file.
+		// At least eleven seconds and more than 8 MiB, but less than 10 MiB: then a kubelet rotates the log.
 		const seconds, each, length = 12, 750, 1000
 		chatty := newPod(ruby.namespace, "chatty", podSpec(fmt.Sprintf(`echo ready
 until [ -e /tmp/go ]; do sleep 1; done
@@ -91,7 +90,7 @@ done`, length, seconds, each)))
 	)
 })
 
-// managersConnections are those that the manager has to the API server of a provider.
+// managersConnections returns the number of the manager's connections to a provider's API server.
 func managersConnections(provider *testCluster) int {
 	GinkgoHelper()
 	host, err := url.Parse(provider.Config().Host)
@@ -103,8 +102,7 @@ func managersConnections(provider *testCluster) int {
 	return open[port]
 }
 
-// establishedAt counts the established connections in tables like /proc/net/tcp that have a
-// port at either end.
+// establishedAt counts the established connections with a port at either end, in tables like /proc/net/tcp.
 func establishedAt(tables string, port int) int {
 	const local, remote, state, established = 1, 2, 3, "01"
 	count, suffix := 0, fmt.Sprintf(":%04X", port)

@@ -147,7 +147,7 @@ touch /state/there; echo first life; exit 3`))
 		Expect(viewer("logs", pod.Name)).To(ContainSubstring("ready"))
 		for _, websockets := range []string{"true", "false"} {
 			if websockets == "true" && consumer.before("1.35") {
-				continue // Such an API server takes a WebSocket for a get.
+				continue // Such an API server authorizes a WebSocket as get.
 			}
 			GinkgoT().Setenv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", websockets)
 			GinkgoT().Setenv("KUBECTL_PORT_FORWARD_WEBSOCKETS", websockets)
@@ -182,14 +182,14 @@ touch /state/there; echo first life; exit 3`))
 	})
 })
 
-// make1MiB is so much that nothing has ever seen.
+// make1MiB returns 1 MiB of random bytes.
 func make1MiB() []byte {
 	content := make([]byte, 1<<20)
 	_, _ = rand.Read(content) // It never fails.
 	return content
 }
 
-// copies copies content to the container and back.
+// copies copies content to the container and back, and compares.
 func (t *team) copies(pod client.Object, content []byte) {
 	GinkgoHelper()
 	directory := GinkgoT().TempDir()

@@ -18,7 +18,7 @@ var _ = Describe("A namespace with pods in a provider", Ordered, Label("pods"), 
 		coral = newTeam("coral", eu)
 		consumer.create(newDeployment(coral.namespace, "web", 2))
 		coral.rolledOut("web")
-		DeferCleanup(ensureBound, eu) // for the specs that follow, whatever becomes of these
+		DeferCleanup(ensureBound, eu) // for the specs that follow, even if these fail
 	})
 
 	It("gets them evicted when the provider is unbound, and waits", func() {

@@ -20,20 +20,19 @@ import (
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
-// consumerID ends the names of remote namespaces.
+// consumerID is the suffix of remote namespaces' names.
 const consumerID = "home"
 
-// managerLog is what the manager has written, in this run.
+// managerLog returns the path of the manager's log of this run.
 func managerLog() string { return filepath.Join(directory(), "logs", "manager.log") }
 
 var (
-	// manager is the process of the manager, and managerEnded gets what it has ended with.
+	// manager is the manager's process, and managerEnded receives its exit error.
 	manager      *exec.Cmd
 	managerEnded chan error
 )
 
-// startManager runs the program for the consumer as the ServiceAccount that is
-// shipped, until stopManager.
+// startManager runs the manager for the consumer with the shipped ServiceAccount, until stopManager.
 func startManager() {
 	GinkgoHelper()
 	program := managerProgram()
@@ -81,8 +80,8 @@ func startManager() {
 	}).Should(Succeed(), "the manager is ready")
 }
 
-// managerProgram is a link to the program under test, by whose path a manager is
-// known that an earlier run has left because it was killed.
+// managerProgram returns a link to the program under test. Its path identifies a manager that a killed run
+// has left; such a manager is ended.
 func managerProgram() string {
 	GinkgoHelper()
 	target, err := filepath.Abs(*managerPath)
@@ -124,13 +123,13 @@ func stopManager() {
 	select {
 	case err := <-managerEnded:
 		Expect(err).NotTo(HaveOccurred(), "the manager ends when asked to, without an error")
-	case <-time.After(15 * time.Second): // what config/manager gives it
+	case <-time.After(15 * time.Second): // the grace period in config/manager
 		Expect(manager.Process.Kill()).To(Succeed())
 		Fail("the manager does not end within the time that its Deployment gives it")
 	}
 }
 
-// freeAddress is one that nobody listens on at the moment.
+// freeAddress returns an address that nobody listens on at the moment.
 func freeAddress() string {
 	GinkgoHelper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,8 +23,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// metered is the bound for metrics to go through both metrics-servers, each of which needs
-// two readings that are ten seconds apart, and for somebody to act by them.
+// metered bounds the time until metrics have passed both metrics-servers and somebody acts on them. Each
+// metrics-server needs two readings that are ten seconds apart.
 const metered = 5 * time.Minute
 
 var _ = Describe("What pods in a provider use", Ordered, func() {
@@ -75,8 +75,8 @@ var _ = Describe("What pods in a provider use", Ordered, func() {
 	})
 })
 
-// startMetricsServer has a cluster serve metrics.k8s.io as long as the specs of this file
-// run. metrics-server is its administrator; a Service leads the API server to it.
+// startMetricsServer makes a cluster serve metrics.k8s.io while the specs of this file run. metrics-server
+// runs as an administrator; a Service leads the API server to it.
 func (c *testCluster) startMetricsServer() {
 	GinkgoHelper()
 	log, err := os.Create(filepath.Join(directory(), "logs", "metrics-server-"+c.Name()+".log"))

@@ -32,8 +32,8 @@ func passwordIn(namespace string) *corev1.Secret {
 	}
 }
 
-// reader is a pod whose container prints what it finds in ConfigMap and Secret,
-// in its environment and in files, and ends with the given exit code.
+// reader is a pod whose container prints ConfigMap and Secret, from its environment and from files. It ends
+// with the given exit code.
 func reader(namespace, name string, exitCode int) *corev1.Pod {
 	pod := newPod(namespace, name, readingSpec(exitCode))
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -71,7 +71,7 @@ httpd -f -p 8080 -h /tmp & wait`, page))
 	return server
 }
 
-// serviceIn has another port than the server: nothing answers there but for a proxy.
+// serviceIn has another port than the server, so only a proxy makes it answer.
 func serviceIn(namespace string) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
@@ -82,7 +82,7 @@ func serviceIn(namespace string) *corev1.Service {
 	}
 }
 
-// fetcher is a pod that prints the page as soon as it gets it, by the Service's name.
+// fetcher is a pod that fetches the page by the Service's name, and prints it.
 func fetcher(namespace, name string) *corev1.Pod {
 	pod := newPod(namespace, name, podSpec(`until wget -q -O - http://web; do sleep 1; done`))
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -105,7 +105,7 @@ func podSpec(script string) corev1.PodSpec {
 	}
 }
 
-// readBoth makes the container see ConfigMap and Secret in both ways.
+// readBoth adds ConfigMap and Secret to the container, in both ways.
 func readBoth(spec *corev1.PodSpec) {
 	spec.Volumes = []corev1.Volume{
 		{Name: greetingName, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{

@@ -14,16 +14,15 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// A team is a namespace of the consumer that is offloaded to one provider, and
-// whose pods run there only.
+// team is a namespace of the consumer that is offloaded to one provider. Its pods run only there.
 type team struct {
-	// namespace is the local one, remote that in the provider.
+	// namespace is the local namespace, remote the remote one.
 	namespace, remote string
 	provider          *testCluster
 }
 
-// newTeam makes the namespace, with a ConfigMap and a Secret, offloads it and
-// waits until that is done. It is deleted when the specs of the container end.
+// newTeam creates the namespace with a ConfigMap and a Secret, offloads it, and waits until that is done. The
+// namespace is deleted when the specs of the container end.
 func newTeam(name string, provider *testCluster) *team {
 	GinkgoHelper()
 	t := &team{namespace: name, remote: name + "-" + consumerID, provider: provider}
@@ -52,8 +51,8 @@ func (t *team) offloading() *v1alpha1.NamespaceOffloading {
 	}
 }
 
-// awaitPolicy waits until the API server has seen the NamespaceOffloading: it
-// evaluates the admission policy with what is in a cache of its own.
+// awaitPolicy waits until the API server has seen the NamespaceOffloading. It evaluates the admission policy
+// with its own cache.
 func (c *testCluster) awaitPolicy(namespace string) {
 	GinkgoHelper()
 	Eventually(func() (*corev1.Pod, error) {
@@ -66,22 +65,20 @@ func (t *team) remoteNamespace() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.remote}}
 }
 
-// remoteOf names what stands for a local object in the provider: names are kept
-// in a remote namespace that is mapped.
+// remoteOf returns the remote object of a local one. In a mapped namespace they have the same name.
 func (t *team) remoteOf(object client.Object) client.Object {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: object.GetName()}}
 }
 
-// remotePod reads the pod in the provider that stands for a local one.
+// remotePod reads the remote pod of a local one.
 func (t *team) remotePod(local client.Object) func() (*corev1.Pod, error) {
 	return t.provider.pod(t.remoteOf(local))
 }
 
-// remotePods are the names of the pods in the provider, deleted ones included
-// for as long as they are there.
+// remotePods returns the names of the pods in the provider, including those that are being deleted.
 func (t *team) remotePods() ([]string, error) { return t.provider.podNames(t.remote) }
 
-// localPods are those of the consumer.
+// localPods returns the names of the pods in the consumer.
 func (t *team) localPods() ([]string, error) { return consumer.podNames(t.namespace) }
 
 func (c *testCluster) podNames(namespace string) ([]string, error) {
@@ -94,8 +91,7 @@ func (c *testCluster) podNames(namespace string) ([]string, error) {
 	return names, err
 }
 
-// bothSidesAgree waits until the provider has the pods that the consumer has, and
-// no other ones.
+// bothSidesAgree waits until the provider has exactly the consumer's pods.
 func (t *team) bothSidesAgree() {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -107,13 +103,13 @@ func (t *team) bothSidesAgree() {
 	}).Should(Succeed())
 }
 
-// rolledOut waits until a Deployment is, as kubectl sees it.
+// rolledOut waits until kubectl reports a Deployment as rolled out.
 func (t *team) rolledOut(deployment string) {
 	GinkgoHelper()
 	consumer.mustKubectl("rollout", "status", "deployment/"+deployment, "-n", t.namespace, "--timeout="+patience.String())
 }
 
-// pods are those of a Deployment that are not being deleted.
+// pods returns the pods of a Deployment that are not being deleted.
 func (t *team) pods(deployment string) []corev1.Pod {
 	GinkgoHelper()
 	var pods corev1.PodList

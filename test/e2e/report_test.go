@@ -13,14 +13,14 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// reportFailure shows, after a spec that has failed, what a user would look at.
+// reportFailure shows what a user would look at, after a spec has failed.
 func reportFailure(t *team) {
 	if !CurrentSpecReport().Failed() {
 		return
 	}
 	AddReportEntry("bindings and nodes", section(consumer, "get", "clusterbindings,namespacemaps,nodes", "-o", "wide"))
 	AddReportEntry("the offloading", section(consumer, "describe", "namespaceoffloadings", "-n", t.namespace))
-	// Of ConfigMaps and Secrets just the names: no content of a Secret is shown.
+	// Only the names of ConfigMaps and Secrets: no content of a Secret is shown.
 	const kinds = "deployments,replicasets,jobs,pods,configmaps,secrets,persistentvolumeclaims"
 	AddReportEntry("the consumer's namespace", section(consumer, "get", kinds, "-n", t.namespace, "-o", "wide")+
 		section(consumer, "describe", "pods", "-n", t.namespace)+
@@ -36,8 +36,7 @@ func reportFailure(t *team) {
 	}
 }
 
-// awaitKey is for looking into the clusters. The terminal is asked, because go
-// test gives tests no input.
+// awaitKey allows a look into the clusters. It reads from the terminal, because go test gives tests no input.
 func awaitKey() {
 	terminal, err := os.Open("/dev/tty")
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 	"github.com/spillway-io/spillway/test/e2e/testcluster"
 )
 
-// needStreams skips what needs containers that run, and a manager that the consumer's API
-// server reaches.
+// needStreams skips specs without running containers, or if the consumer's API server does not reach the
+// manager.
 func needStreams() {
 	GinkgoHelper()
 	needReal()
@@ -37,8 +37,7 @@ func needStreams() {
 	}
 }
 
-// speaker is a pod that serves the page at port 8080, and writes what it is told by says
-// to its log.
+// speaker is a pod that serves the page at port 8080, and writes the lines of says to its log.
 func speaker(namespace, name string) *corev1.Pod {
 	return newPod(namespace, name, podSpec(fmt.Sprintf(`trap "exit 0" TERM
 echo %q >/tmp/index.html
@@ -48,20 +47,20 @@ echo ready
 while true; do cat /tmp/say & wait $!; done`, page)))
 }
 
-// says has a speaker write a line.
+// says makes a speaker log a line.
 func (t *team) says(pod client.Object, line string) {
 	GinkgoHelper()
 	t.mustKubectl("exec", pod.GetName(), "--", "sh", "-c", "echo "+line+" >/tmp/say")
 }
 
-// talks waits until a speaker does.
+// talks waits until a speaker is ready.
 func (t *team) talks(pod client.Object) {
 	GinkgoHelper()
 	Eventually(consumer.pod(pod)).Should(beReady(), "the container runs")
 	Eventually(t.logs(pod)).Should(Equal("ready"), "the container is ready")
 }
 
-// kubectl is that of the consumer's administrator, in the namespace.
+// kubectl runs kubectl as the consumer's administrator, in the team's namespace.
 func (t *team) kubectl(args ...string) (string, error) { return t.kubectlWith(nil, args...) }
 
 func (t *team) kubectlWith(input []byte, args ...string) (string, error) {
@@ -75,12 +74,12 @@ func (t *team) mustKubectl(args ...string) string {
 
 func (t *team) in(args []string) []string { return append([]string{"-n", t.namespace}, args...) }
 
-// logs are what kubectl shows of a pod.
+// logs returns what kubectl shows as the logs of a pod.
 func (t *team) logs(pod client.Object, args ...string) func() (string, error) {
 	return func() (string, error) { return t.kubectl(append([]string{"logs", pod.GetName()}, args...)...) }
 }
 
-// refusal is what kubectl says if it fails.
+// refusal returns kubectl's output if it fails, or "".
 func (t *team) refusal(args ...string) func() string {
 	return func() string {
 		said, err := t.kubectl(args...)
@@ -91,7 +90,7 @@ func (t *team) refusal(args ...string) func() string {
 	}
 }
 
-// exitCode is that of a program which has ended with an error.
+// exitCode returns the exit code from the error of a program.
 func exitCode(err error) (int, error) {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -100,13 +99,13 @@ func exitCode(err error) (int, error) {
 	return exit.ExitCode(), nil
 }
 
-// start starts kubectl, which ends with the spec at the latest.
+// start starts kubectl. It ends with the spec at the latest.
 func (t *team) start(args ...string) *gexec.Session {
 	GinkgoHelper()
 	return begin(consumer.kubectlCommand(t.in(args)...))
 }
 
-// startWithInput does so, with an input.
+// startWithInput is start with an input.
 func (t *team) startWithInput(args ...string) (*gexec.Session, io.Writer) {
 	GinkgoHelper()
 	command := consumer.kubectlCommand(t.in(args)...)
@@ -126,8 +125,8 @@ func begin(command *exec.Cmd) *gexec.Session {
 	return session
 }
 
-// forward forwards a port of this machine, whose address it returns, to port 8080 of a pod,
-// until the spec ends.
+// forward forwards a port of this machine to port 8080 of a pod, until the spec ends. It returns the local
+// address.
 func (t *team) forward(pod client.Object) (address string) {
 	GinkgoHelper()
 	address, _ = t.forwarding(pod)
@@ -141,7 +140,7 @@ func (t *team) forwarding(pod client.Object) (address string, by *gexec.Session)
 	return regexp.MustCompile(`127.0.0.1:\d+`).FindString(string(by.Out.Contents())), by
 }
 
-// get fetches a page by a connection of its own.
+// get fetches a page over a new connection.
 func get(url string) (string, error) {
 	fetch := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := fetch.Get(url)
@@ -153,10 +152,10 @@ func get(url string) (string, error) {
 	return strings.TrimSpace(string(body)), err
 }
 
-// A terminal is one of this machine, with a shell in a container.
+// terminal is a local terminal with a shell in a container.
 type terminal struct {
 	*os.File
-	// shows is what it has shown, ended how kubectl has ended.
+	// shows has what it displayed, ended how kubectl ended.
 	shows *gbytes.Buffer
 	ended chan error
 }
@@ -186,8 +185,8 @@ func (t *terminal) resize(rows, columns uint16) {
 	Expect(pty.Setsize(t.File, &pty.Winsize{Rows: rows, Cols: columns})).To(Succeed())
 }
 
-// viewer is kubectl of an account that may get whatever there is of pods in the namespace,
-// and do nothing else.
+// viewer returns kubectl with an account that may get pods and their subresources in the namespace, and
+// nothing else.
 func (t *team) viewer() func(args ...string) (string, error) {
 	GinkgoHelper()
 	meta := metav1.ObjectMeta{Namespace: t.namespace, Name: "viewer"}

@@ -23,24 +23,22 @@ import (
 	"github.com/spillway-io/spillway/test/e2e/testcluster"
 )
 
-// patience is how long a spec waits for what takes a second or two on a machine
-// that does nothing else.
+// patience is how long a spec waits for what takes a second or two on an idle machine.
 const patience = 60 * time.Second
 
-// short labels what runs with -short: the way of a namespace and of a pod with what it
-// needs, from the binding to the end.
+// short labels the specs for -short: a namespace and a pod with its dependencies, from the binding to the
+// end.
 var short = Label("short")
 
-// long labels what takes too long for make e2e, and runs as a part of make test-long.
+// long labels specs that take too long for make e2e. make test-long runs them.
 var long = Label("long")
 
 var (
 	// ctx ends with the suite.
 	ctx context.Context
-	// factory makes the clusters.
+	// factory starts the clusters.
 	factory testcluster.Factory
-	// consumer, eu and dc are the clusters; dc is nil where no node can run
-	// containers.
+	// consumer, eu and dc are the clusters. dc is nil if no node can run containers.
 	consumer, eu, dc *testCluster
 	// withoutReal says why there is no dc.
 	withoutReal error
@@ -55,7 +53,7 @@ var (
 func TestMain(m *testing.M) {
 	node.Main()
 	flag.Parse()
-	clusters.RequireBinaries() // Of those of kind, kubectl is used.
+	clusters.RequireBinaries() // With kind's clusters, only kubectl is used.
 	clusters.AwaitTurn()
 	os.Exit(m.Run())
 }
@@ -103,7 +101,7 @@ var _ = BeforeSuite(func() {
 	bindAll()
 })
 
-// bringUp makes the clusters, at once.
+// bringUp starts all clusters at once.
 func bringUp() {
 	wanted := map[**testCluster]testcluster.Options{
 		&consumer: {Name: "consumer", Nodes: 1, NodeGrace: 16 * time.Second, Programs: programs(*consumerRelease)},
@@ -125,7 +123,7 @@ func bringUp() {
 	group.Wait()
 }
 
-// programs is the folder of those of a release, or "" for those of the default.
+// programs returns the folder of a release's programs, or "" for the default release.
 func programs(release string) string {
 	if release == "" {
 		return ""
@@ -133,13 +131,13 @@ func programs(release string) string {
 	return filepath.Join(root(), "bin", "kube-"+release)
 }
 
-// warn writes where nobody can miss it, also without -v.
+// warn prints a text that nobody can miss, even without -v.
 func warn(text string) {
 	const line = "*******************************************************************************"
 	fmt.Fprintf(os.Stderr, "%s\n* %s\n%s\n", line, text, line)
 }
 
-// directory is where everything lies that the suite makes.
+// directory returns the folder of all files that the suite writes.
 func directory() string { return filepath.Join(root(), "bin", "e2e") }
 
 func root() string {

@@ -13,9 +13,9 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// The volume is one that an administrator has made by hand, on a file server that
-// both clusters could reach, if there were one. So nothing here is about the
-// container; but the controllers that bind claims to volumes are real.
+// An administrator has created the volume by hand, on a file server that both clusters could reach if it
+// existed. So the specs say nothing about the container; but the controllers that bind claims to volumes are
+// real.
 var _ = Describe("A volume in a provider", Ordered, Label("pods"), func() {
 	var (
 		violet *team
@@ -87,8 +87,8 @@ func newClaim(namespace, name, volume string) *corev1.PersistentVolumeClaim {
 	}
 }
 
-// newVolume is one for that claim. It would be deleted in the consumer when the
-// claim is: Retain in the provider is Spillway's doing.
+// newVolume is a volume for that claim. The consumer would delete it with the claim. Spillway sets Retain in
+// the provider.
 func newVolume(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: claim.Spec.VolumeName},

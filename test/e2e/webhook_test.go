@@ -20,8 +20,8 @@ import (
 	"github.com/spillway-io/spillway/test/webhook"
 )
 
-// What the webhook does for pods that the consumer's own scheduler places, and what becomes
-// of those that are made without it. It takes -consumer.
+// The webhook prepares pods that the consumer's own scheduler places. The specs also cover pods that are
+// created without it. They need -consumer.
 var _ = Describe("A consumer before Kubernetes 1.36", Ordered, Label("pods"), func() {
 	const ordinary = "consumer-node-1"
 	var maroon *team
@@ -76,7 +76,7 @@ var _ = Describe("A consumer before Kubernetes 1.36", Ordered, Label("pods"), fu
 	})
 })
 
-// strays are the names of the pods of which an event says that they are on a local node.
+// strays returns the names of the pods with an event that they are on a local node.
 func (t *team) strays() ([]string, error) {
 	var events corev1.EventList
 	err := consumer.List(ctx, &events, client.InNamespace(t.namespace), client.MatchingFields{"reason": unscheduledpod.ReasonOnLocalNode})
@@ -90,7 +90,7 @@ func (t *team) strays() ([]string, error) {
 // webhookPort is where the manager serves the webhook of a consumer before Kubernetes 1.36.
 var webhookPort int
 
-// webhookFolder is $TMPDIR of the manager, where the certificate is mounted.
+// webhookFolder is the manager's $TMPDIR, where the certificate is mounted.
 func webhookFolder() string { return filepath.Join(directory(), "webhook") }
 
 // installWebhook creates what is shipped for such a consumer.

@@ -69,7 +69,7 @@ var (
 	// refusing cannot parse it: AWS, Google, OpenStack, Hetzner and DigitalOcean.
 	refusing = func(providerID string) (bool, error) {
 		if providerID == "" {
-			return false, nil // By its name they find no machine.
+			return false, nil // They find no machine by the node's name.
 		}
 		return false, fmt.Errorf("cannot read provider ID %s", providerID)
 	}

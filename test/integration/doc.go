@@ -1,7 +1,7 @@
 // Package integration tests the whole manager on real control planes: a consumer, two providers and a second
 // consumer. Each has its own etcd, API server and controller manager. Only the tests are administrators: the
-// manager has the ServiceAccount and the roles of config/default, and in the providers those of
-// config/provider.
+// manager has the ServiceAccount and the roles of config/default, and the roles of config/provider in the
+// providers.
 //
 // The control planes start once, and all specs share them. Every spec has its own bindings, namespaces and
 // offloadings, with names that no other spec uses. Its offloadings select by a label that only its own

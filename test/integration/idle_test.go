@@ -16,8 +16,8 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
-// openWatches counts the open watches by cluster and resource. In the consumer, it counts those of one
-// binding's view.
+// openWatches counts the open watches by cluster and resource. In the consumer, it counts only one binding's
+// view.
 type openWatches struct {
 	mu   sync.Mutex
 	open map[string]int

@@ -22,7 +22,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 )
 
-// metricsAPI registers the test's server in place of metrics-server.
+// metricsAPI registers the test's server as metrics-server.
 const metricsAPI = `
 apiVersion: v1
 kind: Service

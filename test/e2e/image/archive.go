@@ -1,10 +1,9 @@
-// Package image makes a container image without a registry and without Docker:
-// an archive with busybox in it, which ctr images import takes in.
+// Package image builds a container image without a registry and without Docker: an archive with busybox,
+// which ctr images import imports.
 //
-// The archive is an OCI image layout in a tar file. Its one layer holds a
-// static busybox and a link for each applet that tests use. What the image does
-// by default is to wait: so it is also the image of pod sandboxes, for which a
-// cluster would otherwise fetch registry.k8s.io/pause.
+// The archive is an OCI image layout in a tar file. Its only layer has a static busybox and a link for each
+// applet that tests use. By default the image waits. So it also serves as the image of pod sandboxes, and the
+// cluster need not fetch registry.k8s.io/pause.
 package image
 
 import (
@@ -23,9 +22,9 @@ import (
 // applets of busybox that scripts in tests call by name.
 var applets = []string{"cat", "date", "echo", "env", "false", "grep", "httpd", "id", "kill", "ls", "mkfifo", "mount", "sh", "sleep", "stty", "tail", "tar", "test", "touch", "true", "wget"}
 
-// Write makes the archive file. The image is known by reference, which needs
-// registry and tag, as in registry.example/busybox:1. The program busybox must
-// be linked statically, because nothing else is in the image.
+// Write writes the archive file. reference names the image, with registry and tag, as in
+// registry.example/busybox:1. The program busybox must be linked statically, because the image has nothing
+// else.
 func Write(file, reference, busybox string) error {
 	program, err := os.ReadFile(busybox)
 	if err != nil {
@@ -67,7 +66,7 @@ func write(out io.Writer, reference string, program []byte) error {
 	return l.writeTo(out, manifestOf)
 }
 
-// layerWith makes the layer, which is a tar file itself.
+// layerWith builds the layer, which is itself a tar file.
 func layerWith(busybox []byte) ([]byte, error) {
 	var buffer bytes.Buffer
 	archive := tar.NewWriter(&buffer)

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestArchive follows the references of an archive, as an importer does: from
-// the index to the manifest, from there to the layer, and to busybox in it.
+// TestArchive follows the references of an archive, as an importer does: from the index to the manifest, then
+// to the layer and its busybox.
 func TestArchive(t *testing.T) {
 	const reference = "registry.example/busybox:1"
 	directory := t.TempDir()
@@ -60,7 +60,7 @@ func TestArchiveWithoutBusybox(t *testing.T) {
 	}
 }
 
-// blob returns what a descriptor points to, if it is what the descriptor says.
+// blob returns the content of a descriptor, if size and digest are right.
 func blob(t *testing.T, files map[string][]byte, of descriptor) []byte {
 	t.Helper()
 	digest := strings.TrimPrefix(of.Digest, "sha256:")

@@ -2,7 +2,7 @@ package image
 
 import "runtime"
 
-// The types below are the part of the OCI image specification that is used here.
+// The types below are the part of the OCI image specification that this package uses.
 const (
 	typeManifest = "application/vnd.oci.image.manifest.v1+json"
 	typeConfig   = "application/vnd.oci.image.config.v1+json"
@@ -50,8 +50,8 @@ type filesystem struct {
 	DiffIDs []string `json:"diff_ids"`
 }
 
-// newConfig lets the image wait by default: see the package comment. The sleep
-// ends by a signal that cannot be ignored; busybox sleeps 68 years at most.
+// newConfig makes the image wait by default: see the package comment. A signal that cannot be ignored ends
+// the sleep. busybox sleeps at most 68 years.
 func newConfig(layerDigest string) config {
 	return config{
 		platform: platform{Architecture: runtime.GOARCH, OS: "linux"},

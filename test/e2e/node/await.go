@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A finalError is one that waiting does not mend.
+// finalError is an error that waiting does not help against.
 type finalError struct{ error }
 
 func (e *finalError) Unwrap() error { return e.error }
 
-// await calls try until it returns nil or a finalError, at most for patience.
-// The error that it returns in the end says what was still missing.
+// await calls try until it returns nil or a finalError, for at most patience. Its error says what was still
+// missing.
 func await(ctx context.Context, patience time.Duration, try func(context.Context) error) error {
 	const interval = 100 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, patience)

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// boxEnv tells a program that calls Main that it is to be process 1 of a node,
-// and where the settings are.
+// boxEnv tells a program that calls Main to become process 1 of a node. Its value is the path of the
+// settings.
 const boxEnv = "SPILLWAY_NODE_SETTINGS"
 
-// goOn is what the box waits for: from then on, its namespaces are as they are to be.
+// goOn tells the box that its namespaces are ready.
 const goOn = "\n"
 
-// endPatience is how long the box may take to end; the kernel ends all that is
-// in it, which takes it a moment for each mount.
+// endPatience is how long the box may take to end. The kernel ends everything in it, which takes a moment for
+// each mount.
 const endPatience = 20 * time.Second
 
-// A box is the process that holds all others of a node.
+// box is the process that contains all other processes of a node.
 type box struct {
-	// input is held open for as long as the box is to live.
+	// input stays open as long as the box should live.
 	input io.Closer
 	ended chan struct{}
 	kill  func() error
@@ -34,8 +34,8 @@ type box struct {
 	err error
 }
 
-// startBox starts this program again, in namespaces of its own, and lets it go on
-// when join has prepared these. What it says goes to the file log.
+// startBox starts this program again in new namespaces. When join has prepared these, it tells the box to go
+// on. The box's output goes to the file log.
 func startBox(dir, log string, s settings, join func(pid int) error) (*box, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -55,7 +55,7 @@ func startBox(dir, log string, s settings, join func(pid int) error) (*box, erro
 	}
 	defer out.Close()
 	command := exec.Command(self)
-	// A kubeconfig or proxy of the user is none of the node's business.
+	// The node must not see a kubeconfig or proxy of the user.
 	command.Env = []string{boxEnv + "=" + file, "PATH=" + os.Getenv("PATH")}
 	command.Dir = dir
 	command.Stdout, command.Stderr = out, out
@@ -84,14 +84,14 @@ func (b *box) wait(command *exec.Cmd) {
 	close(b.ended)
 }
 
-// running says how the box has ended, if it has.
+// running returns how the box has ended, or nil.
 func (b *box) running() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
 }
 
-// stop ends the box and all that is in it, and waits until it is gone.
+// stop ends the box and everything in it, and waits until it has ended.
 func (b *box) stop() error {
 	_ = b.input.Close()
 	select {

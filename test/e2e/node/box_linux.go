@@ -11,21 +11,20 @@ import (
 	"time"
 )
 
-// namespaces of the box: with the first of them its processes end, and with the others
-// its mounts, its interfaces and its firewall.
+// namespaces are the namespaces of the box. With the first the kernel ends its processes, and with the others
+// its mounts, interfaces and firewall.
 func namespaces() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET}
 }
 
-// Main is to be called first of all by programs that call Start. In the process
-// that Start has made for the node it runs the node, and does not return;
-// elsewhere it does nothing.
+// Main runs the node in the process that Start created for it, and then does not return. In other processes
+// it does nothing. Programs that call Start must call Main first.
 func Main() {
 	file := os.Getenv(boxEnv)
 	if file == "" {
 		return
 	}
-	// Process 1 is the last to end: with it, the kernel ends what is left.
+	// Process 1 ends last: the kernel then ends everything that is left.
 	if err := runBox(file); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -45,8 +44,7 @@ func runBox(file string) error {
 	if _, err := io.ReadFull(os.Stdin, make([]byte, len(goOn))); err != nil {
 		return err
 	}
-	// The test holds the other end. It closes it, or the kernel does when the
-	// test is gone, however it went.
+	// The test holds the other end. It closes it, or the kernel does when the test has ended in any way.
 	closed := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(io.Discard, os.Stdin)
@@ -62,7 +60,7 @@ func runBox(file string) error {
 	}
 }
 
-// runPrograms returns when one of the programs has ended that should not.
+// runPrograms returns when one of the programs has ended unexpectedly.
 func runPrograms(s settings) error {
 	if err := furnish(s.Dir); err != nil {
 		return err
@@ -99,8 +97,7 @@ func runPrograms(s settings) error {
 	return <-ended
 }
 
-// listening waits until there is a socket, for as long as the program lives that
-// is to make it.
+// listening waits until the socket exists. It fails if the program that should create it ends.
 func listening(socket string, program <-chan syscall.WaitStatus) error {
 	const interval = 50 * time.Millisecond
 	ticker := time.NewTicker(interval)

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// containerdNamespace is that of Kubernetes' containers. containerd also names
-// the cgroup after it in which those of the containers are, if the kubelet gives
-// no other, and does not without the classes of quality of service.
+// containerdNamespace is the containerd namespace of Kubernetes' containers. containerd also gives this name
+// to the parent of the containers' cgroups, unless the kubelet names another. The kubelet does not, because
+// it runs without the cgroups of QoS classes.
 const containerdNamespace = "k8s.io"
 
-// removeCgroups removes the cgroups of containers that were ended with the node
-// and not by the kubelet, in each hierarchy of version 1 or the only one of
-// version 2. The kernel lets go of them a moment after their last process.
+// removeCgroups removes the cgroups of containers that ended with the node, not by the kubelet. It does so in
+// each hierarchy of version 1, or the only one of version 2. The kernel frees a cgroup a moment after its
+// last process.
 func (id identity) removeCgroups(ctx context.Context) error {
 	const patience = 10 * time.Second
 	containers, _ := filepath.Glob(paths(id.directory()).in( // the pattern is well-formed
@@ -28,7 +28,7 @@ func (id identity) removeCgroups(ctx context.Context) error {
 			for _, container := range containers {
 				errs = append(errs, removeCgroup(filepath.Join(parent, filepath.Base(container))))
 			}
-			// It stays as long as another containerd has containers in it.
+			// The parent stays as long as another containerd has containers in it.
 			_ = syscall.Rmdir(parent)
 		}
 		return errors.Join(errs...)

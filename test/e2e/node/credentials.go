@@ -21,11 +21,11 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// signingPatience is for the controller manager, which signs within a second.
+// signingPatience bounds the wait for the controller manager, which signs within a second.
 const signingPatience = 30 * time.Second
 
-// credentials are those of the kubelet, with a certificate that the cluster signs as
-// for any node: so it has the rights of a node and no more.
+// credentials returns the kubelet's credentials. The cluster signs the certificate as for any node, so the
+// kubelet has a node's rights and no more.
 func (n *Node) credentials(ctx context.Context) (*clientcmdapi.AuthInfo, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -49,8 +49,8 @@ func (n *Node) credentials(ctx context.Context) (*clientcmdapi.AuthInfo, error) 
 	return &clientcmdapi.AuthInfo{ClientCertificateData: certificate, ClientKeyData: keyPEM}, nil
 }
 
-// kubeconfig reaches the cluster through the door, behind which the API server has
-// the certificate of its own address.
+// kubeconfig returns a kubeconfig that leads through the door. The API server behind it has a certificate for
+// its own address.
 func (n *Node) kubeconfig(cluster *rest.Config, user *clientcmdapi.AuthInfo) ([]byte, error) {
 	server, err := url.Parse(cluster.Host)
 	if err != nil {
@@ -67,9 +67,8 @@ func (n *Node) kubeconfig(cluster *rest.Config, user *clientcmdapi.AuthInfo) ([]
 	return clientcmd.Write(*kubeconfig)
 }
 
-// sign waits until the controller manager has approved and signed a request. It
-// approves by itself what somebody asks for who may have any node's certificate,
-// as an administrator may.
+// sign waits until the controller manager has approved and signed a request. It approves requests of users
+// who may request any node's certificate, such as an administrator.
 func sign(ctx context.Context, api kubernetes.Interface, request []byte) ([]byte, error) {
 	requests := api.CertificatesV1().CertificateSigningRequests()
 	csr, err := requests.Create(ctx, &certificatesv1.CertificateSigningRequest{

@@ -8,8 +8,8 @@ import (
 	"net/url"
 )
 
-// openDoor lets the node reach a server that listens on 127.0.0.1 of the machine: what
-// arrives at the listener's port of the machine's address goes there.
+// openDoor lets the node reach a server that listens on 127.0.0.1 of the machine. It forwards connections to
+// the listener's port at the machine's address.
 func openDoor(address netip.Addr, server string) (net.Listener, error) {
 	target, err := url.Parse(server)
 	if err != nil {
@@ -31,7 +31,7 @@ func openDoor(address netip.Addr, server string) (net.Listener, error) {
 	return listener, nil
 }
 
-// addressOf is where a door listens.
+// addressOf returns where a door listens.
 func addressOf(door net.Listener) netip.AddrPort {
 	address := door.Addr().(*net.TCPAddr).AddrPort() //nolint:forcetypeassert // openDoor listens on TCP.
 	return netip.AddrPortFrom(address.Addr().Unmap(), address.Port())

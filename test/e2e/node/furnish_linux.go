@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// kernelSettings are those that the kubelet insists on, and would change for the
-// whole machine. It reads them where the box shows it that they are so already.
+// kernelSettings are settings that the kubelet requires. It would change them for the whole machine; in the
+// box it reads that they already have these values.
 var kernelSettings = map[string]string{
 	"vm/overcommit_memory":      "1",
 	"vm/panic_on_oom":           "0",
@@ -20,10 +20,9 @@ var kernelSettings = map[string]string{
 	"kernel/keys/root_maxbytes": "25000000",
 }
 
-// furnish mounts what the programs are to see. Nothing of it is seen outside.
+// furnish mounts what the programs need to see. Nothing of it is visible outside.
 func furnish(dir string) error {
-	// First cut off from the machine's mounts; then shared within the box, as a
-	// kubelet expects it.
+	// First separate from the machine's mounts, then shared within the box, as a kubelet expects.
 	for _, propagation := range []uintptr{syscall.MS_PRIVATE, syscall.MS_SHARED} {
 		if err := mount("", "/", "", syscall.MS_REC|propagation); err != nil {
 			return err
@@ -49,7 +48,7 @@ func furnish(dir string) error {
 	return nil
 }
 
-// connect makes the node's interfaces, and lets it forward what pods send to Services.
+// connect creates the node's interfaces, and allows it to forward packets from pods to Services.
 func connect(links [][]string) error {
 	if err := ip(context.Background(), links...); err != nil {
 		return err

@@ -12,10 +12,9 @@ import (
 	"syscall"
 )
 
-// An identity names everything that a node has outside of its namespaces: the
-// temporary directory and the interface (whose name has 15 characters at most). It
-// begins with the id of the process that made the node, so that what is left over of
-// one that was killed can be told.
+// identity is in the name of everything that a node has outside of its namespaces: the temporary directory
+// and the interface, whose name may have 15 characters. It begins with the ID of the process that created the
+// node, which identifies the leftovers of a killed process.
 type identity string
 
 var (
@@ -31,7 +30,7 @@ func (id identity) directory() string { return filepath.Join(os.TempDir(), strin
 func (id identity) link() string      { return string(id) }
 func (id identity) peer() string      { return string(id) + "p" }
 
-// abandoned reports whether the process that made the node is gone.
+// abandoned reports whether the process that created the node is gone.
 func (id identity) abandoned() bool {
 	match := identityRegexp.FindStringSubmatch(string(id))
 	if match == nil {
@@ -41,8 +40,8 @@ func (id identity) abandoned() bool {
 	return err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// remove removes what the node had; that there is nothing is no error. The
-// directory tells which containers there were, and so goes last.
+// remove removes what the node had. Missing parts are no error. It removes the directory last, because this
+// shows which containers there were.
 func (id identity) remove(ctx context.Context) error {
 	if err := errors.Join(id.removeLink(ctx), id.removeCgroups(ctx)); err != nil {
 		return err
@@ -50,7 +49,7 @@ func (id identity) remove(ctx context.Context) error {
 	return os.RemoveAll(id.directory())
 }
 
-// sweep removes what nodes have left whose processes were killed.
+// sweep removes what the nodes of killed processes have left.
 func sweep(ctx context.Context) error {
 	var errs []error
 	for _, pattern := range []string{filepath.Join(os.TempDir(), "spw*"), "/sys/class/net/spw*"} {

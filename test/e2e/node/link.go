@@ -13,16 +13,15 @@ import (
 	"strings"
 )
 
-// subnets of 256 addresses for the node and its pods are taken from here: the range
-// is reserved for measurements within one machine or laboratory (RFC 2544), so that
-// no network to which the machine is connected has it.
+// subnets is the range for the node and its pods, which get 256 addresses of it. The range is reserved for
+// benchmarks within one network (RFC 2544), so no network of the machine uses it.
 var subnets = netip.MustParsePrefix("198.18.0.0/16")
 
-// bridge is the node's interface, which the pods are connected to.
+// bridge is the node's interface. Pods are connected to it.
 const bridge = "pods"
 
-// makeLink makes the pair of interfaces by which the machine and the node reach each
-// other: one stays, and has the first address of the subnet; joinNode takes the other.
+// makeLink creates the pair of interfaces between the machine and the node. One end stays and gets the first
+// address of the subnet; joinNode moves the other.
 func makeLink(ctx context.Context, id identity) (netip.Prefix, error) {
 	subnet, err := freeSubnet()
 	if err != nil {
@@ -36,14 +35,13 @@ func makeLink(ctx context.Context, id identity) (netip.Prefix, error) {
 	return subnet, err
 }
 
-// joinNode moves the other interface to the network namespace of a process.
+// joinNode moves the other interface into the network namespace of a process.
 func (id identity) joinNode(ctx context.Context, pid int) error {
 	return ip(ctx, []string{"link", "set", id.peer(), "netns", strconv.Itoa(pid)})
 }
 
-// nodeLinks are the arguments of ip by which the node then makes its bridge. The
-// bridge has a hardware address of its own: else it had the least one of those that
-// are connected to it, and changed it when a pod comes.
+// nodeLinks returns the arguments of ip with which the node creates its bridge. The bridge has a fixed
+// hardware address. Otherwise it would use the lowest one of its ports, and change it when a pod is added.
 func (id identity) nodeLinks(subnet netip.Prefix) [][]string {
 	return [][]string{
 		{"link", "set", "lo", "up"},
@@ -62,7 +60,7 @@ func within(subnet netip.Prefix, address netip.Addr) string {
 	return netip.PrefixFrom(address, subnet.Bits()).String()
 }
 
-// freeSubnet finds one that overlaps with no network of the machine.
+// freeSubnet returns a subnet that overlaps with no network of the machine.
 func freeSubnet() (netip.Prefix, error) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
@@ -93,8 +91,8 @@ func firstFree(taken []netip.Prefix) (netip.Prefix, error) {
 	return netip.Prefix{}, fmt.Errorf("all subnets of %s are in use", subnets)
 }
 
-// removeLink removes both interfaces. They go with the node's network namespace, but
-// a moment later, and so may be gone just now.
+// removeLink removes both interfaces. The kernel also removes them, a moment after the node's network
+// namespace, so they may vanish meanwhile.
 func (id identity) removeLink(ctx context.Context) error {
 	device := filepath.Join("/sys/class/net", id.link())
 	if _, err := os.Stat(device); errors.Is(err, os.ErrNotExist) {
@@ -107,7 +105,7 @@ func (id identity) removeLink(ctx context.Context) error {
 	return failure
 }
 
-// ip runs the program ip once for each of these.
+// ip runs the program ip once for each command.
 func ip(ctx context.Context, commands ...[]string) error {
 	for _, args := range commands {
 		out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput()

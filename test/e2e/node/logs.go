@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// logTails quotes the ends of the logs and says where the rest is.
+// logTails quotes the ends of the logs, and says where the files are.
 func (n *Node) logTails() string {
 	text := ""
 	for _, name := range []string{"node.log", "images.log", "containerd.log", "kubelet.log", "kube-proxy.log", "coredns.log"} {
@@ -21,8 +21,8 @@ func (n *Node) logTails() string {
 	return text
 }
 
-// lastLines are few and short: containerd and the kubelet write lines of many
-// thousand characters when they start.
+// lastLines returns a few shortened lines: containerd and the kubelet write lines of many thousand characters
+// when they start.
 func lastLines(text string) string {
 	const count, width = 6, 400
 	lines := strings.Split(strings.TrimSpace(text), "\n")

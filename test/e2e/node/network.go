@@ -5,9 +5,9 @@ import (
 	"net/netip"
 )
 
-// networkConfig is the configuration of the CNI plugin bridge. The bridge exists
-// already and has its address; the plugin connects pods to it. What is not in the
-// subnet goes to the node, which has a way only to the addresses of Services.
+// networkConfig is the configuration of the CNI plugin bridge. The bridge already exists with its address;
+// the plugin connects pods to it. Packets to other addresses go to the node, which only forwards those to
+// Services.
 func networkConfig(subnet netip.Prefix, addresses string) ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"cniVersion": "0.4.0",

@@ -17,50 +17,47 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options say what node Start makes. All are required but Labels and Log.
+// Options say what node Start creates. All are required except Labels and Log.
 type Options struct {
 	// Name of the Node.
 	Name string
-	// Cluster is how an administrator reaches the cluster. Its API server needs
-	// --kubelet-client-certificate and --kubelet-client-key of somebody who may
-	// use nodes/proxy, for logs; its controller manager the flags
-	// --cluster-signing-cert-file and --cluster-signing-key-file.
+	// Cluster is the administrator's access to the cluster. For logs, its API server needs
+	// --kubelet-client-certificate and --kubelet-client-key of a user with rights on nodes/proxy. Its
+	// controller manager needs --cluster-signing-cert-file and --cluster-signing-key-file.
 	Cluster *rest.Config
 	// Programs is the directory of kubelet, kube-proxy and coredns.
 	Programs string
-	// Images are archives that the node has from the beginning; there is no
-	// registry. SandboxImage is the one among them that pod sandboxes get.
+	// Images are archives of the images that the node has from the beginning; there is no registry.
+	// SandboxImage is the one for pod sandboxes.
 	Images       []string
 	SandboxImage string
-	// Logs is the directory of node.log and of a log for each program, which outlive
-	// the node.
+	// Logs is the directory of node.log and of each program's log. They outlive the node.
 	Logs   string
 	Labels map[string]string
 	// Log receives one line for each step.
 	Log io.Writer
 }
 
-// readyPatience bounds Start: importing images and starting the kubelet takes
-// some 5 seconds, on a machine with nothing else to do.
+// readyPatience bounds Start. Importing images and starting the kubelet takes some 5 seconds on an idle
+// machine.
 const readyPatience = 2 * time.Minute
 
-// A Node is one that Start made.
+// Node is a node that Start has created.
 type Node struct {
 	Name string
-	// Logs is where the logs are.
+	// Logs is the directory of the logs.
 	Logs string
 
 	id     identity
 	dir    string
 	subnet netip.Prefix
-	// doors are what the node reaches of the machine; the first leads to the API server.
+	// doors lead from the node to servers on the machine; the first leads to the API server.
 	doors []net.Listener
 	box   *box
 	api   kubernetes.Interface
 }
 
-// Start makes a node and waits until it is Ready. When it fails, nothing is left
-// but the logs.
+// Start creates a node and waits until it is Ready. If it fails, it leaves nothing but the logs.
 func Start(ctx context.Context, o Options) (*Node, error) {
 	if err := Supported(); err != nil {
 		return nil, err
@@ -115,11 +112,11 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	return nil
 }
 
-// APIServer is the address by which the node and its containers reach the API server.
+// APIServer returns the address at which the node and its containers reach the API server.
 func (n *Node) APIServer() netip.AddrPort { return addressOf(n.doors[0]) }
 
-// Reach returns the address by which the node and its containers reach a server, given by
-// its URL, that listens on 127.0.0.1 of the machine. It lasts as long as the node.
+// Reach returns an address at which the node and its containers reach a server on 127.0.0.1 of the machine.
+// server is its URL. The address lasts as long as the node.
 func (n *Node) Reach(server string) (netip.AddrPort, error) {
 	door, err := openDoor(machineAddress(n.subnet), server)
 	if err != nil {
@@ -129,7 +126,7 @@ func (n *Node) Reach(server string) (netip.AddrPort, error) {
 	return addressOf(door), nil
 }
 
-// waitReady waits until the kubelet says that the node is Ready.
+// waitReady waits until the kubelet reports the node as Ready.
 func (n *Node) waitReady(ctx context.Context) error {
 	return await(ctx, readyPatience, func(ctx context.Context) error {
 		if err := n.box.running(); err != nil {
@@ -151,8 +148,8 @@ func (n *Node) waitReady(ctx context.Context) error {
 	})
 }
 
-// Stop ends all that runs on the node and removes what there is of it, but for
-// the logs. The Node object stays in the cluster.
+// Stop ends everything that runs on the node, and removes it, except the logs. The Node object stays in the
+// cluster.
 func (n *Node) Stop(ctx context.Context) error {
 	var errs []error
 	if n.box != nil {

@@ -38,7 +38,7 @@ func TestFirstFree(t *testing.T) {
 }
 
 func TestAbandoned(t *testing.T) {
-	const nobody = 1 << 30 // greater than any process id of Linux
+	const nobody = 1 << 30 // greater than any process ID of Linux
 	for id, want := range map[identity]bool{
 		newIdentity(): false,
 		identity("spw" + strconv.Itoa(nobody) + "n1"):       true,
@@ -54,7 +54,7 @@ func TestAbandoned(t *testing.T) {
 }
 
 func TestNamesOfInterfacesFit(t *testing.T) {
-	const longest = "spw4194304n9" // the highest process id there is
+	const longest = "spw4194304n9" // the highest possible process ID
 	if got := len(identity(longest).peer()); got > 15 {
 		t.Errorf("the name has %d characters, and that of an interface 15 at most", got)
 	}

@@ -9,10 +9,9 @@ import (
 	"syscall"
 )
 
-// A reaper starts the programs of process 1, and takes in the exit status also of
-// processes that it has not started: those whose parents are gone, such as the
-// shims of containerd, become its children, and would stay as zombies. That
-// rules out os/exec, which would wait for single children at the same time.
+// reaper starts the programs of process 1, and waits for all of its children. Processes without a parent,
+// such as the shims of containerd, become children of process 1, and would stay as zombies. That rules out
+// os/exec, which would wait for single children at the same time.
 type reaper struct {
 	mu      sync.Mutex
 	started map[int]chan syscall.WaitStatus
@@ -20,8 +19,7 @@ type reaper struct {
 
 func newReaper() *reaper { return &reaper{started: map[int]chan syscall.WaitStatus{}} }
 
-// start starts a command, whose output goes to a file, and returns where its exit
-// status will come.
+// start starts a command, whose output goes to a file. The channel receives its exit status.
 func (r *reaper) start(command []string, log string) (<-chan syscall.WaitStatus, error) {
 	program, err := exec.LookPath(command[0])
 	if err != nil {
@@ -38,7 +36,7 @@ func (r *reaper) start(command []string, log string) (<-chan syscall.WaitStatus,
 	}
 	defer out.Close()
 
-	// Under the lock, so that the status does not come before it is expected.
+	// With the lock, so that the status does not come before it is expected.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	pid, err := syscall.ForkExec(program, command, &syscall.ProcAttr{
@@ -57,7 +55,7 @@ func (r *reaper) start(command []string, log string) (<-chan syscall.WaitStatus,
 	return ended, nil
 }
 
-// reap runs from the first start on, for as long as there are children.
+// reap runs from the first start on, as long as there are children.
 func (r *reaper) reap() {
 	for {
 		var status syscall.WaitStatus

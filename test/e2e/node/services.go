@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// clusterDomain is the one of all names of Services.
+// clusterDomain is the domain of all Services' names.
 const clusterDomain = "cluster.local"
 
-// proxyModes of kube-proxy, the best one first, with commands that succeed where the
-// machine has what the mode needs. They change nothing.
+// proxyModes are kube-proxy's modes, the best one first. Each has a command that succeeds where the machine
+// supports the mode. The commands change nothing.
 var proxyModes = []struct {
 	name  string
 	probe []string
@@ -20,7 +20,7 @@ var proxyModes = []struct {
 	{"iptables", []string{"iptables", "--table", "nat", "--list-rules"}},
 }
 
-// proxyMode is the first one that works here.
+// proxyMode returns the first mode that works here.
 func proxyMode() (string, error) {
 	var errs []error
 	for _, mode := range proxyModes {
@@ -35,9 +35,8 @@ func proxyMode() (string, error) {
 
 // kubeProxyConfig is a KubeProxyConfiguration.
 func kubeProxyConfig(p paths, node, mode string) map[string]any {
-	// Pods are neighbours on a bridge. What comes back from one is to pass the node,
-	// which knows whom it was for, also where the kernel shows the firewall nothing of
-	// what a bridge does.
+	// Pods are neighbours on a bridge. Answers from one must pass through the node, which knows the Service's
+	// client, even if the kernel hides bridge traffic from the firewall.
 	masquerade := map[string]any{"masqueradeAll": true}
 	return map[string]any{
 		"apiVersion":       "kubeproxy.config.k8s.io/v1alpha1",
@@ -47,12 +46,12 @@ func kubeProxyConfig(p paths, node, mode string) map[string]any {
 		"mode":             mode,
 		"nftables":         masquerade,
 		"iptables":         masquerade,
-		// These are the whole machine's, which stay as they are.
+		// These belong to the whole machine, and stay unchanged.
 		"conntrack": map[string]any{"maxPerCore": 0, "min": 0},
 	}
 }
 
-// corefile is CoreDNS' configuration: there are the names of Services and no other ones.
+// corefile returns CoreDNS' configuration. It resolves only the names of Services.
 func corefile(p paths) []byte {
 	return []byte(clusterDomain + ` {
     errors

@@ -16,12 +16,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// settings are what the process in the box needs to know.
+// settings are what the process in the box needs.
 type settings struct {
-	// Links are what ip is to make first.
+	// Links are the arguments of ip that run first.
 	Links [][]string
-	// Containerd and Programs are command lines, Imports those that fetch the
-	// images in between.
+	// Containerd and Programs are command lines. Imports run in between, and import the images.
 	Containerd []string
 	Imports    [][]string
 	Programs   map[string][]string
@@ -31,12 +30,11 @@ type settings struct {
 	Dir, Logs string
 }
 
-// hidden directories are empty in the box: programs have paths in there that
-// nothing can change, such as /run/containerd, /var/lib/cni and
-// /var/log/containers, and a containerd of the machine may use the same ones.
+// hidden directories are empty in the box. Programs have fixed paths in them, such as /run/containerd,
+// /var/lib/cni and /var/log/containers, which the machine's own containerd may also use.
 var hidden = []string{"/run", "/var/lib", "/var/log"}
 
-// visible refuses files that would not be there in the box.
+// visible returns an error for files that would be missing in the box.
 func visible(o Options) error {
 	for _, path := range append([]string{os.TempDir(), o.Logs, o.Programs}, o.Images...) {
 		for _, directory := range hidden {
@@ -48,14 +46,14 @@ func visible(o Options) error {
 	return nil
 }
 
-// paths within the node's directory.
+// paths is the node's directory.
 type paths string
 
 func (p paths) in(names ...string) string {
 	return filepath.Join(append([]string{string(p)}, names...)...)
 }
 
-// settings writes the files of the programs and returns how to start them.
+// settings writes the files of the programs, and returns how to start them.
 func (n *Node) settings(ctx context.Context, o Options, subnet netip.Prefix) (settings, error) {
 	p := paths(n.dir)
 	user, err := n.credentials(ctx)
@@ -102,7 +100,7 @@ func (n *Node) settings(ctx context.Context, o Options, subnet netip.Prefix) (se
 		p.in("Corefile"):              corefile(p),
 		p.in("admin.kubeconfig"):      admins,
 		p.in("ca.crt"):                o.Cluster.CAData,
-		// Of the machine's own resolver, nothing is reachable from pods.
+		// Pods cannot reach any of the machine's resolvers.
 		p.in("resolv.conf"): nil,
 	} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, content, 0o600)); err != nil {
@@ -150,9 +148,8 @@ func kubeletCommand(p paths, o Options, address string) []string {
 	return command
 }
 
-// kubeletConfig is a KubeletConfiguration. Authentication and authorization are
-// those of any cluster: certificates of its CA and tokens, and the API server
-// decides.
+// kubeletConfig returns a KubeletConfiguration. Authentication and authorization are the usual ones:
+// certificates of the cluster's CA and tokens, and the API server decides.
 func kubeletConfig(p paths, address string) map[string]any {
 	return map[string]any{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -171,24 +168,24 @@ func kubeletConfig(p paths, address string) map[string]any {
 
 		"containerRuntimeEndpoint": "unix://" + p.in("containerd.sock"),
 
-		// The machine may have cgroups of version 1, or not all controllers, as
-		// in a container: the cgroups of the containers themselves do.
+		// The machine may have cgroups of version 1, or lack controllers, as in a container. The containers'
+		// own cgroups work anyway.
 		"failCgroupV1":           false,
 		"cgroupDriver":           "cgroupfs",
 		"cgroupsPerQOS":          false,
 		"enforceNodeAllocatable": []string{},
 
-		// How soon a changed ConfigMap is seen in a volume, at the latest.
+		// How soon a changed ConfigMap shows in a volume, at the latest.
 		"syncFrequency": "5s",
 
-		// What even root may not do in a container or a small virtual machine:
-		// the kubelet goes on without it.
+		// Even root may lack these rights in a container or a small virtual machine: the kubelet works
+		// without them.
 		"featureGates":                  map[string]bool{"KubeletInUserNamespace": true},
 		"localStorageCapacityIsolation": false,
 		"oomScoreAdj":                   0,
 
-		// Nobody needs these chains of the firewall. The disk is the machine's: a full
-		// one is no reason to evict pods or delete images.
+		// Nobody needs these firewall chains. The disk is the machine's: a full disk must not evict pods or
+		// delete images.
 		"makeIPTablesUtilChains":      false,
 		"imageGCHighThresholdPercent": 100,
 		"evictionHard": map[string]string{
@@ -198,9 +195,8 @@ func kubeletConfig(p paths, address string) map[string]any {
 	}
 }
 
-// containerdConfig keeps containerd within its directory. The snapshotter native
-// needs nothing of the file system, and restrict_oom_score_adj no right to lower
-// that score.
+// containerdConfig keeps containerd within its directory. The snapshotter native works on any file system,
+// and with restrict_oom_score_adj containerd needs no right to lower that score.
 func containerdConfig(p paths, sandboxImage, plugins string) []byte {
 	quoted := strconv.Quote
 	return []byte(`version = 2

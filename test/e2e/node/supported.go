@@ -10,24 +10,22 @@ import (
 	"strings"
 )
 
-// packages are those of Debian that have what is needed; hack/node/packages.sh
-// installs them.
+// packages are the Debian packages that are needed; hack/node/packages.sh installs them.
 const packages = "containerd, runc, containernetworking-plugins, busybox-static, iproute2 and nftables"
 
 // programs must be in PATH.
 var programs = []string{"containerd", "containerd-shim-runc-v2", "ctr", "runc", "ip"}
 
-// plugins of the container network interface, and where distributions put them.
+// plugins of the container network interface, and the directories where distributions put them.
 var (
 	plugins           = []string{"bridge", "host-local", "loopback"}
 	pluginDirectories = []string{"/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"}
 )
 
-// busyboxes are where distributions put busybox; that of busybox-static is linked
-// statically.
+// busyboxes are the paths where distributions put busybox. The package busybox-static links it statically.
 var busyboxes = []string{"/bin/busybox", "/usr/bin/busybox"}
 
-// Supported says why no node can run here, or nothing.
+// Supported returns why no node can run here, or nil.
 func Supported() error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("a real kubelet needs Linux, and this is %s", runtime.GOOS)
@@ -57,7 +55,7 @@ func Supported() error {
 	return nil
 }
 
-// Busybox is the path of a busybox to make an image of.
+// Busybox returns the path of a busybox for an image.
 func Busybox() (string, error) { return firstOf(busyboxes) }
 
 func pluginDirectory() (string, error) {

@@ -15,29 +15,28 @@ import (
 )
 
 const (
-	// kindImage is one that nodes can pull.
+	// kindImage is an image that nodes can pull.
 	kindImage = "docker.io/library/busybox:1.37"
-	// kindPrefix keeps the names of our clusters apart from other ones of kind,
-	// which are shared by all of a machine.
+	// kindPrefix separates the names of these clusters from the machine's other kind clusters.
 	kindPrefix = "spillway-e2e-"
-	// kindPatience bounds the start of a control plane, once its image is there.
+	// kindPatience bounds the start of a control plane, when its image has been pulled.
 	kindPatience = 5 * time.Minute
 )
 
-// Kind makes clusters in containers.
+// Kind starts clusters in containers.
 type Kind struct {
-	// Dir holds the kubeconfigs.
+	// Dir has the kubeconfigs.
 	Dir string
 }
 
-// RealNodes says why kind does not work here, or nothing.
+// RealNodes returns why kind does not work here, or nil.
 func (*Kind) RealNodes() error {
 	_, err := kindProvider()
 	return err
 }
 
-// kindProvider is kind on what there is of Docker, Podman and nerdctl. That the
-// program is there does not say that it works, so it is asked for something.
+// kindProvider returns kind on Docker, Podman or nerdctl, whichever is installed. It also sends a request,
+// because an installed program may not work.
 func kindProvider() (*cluster.Provider, error) {
 	option, err := cluster.DetectNodeProvider()
 	if err != nil {
@@ -50,11 +49,11 @@ func kindProvider() (*cluster.Provider, error) {
 	return provider, nil
 }
 
-// Image is a public one.
+// Image returns a public image.
 func (*Kind) Image() string { return kindImage }
 
-// Up makes a cluster. Its API server listens on 127.0.0.1, so that a manager on
-// this machine reaches it under the address that is in the kubeconfigs.
+// Up starts a cluster. Its API server listens on 127.0.0.1, so a manager on this machine reaches it at the
+// address in the kubeconfigs.
 func (k *Kind) Up(ctx context.Context, o Options) (Cluster, error) {
 	provider, err := kindProvider()
 	if err != nil {
@@ -88,8 +87,8 @@ func (k *Kind) Up(ctx context.Context, o Options) (Cluster, error) {
 	return made, nil
 }
 
-// kindConfig asks for the workers of the options. kind leaves a control plane
-// free for pods only if it has no workers.
+// kindConfig requests the workers of the options. kind keeps pods off a control plane only if there are
+// workers.
 func kindConfig(o Options) *v1alpha4.Cluster {
 	config := &v1alpha4.Cluster{
 		TypeMeta: v1alpha4.TypeMeta{APIVersion: "kind.x-k8s.io/v1alpha4", Kind: "Cluster"},
@@ -101,7 +100,7 @@ func kindConfig(o Options) *v1alpha4.Cluster {
 	return config
 }
 
-// kindCluster is a cluster that Kind made.
+// kindCluster is a cluster that Kind has started.
 type kindCluster struct {
 	provider *cluster.Provider
 	name     string
@@ -109,26 +108,26 @@ type kindCluster struct {
 	config   *rest.Config
 }
 
-// Name of the cluster, without the prefix that it has for kind.
+// Name returns the name of the cluster, without kindPrefix.
 func (k *kindCluster) Name() string { return k.name }
 
-// Kubeconfig is the path of the administrator's kubeconfig.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (k *kindCluster) Kubeconfig() string { return k.path }
 
-// Config is that of an administrator's client.
+// Config returns the administrator's client config.
 func (k *kindCluster) Config() *rest.Config { return rest.CopyConfig(k.config) }
 
-// KubeconfigFor makes a kubeconfig of a ServiceAccount.
+// KubeconfigFor returns a kubeconfig of a ServiceAccount.
 func (k *kindCluster) KubeconfigFor(ctx context.Context, namespace, serviceAccount string, ttl time.Duration) ([]byte, error) {
 	return kubeconfigFor(ctx, k.config, namespace, serviceAccount, ttl)
 }
 
-// SaveLogs puts in the directory what kind export logs does.
+// SaveLogs writes the output of kind export logs into the directory.
 func (k *kindCluster) SaveLogs(_ context.Context, directory string) error {
 	return k.provider.CollectLogs(kindPrefix+k.name, directory)
 }
 
-// Down is no error when there is no such cluster: kind sees to that.
+// Down deletes the cluster. kind returns no error if it does not exist.
 func (k *kindCluster) Down(context.Context) error {
 	return k.provider.Delete(kindPrefix+k.name, k.path)
 }

@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// kubeconfigFor asks for a token of a ServiceAccount, as an administrator, and
-// makes a kubeconfig with it, as hack/provider-kubeconfig.sh does.
+// kubeconfigFor requests a token of a ServiceAccount as an administrator, and returns a kubeconfig with it,
+// as hack/provider-kubeconfig.sh does.
 func kubeconfigFor(ctx context.Context, admin *rest.Config, namespace, serviceAccount string, ttl time.Duration) ([]byte, error) {
 	api, err := kubernetes.NewForConfig(admin)
 	if err != nil {

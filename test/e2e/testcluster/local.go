@@ -22,19 +22,19 @@ import (
 // localImage is not in any registry: each real node gets it as a file.
 const localImage = "images.spillway.test/busybox:1"
 
-// Local makes clusters out of the programs in bin/kube.
+// Local starts clusters from the programs in bin/kube.
 type Local struct {
-	// Dir holds the clusters and the logs of nodes.
+	// Dir has the clusters and the logs of nodes.
 	Dir string
 }
 
-// RealNodes says why no node can run containers here, or nothing.
+// RealNodes returns why no node can run containers here, or nil.
 func (*Local) RealNodes() error { return node.Supported() }
 
-// Image is one that holds busybox.
+// Image returns an image with busybox.
 func (*Local) Image() string { return localImage }
 
-// Up makes a cluster, and its real node.
+// Up starts a cluster and its real node.
 func (l *Local) Up(ctx context.Context, o Options) (Cluster, error) {
 	cluster, err := clusters.Up(ctx, l.options(o))
 	if err != nil {
@@ -58,7 +58,7 @@ func (l *Local) options(o Options) clusters.Options {
 		Components: clusters.AllComponents(),
 	}
 	pki := filepath.Join(l.Dir, "clusters", o.Name, "pki")
-	// By these, metrics-server believes the API server whom it asks for. kwokctl leaves them out.
+	// With these, metrics-server trusts the requests that the API server forwards. kwokctl leaves them out.
 	options.APIServerArgs = map[string]string{
 		"requestheader-client-ca-file":       filepath.Join(pki, "ca.crt"),
 		"requestheader-allowed-names":        "kwok-admin",
@@ -73,14 +73,13 @@ func (l *Local) options(o Options) clusters.Options {
 		return options
 	}
 	options.Components = []clusters.Component{clusters.KubeControllerManager, clusters.KubeScheduler}
-	// kwokctl leaves out both, because its kubelets know nobody: by which
-	// certificate the API server asks the kubelet for logs, and what the
-	// certificates of nodes are signed with.
+	// kwokctl leaves out both, because its kubelets check nobody: the certificate with which the API server
+	// requests logs from the kubelet, and the key that signs the certificates of nodes.
 	maps.Copy(options.APIServerArgs, map[string]string{
 		"kubelet-client-certificate":      filepath.Join(pki, "admin.crt"),
 		"kubelet-client-key":              filepath.Join(pki, "admin.key"),
 		"kubelet-preferred-address-types": "InternalIP",
-		// It would say 127.0.0.1, where containers do not find it: see leadToAPIServer.
+		// It would publish 127.0.0.1, which containers cannot use: see leadToAPIServer.
 		"endpoint-reconciler-type": "none",
 	})
 	options.ControllerManagerArgs = map[string]string{
@@ -121,7 +120,7 @@ func (l *Local) startNode(ctx context.Context, cluster *clusters.Cluster, o Opti
 	return made, nil
 }
 
-// leadToAPIServer has Service default/kubernetes lead where containers reach the API server.
+// leadToAPIServer makes the Service default/kubernetes lead to the API server's address for containers.
 func leadToAPIServer(ctx context.Context, cluster *rest.Config, server netip.AddrPort) error {
 	api, err := kubernetes.NewForConfig(cluster)
 	if err != nil {
@@ -139,17 +138,16 @@ func leadToAPIServer(ctx context.Context, cluster *rest.Config, server netip.Add
 	return nil
 }
 
-// local is a cluster that Local made. Its node is nil, unless it is a real one.
+// local is a cluster that Local has started. node is nil without a real node.
 type local struct {
 	*clusters.Cluster
 	node *node.Node
 }
 
-// Name of the cluster.
+// Name returns the name of the cluster.
 func (l *local) Name() string { return l.Cluster.Name }
 
-// Reach returns the address by which containers of the real node reach a server that listens
-// on 127.0.0.1 of the machine.
+// Reach returns an address at which containers of the real node reach a server on 127.0.0.1 of the machine.
 func (l *local) Reach(server string) (netip.AddrPort, error) {
 	if l.node == nil {
 		return netip.AddrPort{}, fmt.Errorf("cluster %s has no real node", l.Name())
@@ -157,10 +155,10 @@ func (l *local) Reach(server string) (netip.AddrPort, error) {
 	return l.node.Reach(server)
 }
 
-// Kubeconfig is the path of the administrator's kubeconfig.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (l *local) Kubeconfig() string { return l.Cluster.Kubeconfig }
 
-// SaveLogs copies the logs, also those of the real node.
+// SaveLogs copies the logs, including the logs of the real node.
 func (l *local) SaveLogs(_ context.Context, directory string) error {
 	if err := os.RemoveAll(directory); err != nil {
 		return err
@@ -168,7 +166,7 @@ func (l *local) SaveLogs(_ context.Context, directory string) error {
 	return os.CopyFS(directory, os.DirFS(l.Logs))
 }
 
-// Down ends the real node first, which would only complain of its API server.
+// Down ends the real node first, because it would log errors about its API server.
 func (l *local) Down(ctx context.Context) error {
 	var errs []error
 	if l.node != nil {

@@ -27,8 +27,8 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// kind leaves a lone control plane free for pods; ours must not have any, as in
-// clusters of other makes.
+// kind lets pods run on a lone control plane. These clusters must not, as clusters of other distributions do
+// not.
 func TestKindConfig(t *testing.T) {
 	for name, test := range map[string]struct {
 		nodes, workers int
