@@ -16,8 +16,8 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/admission"
 )
 
-// TestAgreement makes pods and offloadings by chance, and compares what the policy makes
-// of each pod with what the webhook decides: a consumer gets the same from both.
+// TestAgreement creates random pods and offloadings. It compares what the policy makes of each pod with what
+// the webhook decides: both must give a consumer the same result.
 func TestAgreement(t *testing.T) {
 	offloadings, pods := 5, 15
 	if !testing.Short() {
@@ -42,8 +42,7 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// agree compares both, and says what has become of the pod. Pods that are not valid say
-// nothing.
+// agree compares both results, and returns what happened to the pod. Invalid pods are not compared.
 func agree(t *testing.T, sent *corev1.Pod, offloading *v1alpha1.NamespaceOffloading) []string {
 	t.Helper()
 	byPolicy, byWebhook := sent.DeepCopy(), sent.DeepCopy()
@@ -69,7 +68,7 @@ func agree(t *testing.T, sent *corev1.Pod, offloading *v1alpha1.NamespaceOffload
 	return what
 }
 
-// some are up to most of them.
+// some returns at most most random items.
 func some[T any](chance *rand.Rand, most int, of ...T) []T {
 	var all []T
 	for range chance.IntN(most + 1) {
@@ -92,8 +91,7 @@ func anOffloading(chance *rand.Rand) v1alpha1.NamespaceOffloadingSpec {
 	return spec
 }
 
-// aPod has an affinity, tolerations and owners by chance, and perhaps something that can
-// never be sent.
+// aPod has a random affinity, tolerations and owners, and perhaps a part that can never be sent.
 func aPod(t *testing.T, chance *rand.Rand, namespace string) *corev1.Pod {
 	t.Helper()
 	var parts []string

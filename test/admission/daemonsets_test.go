@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
-// TestDaemonSetsExcluded: with the optional policy, the templates of DaemonSets require
-// ordinary nodes, once, whatever else they require.
+// TestDaemonSetsExcluded: with the optional policy, templates of DaemonSets require ordinary nodes. The
+// policy adds that once, whatever else they require.
 func TestDaemonSetsExcluded(t *testing.T) {
 	needsPolicy(t)
 	s := server(t)

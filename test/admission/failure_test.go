@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
-// TestBrokenExpression has the policy fail on every pod.
+// TestBrokenExpression makes the policy fail on every pod.
 func TestBrokenExpression(t *testing.T) {
 	needsPolicy(t)
 	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote})
@@ -40,8 +40,7 @@ func TestBrokenExpression(t *testing.T) {
 	settled(t, server(t), false, namespace)
 }
 
-// another is a policy of somebody else's. It replaces the affinity of pods,
-// once, and may be evaluated before ours or after it.
+// another is a foreign policy. It replaces the affinity of pods once, before or after Spillway's policy.
 func another(namespace string) []client.Object {
 	always := admissionregistrationv1.Fail
 	return []client.Object{
@@ -80,7 +79,7 @@ func another(namespace string) []client.Object {
 	}
 }
 
-// TestOtherPolicies has another policy undo what ours did.
+// TestOtherPolicies: another policy reverts what Spillway's policy did.
 func TestOtherPolicies(t *testing.T) {
 	needsPolicy(t)
 	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
@@ -101,7 +100,7 @@ func TestOtherPolicies(t *testing.T) {
 	}
 }
 
-// TestTurnedOff is about an API server that does not know the policy's kind.
+// TestTurnedOff tests an API server that does not serve the policy's kind.
 func TestTurnedOff(t *testing.T) {
 	policy, err := read(podsPolicy)
 	if err != nil {

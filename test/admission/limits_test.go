@@ -16,14 +16,14 @@ import (
 
 // Selectors as large as the API allows.
 var (
-	// mostBytes has the longest keys and values, and as many as there may be.
+	// mostBytes has the longest keys and values, and as many as allowed.
 	mostBytes = selecting(slices.Repeat([]corev1.NodeSelectorTerm{labels(slices.Repeat(
 		[]corev1.NodeSelectorRequirement{in(longKey, slices.Repeat([]string{strings.Repeat("v", 63)}, 2)...)}, 8)...)}, 8)...)
 	// mostValues has all its values in few requirements.
 	mostValues = selecting(slices.Repeat([]corev1.NodeSelectorTerm{
 		labels(in(longKey, slices.Repeat([]string{strings.Repeat("v", 63)}, 64)...)),
 	}, 2)...)
-	// mostRequirements has as many short requirements as there may be.
+	// mostRequirements has as many short requirements as allowed.
 	mostRequirements = selecting(slices.Repeat([]corev1.NodeSelectorTerm{both(
 		labels(slices.Repeat([]corev1.NodeSelectorRequirement{gpu}, 8)...),
 		fields(slices.Repeat([]corev1.NodeSelectorRequirement{notUS}, 4)...),
@@ -32,11 +32,9 @@ var (
 	longKey = strings.Repeat(strings.Repeat("d", 61)+".", 4) + "ex/" + strings.Repeat("k", 63)
 )
 
-// TestLimits creates pods with ever more terms where the selector is as large
-// as can be. None may be refused, and those of a size that is seen in practice
-// must meet the policy. It runs with failurePolicy Fail, which makes an error,
-// such as a cost budget that is exceeded, visible; as shipped, such a pod would
-// only stay as it is.
+// TestLimits creates pods with more and more terms, for selectors of the maximal size. No pod may be refused,
+// and pods of realistic size must meet the policy. The test uses failurePolicy Fail, which makes an error
+// visible, such as an exceeded cost budget. As shipped, such a pod would only stay unchanged.
 func TestLimits(t *testing.T) {
 	needsPolicy(t)
 	tests := map[string]struct {
@@ -92,9 +90,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// manyContainers is a pod with so many containers, each of which the policy has
-// much to look at, and of which the last one asks for a port of its node if it
-// is to be refused.
+// manyContainers is a pod with n containers that the policy has much to check in. If it is to be refused, the
+// last container requests a host port.
 func manyContainers(namespace string, n int, refused bool) *corev1.Pod {
 	pod := newPod(namespace)
 	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(80)}}}
@@ -118,9 +115,8 @@ func manyContainers(namespace string, n int, refused bool) *corev1.Pod {
 	return pod
 }
 
-// failing gives the policy the failurePolicy Fail while the test runs. It is in effect
-// when a pod is refused because there is no NamespaceOffloading, which is made an
-// error for that.
+// failing sets the policy's failurePolicy to Fail while the test runs. For that time, a missing
+// NamespaceOffloading is an error. The change is in effect when a pod is refused because of it.
 func failing(t *testing.T) {
 	t.Helper()
 	plain := newPod(offloaded(t, nil))

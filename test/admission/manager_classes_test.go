@@ -15,10 +15,10 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/importedclass"
 )
 
-// TestManagerClasses: the manager makes the classes that bindings import, and no others.
+// TestManagerClasses: the manager creates only classes that bindings import.
 func TestManagerClasses(t *testing.T) {
 	manager := inConsumer(t)
-	// imported is a class as the manager makes it, after a change.
+	// imported is a class as the manager creates it, after a change.
 	imported := func(kind v1alpha1.ClassKind, name string, change func(client.Object)) client.Object {
 		binding := v1alpha1.ClusterBinding{}
 		binding.Spec.ClusterID = "eu"

@@ -17,10 +17,10 @@ const (
 	release = `{"metadata":{"labels":{"synced-to.spillway.io/us":null},"annotations":{"remote.spillway.io/us":null},"$deleteFromPrimitiveList/finalizers":["sync.spillway.io/us"]}}`
 )
 
-// unselect has the scheduler choose a node for a claim again.
+// unselect makes the scheduler choose a node for a claim again.
 const unselect = `{"metadata":{"annotations":{"volume.kubernetes.io/selected-node":null}}}`
 
-// TestManagerObjects is about what is sent to providers.
+// TestManagerObjects tests the objects that are sent to providers.
 func TestManagerObjects(t *testing.T) {
 	manager := inConsumer(t)
 	namespace := namespaceOf(t, nil)
@@ -81,7 +81,7 @@ func TestManagerObjects(t *testing.T) {
 	}
 }
 
-// TestManagerObjectsOfOthers: nobody else is held to that.
+// TestManagerObjectsOfOthers: the policy restricts only the manager.
 func TestManagerObjectsOfOthers(t *testing.T) {
 	inConsumer(t)
 	settings := temporary(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "settings"}, Data: map[string]string{"a": "1"}})

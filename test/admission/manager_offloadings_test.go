@@ -52,21 +52,21 @@ func TestManagerOffloadings(t *testing.T) {
 	attempt(t, tries)
 }
 
-// sending is an offloading that a label asks for, but for what it sends.
+// sending is an offloading as the label creates it, with other resources.
 func sending(namespace string, resources ...v1alpha1.OffloadedResource) *v1alpha1.NamespaceOffloading {
 	nso := offloadingOf(namespace, v1alpha1.CreatedByNamespaceLabel)
 	nso.Spec.Resources = append([]v1alpha1.OffloadedResource{}, resources...)
 	return nso
 }
 
-// specified is what a label asks for, with a spec of its own.
+// specified is an offloading as the label creates it, with another spec.
 func specified(namespace string, mapping v1alpha1.NamespaceMappingStrategy, pods v1alpha1.PodOffloadingStrategy, selector *v1alpha1.ClusterSelector) *v1alpha1.NamespaceOffloading {
 	nso := offloadingOf(namespace, v1alpha1.CreatedByNamespaceLabel)
 	nso.Spec = v1alpha1.NamespaceOffloadingSpec{NamespaceMappingStrategy: mapping, PodOffloadingStrategy: pods, ClusterSelector: selector}
 	return nso
 }
 
-// TestManagerWritesNamespaceMaps is about what only the manager may write.
+// TestManagerWritesNamespaceMaps tests what only the manager may write.
 func TestManagerWritesNamespaceMaps(t *testing.T) {
 	manager := inConsumer(t)
 	nsm := temporary(t, mapOf("guarded-map"))
@@ -92,8 +92,7 @@ func TestManagerWritesNamespaceMaps(t *testing.T) {
 	})
 }
 
-// TestManagerIsKnownByItsAccount: the name of the account is written once, and each
-// of the policies has it.
+// TestManagerIsKnownByItsAccount: all policies use the same name of the account.
 func TestManagerIsKnownByItsAccount(t *testing.T) {
 	shipped, err := manifests.Kustomized(t.Context(), "config/default")
 	if err != nil {

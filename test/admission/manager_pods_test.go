@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// onNode is a pod that is on a node, or on none.
+// onNode is a pod on a node; "" means on none.
 func onNode(namespace, name, node string) *corev1.Pod {
 	pod := newPod(namespace)
 	pod.Name, pod.Spec.NodeName = name, node
@@ -67,7 +67,7 @@ func TestManagerPods(t *testing.T) {
 	})
 }
 
-// adding is a request that adds to a list of an object.
+// adding returns a request that adds to a list of an object.
 func adding(c client.Client, object client.Object, patch string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		copied, _ := object.DeepCopyObject().(client.Object)

@@ -11,8 +11,8 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// TestManagerStatuses: of a Service or an Ingress the manager writes addresses of load balancers in
-// providers, of a route what controllers there say, and nothing else.
+// TestManagerStatuses: in the status of a Service or an Ingress, the manager writes only addresses of load
+// balancers in providers. In the status of a route, it writes only the reports of the controllers there.
 func TestManagerStatuses(t *testing.T) {
 	manager := inConsumer(t)
 	namespace := namespaceOf(t, nil)

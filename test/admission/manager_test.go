@@ -17,14 +17,13 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Tests whose names begin with TestManager hold what the manager's account may do
-// in the consumer against what is shipped: what the manager does is allowed, and
-// what a thief of its token would do is refused.
+// The tests TestManager… check the rights of the manager's account in the consumer against the shipped
+// policies. What the manager does is allowed. What a thief of its token would do is refused.
 
-// managerName is the name of the shipped account.
+// managerName is the user name of the shipped account.
 const managerName = "system:serviceaccount:spillway-system:spillway-manager"
 
-// inConsumer is the client of the manager's account.
+// inConsumer returns a client with the manager's account.
 func inConsumer(t *testing.T) client.Client {
 	t.Helper()
 	manager, err := server(t).account("spillway-system", "spillway-manager")
@@ -34,7 +33,7 @@ func inConsumer(t *testing.T) client.Client {
 	return manager
 }
 
-// untilManagerIsConfined waits until the policies that are about the manager are in effect.
+// untilManagerIsConfined waits until the policies for the manager are in effect.
 func untilManagerIsConfined(ctx context.Context, s *apiServer) error {
 	manager, err := s.account("spillway-system", "spillway-manager")
 	if err != nil {
@@ -61,7 +60,7 @@ func untilManagerIsConfined(ctx context.Context, s *apiServer) error {
 	})
 }
 
-// offloadingOf has a label that says what made it.
+// offloadingOf has a label that says what created it.
 func offloadingOf(namespace, createdBy string) *v1alpha1.NamespaceOffloading {
 	return &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: v1alpha1.OffloadingName, Labels: map[string]string{v1alpha1.LabelCreatedBy: createdBy},
@@ -94,7 +93,8 @@ func told(namespace, reporter string) *corev1.Event {
 	}
 }
 
-// virtualNode is a node as the manager makes them, after changes.
+// virtualNode is a node as the manager creates it, after changes. temporary creates an object as the
+// administrator, and deletes it after the test.
 func virtualNode(name string, changes ...func(*corev1.Node)) *corev1.Node {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
@@ -117,7 +117,7 @@ func temporary[T client.Object](t *testing.T, object T) T {
 	return temporaryIn(t, server(t), object)
 }
 
-// temporaryIn has the administrator of another API server do it.
+// temporaryIn does so in another API server.
 func temporaryIn[T client.Object](t *testing.T, s *apiServer, object T) T {
 	t.Helper()
 	if err := s.Create(t.Context(), object); err != nil {
@@ -125,7 +125,7 @@ func temporaryIn[T client.Object](t *testing.T, s *apiServer, object T) T {
 	}
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		released := s.Patch(ctx, object, merge(`{"metadata":{"finalizers":null}}`)) // Nobody else does it.
+		released := s.Patch(ctx, object, merge(`{"metadata":{"finalizers":null}}`)) // Nobody else removes them.
 		deleted := s.Delete(ctx, object, client.GracePeriodSeconds(0))
 		if err := errors.Join(client.IgnoreNotFound(released), client.IgnoreNotFound(deleted)); err != nil {
 			t.Errorf("cleaning up: %v", err)
@@ -134,7 +134,7 @@ func temporaryIn[T client.Object](t *testing.T, s *apiServer, object T) T {
 	return object
 }
 
-// patching is a request that changes an object, or a subresource of it, in a dry run.
+// patching returns a dry-run request that changes an object or its subresource.
 func patching(c client.Client, object client.Object, patch string, subresource ...string) func(context.Context) error {
 	how := strategic(patch)
 	if kind := fmt.Sprintf("%T", object); strings.Contains(kind, "v1alpha1") || strings.HasSuffix(kind, "Route") {
@@ -149,7 +149,7 @@ func patching(c client.Client, object client.Object, patch string, subresource .
 	}
 }
 
-// creating is a request that creates an object in a dry run.
+// creating returns a dry-run request that creates an object.
 func creating(c client.Client, object client.Object) func(context.Context) error {
 	return func(ctx context.Context) error {
 		copied, _ := object.DeepCopyObject().(client.Object)
@@ -157,18 +157,18 @@ func creating(c client.Client, object client.Object) func(context.Context) error
 	}
 }
 
-// deleting is one that deletes it.
+// deleting returns a dry-run request that deletes an object.
 func deleting(c client.Client, object client.Object) func(context.Context) error {
 	return func(ctx context.Context) error { return c.Delete(ctx, object, client.DryRunAll) }
 }
 
-// try is a request, and what is part of its refusal; it is allowed if that is empty.
+// try is a request, and a part of the refusal that it gets; if empty, it is allowed.
 type try struct {
 	request func(context.Context) error
 	want    string
 }
 
-// attempt makes the requests.
+// attempt sends the requests.
 func attempt(t *testing.T, tries map[string]try) {
 	t.Helper()
 	for name, test := range tries {

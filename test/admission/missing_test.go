@@ -17,11 +17,11 @@ import (
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
-// offloadingCRD is the file of the kind that the policy of pods reads.
+// offloadingCRD is the file of the kind that the pod policy reads.
 const offloadingCRD = "config/crd/bases/offloading.spillway.io_namespaceoffloadings.yaml"
 
-// copying makes of the policy of pods, its binding and the kind that it reads ones
-// of another group, so that a test can take the kind away from nobody else.
+// copying moves the pod policy, its binding and the kind that it reads to another group. So a test can delete
+// the kind without affecting others.
 func copying(name string) func(*unstructured.Unstructured) {
 	const group = "copied.example.com"
 	apiVersion := group + "/" + v1alpha1.GroupVersion.Version
@@ -42,9 +42,8 @@ func copying(name string) func(*unstructured.Unstructured) {
 	}
 }
 
-// TestNothingStandsInTheWay takes away what the policy needs. Pods must be
-// created all the same, in offloaded namespaces and elsewhere. What is taken away
-// is what a copy of the policy reads.
+// TestNothingStandsInTheWay deletes what a copy of the policy reads. Pods must still be created, in offloaded
+// namespaces and elsewhere.
 func TestNothingStandsInTheWay(t *testing.T) {
 	needsPolicy(t)
 	copied, strict := copiedPolicies(t)
@@ -72,8 +71,8 @@ func TestNothingStandsInTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// An API server that has only just started does not know at once what a
-	// NamespaceOffloading is, and never gets to know what the copy reads.
+	// An API server that has just started does not know NamespaceOffloading at once, and never knows the kind
+	// that the copy reads.
 	late, rounds := secondServer(t, server(t).env), 0
 	create(t, late, func([]*corev1.Pod) bool {
 		if says(late.Create(t.Context(), newPod(strict), client.DryRunAll), "failed to find resource referenced by paramKind") {
@@ -84,9 +83,9 @@ func TestNothingStandsInTheWay(t *testing.T) {
 	settled(t, server(t), false, copied, remote, plain)
 }
 
-// copiedPolicies makes two copies of the policy, and two namespaces. What the first
-// copy makes of pods can be seen in the first namespace. The other copy is about the
-// second namespace alone, and refuses pods there when it does not know what it reads.
+// copiedPolicies creates two copies of the policy, and two namespaces. The effect of the first copy shows in
+// pods of the first namespace. The other copy is for the second namespace only, and refuses pods there while
+// it does not know its kind.
 func copiedPolicies(t *testing.T) (copied, strict string) {
 	t.Helper()
 	copied, strict = namespaceOf(t, nil), namespaceOf(t, nil)
@@ -117,11 +116,11 @@ func copiedPolicies(t *testing.T) (copied, strict string) {
 // secondServer starts another API server on the data of a first one.
 func secondServer(t *testing.T, first *envtest.Environment) client.Client {
 	t.Helper()
-	// Not a whole environment: that would start an etcd of its own.
+	// Not a whole environment, because that would start its own etcd.
 	plane := envtest.ControlPlane{APIServer: &envtest.APIServer{
 		EtcdURL: first.ControlPlane.Etcd.URL,
 		Path:    filepath.Join(first.BinaryAssetsDirectory, "kube-apiserver"),
-		// As long as the first one had.
+		// The same timeouts as the first one's.
 		StartTimeout: first.ControlPlaneStartTimeout,
 		StopTimeout:  first.ControlPlaneStopTimeout,
 	}}

@@ -15,20 +15,19 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// write is what policies select by. Whether the object carries Spillway's label counts
-// before and after alike.
+// write is what policies select by. marked says whether the object has Spillway's label, before and after the
+// write.
 type write struct {
 	group, resource string
 	operation       admissionv1.OperationType
 	marked          bool
 }
 
-// TestOnePolicyForEachWrite is about what admission costs: an API server converts the
-// object anew for each policy and binding that a write meets, whatever they say, and
-// match conditions spare nobody that. So a write meets one policy of a side, and
-// that with one binding, or else nothing holds it to the policy. Only of claims and
-// volumes an update meets two, since it goes on without limits. Mutating policies, of
-// which the consumer has one, are not counted.
+// TestOnePolicyForEachWrite checks the cost of admission. An API server converts the object again for each
+// policy and binding that a write matches; match conditions do not avoid that. So each write must match one
+// policy of a side, and one binding of it, or it is not restricted at all. Only updates of claims and volumes
+// match two policies, because these work without limits. Mutating policies are not counted; the consumer has
+// one.
 func TestOnePolicyForEachWrite(t *testing.T) {
 	for side, files := range map[string]string{"consumer": "config/policy/*.yaml", "provider": "config/provider/policy_*.yaml"} {
 		policies, bindings := shippedPolicies(t, files)
@@ -56,11 +55,11 @@ func TestOnePolicyForEachWrite(t *testing.T) {
 	}
 }
 
-// TestVariablesOfOneName: policies cannot share expressions, so what is the same has the
-// same name in each, and is a copy.
+// TestVariablesOfOneName: policies cannot share expressions. So variables with the same name must have the
+// same expression in each policy.
 func TestVariablesOfOneName(t *testing.T) {
 	const namespaces, volumes = "spillway-consumers", "spillway-consumers-volumes"
-	own := map[string][]string{"labels": {namespaces}, "owner": {namespaces, volumes}} // What is in no namespace has only labels of its own.
+	own := map[string][]string{"labels": {namespaces}, "owner": {namespaces, volumes}} // Cluster-scoped objects have only their own labels.
 	first, in := map[string]string{}, map[string]string{}
 	policies, _ := shippedPolicies(t, "config/provider/policy_*.yaml")
 	for _, policy := range policies {
@@ -78,7 +77,7 @@ func TestVariablesOfOneName(t *testing.T) {
 	}
 }
 
-// shippedPolicies are those of files, with their bindings.
+// shippedPolicies reads policies and their bindings from files.
 func shippedPolicies(t *testing.T, pattern string) (policies []*admissionv1.ValidatingAdmissionPolicy, bindings []*admissionv1.ValidatingAdmissionPolicyBinding) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, pattern))
@@ -108,7 +107,8 @@ func shippedPolicies(t *testing.T, pattern string) (policies []*admissionv1.Vali
 	return policies, bindings
 }
 
-// writes are all that any policy names. A policy with a wildcard meets those of the others.
+// writes returns all writes that any policy names. A policy with a wildcard matches the writes of the other
+// policies.
 func writes(policies []*admissionv1.ValidatingAdmissionPolicy) []write {
 	var all []write
 	for _, policy := range policies {
@@ -127,9 +127,8 @@ func writes(policies []*admissionv1.ValidatingAdmissionPolicy) []write {
 	return all
 }
 
-// meets reports whether a policy or binding selects the write. Without rules, it does
-// not restrict what its policy selects. A selector of namespaces is taken for one that
-// selects all.
+// meets reports whether a policy or binding selects the write. A binding without rules selects all writes of
+// its policy. The check assumes that a namespace selector selects all namespaces.
 func (w write) meets(t *testing.T, by *admissionv1.MatchResources) bool {
 	t.Helper()
 	if by == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/admission"
 )
 
-// Requirements on labels and fields, in the short form of the tables below.
+// Requirements on labels and fields, abbreviated for the tables below.
 var (
 	virtual = in(v1alpha1.LabelNodeType, v1alpha1.NodeTypeVirtual)
 	local   = corev1.NodeSelectorRequirement{Key: v1alpha1.LabelNodeType, Operator: corev1.NodeSelectorOpDoesNotExist}
@@ -29,7 +29,7 @@ var (
 	notUS   = corev1.NodeSelectorRequirement{Key: "metadata.name", Operator: corev1.NodeSelectorOpNotIn, Values: []string{"spillway-us"}}
 )
 
-// Tolerations: ours, and what every pod gets from Kubernetes.
+// Tolerations: Spillway's, and those that Kubernetes adds to every pod.
 var (
 	tolerateVirtual     = corev1.Toleration{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
 	tolerateNotReady    = tolerateForFiveMinutes(corev1.TaintNodeNotReady)
@@ -48,7 +48,7 @@ func tolerateForFiveMinutes(key string) corev1.Toleration {
 	}
 }
 
-// labels is a term of requirements on labels, fields one of requirements on fields.
+// labels is a term with requirements on labels, fields one with requirements on fields.
 func labels(requirements ...corev1.NodeSelectorRequirement) corev1.NodeSelectorTerm {
 	return corev1.NodeSelectorTerm{MatchExpressions: requirements}
 }
@@ -57,7 +57,7 @@ func fields(requirements ...corev1.NodeSelectorRequirement) corev1.NodeSelectorT
 	return corev1.NodeSelectorTerm{MatchFields: requirements}
 }
 
-// both is a term with the requirements of two.
+// both is a term with the requirements of two terms.
 func both(a, b corev1.NodeSelectorTerm) corev1.NodeSelectorTerm {
 	return corev1.NodeSelectorTerm{
 		MatchExpressions: append(slices.Clone(a.MatchExpressions), b.MatchExpressions...),
@@ -106,7 +106,7 @@ func selecting(terms ...corev1.NodeSelectorTerm) *v1alpha1.ClusterSelector {
 	return selector
 }
 
-// podAffinity is another part of an affinity, which must stay as it is.
+// podAffinity is another part of an affinity, which must not change.
 var podAffinity = &corev1.PodAntiAffinity{
 	RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 		TopologyKey:   "kubernetes.io/hostname",
@@ -114,7 +114,7 @@ var podAffinity = &corev1.PodAntiAffinity{
 	}},
 }
 
-// podCase is a pod in a namespace, and what becomes of it.
+// podCase is a pod in a namespace, and what the policy makes of it.
 type podCase struct {
 	strategy v1alpha1.PodOffloadingStrategy
 	selector *v1alpha1.ClusterSelector
@@ -124,15 +124,14 @@ type podCase struct {
 	change      func(*corev1.Pod)
 	// What becomes of it.
 	want            *corev1.Affinity
-	wantTolerations []corev1.Toleration // Ours and no other, if nil.
-	// untouched says that nothing at all is changed.
+	wantTolerations []corev1.Toleration // Spillway's toleration only, if nil.
+	// untouched means that nothing may change.
 	untouched bool
-	// nodes are those of TestPods that the pod may then be scheduled to.
+	// nodes are the nodes of TestPods that the pod may then be scheduled to.
 	nodes []string
 }
 
-// Nodes that a pod could be scheduled to: two of the consumer's own, and the
-// virtual ones of two providers.
+// Nodes that a pod could be scheduled to: two of the consumer's own, and the virtual nodes of two providers.
 var nodes = []*corev1.Node{
 	node("local-amd", map[string]string{"arch": "amd64"}),
 	node("local-gpu", map[string]string{"arch": "arm64", "gpu": "yes", "region": "eu"}),
@@ -302,7 +301,7 @@ var podCases = map[string]podCase{
 		want:     required(labels(virtual)), nodes: []string{"spillway-us"},
 	},
 
-	// ---- made from a pod that has been through it
+	// ---- created from a pod that the policy has already changed
 	"Remote, again": {
 		strategy: v1alpha1.PodsRemote, selector: selecting(labels(eu), labels(gpu)),
 		affinity:    required(labels(amd, virtual, eu), labels(amd, virtual, gpu)),
@@ -361,7 +360,7 @@ var podCases = map[string]podCase{
 		nodes:           everywhere,
 	},
 
-	// ---- pods that are left alone
+	// ---- pods that the policy leaves alone
 	"bound already": {
 		strategy: v1alpha1.PodsRemote, selector: selecting(labels(eu)), affinity: required(labels(amd)),
 		change:    func(p *corev1.Pod) { p.Spec.NodeName = "local-amd" },
@@ -392,7 +391,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// pod is the pod as it is sent.
+// pod returns the pod as it is sent.
 func (test podCase) pod(namespace string) *corev1.Pod {
 	pod := newPod(namespace)
 	pod.Spec.Affinity, pod.Spec.Tolerations = test.affinity.DeepCopy(), slices.Clone(test.tolerations)
@@ -402,8 +401,7 @@ func (test podCase) pod(namespace string) *corev1.Pod {
 	return pod
 }
 
-// run makes the pod, and compares what becomes of it: by the policy, and by the decision
-// of the webhook.
+// run creates the pod, and compares the results of the policy and of the webhook's decision.
 func (test podCase) run(t *testing.T) {
 	t.Helper()
 	offloading := &v1alpha1.NamespaceOffloading{Spec: v1alpha1.NamespaceOffloadingSpec{
@@ -419,7 +417,7 @@ func (test podCase) run(t *testing.T) {
 	test.compare(t, "by the policy", pod)
 }
 
-// compare compares what has become of the pod.
+// compare compares the result with the expected pod.
 func (test podCase) compare(t *testing.T, by string, pod *corev1.Pod) {
 	t.Helper()
 	want := test.pod(pod.Namespace)
@@ -441,16 +439,15 @@ func (test podCase) compare(t *testing.T, by string, pod *corev1.Pod) {
 	}
 }
 
-// ownTolerations are the tolerations of a pod without those that Kubernetes
-// gives to every pod.
+// ownTolerations returns the tolerations of a pod, without those that Kubernetes adds to every pod.
 func ownTolerations(pod *corev1.Pod) []corev1.Toleration {
 	return slices.DeleteFunc(slices.Clone(pod.Spec.Tolerations), func(t corev1.Toleration) bool {
 		return cmp.Equal(t, tolerateNotReady) || cmp.Equal(t, tolerateUnreachable)
 	})
 }
 
-// possibleNodes are the nodes that the scheduler would find feasible for a
-// pod, or the one that it is bound to.
+// possibleNodes returns the nodes that are feasible for a pod to the scheduler. For a bound pod it returns
+// the pod's node.
 func possibleNodes(t *testing.T, pod *corev1.Pod) []string {
 	t.Helper()
 	if pod.Spec.NodeName != "" {
@@ -469,8 +466,8 @@ func possibleNodes(t *testing.T, pod *corev1.Pod) []string {
 	return names
 }
 
-// TestOtherNamespaces compares pods of a namespace without a NamespaceOffloading
-// with those that an API server without the policy makes.
+// TestOtherNamespaces compares pods of a namespace without a NamespaceOffloading with pods of an API server
+// without the policy.
 func TestOtherNamespaces(t *testing.T) {
 	offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
 	namespace := offloaded(t, nil)
@@ -493,8 +490,8 @@ func TestOtherNamespaces(t *testing.T) {
 	}
 }
 
-// TestDeletion sees that no pod goes out any more once the NamespaceOffloading
-// is being deleted, even though a finalizer keeps it.
+// TestDeletion: no pod may leave any more when the NamespaceOffloading is being deleted, even while a
+// finalizer keeps it.
 func TestDeletion(t *testing.T) {
 	needsNoManager(t)
 	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})

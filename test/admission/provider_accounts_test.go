@@ -11,10 +11,10 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// notYours is part of what an account is told about what is another one's.
+// notYours is a part of the refusal for another account's object.
 const notYours = "spillway.io/account says so"
 
-// second is the client of a second consumer, with the rights of the first.
+// second returns the client of a second consumer with the same rights.
 func second(t *testing.T) client.Client {
 	t.Helper()
 	for _, part := range []string{"", "-services", "-networkpolicies", "-endpointslices", "-poddisruptionbudgets", "-ingresses", "-gatewayroutes"} {
@@ -32,8 +32,8 @@ func second(t *testing.T) client.Client {
 	return c
 }
 
-// markOf is the mark as an account writes it; without one, as credentials of another
-// kind do.
+// markOf is the mark that an account writes. Without an account, it is the mark of other kinds of
+// credentials.
 func markOf(account string) map[string]string { return markBut(v1alpha1.LabelAccount, account) }
 
 func TestConsumerAccountsAndNamespaces(t *testing.T) {
@@ -59,8 +59,8 @@ func TestConsumerAccountsAndNamespaces(t *testing.T) {
 	}
 }
 
-// TestConsumerAccountsAndObjects has two accounts of the same origin and binding
-// write what their own label and the other's are on.
+// TestConsumerAccountsAndObjects: two accounts with the same origin and binding write objects with their own
+// label and with the other's.
 func TestConsumerAccountsAndObjects(t *testing.T) {
 	shipped, other := inProvider(t), second(t)
 	const wrong = "metadata.labels[spillway.io/account] must be, and have been, "
@@ -95,7 +95,7 @@ func TestConsumerAccountsAndObjects(t *testing.T) {
 	}
 }
 
-// TestConsumerAccountsStay is about objects that would be handed on.
+// TestConsumerAccountsStay: an object's account cannot be changed.
 func TestConsumerAccountsStay(t *testing.T) {
 	other := second(t)
 	its := namespaceOf(t, held(markOf("second")))

@@ -16,8 +16,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TestConsumerAndWhatTheProviderAdds is about a provider whose own admission gives pods
-// a label, an owner, a toleration and a priority that a consumer may not.
+// TestConsumerAndWhatTheProviderAdds tests a provider whose own admission adds a label, an owner, a
+// toleration and a priority to pods. A consumer may not set these.
 func TestConsumerAndWhatTheProviderAdds(t *testing.T) {
 	needsPolicy(t)
 	consumer, namespace := inProvider(t), remoteNamespace(held(mark()))
@@ -37,7 +37,7 @@ func TestConsumerAndWhatTheProviderAdds(t *testing.T) {
 	}
 	var pod *corev1.Pod
 	err := eventually(t.Context(), func(ctx context.Context) (bool, error) {
-		pod = podOf(*own.DeepCopy()) // An answer is read into the maps that are there.
+		pod = podOf(*own.DeepCopy()) // An answer is decoded into existing maps.
 		err := server(t).Create(ctx, pod, client.DryRunAll)
 		return pod.Labels["example.com/profile"] != "" && len(pod.Spec.Tolerations) == 3 && pod.Spec.PriorityClassName == "usual", err
 	})
@@ -59,8 +59,8 @@ func TestConsumerAndWhatTheProviderAdds(t *testing.T) {
 	})
 }
 
-// TestConsumerAndWhatTheProviderChanges is about a provider whose own admission gives pods and
-// ConfigMaps a label and an annotation whenever they are changed, also those made before.
+// TestConsumerAndWhatTheProviderChanges tests a provider whose own admission adds a label and an annotation
+// to pods and ConfigMaps at every update, also to older ones.
 func TestConsumerAndWhatTheProviderChanges(t *testing.T) {
 	needsPolicy(t)
 	consumer, namespace := inProvider(t), namespaceOf(t, held(mark()))
@@ -96,8 +96,8 @@ func TestConsumerAndWhatTheProviderChanges(t *testing.T) {
 	}
 }
 
-// TestConsumerAndLabelsOfNamespaces is about a provider that gives each new namespace
-// labels by which its own are held to less.
+// TestConsumerAndLabelsOfNamespaces tests a provider that adds labels to each new namespace by which its own
+// policies restrict it less.
 func TestConsumerAndLabelsOfNamespaces(t *testing.T) {
 	needsPolicy(t)
 	consumer, adding := inProvider(t), another("any")
@@ -126,8 +126,8 @@ func TestConsumerAndLabelsOfNamespaces(t *testing.T) {
 	refused(t, creating(consumer, remoteNamespace(labels))(t.Context()), notALabel)
 }
 
-// TestConsumerDeniesNothing is about a consumer that says of what it sends that somebody
-// else has sent it, or nobody.
+// TestConsumerDeniesNothing tests a consumer that forges managedFields, so that somebody else or nobody seems
+// to have sent the object.
 func TestConsumerDeniesNothing(t *testing.T) {
 	consumer := inProvider(t)
 	entry := metav1.ManagedFieldsEntry{
@@ -173,13 +173,13 @@ func TestConsumerDeniesNothing(t *testing.T) {
 			})
 		}
 	}
-	// Whoever may patch may create what is not there, too, by applying it.
+	// With the right to patch, an apply can also create an object.
 	applied := podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "applied", Labels: marked(map[string]string{"iam.amazonaws.com/role": "admin"})})
 	applied.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	refused(t, consumer.Patch(t.Context(), applied, client.Apply, client.FieldOwner("thief")), notLetIn) //nolint:staticcheck // As a thief would, of an object that is whole.
 }
 
-// TestConsumerOwners is about what an object says that it belongs to.
+// TestConsumerOwners tests the owner references of objects.
 func TestConsumerOwners(t *testing.T) {
 	consumer := inProvider(t)
 	namespace := &corev1.Namespace{}
@@ -213,7 +213,7 @@ func TestConsumerOwners(t *testing.T) {
 				refused(t, consumer.Patch(t.Context(), there, owns, client.DryRunAll), want)
 				there.SetOwnerReferences(owned.GetOwnerReferences())
 				refused(t, server(t).Patch(t.Context(), there, owns), "")
-				refused(t, patching(consumer, there, `{"metadata":{"annotations":{"a":"b"}}}`)(t.Context()), "") // What it has, it keeps.
+				refused(t, patching(consumer, there, `{"metadata":{"annotations":{"a":"b"}}}`)(t.Context()), "") // Existing owners are kept.
 			})
 		}
 	}
@@ -221,7 +221,7 @@ func TestConsumerOwners(t *testing.T) {
 
 const nothingElse = "metadata.ownerReferences must name nothing but the pod's own namespace"
 
-// controllerOf is a pod's reference to its namespace, as Spillway sends it.
+// controllerOf is a pod's owner reference to its namespace, as Spillway sends it.
 func controllerOf(namespace *corev1.Namespace) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID, Controller: ptr.To(true)}
 }

@@ -7,10 +7,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// volumeName is one as Spillway makes them.
+// volumeName is a volume's name as Spillway creates it.
 const volumeName = "disk-0123456789abcdef0123456789abcdef"
 
-// podOf is a pod as Spillway sends them, after changes.
+// podOf is a pod as Spillway sends it, after changes.
 func podOf(meta metav1.ObjectMeta, changes ...func(*corev1.PodSpec)) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: meta, Spec: newPod("").Spec}
 	pod.Spec.AutomountServiceAccountToken = ptr.To(false)
@@ -21,7 +21,7 @@ func podOf(meta metav1.ObjectMeta, changes ...func(*corev1.PodSpec)) *corev1.Pod
 	return pod
 }
 
-// secretOf is a Secret that is valid whichever of the types used here it is of.
+// secretOf is a valid Secret of any type that the tests use.
 func secretOf(meta metav1.ObjectMeta, kind corev1.SecretType) *corev1.Secret {
 	if kind == corev1.SecretTypeServiceAccountToken {
 		meta.Annotations = map[string]string{corev1.ServiceAccountNameKey: "default"}
@@ -38,7 +38,7 @@ func claimOf(meta metav1.ObjectMeta, volume string) *corev1.PersistentVolumeClai
 	}}
 }
 
-// volumeOf is a volume as Spillway sends them, after changes.
+// volumeOf is a volume as Spillway sends it, after changes.
 func volumeOf(meta metav1.ObjectMeta, changes ...func(*corev1.PersistentVolumeSpec)) *corev1.PersistentVolume {
 	volume := &corev1.PersistentVolume{ObjectMeta: meta, Spec: corev1.PersistentVolumeSpec{
 		AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},

@@ -20,8 +20,8 @@ func budgetOf(meta metav1.ObjectMeta, spec string) *policyv1.PodDisruptionBudget
 	return budget
 }
 
-// TestConsumerDisruptionBudgets: a consumer's budget is one that the disruption controller of
-// the provider can work out.
+// TestConsumerDisruptionBudgets: a consumer may only create a budget that the provider's disruption
+// controller can evaluate.
 func TestConsumerDisruptionBudgets(t *testing.T) {
 	consumer := inProvider(t)
 	meta := metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "web", Labels: mark()}
@@ -42,8 +42,8 @@ func TestConsumerDisruptionBudgets(t *testing.T) {
 	refused(t, consumer.Status().Patch(t.Context(), budgetOf(meta, `{}`), merge(`{"status":{"disruptionsAllowed":9}}`)), `cannot patch resource "poddisruptionbudgets/status"`)
 }
 
-// TestConsumerChangesDisruptionBudgets: nor does it become one that cannot be worked out, and
-// what somebody has made one can be put right, and deleted.
+// TestConsumerChangesDisruptionBudgets: a consumer may not make a budget one that the controller cannot
+// evaluate. If somebody else did, the consumer may repair or delete it.
 func TestConsumerChangesDisruptionBudgets(t *testing.T) {
 	consumer := inProvider(t)
 	namespace := namespaceOf(t, held(mark()))

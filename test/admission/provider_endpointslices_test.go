@@ -27,8 +27,8 @@ func sliceOf(meta metav1.ObjectMeta, of discoveryv1.AddressType, addresses ...st
 	return slice
 }
 
-// TestConsumerEndpointSlices: a Service of a consumer leads only to what the administrator
-// has listed: as shipped, to nothing outside of its namespace.
+// TestConsumerEndpointSlices: a consumer's Service leads only to addresses that the administrator has listed.
+// As shipped, it leads to nothing outside of its namespace.
 func TestConsumerEndpointSlices(t *testing.T) {
 	limits := changing(t)
 	consumer := limits.consumer
@@ -80,8 +80,8 @@ func TestConsumerEndpointSlices(t *testing.T) {
 	refused(t, consumer.Delete(t.Context(), theirs.DeepCopy(), client.DryRunAll), "the namespace does not carry the labels of Spillway")
 }
 
-// TestConsumerChangesEndpointSlices: what leads elsewhere, as where the administrator has
-// changed the limits, can be closed and deleted, and nothing else.
+// TestConsumerChangesEndpointSlices: an EndpointSlice with other addresses, such as after a change of the
+// limits, may only be emptied or deleted.
 func TestConsumerChangesEndpointSlices(t *testing.T) {
 	consumer := inProvider(t)
 	there := made(t, sliceOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "web", Labels: mark()}, "IPv4", "10.1.0.1"))
@@ -97,7 +97,7 @@ func TestConsumerChangesEndpointSlices(t *testing.T) {
 	}
 	refused(t, consumer.Delete(t.Context(), there.DeepCopy()), "")
 
-	// The controllers of the provider give what they make the labels of the Service.
+	// The provider's controllers copy the labels of the Service to what they create.
 	theirs := sliceOf(metav1.ObjectMeta{Namespace: there.Namespace, Name: "theirs", Labels: mark()}, "IPv4", "10.1.0.1")
 	theirs.Labels[discoveryv1.LabelManagedBy] = "controller.example.com"
 	theirs = made(t, theirs)

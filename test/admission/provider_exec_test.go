@@ -11,9 +11,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TestConsumerRunsCommands: a consumer runs commands in, attaches to, and forwards ports
-// to what is in namespaces of its own, and in no other, whatever the pod there says of
-// itself. No node is behind the pods, so what is let in fails otherwise.
+// TestConsumerRunsCommands: a consumer may exec, attach and port-forward only to pods in its own namespaces,
+// whatever the pod's own labels say. The pods have no node, so an allowed request fails with another error.
 func TestConsumerRunsCommands(t *testing.T) {
 	clientset, err := kubernetes.NewForConfig(server(t).accountConfig(v1alpha1.ProviderNamespace, shippedAccount))
 	if err != nil {
@@ -22,7 +21,7 @@ func TestConsumerRunsCommands(t *testing.T) {
 	const unmarked = "the namespace does not carry the labels of Spillway"
 	for name, test := range map[string]struct {
 		labels map[string]string
-		want   string // Empty: it is let in.
+		want   string // If empty, it is allowed.
 	}{
 		"its own":            {held(mark()), ""},
 		"of no consumer":     {nil, unmarked},

@@ -24,12 +24,12 @@ func ingressOf(meta metav1.ObjectMeta, changes ...func(*networkingv1.IngressSpec
 	return ingress
 }
 
-// TestConsumerIngresses: an Ingress has a class and hosts that the limits list, leads to
-// Services, and carries no command. TestRoutesPolicy in internal/translate has the rest.
+// TestConsumerIngresses: an Ingress may have only a class and hosts from the limits, leads to Services, and
+// has no commands for controllers. TestRoutesPolicy in internal/translate has the rest.
 func TestConsumerIngresses(t *testing.T) {
 	limits := changing(t)
 	consumer := limits.consumer
-	// Named as authorization.yaml lets the consumer patch Ingresses.
+	// The name matches those for which authorization.yaml lets the consumer patch Ingresses.
 	namespace := func(name string, labels map[string]string) string {
 		return temporaryIn(t, spare(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: held(labels)}}).Name
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// leaseOf is a Lease with labels, where those of consumers are.
+// leaseOf is a Lease with labels, in the namespace of the consumers' Leases.
 func leaseOf(labels map[string]string) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.ProviderNamespace, Name: "lease", Labels: labels}}
 }
 
-// TestConsumerLeases is about two consumers that have the same rights.
+// TestConsumerLeases tests two consumers with the same rights.
 func TestConsumerLeases(t *testing.T) {
 	consumer := inProvider(t)
 	other := server(t).consumer(t, "other-consumer")

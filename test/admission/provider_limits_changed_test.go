@@ -17,8 +17,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TestConsumerUnderOtherLimits is about an administrator who changes the limits,
-// and spoils them.
+// TestConsumerUnderOtherLimits tests an administrator who changes the limits, also to invalid values.
 func TestConsumerUnderOtherLimits(t *testing.T) {
 	limits := changing(t)
 	consumer := limits.consumer
@@ -66,13 +65,13 @@ func TestConsumerUnderOtherLimits(t *testing.T) {
 	limits.spoil(t, data, meta)
 }
 
-// open allows all that there is, key by key: each is possible alone, and what no key
-// allows stays forbidden.
+// open sets one key after the other to allow everything. Each must work alone, and what no key allows must
+// stay forbidden.
 func (l limits) open(t *testing.T, data map[string]string, urgent func(*corev1.PodSpec)) {
 	t.Helper()
 	privileged := enforcing("privileged")
 	meta := metav1.ObjectMeta{Namespace: namespaceIn(t, spare(t), held(mark())), Name: "pod", Labels: mark()}
-	// Named as authorization.yaml lets the consumer patch pods.
+	// The name matches those for which authorization.yaml lets the consumer patch pods.
 	there := temporaryIn(t, spare(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "privileged-demo", Labels: privileged}})
 	inPrivileged := metav1.ObjectMeta{Namespace: there.Name, Name: "pod", Labels: mark()}
 	commanded := podOf(meta)
@@ -110,8 +109,8 @@ func (l limits) open(t *testing.T, data map[string]string, urgent func(*corev1.P
 	becomes(t, l.consumer, podOf(inPrivileged), "must have the label pod-security.kubernetes.io/enforce")
 }
 
-// stillForbidden: a pod that may be privileged gets no rights in the provider, no node of
-// its choice and no rank of the system, and none in a namespace that enforces nothing.
+// stillForbidden: even a pod that may be privileged gets no rights in the provider, chooses no node and no
+// system priority. It is not allowed at all in a namespace that enforces no standard.
 func (l limits) stillForbidden(t *testing.T, meta metav1.ObjectMeta) {
 	t.Helper()
 	unheld := metav1.ObjectMeta{Namespace: namespaceIn(t, spare(t), mark()), Name: "pod", Labels: mark()}
@@ -129,13 +128,13 @@ func (l limits) stillForbidden(t *testing.T, meta metav1.ObjectMeta) {
 	refused(t, l.consumer.SubResource("ephemeralcontainers").Patch(t.Context(), running, strategic(debug), client.DryRunAll), "")
 }
 
-// ofTeam is a namespace with a label of its own.
+// ofTeam is a namespace with its own label.
 func ofTeam(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: held(markBut("team", "a"))}}
 }
 
-// spoil gives keys values that mean nothing: each refuses everything, and the
-// refusal of a namespace names the key.
+// spoil sets keys to invalid values. Each must refuse everything, and the refusal of a namespace must name
+// the key.
 func (l limits) spoil(t *testing.T, data map[string]string, meta metav1.ObjectMeta) {
 	t.Helper()
 	const notValid = "ConfigMap spillway-provider/limits is not valid"
@@ -159,8 +158,7 @@ func (l limits) spoil(t *testing.T, data map[string]string, meta metav1.ObjectMe
 	}
 }
 
-// TestConsumerWithoutLimits is about what nobody can do when the limits are
-// missing, and what everybody but the consumers still can.
+// TestConsumerWithoutLimits: without the limits, a consumer can write nothing, but everybody else can.
 func TestConsumerWithoutLimits(t *testing.T) {
 	admin, consumer := spare(t), spare(t).consumer(t, shippedAccount)
 	namespace := remoteNamespace(held(mark()))
@@ -181,7 +179,8 @@ func TestConsumerWithoutLimits(t *testing.T) {
 	becomes(t, consumer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-demo", Labels: held(mark())}}, "no params found for policy binding")
 	becomes(t, consumer, secret, "no params found for policy binding")
 
-	// What runs goes on, and is deleted, also where Kubernetes changes it first.
+	// Running pods and existing objects stay and can be deleted, even where Kubernetes changes them first.
+	// Nobody else is affected.
 	refused(t, admin.Patch(t.Context(), volume, merge(`{"metadata":{"finalizers":["example.com/protection"]}}`)), "")
 	refused(t, admin.Patch(t.Context(), volume, merge(`{"metadata":{"finalizers":null}}`)), "")
 	running.Status.Phase = corev1.PodRunning
@@ -204,14 +203,14 @@ func TestConsumerWithoutLimits(t *testing.T) {
 	}
 }
 
-// limits are those of the spare API server, for a test to change.
+// limits are the limits of the spare API server, for a test to change.
 type limits struct {
 	shipped  *corev1.ConfigMap
 	consumer client.Client
 }
 
-// changing are the limits, which become what they were after the test. What is
-// allowed again after a refusal for want of any shows that they are in effect.
+// changing returns the limits, and restores them after the test. The restored limits are in effect when a
+// request is allowed again that was refused without limits.
 func changing(t *testing.T) limits {
 	t.Helper()
 	l := limits{shipped: &corev1.ConfigMap{}, consumer: spare(t).consumer(t, shippedAccount)}

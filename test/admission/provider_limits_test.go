@@ -16,14 +16,14 @@ const (
 	notAName     = "metadata.name must be as namePattern of ConfigMap spillway-provider/limits has it"
 )
 
-// TestConsumerNamesOfNamespaces is about the limits as they are shipped.
+// TestConsumerNamesOfNamespaces tests the shipped limits.
 func TestConsumerNamesOfNamespaces(t *testing.T) {
 	consumer := inProvider(t)
 	const reserved, without = "metadata.name must not be among the reservedNames", notAName
 	for name, want := range map[string]string{
 		"team-a-demo": "", "team-a": "", "team-0123456789abcdef0123456789abcdef": "",
 		"kube-team": reserved, "openshift-team": reserved, "gatekeeper-system": reserved, "cert-manager": reserved, "spillway-provider": reserved, "xn--p1ai": reserved,
-		// Names that pods of the provider look up in its DNS for something else.
+		// Names under which pods of the provider look up something else in DNS.
 		"vault": without, "svc": without, "com": without,
 	} {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: held(mark())}}
@@ -90,7 +90,7 @@ func TestConsumerLimitsOfPods(t *testing.T) {
 	}
 }
 
-// TestConsumerToleratesLater is about pods that exist: what one has, it keeps.
+// TestConsumerToleratesLater tests existing pods: they keep their tolerations.
 func TestConsumerToleratesLater(t *testing.T) {
 	consumer := inProvider(t)
 	every := corev1.Toleration{Operator: corev1.TolerationOpExists}

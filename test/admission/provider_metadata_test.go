@@ -15,8 +15,8 @@ import (
 
 const notLetIn = "metadata.labels and metadata.annotations may have new keys only as metadataKeys of ConfigMap spillway-provider/limits lists them"
 
-// carrying are the kinds whose labels and annotations controllers of a provider see,
-// each with an object that a consumer may create.
+// carrying returns the kinds whose labels and annotations the provider's controllers see, each with an object
+// that a consumer may create.
 func carrying(namespace string) map[string]func(labels, annotations map[string]string) client.Object {
 	kinds := map[string]func(labels, annotations map[string]string) client.Object{
 		"volume": func(labels, annotations map[string]string) client.Object {
@@ -31,15 +31,15 @@ func carrying(namespace string) map[string]func(labels, annotations map[string]s
 	return kinds
 }
 
-// marked are labels besides those of the mark.
+// marked returns the mark with more labels.
 func marked(more map[string]string) map[string]string {
 	labels := markOf(shippedAccount)
 	maps.Copy(labels, more)
 	return labels
 }
 
-// TestConsumerCommandsNobody is about the limits as they are shipped: known commands
-// to controllers, on each kind of object.
+// TestConsumerCommandsNobody tests the shipped limits: they refuse known commands to controllers, on each
+// kind of object.
 func TestConsumerCommandsNobody(t *testing.T) {
 	consumer := inProvider(t)
 	for kind, object := range carrying(namespaceOf(t, held(mark()))) {
@@ -62,8 +62,8 @@ func TestConsumerCommandsNobody(t *testing.T) {
 	}
 }
 
-// TestConsumerUnderALimitRange is about pods for which the API server fills in what a
-// LimitRange says, and notes that in an annotation: policies see it.
+// TestConsumerUnderALimitRange tests pods that the API server fills with a LimitRange's defaults. It records
+// that in an annotation, which policies see.
 func TestConsumerUnderALimitRange(t *testing.T) {
 	consumer := inProvider(t)
 	namespace := namespaceOf(t, held(mark()))
@@ -71,7 +71,7 @@ func TestConsumerUnderALimitRange(t *testing.T) {
 		Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Mi")}}},
 	}})
 	var last error
-	filled := func(ctx context.Context) (bool, error) { // The API server learns of it by a watch.
+	filled := func(ctx context.Context) (bool, error) { // The API server sees it through a watch.
 		pod := podOf(metav1.ObjectMeta{Namespace: namespace, Name: "pod", Labels: mark()})
 		last = consumer.Create(ctx, pod, client.DryRunAll)
 		return last != nil || pod.Annotations["kubernetes.io/limit-ranger"] != "", nil
@@ -81,8 +81,8 @@ func TestConsumerUnderALimitRange(t *testing.T) {
 	}
 }
 
-// TestConsumerKeepsOldKeys is about objects that were sent before: they are changed
-// and cleaned as ever, and get no new command.
+// TestConsumerKeepsOldKeys tests objects that were sent before: the consumer can still change and clean them,
+// but cannot add a command.
 func TestConsumerKeepsOldKeys(t *testing.T) {
 	consumer := inProvider(t)
 	old := map[string]string{"iam.amazonaws.com/role": "reader"}
@@ -105,8 +105,8 @@ func TestConsumerKeepsOldKeys(t *testing.T) {
 	}
 }
 
-// TestKeysOfMetadata holds what the policy lets in against what internal/translate
-// sends, under limits of every form.
+// TestKeysOfMetadata compares what the policy allows with what internal/translate sends, under limits of
+// every form.
 func TestKeysOfMetadata(t *testing.T) {
 	limits := changing(t)
 	consumer, namespace := limits.consumer, namespaceIn(t, spare(t), held(mark()))

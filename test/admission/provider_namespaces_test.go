@@ -41,12 +41,11 @@ func TestConsumerAndForeignNamespaces(t *testing.T) {
 	consumer := inProvider(t)
 	foreign := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(t, nil)}}
 	refused(t, consumer.Delete(t.Context(), foreign), "does not carry the labels of Spillway")
-	// An administrator is not confined.
+	// An administrator is not restricted.
 	refused(t, server(t).Delete(t.Context(), foreign), "")
 }
 
-// TestConsumerWithTooManyRights gives an identity of the same kind all rights
-// that there are: the policy goes on from where RBAC ends.
+// TestConsumerWithTooManyRights gives such an identity all rights of RBAC: the policy still restricts it.
 func TestConsumerWithTooManyRights(t *testing.T) {
 	temporary(t, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "careless-"},

@@ -11,7 +11,7 @@ import (
 
 const onlyByName = "each namespaceSelector must be one matchExpressions of kubernetes.io/metadata.name"
 
-// policyOf is a NetworkPolicy that lets peers in, and out if to is not nil.
+// policyOf is a NetworkPolicy that allows traffic from peers, and to peers if to is not nil.
 func policyOf(meta metav1.ObjectMeta, to []networkingv1.NetworkPolicyPeer, from ...networkingv1.NetworkPolicyPeer) *networkingv1.NetworkPolicy {
 	policy := &networkingv1.NetworkPolicy{ObjectMeta: meta, Spec: networkingv1.NetworkPolicySpec{
 		PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
@@ -34,8 +34,7 @@ func nameIs(operator metav1.LabelSelectorOperator, names ...string) metav1.Label
 	return metav1.LabelSelectorRequirement{Key: corev1.LabelMetadataName, Operator: operator, Values: names}
 }
 
-// TestConsumerNetworkPolicies is about whom a policy names, as the one whom it lets in and
-// as the one whom it lets reach.
+// TestConsumerNetworkPolicies tests the peers that a policy may name, for ingress and egress.
 func TestConsumerNetworkPolicies(t *testing.T) {
 	consumer := inProvider(t)
 	meta := metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "web", Labels: mark()}
@@ -75,8 +74,8 @@ func TestConsumerNetworkPolicies(t *testing.T) {
 	})
 }
 
-// TestConsumerChangesNetworkPolicies: nobody is let in later, and what the administrator
-// has widened can be narrowed.
+// TestConsumerChangesNetworkPolicies: a change cannot allow more. A policy that the administrator has widened
+// can be narrowed.
 func TestConsumerChangesNetworkPolicies(t *testing.T) {
 	consumer := inProvider(t)
 	namespace := namespaceOf(t, held(mark()))

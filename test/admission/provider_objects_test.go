@@ -17,8 +17,8 @@ const (
 	markWasNot = "metadata.labels[spillway.io/managed-by], [spillway.io/origin] and [spillway.io/binding] were not as they are on the namespace"
 )
 
-// inNamespaces are the kinds that a consumer writes in its namespaces, each with
-// an object that it may create where the labels agree.
+// inNamespaces are the kinds that a consumer writes in its namespaces, each with an object that it may create
+// if the labels agree.
 var inNamespaces = map[string]func(metav1.ObjectMeta) client.Object{
 	"pod":       func(meta metav1.ObjectMeta) client.Object { return podOf(meta) },
 	"configmap": func(meta metav1.ObjectMeta) client.Object { return &corev1.ConfigMap{ObjectMeta: meta} },
@@ -88,7 +88,7 @@ func TestConsumerChanges(t *testing.T) {
 	}
 }
 
-// TestConsumerPutsMarkBack is about objects that have lost a label of the mark.
+// TestConsumerPutsMarkBack tests objects that have lost a label of the mark.
 func TestConsumerPutsMarkBack(t *testing.T) {
 	consumer := inProvider(t)
 	own := namespaceOf(t, held(mark()))
@@ -117,7 +117,7 @@ func TestConsumerPutsMarkBack(t *testing.T) {
 	}
 }
 
-// TestConsumerChangesRunningPods is about what has a subresource of its own.
+// TestConsumerChangesRunningPods tests the subresources of pods.
 func TestConsumerChangesRunningPods(t *testing.T) {
 	consumer := inProvider(t)
 	patches := map[string]string{
@@ -145,7 +145,7 @@ func TestConsumerChangesRunningPods(t *testing.T) {
 	}
 }
 
-// made has the administrator make an object.
+// made creates an object as the administrator.
 func made[T client.Object](t *testing.T, object T) T {
 	t.Helper()
 	if err := server(t).Create(t.Context(), object); err != nil {

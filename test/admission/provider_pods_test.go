@@ -60,7 +60,7 @@ func TestConsumerPods(t *testing.T) {
 		"priority of the system": {baseline, func(s *corev1.PodSpec) {
 			s.PriorityClassName = "system-node-critical"
 		}, notAClass},
-		// Where Kubernetes itself holds pods to a standard, it speaks first.
+		// Where Kubernetes itself enforces a standard, its refusal comes first.
 		"files of a node": {baseline, mountingRoot, "violates PodSecurity"},
 		"files of a node, where no standard is enforced": {unheld, mountingRoot, "spec.volumes[].hostPath must not be set"},
 		"privileged":                              {baseline, runningPrivileged, "violates PodSecurity"},
@@ -82,7 +82,7 @@ func TestConsumerPods(t *testing.T) {
 	}
 }
 
-// TestConsumerDebugsPods adds containers to pods that run already.
+// TestConsumerDebugsPods adds containers to running pods.
 func TestConsumerDebugsPods(t *testing.T) {
 	consumer := inProvider(t)
 	for name, test := range map[string]struct {
@@ -96,7 +96,7 @@ func TestConsumerDebugsPods(t *testing.T) {
 			"must have the label pod-security.kubernetes.io/enforce"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// It runs on a node, with what the provider has made of it.
+			// The pod runs on a node, with what the provider has added to it.
 			pod := made(t, podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, test.labels), Name: "pod", Labels: mark()}, func(s *corev1.PodSpec) {
 				s.NodeName, s.ServiceAccountName = "node", "default"
 			}))
@@ -106,8 +106,8 @@ func TestConsumerDebugsPods(t *testing.T) {
 	}
 }
 
-// projecting gives a pod a volume, and a ServiceAccount, which Kubernetes wants
-// for some sources and gives to each pod itself unless it is told not to.
+// projecting adds a volume to a pod, and a ServiceAccount. Some sources need the account, and by default
+// Kubernetes sets it on each pod.
 func projecting(source corev1.VolumeProjection) func(*corev1.PodSpec) {
 	return func(s *corev1.PodSpec) {
 		s.ServiceAccountName = "default"

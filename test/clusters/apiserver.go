@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// KillAPIServer ends the API server with SIGKILL and returns when it is gone:
-// connections to it are then refused. StartAPIServer brings it back.
+// KillAPIServer ends the API server with SIGKILL, and returns when it has ended: connections to it are then
+// refused. StartAPIServer starts it again.
 func (c *Cluster) KillAPIServer(ctx context.Context) error {
 	if err := c.kill(ctx, KubeAPIServer); err != nil {
 		return fmt.Errorf("killing the API server of cluster %s: %w", c.Name, err)
@@ -16,11 +16,9 @@ func (c *Cluster) KillAPIServer(ctx context.Context) error {
 	return c.forgetPIDs()
 }
 
-// StartAPIServer starts the API server on the same port and data, restarts the
-// components that are its clients, and waits until all of it is ready. The
-// clients would come back by themselves, but only after client-go's back-off,
-// which after an outage of 15 s is up to a minute; a real cluster restarts them
-// too, when they have lost their leases.
+// StartAPIServer starts the API server on the same port and data, restarts the components that are its
+// clients, and waits until all are ready. Without a restart, the clients would wait for client-go's back-off,
+// up to a minute after an outage of 15 s. A real cluster restarts them too, when they have lost their leases.
 func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	if err := c.kill(ctx, KubeControllerManager, KubeScheduler, KwokController); err != nil {
 		return fmt.Errorf("restarting cluster %s: %w", c.Name, err)
@@ -28,9 +26,8 @@ func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	return c.Start(ctx)
 }
 
-// PauseAPIServer makes the API server hang with SIGSTOP: connections to it open,
-// but nothing is answered. It returns when all of its threads have stopped,
-// before which a request may still be served.
+// PauseAPIServer makes the API server hang with SIGSTOP: it accepts connections but answers nothing. It
+// returns when all threads have stopped, because a request may still be served before.
 func (c *Cluster) PauseAPIServer(ctx context.Context) error {
 	const patience = 10 * time.Second
 	if err := c.signal(KubeAPIServer, syscall.SIGSTOP); err != nil {

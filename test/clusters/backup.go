@@ -7,24 +7,22 @@ import (
 	"path/filepath"
 )
 
-// The directories of what etcd holds, and of the last Backup.
+// The directories of etcd's data and of the last Backup.
 const (
 	dataDir   = "etcd"
 	backupDir = "etcd.backup"
 )
 
-// Backup copies what etcd holds, for which all of the cluster is stopped for a
-// moment. There is one backup of a cluster: the last.
+// Backup copies etcd's data. It stops the whole cluster for a moment. A cluster has only its last backup.
 func (c *Cluster) Backup(ctx context.Context) error {
 	return c.copyData(ctx, filepath.Join(c.dir, dataDir), filepath.Join(c.dir, backupDir))
 }
 
-// Restore puts the last Backup back, as the documentation of Kubernetes asks for:
-// while no API server runs.
+// Restore restores the last Backup while no API server runs, as Kubernetes' documentation requires.
 func (c *Cluster) Restore(ctx context.Context) error { return c.RestoreFrom(ctx, c) }
 
-// RestoreFrom puts the last Backup of another cluster in place of what etcd holds:
-// from then on this one is its copy, of the same identity.
+// RestoreFrom replaces etcd's data with the last Backup of another cluster. From then on this cluster is its
+// copy, with the same identity.
 func (c *Cluster) RestoreFrom(ctx context.Context, other *Cluster) error {
 	return c.copyData(ctx, filepath.Join(other.dir, backupDir), filepath.Join(c.dir, dataDir))
 }

@@ -10,11 +10,11 @@ import (
 
 const module = "github.com/spillway-io/spillway"
 
-// programs are the files of BinDir that clusters are made of.
+// programs are the files of BinDir that clusters need.
 var programs = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok", "kwokctl"}
 
-// Root is the repository's top directory, searched upwards from the working
-// directory (go test and go run start within the repository).
+// Root returns the repository's top directory. It searches upwards from the working directory, because go
+// test and go run start within the repository.
 func Root() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -33,7 +33,7 @@ func Root() (string, error) {
 	}
 }
 
-// CheckBinaries reports whether bin/kube is complete, and what to do if not.
+// CheckBinaries returns an error that says what to do if bin/kube is incomplete.
 func CheckBinaries() error {
 	_, binDir, err := defaultDirs("", "")
 	if err != nil {
@@ -54,8 +54,8 @@ func checkBinaries(binDir string) error {
 	return nil
 }
 
-// RequireBinaries is for TestMain: without a complete bin/kube it says what to
-// do and exits, instead of letting every test fail on its own.
+// RequireBinaries is for TestMain. If bin/kube is incomplete, it prints what to do and exits, so that not
+// every test fails.
 func RequireBinaries() {
 	if err := CheckBinaries(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

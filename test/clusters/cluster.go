@@ -15,17 +15,17 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// ErrNotFound is returned by Open for a cluster that does not exist.
+// ErrNotFound is the error of Open for a cluster that does not exist.
 var ErrNotFound = errors.New("no such cluster")
 
-// A Cluster is one that Up made or Open found. Its methods may be called from
-// several goroutines; they act on processes and files, not on memory.
+// Cluster is a cluster from Up or Open. Its methods are safe for concurrent use; they act on processes and
+// files, not on memory.
 type Cluster struct {
 	Name string
 	// Kubeconfig is the path of a self-contained kubeconfig of the administrator.
 	Kubeconfig string
-	// Logs is the directory with one log for each component; that of the run
-	// before the last start has .previous in its name.
+	// Logs is the directory with one log for each component. The log of the run before the last start has
+	// .previous in its name.
 	Logs string
 
 	dir, root, binDir string
@@ -34,19 +34,18 @@ type Cluster struct {
 	client            kubernetes.Interface
 }
 
-// state is what Open needs to know of a cluster beyond kwokctl's own files.
+// state is what Open needs to know of a cluster, beyond kwokctl's own files.
 type state struct {
 	Components []Component
 	APIServer  int
-	// Health is where each component besides etcd and kube-apiserver tells
-	// that it is well.
+	// Health has the health endpoints of the components, except etcd and kube-apiserver.
 	Health map[Component]string
 }
 
 const stateFile = "spillway.json"
 
-// clientTimeout bounds the requests of this package itself, so that an API
-// server that hangs is an error also where nobody has set a deadline.
+// clientTimeout bounds the requests of this package itself. So a hanging API server is an error even without
+// a deadline.
 const clientTimeout = 30 * time.Second
 
 // handle returns a Cluster for a directory, which need not exist yet.
@@ -60,8 +59,7 @@ func handle(root, binDir, name string) *Cluster {
 	}
 }
 
-// Open returns the existing cluster o.Name of o.Dir, running or not; nothing but
-// Name, Dir and BinDir of o is used.
+// Open returns the existing cluster o.Name in o.Dir, running or not. It uses only Name, Dir and BinDir of o.
 func Open(o Options) (*Cluster, error) {
 	o, err := Options{Name: o.Name, Dir: o.Dir, BinDir: o.BinDir}.complete()
 	if err != nil {
@@ -95,13 +93,13 @@ func (c *Cluster) saveState() error {
 	return nil
 }
 
-// connect makes the client from the kubeconfig.
+// connect creates the client from the kubeconfig.
 func (c *Cluster) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig of cluster %s: %w", c.Name, err)
 	}
-	// Without this client-go would allow 5 requests a second.
+	// By default, client-go allows only 5 requests a second.
 	config.QPS = -1
 	c.config = config
 	bounded := rest.CopyConfig(config)
@@ -113,14 +111,13 @@ func (c *Cluster) connect() error {
 	return nil
 }
 
-// Config returns a new configuration of an administrator's client, without a
-// rate limit.
+// Config returns a new client config of the administrator, without a rate limit.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
-// AuditLog is the path of the audit log, if Options.AuditPolicy was set.
+// AuditLog returns the path of the audit log, if Options.AuditPolicy was set.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.Logs, "audit.log") }
 
-// Running lists the components whose processes exist, paused ones included.
+// Running lists the components whose processes exist, including paused ones.
 func (c *Cluster) Running() ([]Component, error) {
 	processes, err := processesIn(c.dir)
 	if err != nil {
@@ -134,8 +131,8 @@ func (c *Cluster) Running() ([]Component, error) {
 	return running, nil
 }
 
-// Start starts what does not run of an existing cluster, on the same ports and
-// data, and waits until all of it is ready.
+// Start starts the components of an existing cluster that do not run, on the same ports and data. It waits
+// until all are ready.
 func (c *Cluster) Start(ctx context.Context) error {
 	if err := c.startMissing(ctx); err != nil {
 		return err
@@ -164,8 +161,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	return c.forgetPIDs()
 }
 
-// Down ends all processes and deletes all files of the cluster, as much as there
-// is of them.
+// Down ends all processes and deletes all files of the cluster that exist.
 func (c *Cluster) Down(ctx context.Context) error {
 	if err := c.kill(ctx, AllComponents()...); err != nil {
 		return fmt.Errorf("taking down cluster %s: %w", c.Name, err)
@@ -177,8 +173,7 @@ func (c *Cluster) Down(ctx context.Context) error {
 	return nil
 }
 
-// Down takes down the cluster o.Name of o.Dir, whatever there is of it; that
-// there is nothing is no error.
+// Down ends and deletes the cluster o.Name in o.Dir. If it does not exist, that is no error.
 func Down(ctx context.Context, o Options) error {
 	o, err := Options{Name: o.Name, Dir: o.Dir, BinDir: o.BinDir}.complete()
 	if err != nil {
@@ -187,8 +182,7 @@ func Down(ctx context.Context, o Options) error {
 	return handle(o.Dir, o.BinDir, o.Name).Down(ctx)
 }
 
-// poll calls try until it returns nil, at most for timeout. The error that it
-// returns in the end says what was still missing.
+// poll calls try until it returns nil, for at most timeout. Its error says what was still missing.
 func poll(ctx context.Context, timeout time.Duration, try func(context.Context) error) error {
 	const interval = 100 * time.Millisecond
 	begin := time.Now()

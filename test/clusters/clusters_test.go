@@ -22,7 +22,7 @@ import (
 
 const testTimeout = 5 * time.Minute
 
-// up makes a cluster that is gone after the test.
+// up starts a cluster, and deletes it after the test.
 func up(ctx context.Context, t *testing.T, o Options) *Cluster {
 	t.Helper()
 	o.Log = testWriter{t}
@@ -133,9 +133,9 @@ func ingressIsServed(ctx context.Context, t *testing.T, c *Cluster) {
 	}
 }
 
-// virtualNodeIsLeftAlone makes a node as Spillway does, with a lease that ends.
-// The controller manager must call it silent, which it would not if kwok kept
-// its lease; and kwok must not have written a status of its own.
+// virtualNodeIsLeftAlone creates a node as Spillway does, with a Lease that expires. The controller manager
+// must mark it as silent, which it would not if kwok renewed the Lease. Also kwok must not have written a
+// status.
 func virtualNodeIsLeftAlone(ctx context.Context, t *testing.T, c *Cluster) {
 	nodes := c.client.CoreV1().Nodes()
 	node, err := nodes.Create(ctx, &corev1.Node{
@@ -182,7 +182,7 @@ func virtualNodeIsLeftAlone(ctx context.Context, t *testing.T, c *Cluster) {
 	}
 }
 
-// listensLocally asks for every reserved port on the machine's other addresses.
+// listensLocally tries every reserved port on the machine's other addresses.
 func listensLocally(ctx context.Context, t *testing.T, c *Cluster) {
 	register, err := readPortRegister(portRegisterFile())
 	if err != nil {
@@ -247,8 +247,8 @@ func pauseAndResume(ctx context.Context, t *testing.T, c *Cluster) {
 	}
 }
 
-// killAndStart keeps the API server down for longer than leases of the leader
-// election last (15s), which is what used to end the other components.
+// killAndStart keeps the API server down for longer than the leases of leader election (15s), which used to
+// end the other components.
 func killAndStart(ctx context.Context, t *testing.T, c *Cluster) {
 	if err := c.KillAPIServer(ctx); err != nil {
 		t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The types below are the part of kwokctl's configuration that is used here.
-// The file rather than flags, because only the file has the bind address, and
-// because kwokctl 0.8 mixes up several --extra-args of one component.
+// The types below are the part of kwokctl's configuration that this package uses. It uses the file instead of
+// flags, because only the file has the bind address, and because kwokctl 0.8 mixes up several --extra-args of
+// one component.
 type kwokctlConfig struct {
 	APIVersion        string           `json:"apiVersion"`
 	Kind              string           `json:"kind"`
@@ -60,8 +60,8 @@ type componentPatch struct {
 type extraArg struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
-	// Override replaces kwokctl's own flag of that name, which must exist;
-	// otherwise the flag is added behind all others.
+	// Override replaces kwokctl's own flag of that name, which must exist. Otherwise the flag is added after
+	// all others.
 	Override bool `json:"override"`
 }
 
@@ -84,8 +84,8 @@ var ingresses []byte
 const containerLog = "2026-01-01T00:00:00.000000000Z stdout F listening on port 80\n" +
 	"2026-01-01T00:00:01.000000000Z stdout F ready\n"
 
-// playContainers writes what kwok needs to play the containers of a cluster in dir, and
-// returns its configuration.
+// playContainers writes what kwok needs to play the containers of a cluster into dir, and returns its
+// configuration.
 func playContainers(dir string) ([]byte, error) {
 	if err := os.WriteFile(filepath.Join(dir, "container.log"), []byte(containerLog), 0o600); err != nil {
 		return nil, fmt.Errorf("writing the log of the containers: %w", err)
@@ -103,12 +103,11 @@ const portsPerCluster = 6
 
 func portsFrom(p []int) ports { return ports{p[0], p[1], p[2], p[3], p[4], p[5]} }
 
-// APIServerAddress is that of Service default/kubernetes: the first of the range that an API
-// server has by default.
+// APIServerAddress is the address of Service default/kubernetes: the first of an API server's default range.
 const APIServerAddress = "10.0.0.1"
 
-// multiValued are the flags of kwokctl's that add up when they are given twice.
-// Of all others the last one wins, so that they need no override.
+// multiValued are the flags of kwokctl that add up if they are given twice. Of all others the last one wins,
+// so they need no override. configFor returns kwokctl's configuration for o. auditPolicy is a file, or empty.
 var multiValued = []string{"authorization-mode", "authorization-always-allow-paths", "etcd-servers"}
 
 // configFor makes kwokctl's configuration for o. auditPolicy is a file, or empty.
@@ -152,8 +151,8 @@ func configFor(o Options, p ports, auditPolicy string) kwokctlConfig {
 func patchesFor(o Options) []componentPatch {
 	unlimited := map[string]string{"leader-elect": "false", "kube-api-qps": "5000", "kube-api-burst": "10000"}
 	pki := filepath.Join(handle(o.Dir, o.BinDir, o.Name).dir, "pki")
-	// By this kubelets, and Spillway's virtual nodes, know the API server. kwokctl sets none,
-	// since kwok's nodes ask nobody.
+	// With this certificate the API server identifies itself to kubelets and to Spillway's virtual nodes.
+	// kwokctl sets none, because kwok's nodes check nobody.
 	known := map[string]string{"kubelet-client-certificate": filepath.Join(pki, "admin.crt"), "kubelet-client-key": filepath.Join(pki, "admin.key")}
 	args := map[Component]map[string]string{
 		Etcd:                  {"unsafe-no-fsync": "true"},
@@ -182,7 +181,7 @@ func patchesFor(o Options) []componentPatch {
 	return patches
 }
 
-// merge returns base with what override has instead or in addition.
+// merge returns base, overridden and extended by override.
 func merge(base, override map[string]string) map[string]string {
 	merged := maps.Clone(base)
 	maps.Copy(merged, override)

@@ -77,7 +77,7 @@ func TestNameOfAnotherProcessIsRefused(t *testing.T) {
 	if err := own(dir, "c1"); err != nil {
 		t.Errorf("the owner must be allowed to own again, got %v", err)
 	}
-	// A lock belongs to an open file, so that a second one is like another process.
+	// A lock belongs to an open file, so a second file acts like another process.
 	if _, err := lockFile(ownerFile(dir, "c1"), 0); !errors.Is(err, errLocked) {
 		t.Errorf("want %v, got %v", errLocked, err)
 	}

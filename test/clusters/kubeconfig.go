@@ -13,8 +13,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// writeAdminKubeconfig makes a kubeconfig without references to files, unlike
-// kwokctl's own: it can be copied anywhere.
+// writeAdminKubeconfig writes a kubeconfig without references to files, unlike kwokctl's own. It can be
+// copied anywhere.
 func (c *Cluster) writeAdminKubeconfig() error {
 	cert, err := os.ReadFile(filepath.Join(c.dir, "pki", "admin.crt"))
 	if err != nil {
@@ -34,8 +34,8 @@ func (c *Cluster) writeAdminKubeconfig() error {
 	return nil
 }
 
-// KubeconfigFor returns a self-contained kubeconfig of an existing
-// ServiceAccount, with a token that is valid for ttl (at least 10 minutes).
+// KubeconfigFor returns a self-contained kubeconfig of an existing ServiceAccount, with a token that is valid
+// for ttl (at least 10 minutes).
 func (c *Cluster) KubeconfigFor(ctx context.Context, namespace, serviceAccount string, ttl time.Duration) ([]byte, error) {
 	seconds := int64(ttl / time.Second)
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
@@ -57,7 +57,7 @@ func (c *Cluster) kubeconfig(user, namespace string, auth *clientcmdapi.AuthInfo
 		Server:                   "https://" + localhost(c.state.APIServer),
 		CertificateAuthorityData: ca,
 	}
-	// The cluster is part of the name, so that $KUBECONFIG can have the files of several.
+	// The name contains the cluster's, so that $KUBECONFIG can list the files of several clusters.
 	user = c.Name + "-" + user
 	config.AuthInfos[user] = auth
 	config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, AuthInfo: user, Namespace: namespace}

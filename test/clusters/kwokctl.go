@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// kwokctl runs kwokctl for this cluster. It would wait two minutes for a
-// component that has ended at once; here it is watched, and the wait broken off.
+// kwokctl runs kwokctl for this cluster. kwokctl itself waits two minutes for a component that has ended at
+// once. So this function watches the components, and stops waiting if one ends.
 func (c *Cluster) kwokctl(ctx context.Context, args ...string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -32,15 +32,14 @@ func (c *Cluster) kwokctl(ctx context.Context, args ...string) error {
 		return ended
 	}
 	if ctx.Err() != nil {
-		// Out of time: what a component that does not get ready writes is of
-		// more use than what kwokctl writes.
+		// Out of time: the log of a component that does not get ready says more than kwokctl's output.
 		return fmt.Errorf("running kwokctl %s: %w\n%s", args[0], context.Cause(ctx), c.logTail(KubeAPIServer))
 	}
 	return fmt.Errorf("running kwokctl %s: %w\n%s", args[0], err, lastLines(string(out)))
 }
 
-// kwokctlEnv is our environment without settings of the user's own kwok, and
-// with our kubectl before any other.
+// kwokctlEnv returns the environment without the user's own settings of kwok, and with this package's kubectl
+// first in PATH.
 func (c *Cluster) kwokctlEnv() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "KWOK_") || strings.HasPrefix(v, "KUBECONFIG=") || strings.HasPrefix(v, "PATH=")
@@ -49,13 +48,13 @@ func (c *Cluster) kwokctlEnv() []string {
 	return append(env, "KWOK_WORKDIR="+c.root, "PATH="+path)
 }
 
-// watchForEnd returns an error when etcd or the API server, which kwokctl has
-// started, is gone, and nil when ctx is done: waitReady cares for their clients,
-// which give up when they do not find the API server ready. It goes by the process ids that kwokctl notes,
-// not by what it has seen running: a component that does not like its flags has
-// ended before anybody looks. One that is not there counts when it is still not
-// there at the next look: while a program is being loaded, which on a busy
-// machine takes a while, its process has no name yet.
+// watchForEnd returns an error if etcd or the API server has ended after kwokctl started it, and nil when ctx
+// is done. Their clients are waitReady's job: they end by themselves if the API server is not ready in time.
+//
+// It relies on the process IDs that kwokctl records, not on processes that it has seen: a component that
+// rejects its flags ends before anybody looks. A missing process counts only if it is still missing at the
+// next look. While a program is being loaded, which takes a while on a busy machine, its process has no name
+// yet.
 func (c *Cluster) watchForEnd(ctx context.Context) error {
 	const interval = 200 * time.Millisecond
 	ticker := time.NewTicker(interval)
@@ -67,7 +66,7 @@ func (c *Cluster) watchForEnd(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		// In this order: what is noted was running before it was.
+		// In this order: a recorded process was running before it was recorded.
 		noted := c.notedPIDs()
 		running, err := processesIn(c.dir)
 		if err != nil {
@@ -90,8 +89,8 @@ func (c *Cluster) watchForEnd(ctx context.Context) error {
 	}
 }
 
-// notedPIDs are the process ids of the components that kwokctl has started.
-// They may have ended since; forgetPIDs removes those of an earlier run.
+// notedPIDs returns the process IDs of the components that kwokctl has started. The processes may have ended;
+// forgetPIDs removes the IDs of an earlier run.
 func (c *Cluster) notedPIDs() map[Component]int {
 	noted := map[Component]int{}
 	for _, component := range AllComponents() {
@@ -99,7 +98,8 @@ func (c *Cluster) notedPIDs() map[Component]int {
 		if err != nil {
 			continue
 		}
-		// A file that is only just being written is read the next time.
+		// An incomplete file is read the next time. fatalError is an error that waiting does not help
+		// against.
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {
 			noted[component] = pid
 		}
@@ -114,14 +114,13 @@ func (c *Cluster) pidFile(component Component) string {
 // A fatalError is one that waiting does not mend.
 type fatalError struct {
 	message string
-	// again is set if another attempt may go better.
+	// again is set if another attempt may succeed.
 	again bool
 }
 
 func (e *fatalError) Error() string { return e.message }
 
-// ended makes the error for a component that should run and does not. Another
-// attempt finds other ports.
+// ended returns the error for a component that should run and does not. Another attempt uses other ports.
 func (c *Cluster) ended(component Component) error {
 	tail := c.logTail(component)
 	return &fatalError{
@@ -135,7 +134,7 @@ func mayGoBetter(err error) bool {
 	return errors.As(err, &fatal) && fatal.again
 }
 
-// logTail quotes the end of a component's log and says where the rest is.
+// logTail quotes the end of a component's log, and says where the rest is.
 func (c *Cluster) logTail(component Component) string {
 	file := filepath.Join(c.Logs, string(component)+".log")
 	raw, err := os.ReadFile(file)
@@ -155,8 +154,8 @@ func lastLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// keepLogs renames the logs of components that do not run: kwokctl overwrites
-// them when it starts the component again.
+// keepLogs renames the logs of components that do not run: kwokctl overwrites them when it starts a component
+// again.
 func (c *Cluster) keepLogs() error {
 	running, err := c.Running()
 	if err != nil {

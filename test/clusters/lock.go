@@ -13,9 +13,8 @@ import (
 // errLocked: another process holds the lock.
 var errLocked = errors.New("in use by another process")
 
-// lockFile takes an advisory lock, which the kernel releases when the process
-// ends, however it ends. While another process holds it, it tries again for as
-// long as patience says; zero: it does not.
+// lockFile takes an advisory lock. The kernel releases it when the process ends, however it ends. While
+// another process holds it, lockFile tries again for patience; if that is zero, it does not.
 func lockFile(path string, patience time.Duration) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -40,14 +39,14 @@ func lockFile(path string, patience time.Duration) (unlock func(), err error) {
 	}
 }
 
-// owned holds the locks of the names that this process owns, by lock file.
+// owned has the locks of the names that this process owns, by lock file.
 var owned = struct {
 	sync.Mutex
 	unlock map[string]func()
 }{unlock: map[string]func(){}}
 
-// own makes this process the owner of the cluster name in dir, until disown or
-// the end of the process. Owning twice is no error.
+// own makes this process the owner of the cluster name in dir, until disown or the end of the process. Owning
+// twice is no error.
 func own(dir, name string) error {
 	owned.Lock()
 	defer owned.Unlock()

@@ -14,11 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// nodesTimeout bounds the wait for nodes; kwok makes them Ready within a second
-// or two.
+// nodesTimeout bounds the wait for nodes. kwok makes them Ready within a second or two.
 const nodesTimeout = time.Minute
 
-// ensureNodes makes nodes for kwok and waits until all are Ready.
+// ensureNodes creates nodes for kwok, and waits until all are Ready.
 func (c *Cluster) ensureNodes(ctx context.Context, nodes []Node) error {
 	for _, n := range nodes {
 		node, err := n.object()
@@ -40,7 +39,7 @@ func (c *Cluster) ensureNodes(ctx context.Context, nodes []Node) error {
 	return nil
 }
 
-// nodesReady lists once, however many nodes there are.
+// nodesReady lists once, for any number of nodes.
 func (c *Cluster) nodesReady(ctx context.Context, nodes []Node) error {
 	list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: KwokNodeLabel + "=" + KwokNodeValue})
 	if err != nil {
@@ -63,8 +62,8 @@ func (c *Cluster) nodesReady(ctx context.Context, nodes []Node) error {
 	return errors.Join(missing...)
 }
 
-// object is the Node as kwok wants it: the label that Options promise, and an
-// annotation that says to people what it is.
+// object returns the Node as kwok needs it: with the label that Options promise, and an annotation for
+// people.
 func (n Node) object() (*corev1.Node, error) {
 	resources := corev1.ResourceList{}
 	for name, quantity := range map[corev1.ResourceName]string{

@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// A Component is one program of a cluster, by the name that Kubernetes gives it.
+// Component is one program of a cluster, by the name that Kubernetes gives it.
 type Component string
 
-// Etcd and KubeAPIServer are part of every cluster, the others of those whose
-// Options list them.
+// Etcd and KubeAPIServer are part of every cluster. The others must be in Options.
 const (
 	Etcd                  Component = "etcd"
 	KubeAPIServer         Component = "kube-apiserver"
@@ -23,8 +22,7 @@ const (
 	KwokController        Component = "kwok-controller"
 )
 
-// AllComponents lists the components of a cluster in which pods get scheduled
-// and run (as far as kwok runs them).
+// AllComponents lists the components of a cluster that schedules and runs pods, as far as kwok runs them.
 func AllComponents() []Component {
 	return []Component{Etcd, KubeAPIServer, KubeControllerManager, KubeScheduler, KwokController}
 }
@@ -35,48 +33,44 @@ const (
 	KwokNodeValue = "kwok"
 )
 
-// Options say what cluster Up makes. Only Name is required.
+// Options say what cluster Up starts. Only Name is required.
 type Options struct {
 	// Name of the cluster: a DNS label, unique within Dir.
 	Name string
-	// Dir holds all clusters of a user of this package. Default: bin/clusters
-	// in the repository.
+	// Dir has all clusters of a user of this package. Default: bin/clusters in the repository.
 	Dir string
-	// BinDir is where the programs are. Default: bin/kube in the repository.
+	// BinDir has the programs. Default: bin/kube in the repository.
 	BinDir string
 	// Components besides etcd and kube-apiserver. Default: none.
 	Components []Component
-	// APIServerArgs and ControllerManagerArgs are flags without the dashes.
-	// They win over those that this package or kwokctl set.
+	// APIServerArgs and ControllerManagerArgs are flags without the dashes. They override those of this
+	// package and of kwokctl.
 	APIServerArgs         map[string]string
 	ControllerManagerArgs map[string]string
-	// AuditPolicy, when set, is an audit policy in YAML; Cluster.AuditLog is
-	// where the log goes.
+	// AuditPolicy, if set, is an audit policy in YAML. The log is at Cluster.AuditLog.
 	AuditPolicy string
-	// Nodes are made by Up, which waits until they are Ready. They need
-	// KwokController among the Components.
+	// Nodes are nodes that Up creates and waits for until they are Ready. They need KwokController among the
+	// Components.
 	Nodes []Node
-	// PodCIDR is the range of the addresses that kwok gives to pods. Default: kwok's,
-	// 10.0.0.0/24, in all clusters.
+	// PodCIDR is the range of the pod addresses that kwok assigns. Default: kwok's, 10.0.0.0/24, in all
+	// clusters.
 	PodCIDR string
-	// PlayContainers has kwok play containers, for kubectl logs, exec, attach and
-	// port-forward. It runs the commands of exec on this machine, for whoever reaches it at
-	// 127.0.0.1.
+	// PlayContainers makes kwok play containers for kubectl logs, exec, attach and port-forward. It runs the
+	// commands of exec on this machine, for anybody who can connect to it at 127.0.0.1.
 	PlayContainers bool
-	// PlayIngresses has kwok play an ingress controller: each Ingress of the class public gets the
-	// address 203.0.113.10.
+	// PlayIngresses makes kwok play an ingress controller: each Ingress of the class public gets the address
+	// 203.0.113.10.
 	PlayIngresses bool
-	// NodeGrace is how long a node may stay silent before the controller
-	// manager calls it NotReady; at least 4s. kwok renews the leases of its
-	// nodes four times within it. Default: 40s, as Kubernetes has it.
+	// NodeGrace is how long a node may stay silent before the controller manager marks it NotReady; at least
+	// 4s. kwok renews the Leases of its nodes four times in that time. Default: Kubernetes' 40s.
 	NodeGrace time.Duration
-	// Timeout bounds each of the attempts of Up. Default: 2 minutes.
+	// Timeout bounds each attempt of Up. Default: 2 minutes.
 	Timeout time.Duration
 	// Log receives one line for each step. Default: nothing is written.
 	Log io.Writer
 }
 
-// A Node is a node that kwok plays. The label type=kwok is added.
+// Node is a node that kwok plays. Up adds the label type=kwok.
 type Node struct {
 	Name string
 	// CPU, Memory and Pods are quantities. Defaults: 32, 256Gi, 110.
@@ -124,12 +118,12 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// has reports whether the cluster is to have component c.
+// has reports whether the cluster should have component c.
 func (o Options) has(c Component) bool {
 	return c == Etcd || c == KubeAPIServer || slices.Contains(o.Components, c)
 }
 
-// components lists what the cluster is to have, in the order of starting.
+// components lists the components that the cluster should have, in the order of starting.
 func (o Options) components() []Component {
 	return slices.DeleteFunc(AllComponents(), func(c Component) bool { return !o.has(c) })
 }

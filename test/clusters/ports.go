@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// Ports are taken from below the range that kernels hand out to outgoing
-// connections (32768 up): a port of a stopped API server cannot be lost to one.
+// Ports are below the kernel's range for outgoing connections (32768 up), so no connection can take the port
+// of a stopped API server.
 const firstPort, lastPort = 10000, 32767
 
-// A portRegister maps the ports in use by clusters to the directories of those.
-// An entry is valid as long as its directory exists.
+// portRegister maps the ports that clusters use to the directories of the clusters. An entry is valid as long
+// as its directory exists.
 type portRegister map[string]string
 
-// reservePorts returns n ports that no cluster and no listener has, and records
-// them for the cluster in dir, which must exist.
+// reservePorts returns n ports that no cluster and no listener uses, and records them for the cluster in dir,
+// which must exist.
 func reservePorts(dir string, n int) ([]int, error) {
 	file := portRegisterFile()
 	const patience = time.Minute // Nobody needs it for longer than a moment.
@@ -63,8 +63,8 @@ func portRegisterFile() string {
 	return filepath.Join(os.TempDir(), "spillway-ports-"+strconv.Itoa(os.Getuid())+".json")
 }
 
-// readPortRegister returns the entries whose clusters exist. A file that cannot
-// be parsed (a full disk once) counts as empty: listening shows what is in use.
+// readPortRegister returns the entries whose clusters exist. A file that cannot be parsed (once after a full
+// disk) counts as empty: listening shows which ports are in use.
 func readPortRegister(file string) (portRegister, error) {
 	register := portRegister{}
 	raw, err := os.ReadFile(file)

@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// A process is one that runs (or is stopped), not one that has ended.
+// process is a running or stopped process, not one that has ended.
 type process struct {
 	pid       int
 	component Component
 }
 
-// processesIn returns the processes of the cluster in dir. kwokctl starts every
-// program through a link in dir/bin, so that its path tells whose it is: pid
-// files may be lost, or name a process that has the number by now.
+// processesIn returns the processes of the cluster in dir. kwokctl starts every program through a link in
+// dir/bin, so the path identifies the cluster. PID files are not enough: they may be lost, or name another
+// process that now has the ID.
 func processesIn(dir string) ([]process, error) {
 	commands, err := commandLines()
 	if err != nil {
@@ -42,7 +42,7 @@ func processesIn(dir string) ([]process, error) {
 	return found, nil
 }
 
-// commandLines returns the program's path, as it was started, of every process.
+// commandLines returns the program's path of every process, as it was started.
 func commandLines() (map[int]string, error) {
 	entries, err := os.ReadDir("/proc")
 	if errors.Is(err, os.ErrNotExist) {
@@ -57,7 +57,7 @@ func commandLines() (map[int]string, error) {
 		if err != nil {
 			continue
 		}
-		// Empty for kernel threads and for zombies, gone for those that ended.
+		// Empty for kernel threads and zombies, missing for processes that have ended.
 		raw, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
 		if program, _, _ := bytes.Cut(raw, []byte{0}); err == nil && len(program) > 0 {
 			commands[pid] = string(program)
@@ -85,8 +85,8 @@ func commandLinesFromPS() (map[int]string, error) {
 	return commands, nil
 }
 
-// Processes returns the ids of the running processes that were started under the
-// given path of a program; the demo finds its manager with it.
+// Processes returns the IDs of the running processes that were started with this path of a program. The demo
+// finds its manager with it.
 func Processes(program string) ([]int, error) {
 	commands, err := commandLines()
 	if err != nil {
@@ -101,8 +101,8 @@ func Processes(program string) ([]int, error) {
 	return pids, nil
 }
 
-// stopped reports whether all threads of p have stopped after a SIGSTOP. Without
-// /proc there is no telling, and it is taken for true.
+// stopped reports whether all threads of p have stopped after a SIGSTOP. Without /proc it cannot know, and
+// returns true.
 func (p process) stopped() bool {
 	stats, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(p.pid), "task", "*", "stat"))
 	if err != nil {
@@ -110,7 +110,7 @@ func (p process) stopped() bool {
 	}
 	for _, stat := range stats {
 		raw, err := os.ReadFile(stat)
-		// The state is the letter behind the name, which stands in parentheses.
+		// The state is the letter after the name in parentheses.
 		i := bytes.LastIndexByte(raw, ')')
 		if err == nil && i+2 < len(raw) && raw[i+2] != 'T' {
 			return false
@@ -136,8 +136,8 @@ func (c *Cluster) signal(component Component, s syscall.Signal) error {
 	return fmt.Errorf("cluster %s: %s is not running", c.Name, component)
 }
 
-// kill ends the processes of the given components with SIGKILL, and returns when
-// they are gone. That some, or all, have ended already is no error.
+// kill ends the processes of the given components with SIGKILL, and returns when they have ended. Ended
+// processes are no error.
 func (c *Cluster) kill(ctx context.Context, components ...Component) error {
 	const patience = 10 * time.Second
 	return poll(ctx, patience, func(context.Context) error {
@@ -159,8 +159,8 @@ func (c *Cluster) kill(ctx context.Context, components ...Component) error {
 	})
 }
 
-// forgetPIDs removes kwokctl's pid files of components that do not run: kwokctl
-// would take any process that has the number by now, or a zombie, for them.
+// forgetPIDs removes kwokctl's PID files of components that do not run. Otherwise kwokctl would mistake a
+// zombie or a new process with the ID for them.
 func (c *Cluster) forgetPIDs() error {
 	processes, err := processesIn(c.dir)
 	if err != nil {

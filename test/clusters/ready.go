@@ -13,18 +13,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// requestTimeout bounds each question of a wait, so that a paused component
-// shows as the reason for waiting and does not hold up the wait itself.
+// requestTimeout bounds each request of a wait. So a paused component is reported as the reason, and does not
+// block the wait.
 const requestTimeout = 3 * time.Second
 
-// WaitReady waits until the API server and every other component say that they
-// are ready. The error says which of them is not, and quotes its log.
+// WaitReady waits until the API server and every other component are ready. The error names the one that is
+// not, and quotes its log.
 func (c *Cluster) WaitReady(ctx context.Context) error { return c.waitReady(ctx, defaultTimeout) }
 
-// servers are what the other components are clients of.
+// servers are the components that the others are clients of.
 var servers = []Component{Etcd, KubeAPIServer}
 
-// restarts is how often waitReady starts a component again that has ended.
+// restarts is how often waitReady restarts a component that has ended.
 const restarts = 3
 
 func (c *Cluster) waitReady(ctx context.Context, timeout time.Duration) error {
@@ -36,8 +36,8 @@ func (c *Cluster) waitReady(ctx context.Context, timeout time.Duration) error {
 		if err := c.checkAPIServer(ctx); err != nil {
 			return err
 		}
-		// A controller manager gives up 10 seconds after its start, which on a
-		// busy machine is before the API server is ready.
+		// A controller manager gives up 10 seconds after its start. On a busy machine, the API server may not
+		// be ready by then.
 		if ended := c.checkRunning(c.state.Components); ended != nil {
 			if restarted == restarts {
 				return ended
@@ -103,8 +103,8 @@ func (c *Cluster) checkOthers(ctx context.Context) error {
 	if !slices.Contains(c.state.Components, KubeControllerManager) {
 		return nil
 	}
-	// Its health says nothing of its controllers; that pods can be made in
-	// namespace default needs one of them.
+	// Its health endpoint says nothing about its controllers. Pods in namespace default need one of them, so
+	// check its result.
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	if _, err := c.client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{}); err != nil {
@@ -113,8 +113,8 @@ func (c *Cluster) checkOthers(ctx context.Context) error {
 	return nil
 }
 
-// healthClient trusts any certificate: the components sign their own, and only
-// a yes or no on the loopback interface is asked for.
+// healthClient trusts any certificate: the components sign their own, and the answer is only a yes or no on
+// the loopback interface.
 var healthClient = &http.Client{
 	Timeout:   requestTimeout,
 	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}, //nolint:gosec // see above

@@ -9,17 +9,15 @@ import (
 	"time"
 )
 
-// turnPatience is less than the time after which hack/test.sh has a package killed,
-// and more than the longest suite takes. By hand, go test kills a package after ten
-// minutes, if it is not told otherwise.
+// turnPatience is less than the time after which hack/test.sh kills a package, and more than the longest
+// suite takes. A manual go test kills a package after ten minutes by default.
 const turnPatience = 40 * time.Minute
 
-// startsAtOnce is how many clusters start at the same time, of all that are made of
-// the same programs: a start takes the processors for seconds, and a dozen at once
-// would all be slower than their time-outs.
+// startsAtOnce is how many clusters with the same programs start at the same time. A start keeps the
+// processors busy for seconds, and a dozen at once would all exceed their timeouts.
 const startsAtOnce = 2
 
-// awaitStart waits until the cluster may start. Others wait until it calls done.
+// awaitStart waits until the cluster may start. Others wait until the caller calls done.
 func (c *Cluster) awaitStart(ctx context.Context) (done func(), err error) {
 	dir := filepath.Join(filepath.Dir(c.binDir), "locks")
 	if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -40,15 +38,13 @@ func (c *Cluster) awaitStart(ctx context.Context) (done func(), err error) {
 	return done, nil
 }
 
-// turn keeps the lock of AwaitTurn: a file that nobody refers to is closed, and
-// unlocked with it.
+// turn keeps the lock of AwaitTurn. Without a reference, the file would be closed and unlocked.
 var turn func()
 
-// AwaitTurn is for the beginning of suites that need several control planes for many
-// minutes: it waits until no other such suite runs on this checkout, so that two
-// that are started by hand do not ask more of a small machine than it bears.
-// make test never waits here. The turn ends with the process. Awaiting it again
-// is no error: a second lock of the same process would wait for the first.
+// AwaitTurn is for the start of suites that need several control planes for many minutes. It waits until no
+// other such suite runs on this checkout: two that are started by hand would overload a small machine. make
+// test never waits here. The turn ends with the process. Another call has no effect, because a second lock of
+// the same process would wait for the first.
 func AwaitTurn() {
 	if turn != nil {
 		return

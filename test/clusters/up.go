@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// attempts is how often Up tries when another program takes one of the chosen
-// ports in the moment before ours listens.
+// attempts is how often Up tries. Another program may take a chosen port right before a component listens on
+// it.
 const attempts = 3
 
-// Up makes a cluster and waits until it is ready. One of the same name that was
-// left over is taken down first, processes included. When Up fails, nothing
-// runs, and the logs are kept for reading until the next Up or Down.
+// Up starts a cluster and waits until it is ready. First it deletes a left-over cluster of the same name,
+// with its processes. If Up fails, nothing runs, and the logs stay until the next Up or Down.
 func Up(ctx context.Context, o Options) (*Cluster, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -87,7 +86,7 @@ func (c *Cluster) create(ctx context.Context, o Options) error {
 
 func (c *Cluster) configFile() string { return filepath.Join(c.dir, "kwokctl.yaml") }
 
-// prepare makes the cluster's directory with kwokctl's configuration in it.
+// prepare creates the cluster's directory with kwokctl's configuration.
 func (c *Cluster) prepare(o Options) error {
 	if err := os.MkdirAll(c.Logs, 0o750); err != nil {
 		return fmt.Errorf("making its directory: %w", err)

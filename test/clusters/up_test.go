@@ -60,7 +60,7 @@ func TestFailureNamesTheComponentAndItsLog(t *testing.T) {
 	}
 }
 
-// A controller manager gives up when its API server is not ready in time.
+// A controller manager ends if its API server is not ready in time.
 func TestClientOfTheAPIServerThatHasEndedIsStartedAgain(t *testing.T) {
 	ctx, dir := setUp(t)
 	c := up(ctx, t, Options{Name: "again", Dir: dir, Components: []Component{KubeControllerManager}})
