@@ -20,8 +20,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TestConsumerRights compares all rights that the identity has, but for those
-// that anybody has, with what they should be.
+// TestConsumerRights compares the rights of the identity with the expected ones, without the rights that
+// everybody has.
 func TestConsumerRights(t *testing.T) {
 	consumer := inProvider(t)
 	want := sets.Set[string]{}
@@ -55,8 +55,8 @@ func TestConsumerRights(t *testing.T) {
 		want.Insert(verb+" networking.k8s.io/ingressclasses", verb+" node.k8s.io/runtimeclasses", verb+" scheduling.k8s.io/priorityclasses")
 	}
 	want.Insert("list metrics.k8s.io/pods")
-	// The namespaces of the identity itself, of the cluster, and of nobody: a
-	// Role in one of them would count there only.
+	// The namespaces of the identity itself, of the cluster, and of nobody. A Role in one of them would count
+	// only there.
 	inOwn := want.Union(sets.New("get coordination.k8s.io/leases", "create coordination.k8s.io/leases",
 		"patch coordination.k8s.io/leases", "delete coordination.k8s.io/leases"))
 	for namespace, want := range map[string]sets.Set[string]{"spillway-provider": inOwn, "kube-system": want, namespaceOf(t, nil): want} {
@@ -67,7 +67,7 @@ func TestConsumerRights(t *testing.T) {
 	}
 }
 
-// TestEveryConsumerReadsTheLimits asks as an account that nobody has given a right.
+// TestEveryConsumerReadsTheLimits uses an account without any granted right.
 func TestEveryConsumerReadsTheLimits(t *testing.T) {
 	anybody := server(t).consumer(t, "anybody")
 	named, own := client.MatchingFields{"metadata.name": "limits"}, client.InNamespace("spillway-provider")
@@ -77,8 +77,7 @@ func TestEveryConsumerReadsTheLimits(t *testing.T) {
 	refused(t, anybody.List(t.Context(), &corev1.ConfigMapList{}, named, client.InNamespace("default")), `cannot list resource "configmaps"`)
 }
 
-// rights are those that RBAC gives somebody in a namespace. What is granted by
-// a wildcard is a right on *.
+// rights returns the rights that RBAC gives somebody in a namespace. A wildcard is a right on *.
 func rights(t *testing.T, c client.Client, namespace string) sets.Set[string] {
 	t.Helper()
 	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
@@ -108,8 +107,7 @@ func rights(t *testing.T, c client.Client, namespace string) sets.Set[string] {
 	return all
 }
 
-// TestConsumerHasNoRightTo tries what would lead further, in a namespace and on
-// a pod of its own.
+// TestConsumerHasNoRightTo tries requests that would lead further, in a namespace and on a pod of its own.
 func TestConsumerHasNoRightTo(t *testing.T) {
 	consumer := inProvider(t)
 	clientset, err := kubernetes.NewForConfig(server(t).accountConfig(v1alpha1.ProviderNamespace, shippedAccount))

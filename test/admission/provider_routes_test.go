@@ -31,12 +31,12 @@ func backendOf(service gatewayv1.ObjectName) gatewayv1.BackendObjectReference {
 	return gatewayv1.BackendObjectReference{Name: service, Port: ptr.To[gatewayv1.PortNumber](80)}
 }
 
-// TestConsumerRoutes: a route has Gateways and hosts that the limits list, leads to Services of its
-// namespace, and carries no command.
+// TestConsumerRoutes: a route may have only Gateways and hosts from the limits, leads to Services of its
+// namespace, and has no commands for controllers.
 func TestConsumerRoutes(t *testing.T) {
 	limits := changing(t)
 	consumer := limits.consumer
-	// Named as authorization.yaml lets the consumer patch routes.
+	// The name matches those for which authorization.yaml lets the consumer patch routes.
 	own := temporaryIn(t, spare(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gatewayed-demo", Labels: held(mark())}}).Name
 	meta := metav1.ObjectMeta{Namespace: own, Name: "web", Labels: mark()}
 	in := func(namespace string, labels, annotations map[string]string) *gatewayv1.HTTPRoute {

@@ -19,11 +19,10 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TestConsumerSeesItsOwn is about config/provider/authorization.yaml, which an
-// administrator may add.
+// TestConsumerSeesItsOwn tests config/provider/authorization.yaml, which an administrator may add.
 func TestConsumerSeesItsOwn(t *testing.T) {
 	consumer := spare(t).consumer(t, shippedAccount)
-	// A manager selects by what tells its own from others', which the account does not.
+	// A manager selects by the labels of its mark, but not by the account.
 	own, others := client.MatchingLabels(markOf("")), client.MatchingLabels(markOf(""))
 	others[v1alpha1.LabelOrigin] = "other"
 	for kind, list := range map[string]func() client.ObjectList{
@@ -90,7 +89,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		}
 		return clients.RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/pods").Param("labelSelector", metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector})).Do(t.Context()).Error()
 	}
-	t.Run("list what pods use", func(t *testing.T) { // Nobody serves it there: what passes is not found.
+	t.Run("list what pods use", func(t *testing.T) { // Nobody serves it there: an allowed request gets NotFound.
 		hidden(t, client.IgnoreNotFound(usage(own)), false)
 		hidden(t, usage(nil), true)
 		hidden(t, usage(others), true)
@@ -132,7 +131,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 	})
 }
 
-// hidden checks that a request was refused by the authorizer, or was not.
+// hidden checks whether the authorizer refused a request.
 func hidden(t *testing.T, err error, want bool) {
 	t.Helper()
 	if want != apierrors.IsInternalError(err) || (!want && err != nil) {
@@ -140,7 +139,7 @@ func hidden(t *testing.T, err error, want bool) {
 	}
 }
 
-// watching is the error by which a watch does not begin.
+// watching returns the error of starting a watch.
 func watching(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 	w, err := c.Watch(ctx, list, options...)
 	if err == nil {

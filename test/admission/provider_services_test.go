@@ -16,7 +16,7 @@ const (
 	noExternalIPs = "spec.externalIPs must be empty"
 )
 
-// serviceOf is a Service as Spillway sends them, after changes.
+// serviceOf is a Service as Spillway sends it, after changes.
 func serviceOf(meta metav1.ObjectMeta, changes ...func(*corev1.ServiceSpec)) *corev1.Service {
 	service := &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
 		Type: corev1.ServiceTypeClusterIP, Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}},
@@ -35,7 +35,7 @@ func at(address string) func(*corev1.ServiceSpec) {
 	return func(s *corev1.ServiceSpec) { s.ClusterIP = address }
 }
 
-// TestConsumerServices is about what opens a Service to the outside.
+// TestConsumerServices tests what opens a Service to the outside.
 func TestConsumerServices(t *testing.T) {
 	consumer := inProvider(t)
 	meta := metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "web", Labels: mark()}
@@ -65,8 +65,8 @@ func TestConsumerServices(t *testing.T) {
 	})
 }
 
-// TestConsumerChangesServices: nothing is opened later, and what the administrator has
-// opened can be closed.
+// TestConsumerChangesServices: a change cannot open a Service. A Service that the administrator has opened
+// can be closed.
 func TestConsumerChangesServices(t *testing.T) {
 	consumer := inProvider(t)
 	namespace := namespaceOf(t, held(mark()))
@@ -94,12 +94,12 @@ func TestConsumerChangesServices(t *testing.T) {
 	}
 }
 
-// TestConsumerLoadBalancers: a load balancer has a class that the limits list, and what else
-// opens it the provider assigns.
+// TestConsumerLoadBalancers: a load balancer may have only a class from the limits. The provider assigns
+// everything else that opens it.
 func TestConsumerLoadBalancers(t *testing.T) {
 	limits := changing(t)
 	consumer := limits.consumer
-	// Named as authorization.yaml lets the consumer patch Services.
+	// The name matches those for which authorization.yaml lets the consumer patch Services.
 	namespace := temporaryIn(t, spare(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "balanced-demo", Labels: held(mark())}})
 	meta := metav1.ObjectMeta{Namespace: namespace.Name, Name: "web", Labels: mark()}
 	balanced := func(class string, changes ...func(*corev1.ServiceSpec)) *corev1.Service {

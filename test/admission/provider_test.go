@@ -17,29 +17,28 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Tests whose names begin with TestConsumer hold what a consumer's identity may
-// do in a provider against what the provider's administrator applies. They act
-// as that identity, and as the administrator where somebody else has to.
+// The tests TestConsumer… check the rights of a consumer's identity in a provider against the manifests that
+// the provider's administrator applies. They act as that identity, or as the administrator where needed.
 
-// podSecurity is the label by which a namespace enforces a pod security standard.
+// podSecurity is the label with which a namespace enforces a pod security standard.
 const podSecurity = "pod-security.kubernetes.io/enforce"
 
-// shippedAccount is the one of config/provider.
+// shippedAccount is the account from config/provider.
 const shippedAccount = "spillway-consumer"
 
-// inProvider is the client of the identity.
+// inProvider returns a client with that account.
 func inProvider(t *testing.T) client.Client {
 	t.Helper()
 	return server(t).consumer(t, shippedAccount)
 }
 
-// untilConsumerIsConfined waits until the policies that are about consumers are in effect.
+// untilConsumerIsConfined waits until the policies for consumers are in effect.
 func untilConsumerIsConfined(ctx context.Context, s *apiServer) error {
 	consumer, err := s.account(v1alpha1.ProviderNamespace, shippedAccount)
 	if err != nil {
 		return err
 	}
-	// Named as authorization.yaml lets the consumer have them.
+	// The name matches those that authorization.yaml allows the consumer.
 	marked := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "probe-demo", Labels: held(mark())}}
 	if err := s.Create(ctx, marked); err != nil {
 		return err
@@ -79,12 +78,12 @@ func untilConsumerIsConfined(ctx context.Context, s *apiServer) error {
 	})
 }
 
-// by is a policy with one of its bindings, as a refusal names them.
+// by returns a policy with one of its bindings, as a refusal names them.
 func by(policy, binding string) string {
 	return policy + "' with binding '" + policy + binding
 }
 
-// refused checks that err is a refusal that says want, or nil if want is empty.
+// refused checks that err is a refusal that contains want, or nil if want is empty.
 func refused(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {
@@ -95,7 +94,7 @@ func refused(t *testing.T, err error, want string) {
 	}
 }
 
-// says reports whether err is a refusal that says want, or nil if want is empty.
+// says reports whether err is a refusal that contains want, or nil if want is empty.
 func says(err error, want string) bool {
 	if want == "" {
 		return err == nil
@@ -103,7 +102,7 @@ func says(err error, want string) bool {
 	return (apierrors.IsForbidden(err) || apierrors.IsInvalid(err)) && strings.Contains(err.Error(), want)
 }
 
-// mark is what carries the mark of one consumer and binding, by the shipped account.
+// mark returns the mark of one consumer and binding, for the shipped account.
 func mark() map[string]string {
 	return map[string]string{
 		v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway, v1alpha1.LabelOrigin: "origin", v1alpha1.LabelBinding: "eu",
@@ -111,7 +110,7 @@ func mark() map[string]string {
 	}
 }
 
-// markBut is mark with one label of another value, or without it if that is empty.
+// markBut is mark with another value of one label, or without the label if value is empty.
 func markBut(key, value string) map[string]string {
 	labels := mark()
 	labels[key] = value
@@ -121,13 +120,13 @@ func markBut(key, value string) map[string]string {
 	return labels
 }
 
-// enforcing is mark, and the pod security standard of a namespace.
+// enforcing is mark with the pod security standard of a namespace.
 func enforcing(standard string) map[string]string {
 	return markBut(podSecurity, standard)
 }
 
-// held are labels, and a pod security standard that suffices: without one, a
-// namespace is refused by two policies, and either may be the first to say so.
+// held adds a sufficient pod security standard to labels. Without one, two policies refuse a namespace, and
+// either may be the first.
 func held(labels map[string]string) map[string]string {
 	labels = maps.Clone(labels)
 	if labels == nil {
@@ -137,13 +136,13 @@ func held(labels map[string]string) map[string]string {
 	return labels
 }
 
-// namespaceOf has the administrator make a namespace.
+// namespaceOf creates a namespace as the administrator.
 func namespaceOf(t *testing.T, labels map[string]string) string {
 	t.Helper()
 	return namespaceIn(t, server(t), labels)
 }
 
-// namespaceIn has the administrator of another API server do it.
+// namespaceIn does so in another API server.
 func namespaceIn(t *testing.T, s *apiServer, labels map[string]string) string {
 	t.Helper()
 	namespace := remoteNamespace(labels)
@@ -153,7 +152,7 @@ func namespaceIn(t *testing.T, s *apiServer, labels map[string]string) string {
 	return namespace.Name
 }
 
-// remoteNamespace is a namespace as Spillway makes them, with these labels.
+// remoteNamespace is a namespace as Spillway creates it, with these labels.
 func remoteNamespace(labels map[string]string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "remote-", Labels: maps.Clone(labels)}}
 }

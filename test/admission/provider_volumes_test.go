@@ -18,8 +18,8 @@ func TestConsumerSecretsAndClaims(t *testing.T) {
 		want   string // Part of the refusal; empty: allowed.
 	}{
 		"Secret for a registry": {secretWith(meta, corev1.SecretTypeDockerConfigJson, ".dockerconfigjson", "{}"), ""},
-		// One for a token of the provider has an annotation that no consumer may set, as
-		// limits are shipped: see TestConsumerUnderOtherLimits.
+		// A Secret for a token of the provider has an annotation that the shipped limits forbid: see
+		// TestConsumerUnderOtherLimits.
 		"Secret to join nodes":                     {secretOf(meta, "bootstrap.kubernetes.io/token"), "type must not be kubernetes.io/service-account-token or bootstrap.kubernetes.io/token"},
 		"claim of a volume":                        {claimOf(meta, volumeName), ""},
 		"claim of any volume":                      {claimOf(meta, ""), "spec.volumeName must name the consumer's volume"},

@@ -18,9 +18,9 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestNeverSent makes pods of pieces, of which some can never be sent, one by
-// one and by chance, and compares what the policy makes of each with what
-// internal/translate says of it: both know the same rule.
+// TestNeverSent creates pods from pieces, one by one and in random combinations. Some pieces can never be
+// sent. The test compares what the policy makes of each pod with the verdict of internal/translate: both must
+// apply the same rule.
 func TestNeverSent(t *testing.T) {
 	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote})
 	seen := map[bool]int{}
@@ -41,8 +41,7 @@ func TestNeverSent(t *testing.T) {
 	}
 }
 
-// pieces are what a pod can be made of: parts of its manifest, each with its own
-// names, so that they can be put together.
+// pieces are parts of a pod's manifest. Each has its own names, so that they can be combined.
 var pieces = []string{
 	`{}`,
 	`{spec: {hostNetwork: true}}`, `{spec: {hostPID: true}}`, `{spec: {hostIPC: true}}`, `{spec: {hostNetwork: false, hostUsers: true}}`,
@@ -95,7 +94,7 @@ var pieces = []string{
 	`{spec: {volumes: [{name: token, projected: {sources: [{serviceAccountToken: {path: p}}, {configMap: {name: kube-root-ca.crt}}]}}]}}`,
 }
 
-// named counts the pieces, so that each has names of its own.
+// named counts the pieces, so that each has unique names.
 var named int
 
 func container(fields string) string     { return listed("containers", "image: i, "+fields) }
@@ -107,12 +106,12 @@ func listed(list, fields string) string {
 	return fmt.Sprintf("{spec: {%s: [{name: n%d, %s}]}}", list, named, fields)
 }
 
-// podOfPieces is a pod that has all of them. What two say of one field the later
-// one decides; lists are joined.
+// podOfPieces is a pod with all of the pieces. If two set the same field, the later one wins; lists are
+// joined.
 func podOfPieces(t *testing.T, namespace string, some []string) *corev1.Pod {
 	t.Helper()
 	pod := newPod(namespace)
-	pod.Spec.ServiceAccountName = "default" // As admission sets it, where it is not turned off.
+	pod.Spec.ServiceAccountName = "default" // As admission sets it, unless it is off.
 	for _, piece := range some {
 		containers, inits, volumes := pod.Spec.Containers, pod.Spec.InitContainers, pod.Spec.Volumes
 		pod.Spec.Containers, pod.Spec.InitContainers, pod.Spec.Volumes = nil, nil, nil
@@ -126,9 +125,9 @@ func podOfPieces(t *testing.T, namespace string, some []string) *corev1.Pod {
 	return pod
 }
 
-// sameVerdict reports whether a pod of these pieces can never be sent. It fails the
-// test if the policy gives a toleration to one that cannot, or that names claims, or to
-// another one gives none. Pods that are not valid say nothing.
+// sameVerdict reports whether a pod of these pieces can never be sent. A pod that cannot be sent or that
+// names claims must get no toleration from the policy, and any other pod must get one. Invalid pods are not
+// compared.
 func sameVerdict(t *testing.T, namespace string, some ...string) bool {
 	t.Helper()
 	pod := podOfPieces(t, namespace, some)
@@ -146,8 +145,8 @@ func sameVerdict(t *testing.T, namespace string, some ...string) bool {
 	return never
 }
 
-// TestDescribedVolumes is about a pod that some providers take: on the nodes of the
-// others it would wait beside local ones that have room for it.
+// TestDescribedVolumes tests a pod that only some providers accept. On another virtual node it would wait,
+// although local nodes have room for it.
 func TestDescribedVolumes(t *testing.T) {
 	nfs := corev1.NodeSelectorRequirement{Key: v1alpha1.LabelVolumePrefix + "nfs", Operator: corev1.NodeSelectorOpExists}
 	csi := corev1.NodeSelectorRequirement{Key: v1alpha1.LabelVolumePrefix + "csi", Operator: corev1.NodeSelectorOpExists}
@@ -174,8 +173,8 @@ func TestDescribedVolumes(t *testing.T) {
 	}
 }
 
-// TestClaims is about pods whose volumes may still have to be made, which no driver does on
-// a virtual node. On local nodes they may be scheduled at once.
+// TestClaims tests pods whose volumes may not exist yet. No driver creates them on a virtual node. On local
+// nodes the pods can be scheduled at once.
 func TestClaims(t *testing.T) {
 	none := []corev1.Toleration{}
 	claims := map[string]corev1.VolumeSource{
@@ -199,7 +198,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestNeverSentStrategies is about what a pod that can never be sent becomes.
+// TestNeverSentStrategies tests what the policy makes of a pod that can never be sent.
 func TestNeverSentStrategies(t *testing.T) {
 	tests := map[string]podCase{
 		"LocalAndRemote":           {strategy: v1alpha1.PodsLocalAndRemote, untouched: true, nodes: localNodes},

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// bothRoutes is what a route of either kind may have.
+	// bothRoutes is valid in routes of both kinds.
 	bothRoutes = `
 parentRefs: [{name: public, sectionName: https}, {namespace: home, name: internal}]
 hostnames: [web.example.com, "*.shop.example.com"]
@@ -40,8 +40,8 @@ rules:
 	ofGRPC = `[{method: {service: a.B}, headers: [{name: x, value: y}]}]`
 )
 
-// TestRoutes: an API server that serves routes takes the remote ones as they are, and what
-// comes back, whatever a provider says.
+// TestRoutes: an API server that serves routes accepts the remote routes unchanged. The consumer's accepts
+// the reported status, whatever a provider reports.
 func TestRoutes(t *testing.T) {
 	t.Run("HTTPRoute", func(t *testing.T) {
 		local := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "web"}}
@@ -110,7 +110,7 @@ func travels[T translate.Route](t *testing.T, local T, send func(T, translate.Ta
 	report(nil, 0)
 }
 
-// parentOf is the only parent of a remote route.
+// parentOf returns the only parent of a remote route.
 func parentOf(route any) gatewayv1.ParentReference {
 	switch route := route.(type) {
 	case *gatewayv1.HTTPRoute:

@@ -22,19 +22,18 @@ import (
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
-// apiServer is an API server, and the client of its administrator.
+// apiServer is an API server with its administrator's client.
 type apiServer struct {
 	client.Client
 	config *rest.Config
 	env    *envtest.Environment
 }
 
-// server is the API server that most tests talk to. It is a consumer and a
-// provider: what is shipped for the one is about other accounts than what is
-// shipped for the other.
+// server is the API server of most tests. It is consumer and provider at once: the manifests for the two
+// sides are about different accounts.
 var server = lazily(func(ctx context.Context) (*apiServer, error) {
 	s, err := start(func(api *envtest.APIServer) {
-		// A field that policies forbid, and that would else be dropped before.
+		// This enables a field that policies forbid. Otherwise it would be dropped before.
 		api.Configure().Append("feature-gates", "PodCertificateRequest=true")
 	})
 	if err != nil {
@@ -47,11 +46,10 @@ var server = lazily(func(ctx context.Context) (*apiServer, error) {
 	return s, errors.Join(install(ctx, s), provide(ctx, s))
 })
 
-// spare is a provider as the first API server cannot be: whose limits a test may
-// change, where authorization.yaml is in effect, and which does not know
-// MutatingAdmissionPolicy as v1, like those before Kubernetes 1.36, as far as we
-// can see. The plugin has to be turned off as well, or else it waits for the kind,
-// and the API server never becomes ready.
+// spare is a provider with properties that the first API server cannot have. A test may change its limits,
+// authorization.yaml is in effect, and it does not serve MutatingAdmissionPolicy as v1. As far as we can see,
+// the last equals releases before Kubernetes 1.36. The plugin has to be off as well. Otherwise it waits for
+// the kind, and the API server never becomes ready.
 var spare = lazily(func(ctx context.Context) (*apiServer, error) {
 	authorization, err := authorizationConfig()
 	if err != nil {
@@ -71,13 +69,13 @@ var spare = lazily(func(ctx context.Context) (*apiServer, error) {
 	return s, provide(ctx, s)
 })
 
-// atEnd is what TestMain does last: it stops the API servers.
+// atEnd are the last calls of TestMain: they stop the API servers.
 var atEnd []func() error
 
-// lazily starts an API server for the first test that asks for it.
+// lazily starts an API server for the first test that needs it.
 func lazily(start func(context.Context) (*apiServer, error)) func(*testing.T) *apiServer {
 	once := sync.OnceValues(func() (*apiServer, error) {
-		return start(context.Background()) // What is applied outlives the test that asks first.
+		return start(context.Background()) // The applied objects outlive the first test.
 	})
 	return func(t *testing.T) *apiServer {
 		t.Helper()
@@ -89,7 +87,7 @@ func lazily(start func(context.Context) (*apiServer, error)) func(*testing.T) *a
 	}
 }
 
-// assets is the folder of the programs that are tested against.
+// assets returns the folder of the tested programs.
 func assets() string {
 	if set := os.Getenv("KUBEBUILDER_ASSETS"); set != "" {
 		return set
@@ -97,14 +95,14 @@ func assets() string {
 	return filepath.Join(root, "bin", "kube")
 }
 
-// start starts an API server, and an etcd for it.
+// start starts an API server with its own etcd.
 func start(configure func(*envtest.APIServer)) (*apiServer, error) {
 	if _, err := os.Stat(filepath.Join(assets(), "kube-apiserver")); err != nil {
 		return nil, fmt.Errorf("no Kubernetes to test against: run make kube (%w)", err)
 	}
 	s := &apiServer{env: &envtest.Environment{BinaryAssetsDirectory: assets()}}
 	configure(s.env.ControlPlane.GetAPIServer())
-	// Also when it cannot be started as a whole: parts of it may run.
+	// Also if the start fails: parts of it may run.
 	atEnd = append(atEnd, s.env.Stop)
 	var err error
 	if s.config, err = s.env.Start(); err != nil {
@@ -119,7 +117,7 @@ func start(configure func(*envtest.APIServer)) (*apiServer, error) {
 	return s, err
 }
 
-// install applies what is shipped for the consumer, but for the manager itself.
+// install applies what is shipped for the consumer, except the manager itself.
 func install(ctx context.Context, s *apiServer) error {
 	shipped, err := manifests.Kustomized(ctx, "config/default")
 	if err != nil {
@@ -133,8 +131,8 @@ func install(ctx context.Context, s *apiServer) error {
 	if err != nil {
 		return err
 	}
-	// An API server reads the kinds that there are twice a minute: all come before
-	// the first policy that reads one of them.
+	// An API server discovers new kinds twice a minute, so all kinds are applied before the first policy that
+	// reads one.
 	shipped = manifests.Without(shipped, "Deployment", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
 	if shipped, err = manifests.WithGatewayAPI(ctx, shipped); err != nil {
 		return err
@@ -151,7 +149,7 @@ func provide(ctx context.Context, s *apiServer) error {
 	if err != nil {
 		return err
 	}
-	// An API server may serve both sides: it has the kinds once.
+	// An API server may serve both sides: it has the kinds only once.
 	if err := s.List(ctx, &gatewayv1.HTTPRouteList{}); err != nil {
 		if shipped, err = manifests.WithGatewayAPI(ctx, shipped); err != nil {
 			return err
@@ -163,8 +161,7 @@ func provide(ctx context.Context, s *apiServer) error {
 	return untilConsumerIsConfined(ctx, s)
 }
 
-// accountConfig has the administrator act as a ServiceAccount, with the groups
-// that its token gives it.
+// accountConfig lets the administrator act as a ServiceAccount, with the groups of its token.
 func (s *apiServer) accountConfig(namespace, name string) *rest.Config {
 	config := rest.CopyConfig(s.config)
 	config.Impersonate = rest.ImpersonationConfig{
@@ -174,12 +171,12 @@ func (s *apiServer) accountConfig(namespace, name string) *rest.Config {
 	return config
 }
 
-// account acts as a ServiceAccount.
+// account returns a client that acts as a ServiceAccount.
 func (s *apiServer) account(namespace, name string) (client.WithWatch, error) {
 	return client.NewWithWatch(s.accountConfig(namespace, name), client.Options{Scheme: s.Scheme()})
 }
 
-// consumer acts as a ServiceAccount of a consumer.
+// consumer returns a client that acts as a ServiceAccount of a consumer.
 func (s *apiServer) consumer(t *testing.T, name string) client.WithWatch {
 	t.Helper()
 	c, err := s.account(v1alpha1.ProviderNamespace, name)
@@ -189,12 +186,12 @@ func (s *apiServer) consumer(t *testing.T, name string) client.WithWatch {
 	return c
 }
 
-// nobody is a kubeconfig of an address at which nothing listens.
+// nobody is a kubeconfig with an address at which nothing listens.
 const nobody = `{"apiVersion":"v1","kind":"Config","current-context":"nobody",
 "contexts":[{"name":"nobody","context":{"cluster":"nobody","user":"nobody"}}],
 "clusters":[{"name":"nobody","cluster":{"server":"https://127.0.0.1:1"}}],"users":[{"name":"nobody","user":{}}]}`
 
-// authorizationConfig is the shipped file, with what an administrator fills in.
+// authorizationConfig returns the path of the shipped file, with what an administrator fills in.
 func authorizationConfig() (string, error) {
 	shipped, err := os.ReadFile(filepath.Join(root, "config", "provider", "authorization.yaml"))
 	if err != nil {

@@ -1,11 +1,8 @@
-// Package admission tests the admission policies of config/policy, and those of
-// config/provider, on real API servers: server, spare, and one that
-// TestNothingStandsInTheWay starts. Each is started once in a run, by the first
-// test that needs it.
+// Package admission tests the admission policies of config/policy and config/provider on real API servers:
+// server, spare, and one that TestNothingStandsInTheWay starts. The first test that needs one starts it.
 //
-// An API server takes up a policy, and what the policy reads, a moment after
-// it was written. Tests therefore wait, with settled or becomes, until it has; what
-// they then create meets the policy.
+// An API server applies a policy, and what the policy reads, a moment after the write. Tests therefore wait
+// for it with settled or becomes. What they create then is subject to the policy.
 package admission
 
 import (
@@ -36,8 +33,8 @@ import (
 // podsPolicy is the file that most tests are about.
 const podsPolicy = "config/policy/pods.yaml"
 
-// patience is how long an API server may take to take something up. It can take
-// half a minute, and more where a machine is busy.
+// patience is how long an API server may take to apply a change. It can take half a minute, and more on a
+// busy machine.
 const patience = 2 * time.Minute
 
 // root is the root of the repository.
@@ -54,7 +51,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// read is what a file of the repository holds, after the changes.
+// read returns the objects of a file of the repository, after changes.
 func read(file string, changes ...func(*unstructured.Unstructured)) ([]*unstructured.Unstructured, error) {
 	objects, err := manifests.File(file)
 	for _, object := range objects {
@@ -68,11 +65,11 @@ func read(file string, changes ...func(*unstructured.Unstructured)) ([]*unstruct
 // set sets a field of an object.
 func set(object *unstructured.Unstructured, value string, fields ...string) {
 	if err := unstructured.SetNestedField(object.Object, value, fields...); err != nil {
-		panic(err) // The object is not what the test takes it for.
+		panic(err) // The object is not what the test assumes.
 	}
 }
 
-// reshape gives the policy of pods another form.
+// reshape changes the pod policy.
 func reshape(t *testing.T, changes ...func(*unstructured.Unstructured)) {
 	t.Helper()
 	objects, err := read(podsPolicy, changes...)
@@ -86,8 +83,8 @@ func reshape(t *testing.T, changes ...func(*unstructured.Unstructured)) {
 	}
 }
 
-// offloaded makes a namespace and, unless its spec is nil, a
-// NamespaceOffloading in it, and waits until pods of it meet the policy.
+// offloaded creates a namespace and, unless spec is nil, a NamespaceOffloading in it. It waits until the
+// policy changes the namespace's pods.
 func offloaded(t *testing.T, spec *v1alpha1.NamespaceOffloadingSpec) string {
 	t.Helper()
 	namespace := namespaceOf(t, nil)
@@ -98,20 +95,20 @@ func offloaded(t *testing.T, spec *v1alpha1.NamespaceOffloadingSpec) string {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.OffloadingName},
 		Spec:       *spec,
 	})
-	if spec.PodOffloadingStrategy != v1alpha1.PodsLocal { // Else there is nothing to see.
+	if spec.PodOffloadingStrategy != v1alpha1.PodsLocal { // Otherwise nothing would change.
 		settled(t, server(t), true, namespace)
 	}
 	return namespace
 }
 
-// settled waits until pods of the first namespace are, or are not, changed by the policy.
+// settled waits until the policy changes pods of the first namespace, or does not.
 func settled(t *testing.T, c client.Client, changed bool, namespaces ...string) {
 	t.Helper()
 	create(t, c, func(pods []*corev1.Pod) bool { return toleratesVirtualNodes(pods[0]) == changed }, namespaces...)
 }
 
-// create creates a pod in each of the namespaces, in dry runs, until done says that
-// it is enough. None may be refused.
+// create creates a pod in each of the namespaces, as dry runs, until done returns true. No pod may be
+// refused.
 func create(t *testing.T, c client.Client, done func([]*corev1.Pod) bool, namespaces ...string) {
 	t.Helper()
 	err := eventually(t.Context(), func(ctx context.Context) (bool, error) {
@@ -130,7 +127,7 @@ func create(t *testing.T, c client.Client, done func([]*corev1.Pod) bool, namesp
 	}
 }
 
-// becomes waits until a creation is refused with what is wanted, or is allowed.
+// becomes waits until a creation is refused with want, or is allowed if want is empty.
 func becomes(t *testing.T, c client.Client, object client.Object, want string) {
 	t.Helper()
 	var last error
@@ -143,7 +140,7 @@ func becomes(t *testing.T, c client.Client, object client.Object, want string) {
 	}
 }
 
-// untilConfined waits until each of the policies refuses what it is there for.
+// untilConfined waits until each policy refuses its probe.
 func untilConfined(ctx context.Context, probes map[string]func(context.Context) error) error {
 	for policy, probe := range probes {
 		var last error
@@ -158,12 +155,12 @@ func untilConfined(ctx context.Context, probes map[string]func(context.Context) 
 	return nil
 }
 
-// eventually waits until done says so, or fails, also after a test.
+// eventually waits until done returns true or an error, also after a test.
 func eventually(ctx context.Context, done wait.ConditionWithContextFunc) error {
 	return wait.PollUntilContextTimeout(context.WithoutCancel(ctx), 50*time.Millisecond, patience, true, done)
 }
 
-// newPod is the least of a pod.
+// newPod is a minimal pod.
 func newPod(namespace string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pod"},

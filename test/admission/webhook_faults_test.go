@@ -26,7 +26,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// What the API server may find in place of the webhook. Each gives its port.
+// What the API server may find instead of the webhook. Each function returns its port.
 
 func nobodyListens(t *testing.T) int {
 	t.Helper()
@@ -56,7 +56,7 @@ func hangsUp(t *testing.T) int {
 	return portOf(t, listener.Addr())
 }
 
-// servesSlowly answers when nobody waits for it any more.
+// servesSlowly answers when nobody waits for the answer any more.
 func (m *managed) servesSlowly(t *testing.T) int {
 	t.Helper()
 	certificate, err := tls.LoadX509KeyPair(filepath.Join(m.mount, corev1.TLSCertKey), filepath.Join(m.mount, corev1.TLSPrivateKeyKey))
@@ -72,7 +72,7 @@ func (m *managed) servesSlowly(t *testing.T) int {
 	return port
 }
 
-// servesExpired has a certificate of the right authority that has expired.
+// servesExpired has an expired certificate of the right CA.
 func (m *managed) servesExpired(t *testing.T) int {
 	t.Helper()
 	certificate, err := tls.X509KeyPair(m.expired(t))
@@ -94,7 +94,7 @@ func serves(t *testing.T, certificate tls.Certificate) (port int, calls *atomic.
 	calls = &atomic.Int64{}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
-		_, _ = io.Copy(io.Discard, r.Body) // Before that, the end of the connection is not seen.
+		_, _ = io.Copy(io.Discard, r.Body) // Before that, the server does not notice the end of the connection.
 		<-r.Context().Done()
 	}))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
@@ -106,7 +106,7 @@ func serves(t *testing.T, certificate tls.Certificate) (port int, calls *atomic.
 	return portOf(t, server.Listener.Addr()), calls
 }
 
-// expired is a certificate for the webhook, signed by its authority, and its key.
+// expired returns an expired certificate for the webhook, signed by its CA, and its key.
 func (m *managed) expired(t *testing.T) (certificate, key []byte) {
 	t.Helper()
 	secret := m.secret(t)
@@ -138,7 +138,7 @@ func portOf(t *testing.T, address net.Addr) int {
 	return tcp.Port
 }
 
-// leadTo has the API server call another port, and wait that many seconds for an answer.
+// leadTo makes the API server call another port, and wait that many seconds for an answer.
 func (m *managed) leadTo(t *testing.T, port int, seconds *int32) {
 	t.Helper()
 	patch := fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":%d},{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":%d}]`,
@@ -148,7 +148,7 @@ func (m *managed) leadTo(t *testing.T, port int, seconds *int32) {
 	}
 }
 
-// shippedWebhook is the webhook as it is shipped.
+// shippedWebhook returns the shipped webhook.
 func shippedWebhook(t *testing.T) admissionregistrationv1.MutatingWebhook {
 	t.Helper()
 	objects, err := read("config/webhook/configuration.yaml")
@@ -177,7 +177,7 @@ func (m *managed) begin(t *testing.T) {
 	}
 }
 
-// needsPolicy skips what is about the policy itself, on a release that does not serve it.
+// needsPolicy skips tests of the policy itself on a release that does not serve it.
 func needsPolicy(t *testing.T) {
 	t.Helper()
 	if older() {
@@ -185,7 +185,7 @@ func needsPolicy(t *testing.T) {
 	}
 }
 
-// needsNoManager skips what a manager would take a hand in, where one serves the webhook.
+// needsNoManager skips tests that a manager would disturb, where one serves the webhook.
 func needsNoManager(t *testing.T) {
 	t.Helper()
 	if older() {
@@ -193,5 +193,5 @@ func needsNoManager(t *testing.T) {
 	}
 }
 
-// older reports whether the API servers are of such a release: see make kube KUBE_VERSION.
+// older reports whether the API servers are of a release before Kubernetes 1.36: see make kube KUBE_VERSION.
 func older() bool { return strings.HasPrefix(filepath.Base(assets()), "kube-v") }

@@ -29,20 +29,20 @@ import (
 	"github.com/spillway-io/spillway/test/webhook"
 )
 
-// managed is a consumer whose pods the webhook prepares, and the manager that serves it,
-// in this process, with the rights of the shipped account.
+// managed is a consumer whose pods the webhook prepares. The manager that serves it runs in this process,
+// with the rights of the shipped account.
 type managed struct {
 	*apiServer
 	port int
 	// mount is where a kubelet would mount the Secret with the certificate.
 	mount string
 	stop  func() error
-	// requests counts what the manager asks about a namespace.
+	// requests counts the manager's requests by namespace.
 	requests sync.Map
 }
 
-// webhooked is the spare API server, with config/webhook and a manager; or, where the
-// policy is not served, the one that all tests talk to.
+// webhooked returns the spare API server, with config/webhook and a manager. On a release without the policy,
+// it returns the API server of all tests.
 func webhooked(t *testing.T) *managed {
 	t.Helper()
 	if older() {
@@ -52,7 +52,7 @@ func webhooked(t *testing.T) *managed {
 	s := spare(t)
 	if theManaged == nil {
 		var err error
-		if theManaged, err = installWebhook(context.Background(), s); err != nil { // It outlives the test that asks first.
+		if theManaged, err = installWebhook(context.Background(), s); err != nil { // It outlives the first test.
 			t.Fatal(err)
 		}
 	}
@@ -61,8 +61,8 @@ func webhooked(t *testing.T) *managed {
 
 var theManaged *managed
 
-// installWebhook applies what is shipped for a consumer without the policy, and starts the
-// manager. The Service leads to this process.
+// installWebhook applies what is shipped for a consumer without the policy, and starts the manager. The
+// Service leads to this process.
 func installWebhook(ctx context.Context, s *apiServer) (*managed, error) {
 	shipped, err := manifests.Kustomized(ctx, "config/webhook")
 	if err != nil {
@@ -89,7 +89,7 @@ func installWebhook(ctx context.Context, s *apiServer) (*managed, error) {
 	return m, m.start(ctx)
 }
 
-// start starts a manager, with the rights of the shipped account.
+// start starts a manager with the rights of the shipped account.
 func (m *managed) start(ctx context.Context) error {
 	return m.startAs(ctx, m.accountConfig("spillway-system", "spillway-manager"))
 }
@@ -136,7 +136,7 @@ func (m *managed) count(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// asked is how often the manager has asked about a namespace.
+// asked returns how many requests the manager has sent about a namespace.
 func (m *managed) asked(namespace string) int64 {
 	counted, _ := m.requests.Load(namespace)
 	if n, ok := counted.(*atomic.Int64); ok {
@@ -172,7 +172,7 @@ func freePort() (int, error) {
 	return address.Port, nil
 }
 
-// offloadedIn is as offloaded, on another API server.
+// offloadedIn is offloaded for another API server.
 func offloadedIn(t *testing.T, s *apiServer, spec v1alpha1.NamespaceOffloadingSpec) string {
 	t.Helper()
 	namespace := namespaceIn(t, s, nil)

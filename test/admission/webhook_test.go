@@ -25,7 +25,7 @@ import (
 	"github.com/spillway-io/spillway/test/webhook"
 )
 
-// TestWebhook runs the table of the policy against the webhook.
+// TestWebhook runs the policy's table against the webhook.
 func TestWebhook(t *testing.T) {
 	for name, test := range podCases {
 		t.Run(name, func(t *testing.T) {
@@ -40,8 +40,8 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestWebhookIsMissed has the API server not reach the webhook in each way there is. Pods
-// are created as they are, and of one that gets a local node its owner is told.
+// TestWebhookIsMissed makes the webhook unreachable in every possible way. Pods are then created unchanged.
+// If one gets a local node, an event tells its owner.
 func TestWebhookIsMissed(t *testing.T) {
 	m, shipped := webhooked(t), shippedWebhook(t)
 	for name, instead := range map[string]func(*testing.T) (port int){
@@ -63,7 +63,7 @@ func TestWebhookIsMissed(t *testing.T) {
 	}
 }
 
-// isSeen has kubectl spillway doctor see whether pods are prepared.
+// isSeen checks whether kubectl spillway doctor sees that pods are prepared.
 func (m *managed) isSeen(t *testing.T, namespace string, want doctor.Answer) {
 	t.Helper()
 	offloading := &v1alpha1.NamespaceOffloading{}
@@ -75,8 +75,8 @@ func (m *managed) isSeen(t *testing.T, namespace string, want doctor.Answer) {
 	}
 }
 
-// TestWebhookIsDown stops the manager. What was missed is seen when it is back, and is not
-// told a second time by the next one.
+// TestWebhookIsDown stops the manager. When it is back, it reports the missed pods; the next one does not
+// report them again.
 func TestWebhookIsDown(t *testing.T) {
 	m := webhooked(t)
 	namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
@@ -98,7 +98,7 @@ func TestWebhookIsDown(t *testing.T) {
 	settled(t, m, true, namespace)
 }
 
-// TestWebhookOfAStandby has a replica serve the webhook that is not elected.
+// TestWebhookOfAStandby: a replica that is not the leader serves the webhook.
 func TestWebhookOfAStandby(t *testing.T) {
 	m := webhooked(t)
 	namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
@@ -121,7 +121,7 @@ func TestWebhookOfAStandby(t *testing.T) {
 	settled(t, m, true, namespace)
 }
 
-// TestWebhookRenewsItsCertificate starts the manager with one that has expired.
+// TestWebhookRenewsItsCertificate starts the manager with an expired certificate.
 func TestWebhookRenewsItsCertificate(t *testing.T) {
 	m := webhooked(t)
 	namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
@@ -175,8 +175,8 @@ func TestWebhookIsSaid(t *testing.T) {
 	says(v1alpha1.ReasonWebhookServed)
 }
 
-// TestWebhookLeavesAlone is about namespaces in which the webhook is not called, whatever
-// their NamespaceOffloading says: no request is made for a pod of theirs.
+// TestWebhookLeavesAlone tests namespaces for which the webhook is not called, whatever their
+// NamespaceOffloading says: their pods cause no request.
 func TestWebhookLeavesAlone(t *testing.T) {
 	m := webhooked(t)
 	namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
@@ -190,13 +190,13 @@ func TestWebhookLeavesAlone(t *testing.T) {
 		})
 	}
 	settled(t, m, true, namespace)
-	for _, name := range []string{"kube-system", "kube-own"} { // The manager's own takes but restricted pods.
+	for _, name := range []string{"kube-system", "kube-own"} { // The manager's own namespace accepts only restricted pods.
 		settled(t, m, false, name)
 	}
 }
 
-// TestWebhookAsksNothing counts what the manager asks while it prepares pods. It looks once
-// for pods that were missed before the offloading is handled.
+// TestWebhookAsksNothing counts the manager's requests while it prepares pods. Once, the manager looks for
+// pods that were missed before it handled the offloading.
 func TestWebhookAsksNothing(t *testing.T) {
 	m := webhooked(t)
 	namespace := offloadedIn(t, m.apiServer, v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
@@ -212,7 +212,7 @@ func TestWebhookAsksNothing(t *testing.T) {
 	}
 }
 
-// TestWebhookRights holds what the manager's account may do for the webhook to that.
+// TestWebhookRights checks the rights of the manager's account for the webhook.
 func TestWebhookRights(t *testing.T) {
 	m := webhooked(t)
 	const webhooks, policies = "mutatingwebhookconfigurations", "mutatingadmissionpolicies"
@@ -248,8 +248,7 @@ func TestWebhookRights(t *testing.T) {
 	}
 }
 
-// TestWebhookSecretOnly has the policy about what the manager sends let it change its own
-// Secret, and no other.
+// TestWebhookSecretOnly: the policy about the manager's writes lets it change its own Secret, and no other.
 func TestWebhookSecretOnly(t *testing.T) {
 	m := webhooked(t)
 	manager, err := m.account("spillway-system", "spillway-manager")
@@ -270,8 +269,8 @@ func TestWebhookSecretOnly(t *testing.T) {
 	})
 }
 
-// TestPolicyInPlaceOfTheWebhook has the policy and the webhook installed: the manager
-// deletes the configuration of the webhook.
+// TestPolicyInPlaceOfTheWebhook: if both the policy and the webhook are installed, the manager deletes the
+// webhook's configuration.
 func TestPolicyInPlaceOfTheWebhook(t *testing.T) {
 	needsPolicy(t)
 	clients, err := kubernetes.NewForConfig(server(t).config)
@@ -312,7 +311,7 @@ func TestPolicyInPlaceOfTheWebhook(t *testing.T) {
 	}
 }
 
-// lands makes a pod, and puts it on a local node, as the scheduler would.
+// lands creates a pod, and binds it to a local node, as the scheduler would.
 func (m *managed) lands(t *testing.T, namespace, name string) *corev1.Pod {
 	t.Helper()
 	pod := newPod(namespace)
@@ -326,7 +325,7 @@ func (m *managed) lands(t *testing.T, namespace, name string) *corev1.Pod {
 	return pod
 }
 
-// isTold waits until the owner of the pod is told that it is where it should not be.
+// isTold waits until an event tells the owner that the pod is on a local node.
 func (m *managed) isTold(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	if err := eventually(t.Context(), func(ctx context.Context) (bool, error) { return m.tellings(ctx, t, pod) > 0, nil }); err != nil {
@@ -334,7 +333,7 @@ func (m *managed) isTold(t *testing.T, pod *corev1.Pod) {
 	}
 }
 
-// tellings counts the events that say so.
+// tellings counts these events.
 func (m *managed) tellings(ctx context.Context, t *testing.T, pod *corev1.Pod) int {
 	t.Helper()
 	var events corev1.EventList

@@ -28,9 +28,9 @@ type workload struct {
 	Pod            corev1.Pod
 }
 
-// TestWorkloads sends pods of applications that people deploy: through the admission of a
-// consumer, by the translation, and through that of a provider of each profile. What
-// becomes of each stands in docs/workloads.md; UPDATE_DOCS=1 writes it there.
+// TestWorkloads sends pods of common applications through the consumer's admission, the translation, and the
+// admission of a provider of each profile. docs/workloads.md has the results; UPDATE_DOCS=1 writes them
+// there.
 func TestWorkloads(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("testdata", "workloads.yaml"))
 	if err != nil {
@@ -62,8 +62,8 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// admitted is the pod as the consumer's API server makes it. The servers of these tests
-// have no ServiceAccount admission, which would add the token.
+// admitted returns the pod as the consumer's API server creates it. The test's API servers have no
+// ServiceAccount admission, so this function adds the token's volume.
 func (w *workload) admitted(t *testing.T, namespace, name string) *corev1.Pod {
 	t.Helper()
 	pod := w.Pod.DeepCopy()
@@ -82,7 +82,7 @@ func (w *workload) admitted(t *testing.T, namespace, name string) *corev1.Pod {
 	return pod
 }
 
-// inProfile is a provider of a profile: a namespace there, and who sends to it.
+// inProfile is a provider with a profile: a namespace there, and the client that sends to it.
 type inProfile struct {
 	client.Client
 	limits *translate.Limits
@@ -101,8 +101,8 @@ func profileIn(t *testing.T, s *apiServer, directory string) inProfile {
 	return p
 }
 
-// takes says what becomes of a pod: the provider's API server takes what the translation
-// sends, and what it does not send, the words say.
+// takes returns what happens to a pod. The provider's API server must accept what the translation sends. For
+// a pod that is not sent, it returns the reason.
 func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
 	t.Helper()
 	remote, refusal := translate.Pod(local, p.target, p.limits, nil)
@@ -125,7 +125,7 @@ func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
 	return "yes, without " + strings.Join(without, "; ")
 }
 
-// shippedLimits are those of a profile, of which the directory of config/ is given.
+// shippedLimits returns the limits of a profile. directory is its directory of config/.
 func shippedLimits(t *testing.T, directory string) map[string]string {
 	t.Helper()
 	objects, err := config.Objects(directory)

@@ -43,8 +43,8 @@ type Options struct {
 	BinDir string
 	// Components besides etcd and kube-apiserver. Default: none.
 	Components []Component
-	// APIServerArgs and ControllerManagerArgs are flags without the dashes. They override those of this
-	// package and of kwokctl.
+	// APIServerArgs and ControllerManagerArgs are flags without the dashes. They override the flags that this
+	// package and kwokctl set.
 	APIServerArgs         map[string]string
 	ControllerManagerArgs map[string]string
 	// AuditPolicy, if set, is an audit policy in YAML. The log is at Cluster.AuditLog.

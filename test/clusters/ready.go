@@ -17,8 +17,8 @@ import (
 // block the wait.
 const requestTimeout = 3 * time.Second
 
-// WaitReady waits until the API server and every other component are ready. The error names the one that is
-// not, and quotes its log.
+// WaitReady waits until the API server and every other component are ready. The error names a component that
+// is not, and quotes its log.
 func (c *Cluster) WaitReady(ctx context.Context) error { return c.waitReady(ctx, defaultTimeout) }
 
 // servers are the components that the others are clients of.

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// AKS is one cluster in Azure Kubernetes Service, whose changes are done at once. An object
-// is replaced by what is put, and only with the etag that it has.
+// AKS plays one cluster in Azure Kubernetes Service. Its changes are done at once. A PUT replaces an object,
+// and only with its current etag.
 type AKS struct {
 	player
-	// Lax takes what Azure takes, and the operator must not send: requests without an etag,
-	// and pools in that of a cluster.
+	// Lax accepts what Azure accepts but the operator must not send: requests without an etag, and pools in
+	// the request of a cluster.
 	Lax bool
 
 	id      string
@@ -24,8 +24,8 @@ type AKS struct {
 	etag    int
 }
 
-// NewAKS returns a cluster as AKS describes it, with its pools; nil for none yet, which is
-// then called shop.
+// NewAKS returns a cluster in AKS' format, with its pools. If it is nil, there is none yet; the name of a new
+// one is shop.
 func NewAKS(cluster object, pools ...object) *AKS {
 	a := &AKS{cluster: cluster, pools: map[string]object{}, id: aksPath}
 	if cluster != nil {
@@ -38,7 +38,7 @@ func NewAKS(cluster object, pools ...object) *AKS {
 	return a
 }
 
-// Edit changes the cluster, or with nil removes it, as somebody else does.
+// Edit changes the cluster, as somebody else would. If change returns nil, the cluster is deleted.
 func (a *AKS) Edit(change func(cluster object) object) {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -60,8 +60,7 @@ func (a *AKS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	respond(w, status, out)
 }
 
-// noCluster is what Azure answers for a cluster that it does not have, as recorded in
-// testdata/aks.json.
+// noCluster is Azure's answer for a cluster that does not exist, as recorded in testdata/aks.json.
 func noCluster(r *http.Request) (int, object) {
 	group, name := "", ""
 	parts := strings.Split(r.URL.Path, "/")
@@ -81,7 +80,7 @@ func refused(status int, code string) (int, object) {
 	return status, object{"code": code, "message": code}
 }
 
-// aksPath is the ID of a cluster that was made here.
+// aksPath is the ID of a cluster that was created here.
 const aksPath = "/subscriptions/sub/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/shop"
 
 func (a *AKS) route(r *http.Request) (int, object) {
@@ -118,7 +117,8 @@ func (a *AKS) route(r *http.Request) (int, object) {
 	}
 }
 
-// allows tells whether a request may change what has this etag; nil for what is not there.
+// allows reports whether a request may change an object with this etag; nil means that the object does not
+// exist.
 func (a *AKS) allows(r *http.Request, etag any) bool {
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	if match == "" && none == "" {
@@ -136,7 +136,7 @@ func (a *AKS) deleted(r *http.Request, path string, etag any, del func()) (int, 
 	return http.StatusAccepted, nil
 }
 
-// shown is the cluster with its pools, as a GET shows them.
+// shown returns the cluster with its pools, as a GET shows them.
 func (a *AKS) shown() object {
 	out := maps.Clone(a.cluster)
 	properties := maps.Clone(out["properties"].(object))
@@ -151,8 +151,8 @@ func (a *AKS) shown() object {
 	return out
 }
 
-// putCluster refuses pools, unless the cluster is new: they would be replaced by those of an
-// older read. Pools that are in it get other etags, too.
+// putCluster refuses pools, unless the cluster is new: they would overwrite pools with an older read. Pools
+// of the cluster get new etags, too.
 func (a *AKS) putCluster(r *http.Request) (int, object) {
 	old := a.cluster["eTag"]
 	if !a.allows(r, old) {
@@ -173,7 +173,7 @@ func (a *AKS) putCluster(r *http.Request) (int, object) {
 	body["eTag"], body["id"], body["name"] = old, a.id, path.Base(a.id)
 	properties["provisioningState"] = "Succeeded"
 	a.putProfiles(profiles)
-	// The answer has the etags of before.
+	// The answer has the previous etags.
 	answer := a.shown()
 	for _, profile := range profiles {
 		profile.(object)["eTag"] = a.next()
@@ -210,7 +210,7 @@ func (a *AKS) putPool(r *http.Request, name string) (int, object) {
 	}
 	a.changes = append(a.changes, "PUT /agentPools/"+name)
 	body["name"], body["id"] = name, a.id+"/agentPools/"+name
-	// The answer has an etag of the moment, which no read has.
+	// The answer has a temporary etag, which no read shows.
 	now := a.next()
 	properties["eTag"], properties["provisioningState"] = a.next(), "Succeeded"
 	a.pools[name] = body
@@ -219,7 +219,7 @@ func (a *AKS) putPool(r *http.Request, name string) (int, object) {
 	return answered(old, maps.Clone(body), answer)
 }
 
-// answered is what a PUT answers: all that a GET does, of which something is different.
+// answered is the answer to a PUT: that of a GET, with some differences.
 func answered(old any, out, properties object) (int, object) {
 	properties = maps.Clone(properties)
 	properties["provisioningState"] = "Updating"
@@ -232,7 +232,7 @@ func answered(old any, out, properties object) (int, object) {
 	return http.StatusCreated, out
 }
 
-// settled is the body without what is null or empty, as Azure keeps it.
+// settled returns the body without null and empty values, as Azure stores it.
 func settled(r *http.Request) (object, bool) {
 	var body object
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {

@@ -15,15 +15,14 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// interaction is a request to AKS that was recorded, and its answer.
+// interaction is a recorded request to AKS, and its answer.
 type interaction struct {
 	Method, Path      string
 	Request, Response object
 	Status            int
 }
 
-// recordedOfAKS are those that Azure's service operator has recorded, of the life of a
-// cluster and of a pool.
+// recordedOfAKS returns what Azure's service operator has recorded of the life of a cluster and of a pool.
 func recordedOfAKS(t *testing.T) []interaction {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "aks.json"))
@@ -40,9 +39,8 @@ func recordedOfAKS(t *testing.T) []interaction {
 	return recording.Interactions
 }
 
-// TestRecordedAKS sends the recorded requests, and compares the answers: the status is the
-// same, there is no field and no type that was not recorded, and etags change where they did
-// in Azure, and nowhere else.
+// TestRecordedAKS sends the recorded requests, and compares the answers. The status must be the same, and
+// every field and type must be in the recording. Etags must change exactly where they did in Azure.
 func TestRecordedAKS(t *testing.T) {
 	cluster := NewAKS(nil)
 	cluster.Lax = true

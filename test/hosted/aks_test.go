@@ -97,7 +97,7 @@ func (token) GetToken(context.Context, policy.TokenRequestOptions) (azcore.Acces
 	return azcore.AccessToken{Token: "token", ExpiresOn: time.Now().Add(time.Hour)}, nil
 }
 
-// newAKS returns a cluster, and a client to it through Azure's own pipeline.
+// newAKS returns a cluster, and a client that uses Azure's own pipeline.
 func newAKS(t *testing.T) (*AKS, *aks.Client) {
 	t.Helper()
 	cluster := NewAKS(parse(t, clusterOfAKS), parse(t, poolOfAKS))
@@ -106,7 +106,7 @@ func newAKS(t *testing.T) (*AKS, *aks.Client) {
 	return cluster, &aks.Client{Pipeline: pipelineOf(t, server), Endpoint: server.URL, Subscription: "sub", ResourceGroup: "rg", Cluster: "shop"}
 }
 
-// pipelineOf is Azure's own, to a server.
+// pipelineOf is Azure's own pipeline to a server.
 func pipelineOf(t *testing.T, server *httptest.Server) azruntime.Pipeline {
 	t.Helper()
 	pipeline, err := armruntime.NewPipeline("test", "v1", token{}, azruntime.PipelineOptions{}, &armpolicy.ClientOptions{
@@ -153,8 +153,8 @@ func mergeAKS(t *testing.T, reading cloud.Reading, spec string) merge.Plan {
 	})
 }
 
-// TestSendAKS changes one field after the other: each takes one request, which changes
-// nothing else, not even what nobody here knows of.
+// TestSendAKS changes one field after the other. Each takes one request, which changes nothing else, not even
+// fields that the operator does not know.
 func TestSendAKS(t *testing.T) {
 	tests := map[string]struct{ spec, change string }{
 		"version":           {`kubernetesVersion: 1.33.2`, "PUT"},
@@ -213,8 +213,8 @@ func TestSendAKS(t *testing.T) {
 	}
 }
 
-// TestOthersInAKS: what somebody else has done since the read is not overwritten, and without
-// a version nothing is sent.
+// TestOthersInAKS: a request does not overwrite another user's change since the read, and is not sent without
+// a version.
 func TestOthersInAKS(t *testing.T) {
 	cluster, client := newAKS(t)
 	before := readOfAKS(t, client)
@@ -258,7 +258,7 @@ func TestLifeOfAKS(t *testing.T) {
 	if diff := cmp.Diff(want, canonical(t, reading.Config)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// A new pool is where the others are.
+	// A new pool gets the subnet of the others.
 	write := mergeAKS(t, reading, "nodePools: [{name: b, count: 1}]")
 	for _, w := range write.Writes {
 		if _, err := client.Send(t.Context(), reading, w, ""); err != nil {

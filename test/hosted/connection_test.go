@@ -17,7 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/gke"
 )
 
-// expectConnection compares a connection, and looks for its credentials in what is printed.
+// expectConnection compares a connection, and checks that printing it shows no credentials.
 func expectConnection(t *testing.T, got cloud.Connection, host, ca, token string) {
 	t.Helper()
 	if got.Host != host || string(got.CA) != ca || token != "" && got.Token != token {

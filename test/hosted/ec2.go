@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// EC2 has the launch templates of an account, in EC2's own protocol: forms, and XML.
+// EC2 plays the launch templates of an account, in EC2's own protocol: forms and XML.
 type EC2 struct {
 	player
 
 	templates map[string]*launchTemplate
-	// tokens have what they were sent with, and the answers that were given to them.
+	// tokens have the form that came with each token, and the answer to it.
 	tokens map[string][2]string
 	// roots are the root devices of images.
 	roots map[string]string
@@ -30,12 +30,12 @@ type launchTemplate struct {
 	versions []object // As they were sent, from version 1.
 }
 
-// NewEC2 returns an account without any.
+// NewEC2 returns an account without launch templates.
 func NewEC2() *EC2 {
 	return &EC2{templates: map[string]*launchTemplate{}, tokens: map[string][2]string{}, roots: map[string]string{}}
 }
 
-// Templates returns the names of those that there are.
+// Templates returns the names of the launch templates.
 func (e *EC2) Templates() []string {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -47,7 +47,7 @@ func (e *EC2) Templates() []string {
 	return names
 }
 
-// data is what is in a version of a template that EKS was given; nil if there is none.
+// data returns the content of a template's version that EKS was given; nil if it does not exist.
 func (e *EC2) data(of object) object {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -61,7 +61,7 @@ func (e *EC2) data(of object) object {
 	return template.versions[number-1]
 }
 
-// named is what EKS shows of a template that it was given.
+// named returns what EKS shows of a template that it was given.
 func (e *EC2) named(of object) object {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -156,7 +156,7 @@ func (e *EC2) create(form, data object) (answer, code string) {
 	return element("launchTemplate", template.shown()), ""
 }
 
-// list filters by tags, in which * at the end stands for anything.
+// list filters by tags. A final * matches anything.
 func (e *EC2) list(form object) string {
 	found := ""
 	for _, id := range slices.Sorted(maps.Keys(e.templates)) {
@@ -188,7 +188,7 @@ func (t *launchTemplate) version(number int) object {
 	return object{"LaunchTemplateId": t.id, "LaunchTemplateName": t.name, "VersionNumber": strconv.Itoa(number), "LaunchTemplateData": t.versions[number-1]}
 }
 
-// nested makes A.B.1.C=x of a form a tree.
+// nested turns form keys such as A.B.1.C into a tree.
 func nested(form url.Values) object {
 	out := object{}
 	for key, values := range form {
@@ -206,7 +206,7 @@ func nested(form url.Values) object {
 	return out
 }
 
-// listed are the values at 1, 2 and so on.
+// listed returns the values at 1, 2 and so on.
 func listed(of object, name string) []any {
 	numbered, _ := of[name].(object)
 	var list []any
@@ -216,8 +216,7 @@ func listed(of object, name string) []any {
 	return list
 }
 
-// element writes a value as EC2 answers: names begin in lower case, and lists are sets of
-// items.
+// element writes a value in EC2's format: names begin in lower case, and lists are sets of items.
 func element(name string, value any) string {
 	name = strings.ToLower(name[:1]) + name[1:]
 	content := ""

@@ -25,10 +25,10 @@ import (
 
 const mime = "MIME-Version: 1.0\\nContent-Type: multipart/mixed; boundary=b\\n\\n--b--"
 
-// groupOfOurs needs a template for what it asks for.
+// groupOfOurs needs a launch template for its fields.
 const groupOfOurs = `nodeGroups: [{nodegroupName: b, nodeRole: "arn:r", subnets: [s1], version: "1.31", instanceType: m7i.large, diskSize: 30, userData: "` + mime + `", resourceTags: {team: a, cost: "7"}}]`
 
-// writesFor are the requests that a spec takes now.
+// writesFor returns the requests that a spec needs now.
 func writesFor(t *testing.T, client *eks.Client, spec string) (cloud.Reading, []merge.Write) {
 	t.Helper()
 	reading := mustRead(t, client)
@@ -38,7 +38,7 @@ func writesFor(t *testing.T, client *eks.Client, spec string) (cloud.Reading, []
 	}).Writes
 }
 
-// push makes the only request of a spec.
+// push sends the only request of a spec.
 func push(t *testing.T, client *eks.Client, spec, token string) (string, error) {
 	t.Helper()
 	reading, writes := writesFor(t, client, spec)
@@ -59,8 +59,8 @@ func groupNamed(t *testing.T, client *eks.Client, name string) object {
 	return nil
 }
 
-// TestTemplates: a group gets a template that is tagged as ours, each change is a version of
-// it, in which all else stays, and the template goes after its group.
+// TestTemplates: a group gets a template with the operator's tag. Each change is a new version of it, which
+// keeps everything else. The template is deleted after its group.
 func TestTemplates(t *testing.T) {
 	cluster, client := newEKS(t)
 	// The second time is after a crash.
@@ -124,8 +124,8 @@ func text(t *testing.T, value any) string {
 	return string(content)
 }
 
-// TestTemplateAfterACrash ends between the version of the template and the update of the
-// group: neither is made twice.
+// TestTemplateAfterACrash: the operator crashes between the version of the template and the update of the
+// group. Neither is created twice.
 func TestTemplateAfterACrash(t *testing.T) {
 	cluster, client := newEKS(t)
 	for i, spec := range []string{groupOfOurs, `nodeGroups: [{nodegroupName: b, diskSize: 50}]`} {
@@ -147,7 +147,8 @@ func TestTemplateAfterACrash(t *testing.T) {
 	}
 }
 
-// TestTemplatesOfOthers: what somebody else has made, or has put into ours, is not changed.
+// TestTemplatesOfOthers: the operator does not change what somebody else has created, or has added to its
+// templates.
 func TestTemplatesOfOthers(t *testing.T) {
 	cluster, client := newEKS(t)
 	cluster.groups["plain"] = parse(t, `{nodegroupName: plain, nodegroupArn: "arn:group/plain", status: ACTIVE, version: "1.32", diskSize: 20}`)
@@ -176,8 +177,8 @@ func TestTemplatesOfOthers(t *testing.T) {
 	refused(`nodeGroups: [{nodegroupName: b, diskSize: 50}]`, "EbsOptimized")
 }
 
-// TestCopiedTag: a template of somebody else's that has a copy of our tag is neither taken for
-// that of the group, nor changed, nor deleted with the cluster.
+// TestCopiedTag: a foreign template with a copy of the operator's tag is not taken for the group's template.
+// It is neither changed, nor deleted with the cluster.
 func TestCopiedTag(t *testing.T) {
 	cluster, client := newEKS(t)
 	if _, err := push(t, client, groupOfOurs, "make"); err != nil {
@@ -202,7 +203,7 @@ func TestCopiedTag(t *testing.T) {
 	}
 }
 
-// TestImages: an image of one's own has its own version, and its own root device.
+// TestImages: a custom image has its own version and its own root device.
 func TestImages(t *testing.T) {
 	cluster, client := newEKS(t)
 	cluster.EC2.roots["ami-1"], cluster.EC2.roots["ami-2"] = "/dev/sda1", "/dev/sda1"
@@ -228,8 +229,8 @@ func only(cluster *EKS) string {
 	return ""
 }
 
-// TestTemplatesInOperations: what somebody else has set by a version of a template can be
-// told, and a cluster that is deleted leaves no template.
+// TestTemplatesInOperations: what somebody else has set with a template's version can be reported. A deleted
+// cluster leaves no template.
 func TestTemplatesInOperations(t *testing.T) {
 	cluster, client := newEKS(t)
 	if _, err := push(t, client, groupOfOurs, "make"); err != nil {
@@ -261,8 +262,8 @@ func TestTemplatesInOperations(t *testing.T) {
 	}
 }
 
-// TestRecordedEC2 holds all that the client sends against what the SDK's module has recorded,
-// and checks that the SDK reads each value that the emulator answers with.
+// TestRecordedEC2 compares everything that the client sends with the recordings in the SDK's module. It also
+// checks that the SDK reads each value of the emulator's answers.
 func TestRecordedEC2(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/aws/aws-sdk-go-v2/service/ec2").Output()
 	if err != nil {

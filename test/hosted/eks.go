@@ -1,6 +1,6 @@
-// Package hosted has clouds to test against: on the wire, as their own libraries speak to
-// them, and in one process. Each has a hook for what somebody else does meanwhile. Nobody's
-// account is needed, and what the libraries' modules have recorded keeps them honest.
+// Package hosted has emulated clouds for tests. They speak the protocols of the clouds' own libraries, in one
+// process. Each has a hook for what somebody else does meanwhile. Tests need no account, and check the
+// emulators against the recordings in the libraries' modules.
 package hosted
 
 import (
@@ -12,20 +12,20 @@ import (
 	"strings"
 )
 
-// EKS is one cluster in Amazon EKS, whose updates are done at once.
+// EKS plays one cluster in Amazon EKS. Its updates are done at once.
 type EKS struct {
 	player
 
 	cluster object
 	groups  map[string]object
 	addons  map[string]bool
-	// updates by where they belong, "" for the cluster, in their order.
+	// updates by the group that they belong to ("" for the cluster), in their order.
 	updates map[string][]object
-	// tokens have the answers that were given to them.
+	// tokens have the answers to the requests with these tokens.
 	tokens map[string]object
 	busy   bool
 	slow   bool
-	// shown is the cluster as it was before an update that is in progress.
+	// shown is the cluster before an update that is in progress.
 	shown object
 	// EC2 has the launch templates.
 	EC2 *EC2
@@ -33,7 +33,7 @@ type EKS struct {
 
 type object = map[string]any
 
-// NewEKS returns a cluster as EKS describes it, with its node groups; nil for none yet.
+// NewEKS returns a cluster in EKS' format, with its node groups. If it is nil, there is none yet.
 func NewEKS(cluster object, groups ...object) *EKS {
 	e := &EKS{cluster: cluster, groups: map[string]object{}, addons: map[string]bool{}, updates: map[string][]object{}, tokens: map[string]object{}, EC2: NewEC2()}
 	for _, group := range groups {
@@ -42,23 +42,23 @@ func NewEKS(cluster object, groups ...object) *EKS {
 	return e
 }
 
-// Busy makes it refuse changes, as while an update is in progress, or no longer.
+// Busy makes it refuse changes, as during an update, or accept them again.
 func (e *EKS) Busy(busy bool) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	e.busy = busy
 }
 
-// Slow makes updates of the cluster last until Finish. EKS takes seconds to say that it is
-// at it: until then the cluster is ACTIVE, and as it was.
+// Slow makes updates of the cluster last until Finish. EKS takes seconds until it shows an update: before
+// that, the cluster is ACTIVE and unchanged.
 func (e *EKS) Slow() {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	e.slow = true
 }
 
-// Finish ends the updates that are in progress. With an error they have failed, and the
-// cluster stays as it was.
+// Finish ends the updates that are in progress. With an error they have failed, and the cluster stays
+// unchanged.
 func (e *EKS) Finish(failure string) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -76,7 +76,7 @@ func (e *EKS) Finish(failure string) {
 	maps.DeleteFunc(e.groups, func(_ string, group object) bool { return group["status"] == "DELETING" })
 }
 
-// Edit changes the cluster, or with nil removes it, as somebody else does.
+// Edit changes the cluster, as somebody else would. If change returns nil, the cluster is deleted.
 func (e *EKS) Edit(change func(cluster object) object) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -85,21 +85,21 @@ func (e *EKS) Edit(change func(cluster object) object) {
 	}
 }
 
-// Forget removes a group without a request, as if somebody had deleted it.
+// Forget removes a group without a request, as if somebody else had deleted it.
 func (e *EKS) Forget(group string) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	delete(e.groups, group)
 }
 
-// Tag sets a tag of the cluster without a request, as if somebody had.
+// Tag sets a tag of the cluster without a request, as if somebody else had.
 func (e *EKS) Tag(key, value string) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	set(e.cluster, "tags", key, value)
 }
 
-// failure is an answer with an error of EKS.
+// failure is an error answer of EKS.
 type failure struct {
 	status int
 	kind   string
@@ -128,7 +128,7 @@ func (e *EKS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.answer(e.once(w, r, body))
 }
 
-// once answers a token that it knows as before.
+// once repeats its answer to a known token.
 func (e *EKS) once(w http.ResponseWriter, r *http.Request, body object) (http.ResponseWriter, object, *failure) {
 	token, _ := body["clientRequestToken"].(string)
 	if out := e.tokens[token]; out != nil {
@@ -238,7 +238,7 @@ func (e *EKS) delete() (object, *failure) {
 	return object{"cluster": cluster}, nil
 }
 
-// updateCluster takes one kind of change: EKS refuses two.
+// updateCluster accepts one kind of change at a time, as EKS does.
 func (e *EKS) updateCluster(body object) (object, *failure) {
 	vpc, hasVPC := body["resourcesVpcConfig"].(object)
 	logging, hasLogging := body["logging"].(object)
@@ -263,7 +263,7 @@ func (e *EKS) updateCluster(body object) (object, *failure) {
 	return e.update("", "EndpointAccessUpdate", params), nil
 }
 
-// log switches the types that are named, and no others.
+// log switches only the named types.
 func (e *EKS) log(logging object) {
 	on := map[string]bool{}
 	e.eachLog(e.cluster["logging"].(object), on)

@@ -71,7 +71,7 @@ func (e *EKS) updateGroupVersion(name string, group, body object) (object, *fail
 	case given && (!has || template["id"] != nil && template["id"] != now["id"]), custom && version != nil:
 		return nil, invalid
 	case version == nil && !custom:
-		// What is not asked for is the version of the cluster.
+		// The default is the version of the cluster.
 		version = e.cluster["version"]
 	}
 	if version != nil {
@@ -85,7 +85,7 @@ func (e *EKS) updateGroupVersion(name string, group, body object) (object, *fail
 	return e.update(name, "VersionUpdate", params), nil
 }
 
-// updateGroupConfig replaces the whole scaling, and single labels.
+// updateGroupConfig replaces the whole scaling, but only single labels.
 func (e *EKS) updateGroupConfig(name string, group, body object) (object, *failure) {
 	params := object{}
 	if scaling, ok := body["scalingConfig"].(object); ok {

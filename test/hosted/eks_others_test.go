@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// TestForeignOperations: somebody else changes a value between the read and the request,
-// which EKS does not refuse. The value that is overwritten can be told.
+// TestForeignOperations: somebody else changes a value between the read and the request, and EKS does not
+// refuse the request. The overwritten value can be reported.
 func TestForeignOperations(t *testing.T) {
 	cluster, client := newEKS(t)
 	before := mustRead(t, client)

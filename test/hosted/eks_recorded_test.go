@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-// operations are those that the client uses.
+// operations are the operations that the client uses.
 var operations = []string{
 	"DescribeCluster", "ListNodegroups", "DescribeNodegroup", "DescribeAddon", "ListUpdates", "DescribeUpdate", "UpdateClusterVersion",
 	"UpdateClusterConfig", "UpdateNodegroupVersion", "UpdateNodegroupConfig", "CreateNodegroup", "DeleteNodegroup", "CreateAddon",
 	"DeleteAddon", "TagResource", "UntagResource", "ListTagsForResource", "CreateCluster", "DeleteCluster",
 }
 
-// names of what there is, for the placeholders of the recordings.
+// names replace the placeholders of the recordings with existing objects.
 var names = []struct {
 	pattern *regexp.Regexp
 	name    string
@@ -34,8 +34,8 @@ var names = []struct {
 	{regexp.MustCompile(`(addon|capability|nodegroup)Name=__\w+__&?`), ""},
 }
 
-// TestRecordedEKS sends the requests that the SDK's module has recorded, and compares the
-// answers with its recordings: there is no field that EKS does not have.
+// TestRecordedEKS sends the requests that the SDK's module has recorded, and compares the answers with its
+// recordings: every field must exist in EKS.
 func TestRecordedEKS(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/aws/aws-sdk-go-v2/service/eks").Output()
 	if err != nil {
@@ -82,13 +82,13 @@ func TestRecordedEKS(t *testing.T) {
 	}
 }
 
-// allowed makes of a recording, which has all that there is at once, what EKS does not refuse.
+// allowed removes from a recording, which has all fields at once, what EKS refuses.
 func allowed(t *testing.T, operation, body string) string {
 	t.Helper()
 	all, ok := decode(t, []byte(body)).(map[string]any)
 	switch {
 	case ok && operation == "CreateNodegroup":
-		// The launch template says that.
+		// The launch template sets these.
 		delete(all, "diskSize")
 		delete(all, "remoteAccess")
 	case ok && operation == "UpdateNodegroupVersion":
@@ -99,8 +99,8 @@ func allowed(t *testing.T, operation, body string) string {
 	return text(t, all)
 }
 
-// recorded returns the first line of a recording, which is a method and a target, or a
-// status, and the body.
+// recorded returns the first line of a recording and its body. The line is a method and a target, or a
+// status.
 func recorded(t *testing.T, path string) (method, target, body string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -132,8 +132,7 @@ func decode(t *testing.T, text []byte) any {
 	return v
 }
 
-// within checks that each field is one that was recorded, of its type. Maps have the key
-// key0 there.
+// within checks that each field is in the recording, with its type. The recording's maps have the key key0.
 func within(t *testing.T, path string, got, want any) {
 	t.Helper()
 	switch want := want.(type) {

@@ -89,7 +89,7 @@ func parse(t *testing.T, text string) object {
 	return out
 }
 
-// newEKS returns a cluster, and a client to it that is the SDK's own.
+// newEKS returns a cluster, and a client that uses the SDK.
 func newEKS(t *testing.T) (*EKS, *eks.Client) {
 	t.Helper()
 	cluster := NewEKS(parse(t, clusterOfEKS), parse(t, groupOfEKS))
@@ -98,7 +98,7 @@ func newEKS(t *testing.T) (*EKS, *eks.Client) {
 	return cluster, eksAt(server, "shop")
 }
 
-// eksAt is the client of a cluster in EKS at an address.
+// eksAt returns the client of a cluster in EKS at an address.
 func eksAt(server *httptest.Server, name string) *eks.Client {
 	api := awseks.New(awseks.Options{
 		Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), HTTPClient: server.Client(), RetryMaxAttempts: 1,
@@ -134,8 +134,7 @@ func TestReadEKS(t *testing.T) {
 	}
 }
 
-// TestReadHalfOfEKS: a group that goes between the list and its description, and one that
-// cannot be read.
+// TestReadHalfOfEKS: a group is deleted between the list and its description, and another cannot be read.
 func TestReadHalfOfEKS(t *testing.T) {
 	cluster, client := newEKS(t)
 	cluster.Before = func(r *http.Request) {
@@ -148,8 +147,8 @@ func TestReadHalfOfEKS(t *testing.T) {
 	}
 }
 
-// TestSendEKS changes one field after the other: each takes one call, which changes nothing
-// else, and is seen by the next read.
+// TestSendEKS changes one field after the other. Each takes one call, which changes nothing else. The next
+// read shows it.
 func TestSendEKS(t *testing.T) {
 	tests := map[string]struct{ spec, call string }{
 		"version":              {`kubernetesVersion: "1.33"`, "POST /clusters/shop/updates"},
@@ -195,7 +194,7 @@ func TestSendEKS(t *testing.T) {
 					t.Errorf("%s is %s: %s and %s", leaf.Path, leaf.State, leaf.Spec, leaf.Upstream)
 				}
 			}
-			// What is in effect is what was there, and what is set: nothing else.
+			// In effect is what was there before and what was set, and nothing else.
 			want := merge.Merge(merge.Input{Table: eks.Table, Upstream: plan.Effective, Complete: true}).Effective
 			if diff := cmp.Diff(canonical(t, want), canonical(t, merge.Merge(in).Effective), ignoreNew(test.call)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -207,8 +206,8 @@ func TestSendEKS(t *testing.T) {
 	}
 }
 
-// TestPrivateAccess is the example of Rancher's documentation: privateAccess is managed, and
-// false; it is enabled in the console; before that is read, tags are changed in the spec.
+// TestPrivateAccess is the example from Rancher's documentation. privateAccess is managed and false. The
+// console enables it. Before that is read, the spec changes tags.
 func TestPrivateAccess(t *testing.T) {
 	cluster, client := newEKS(t)
 	cluster.cluster["resourcesVpcConfig"].(object)["endpointPrivateAccess"] = false
@@ -245,7 +244,7 @@ func TestPrivateAccess(t *testing.T) {
 	}
 }
 
-// TestOpenEKS: what EKS takes as all addresses is not sent.
+// TestOpenEKS: a value that EKS takes for all addresses is not sent.
 func TestOpenEKS(t *testing.T) {
 	cluster, client := newEKS(t)
 	before := mustRead(t, client)
@@ -259,8 +258,8 @@ func TestOpenEKS(t *testing.T) {
 	}
 }
 
-// TestTagsOfOthersInEKS: EKS has no guard for tags. What somebody else sets before our
-// request, or right after it, is seen; tags of other keys do not matter.
+// TestTagsOfOthersInEKS: EKS has no guard for tags. The operator notices what somebody else sets before or
+// right after its request. Tags with other keys do not matter.
 func TestTagsOfOthersInEKS(t *testing.T) {
 	tests := map[string]struct {
 		// at is the method of the request before which it happens.
@@ -303,8 +302,7 @@ func TestTagsOfOthersInEKS(t *testing.T) {
 	}
 }
 
-// TestLifeOfEKS: a cluster is made, with its groups by requests of their own, and deleted
-// after them.
+// TestLifeOfEKS: a cluster is created, with its groups by separate requests. It is deleted after them.
 func TestLifeOfEKS(t *testing.T) {
 	cluster, client := newEKS(t)
 	cluster.cluster = nil
@@ -361,7 +359,7 @@ func canonical(t *testing.T, config object) object {
 	return parse(t, string(text))
 }
 
-// ignoreNew leaves out what EKS adds to a group that it makes.
+// ignoreNew leaves out what EKS adds to a new group.
 func ignoreNew(call string) cmp.Option {
 	return cmp.FilterPath(func(p cmp.Path) bool {
 		return call == "POST /clusters/shop/node-groups" && len(p) > 1 && strings.Contains(p.GoString(), "nodeGroups")

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// GKE is one cluster in Google Kubernetes Engine, whose operations are done at once, unless
-// they are held. It takes and gives nothing that Google's description of the API does not
-// have, and leaves out of its answers what is false, zero or empty, as Google does.
+// GKE plays one cluster in Google Kubernetes Engine. Its operations are done at once, unless they are held.
+// It accepts and returns only what Google's description of the API has. Like Google, it omits false, zero and
+// empty values in answers.
 type GKE struct {
 	player
 
@@ -26,8 +26,8 @@ type GKE struct {
 	held       bool
 }
 
-// NewGKE returns a cluster as GKE describes it, with its pools; nil for none yet. The
-// description of the API is that of Google's library: container/v1/container-api.json.
+// NewGKE returns a cluster in GKE's format, with its pools. If it is nil, there is none yet. api is the
+// description of the API from Google's library: container/v1/container-api.json.
 func NewGKE(api []byte, cluster object) (*GKE, error) {
 	d, err := newDiscovery(api)
 	if err != nil {
@@ -45,7 +45,7 @@ func NewGKE(api []byte, cluster object) (*GKE, error) {
 	return g, nil
 }
 
-// APIOfGKE returns Google's description of the API, which is in the module of its library.
+// APIOfGKE returns Google's description of the API, from the module of its library.
 func APIOfGKE(ctx context.Context) ([]byte, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "google.golang.org/api").Output()
 	if err != nil {
@@ -54,7 +54,7 @@ func APIOfGKE(ctx context.Context) ([]byte, error) {
 	return os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "container", "v1", "container-api.json"))
 }
 
-// Edit changes the cluster, or with nil removes it, as somebody else does.
+// Edit changes the cluster, as somebody else would. If change returns nil, the cluster is deleted.
 func (g *GKE) Edit(change func(cluster object) object) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
@@ -88,7 +88,7 @@ func (g *GKE) Hold(held bool) {
 	}
 }
 
-// refusal is an answer with an error of Google's.
+// refusal is an error answer of Google.
 type refusal struct {
 	code            int
 	status, message string
@@ -129,8 +129,8 @@ func (g *GKE) answer(r *http.Request) (object, *refusal) {
 	return shown, nil
 }
 
-// call is a request: the method, the names in its path (project, location, cluster or
-// operation, pool), and the body.
+// call is a request: the method, the names in its path (project, location, cluster or operation, pool), and
+// the body.
 type call struct {
 	method string
 	names  []string
@@ -144,9 +144,8 @@ func (c call) name(i int) string {
 	return ""
 }
 
-// notFound names what is not there, as Google does: "googleapi: Error 404: Not found:
-// projects/p/locations/l/clusters/c., notFound" is in many issues of
-// hashicorp/terraform-provider-google.
+// notFound names the missing object, as Google does. The message "googleapi: Error 404: Not found:
+// projects/p/locations/l/clusters/c., notFound" is in many issues of hashicorp/terraform-provider-google.
 func (c call) notFound() string {
 	kinds := []string{"projects", "locations", "clusters", "nodePools"}
 	if strings.HasPrefix(c.method, "operations.") {
@@ -193,7 +192,7 @@ func (g *GKE) call(c call) (object, *refusal) {
 	return g.accepted(c), nil
 }
 
-// accepted makes the operation of a change.
+// accepted returns the operation of a change.
 func (g *GKE) accepted(c call) object {
 	g.changes = append(g.changes, strings.TrimSuffix(strings.TrimPrefix(c.method+" "+c.name(3), "clusters."), " "))
 	target := fmt.Sprintf("https://container.googleapis.com/v1/projects/1/locations/%s/clusters/%s", c.name(1), g.cluster["name"])
@@ -233,7 +232,7 @@ func (g *GKE) version() string {
 	return fmt.Sprintf("v%d", g.versions)
 }
 
-// renew gives the cluster, and a pool of it, another etag.
+// renew gives the cluster and, if named, a pool a new etag.
 func (g *GKE) renew(pool string) {
 	g.cluster["etag"] = g.version()
 	if pool != "" {
@@ -259,7 +258,7 @@ func (g *GKE) pool(name string) object {
 	return nil
 }
 
-// set sets a field of an object in an object.
+// set sets a field of a nested object.
 func set(in object, name, field string, value any) {
 	of, _ := in[name].(object)
 	of = maps.Clone(of)
@@ -270,7 +269,7 @@ func set(in object, name, field string, value any) {
 	in[name] = of
 }
 
-// decoded is what a reader of the JSON has.
+// decoded returns a value as a reader of its JSON gets it.
 func decoded(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -283,7 +282,7 @@ func decoded(v any) any {
 	return out
 }
 
-// full leaves out of objects what is false, zero or empty, but not objects.
+// full removes false, zero and empty values from objects, but not empty objects.
 func full(v any) any {
 	switch v := v.(type) {
 	case object:

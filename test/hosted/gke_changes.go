@@ -33,7 +33,7 @@ func (g *GKE) create(c call) (object, *refusal) {
 	return g.accepted(c), nil
 }
 
-// start makes a pool one that runs.
+// start makes a pool RUNNING.
 func (g *GKE) start(pool object) {
 	pool["status"] = "RUNNING"
 	if pool["version"] == nil {
@@ -43,7 +43,7 @@ func (g *GKE) start(pool object) {
 	pool["etag"] = g.version()
 }
 
-// build is the version that a shorter name of it stands for.
+// build returns the full version for a shorter name.
 func build(version any) any {
 	text, _ := version.(string)
 	switch {
@@ -84,7 +84,7 @@ func (g *GKE) change(c call, pool object) *refusal {
 	return nil
 }
 
-// updateCluster takes one field, besides those that say where it belongs.
+// updateCluster accepts one field at a time, besides those that address the object.
 func (g *GKE) updateCluster(update object) *refusal {
 	if etag, ok := update["etag"]; ok && etag != g.cluster["etag"] {
 		return aborted

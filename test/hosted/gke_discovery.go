@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// discovery is Google's description of an API, as far as it is needed here.
+// discovery is the part of Google's description of an API that this package needs.
 type discovery struct {
 	Schemas   map[string]*property `json:"schemas"`
 	Resources map[string]resource  `json:"resources"`
@@ -83,7 +83,7 @@ func (d *discovery) find(r *http.Request) (*method, []string) {
 	return nil, nil
 }
 
-// check returns what a value has that the schema does not.
+// check returns an error for what a value has but the schema does not.
 func (d *discovery) check(at string, value any, want *property) error {
 	if want.Ref != "" {
 		want = d.Schemas[want.Ref]

@@ -16,8 +16,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/gke"
 )
 
-// TestOthersInGKE: what somebody else has done since the read is not overwritten, where GKE
-// has a version of it. Somebody is Google's own library.
+// TestOthersInGKE: a request does not overwrite another user's change since the read, if GKE has a version
+// for it. Google's own library plays the other user.
 func TestOthersInGKE(t *testing.T) {
 	const name = "projects/p/locations/europe-west3/clusters/shop"
 	label := func(c *container.ProjectsLocationsClustersService) error {
@@ -66,7 +66,7 @@ func TestOthersInGKE(t *testing.T) {
 			write := mergeGKE(t, before, test.spec).Writes[0]
 			once := false
 			cluster.Before = func(r *http.Request) {
-				// It comes between the read and the request.
+				// The change comes between the read and the request.
 				if r.Method == http.MethodGet || once {
 					return
 				}
@@ -81,7 +81,7 @@ func TestOthersInGKE(t *testing.T) {
 			if changes := cluster.Changes(); len(changes) != 1 {
 				t.Errorf("changes: %v, want the other's only", changes)
 			}
-			// Its version of one read with the values of another is not sent at all.
+			// A version from one read with values from another is not sent at all.
 			cluster.Before = func(r *http.Request) {
 				if r.Method != http.MethodGet {
 					t.Errorf("%s %s is sent", r.Method, r.URL)
@@ -98,8 +98,8 @@ func TestOthersInGKE(t *testing.T) {
 	}
 }
 
-// TestForeignOperationsInGKE: without a version, GKE does not refuse a request, but tells of
-// the other's operation.
+// TestForeignOperationsInGKE: without a version, GKE does not refuse a request, but lists the other user's
+// operation.
 func TestForeignOperationsInGKE(t *testing.T) {
 	_, client, console := newGKE(t, clusterOfGKE)
 	before := readOfGKE(t, client)
@@ -157,7 +157,7 @@ func TestRefusedByGKE(t *testing.T) {
 	}
 }
 
-// TestRecurringInGKE: a window that the spec cannot say is not replaced by one that it can.
+// TestRecurringInGKE: a window that the spec cannot express is not replaced by one that it can.
 func TestRecurringInGKE(t *testing.T) {
 	cluster, client, _ := newGKE(t, strings.Replace(clusterOfGKE,
 		`dailyMaintenanceWindow: {startTime: "03:00", duration: PT4H0M0S}`, `recurringWindow: {recurrence: FREQ=WEEKLY}`, 1))
@@ -208,7 +208,7 @@ func TestLifeOfGKE(t *testing.T) {
 	deleteTwice(t, client, cluster)
 }
 
-// deleteTwice, for a crash in between.
+// deleteTwice deletes twice, as after a crash in between.
 func deleteTwice(t *testing.T, client cloud.Client, cluster interface{ Hold(bool) }) {
 	t.Helper()
 	cluster.Hold(true)

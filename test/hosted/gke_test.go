@@ -88,7 +88,7 @@ nodePools:
     bootDiskKmsKey: projects/p/locations/europe-west3/keyRings/ring/cryptoKeys/key`
 )
 
-// newGKE returns a cluster, a client to it, and Google's own, for somebody else.
+// newGKE returns a cluster, its client, and Google's own client, for somebody else.
 func newGKE(t *testing.T, config string) (*GKE, *gke.Client, *container.ProjectsLocationsClustersService) {
 	t.Helper()
 	api, err := APIOfGKE(t.Context())
@@ -145,8 +145,8 @@ func mergeGKE(t *testing.T, reading cloud.Reading, spec string) merge.Plan {
 	})
 }
 
-// TestSendGKE changes one field after the other: each takes one request, which changes
-// nothing else, not even what nobody here knows of.
+// TestSendGKE changes one field after the other. Each takes one request, which changes nothing else, not even
+// fields that the operator does not know.
 func TestSendGKE(t *testing.T) {
 	tests := map[string]struct{ spec, change string }{
 		"version":             {`kubernetesVersion: 1.33.2-gke.100`, "update"},
@@ -192,7 +192,7 @@ func TestSendGKE(t *testing.T) {
 			after := readOfGKE(t, client)
 			effective := func(config object) any {
 				out, _ := full(canonical(t, mergeGKE(t, cloud.Reading{Config: config}, "{}").Effective)).(object)
-				// It is that of all pools, of which there may be none.
+				// It is the key of all pools, and there may be no pools.
 				delete(out, "customerManagedEncryptionKey")
 				return out
 			}
@@ -211,7 +211,7 @@ func TestSendGKE(t *testing.T) {
 	}
 }
 
-// noEmpty ignores what is empty on one side, and not there on the other.
+// noEmpty ignores a value that is empty on one side and missing on the other.
 var noEmpty = cmp.FilterPath(func(p cmp.Path) bool {
 	a, b := p.Last().Values()
 	for _, v := range []reflect.Value{a, b} {
@@ -228,7 +228,7 @@ var noEmpty = cmp.FilterPath(func(p cmp.Path) bool {
 	return true
 }, cmp.Ignore())
 
-// kept looks for what nobody here knows of.
+// kept checks that fields unknown to the operator are unchanged.
 func kept(t *testing.T, before, after cloud.Reading) {
 	t.Helper()
 	for item, paths := range map[string][]string{
@@ -246,7 +246,7 @@ func kept(t *testing.T, before, after cloud.Reading) {
 	}
 }
 
-// described finds an operation in the list of what it changes.
+// described finds an operation in the list of its object.
 func described(t *testing.T, client *gke.Client, id, item string) {
 	t.Helper()
 	if strings.Contains(item, "nodePools") {

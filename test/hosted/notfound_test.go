@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// TestNotFound: only what the cloud says of this very cluster means that it is gone. Others
-// that answer 404 are a wrong subscription, project or address, and proxies.
+// TestNotFound: only the cloud's answer about this very cluster means that it is gone. Other 404 answers come
+// from a wrong subscription, project or address, or from proxies.
 func TestNotFound(t *testing.T) {
 	const (
 		azure  = `{"error":{"code":"ResourceNotFound","message":"The Resource 'Microsoft.ContainerService/managedClusters/Shop' under resource group 'rg' was not found."}}`
@@ -66,7 +66,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// at is the client of the cluster shop in a cloud at another address.
+// at returns the client of the cluster shop in a cloud at another address.
 func at(t *testing.T, name string, server *httptest.Server) cloud.Client {
 	t.Helper()
 	switch name {
@@ -83,7 +83,7 @@ func at(t *testing.T, name string, server *httptest.Server) cloud.Client {
 	}
 }
 
-// TestForgottenOperation: an operation that a cloud does not list any more is not under way.
+// TestForgottenOperation: an operation that a cloud no longer lists is not in progress.
 func TestForgottenOperation(t *testing.T) {
 	_, google, _ := newGKE(t, clusterOfGKE)
 	_, amazon := newEKS(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// TestPages: a list that does not come to its end is given up, and no page is asked for
-// elsewhere: the request for it has a token.
+// TestPages: the client gives up a list that does not end. It requests no page from another server, because
+// the request has a token.
 func TestPages(t *testing.T) {
 	requests, elsewhere := 0, 0
 	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))

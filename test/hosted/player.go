@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// player is what the clouds have in common: one request at a time, and hooks.
+// player is common to the clouds: it answers one request at a time, and has hooks.
 type player struct {
-	// Before is called before each request is answered, without a lock: it may send others.
+	// Before is called before each request is answered, without a lock: it may send requests.
 	Before func(*http.Request)
 
 	lock sync.Mutex
@@ -24,7 +24,7 @@ func (p *player) Changes() []string {
 	return slices.Clone(p.changes)
 }
 
-// turn waits for the turn of a request, and returns what ends it.
+// turn waits for the turn of a request, and returns a function that ends it.
 func (p *player) turn(r *http.Request) (end func()) {
 	if p.Before != nil {
 		p.Before(r)
@@ -33,7 +33,7 @@ func (p *player) turn(r *http.Request) (end func()) {
 	return p.lock.Unlock
 }
 
-// respond answers with JSON, or with nothing.
+// respond answers with JSON, or without a body.
 func respond(w http.ResponseWriter, status int, out object) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

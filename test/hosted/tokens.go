@@ -15,9 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// TokensOfEKS is the webhook by which an API server in EKS learns whose a token is. It takes
-// any that is well formed for that of an administrator, and does not send the signed request
-// on to AWS.
+// TokensOfEKS is the webhook with which an API server in EKS checks tokens. It accepts every well-formed
+// token as an administrator's, and does not forward the signed request to AWS.
 type TokensOfEKS struct {
 	// Asked counts the reviews, and Refused makes them fail.
 	Asked   atomic.Int32
@@ -51,8 +50,7 @@ func wellFormed(encoded string) bool {
 	return err == nil && request.Query().Get("Action") == "GetCallerIdentity" && strings.Contains(request.Query().Get("X-Amz-SignedHeaders"), "x-k8s-aws-id")
 }
 
-// Use has an API server ask the webhook, which is at that URL. What it needs for that is
-// written to the folder.
+// Use makes an API server call the webhook at that URL. It writes the configuration into the folder.
 func (t *TokensOfEKS) Use(env *envtest.Environment, folder, url string) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["eks"] = &clientcmdapi.Cluster{Server: url}

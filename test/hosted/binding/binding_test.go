@@ -28,7 +28,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// rig is a HostedCluster in EKS, and the Binder with the shipped rights.
+// rig has a HostedCluster in EKS, and the Binder with the shipped rights.
 type rig struct {
 	*testing.T
 	binder *bind.Binder
@@ -52,7 +52,7 @@ func newRig(t *testing.T, name string) *rig {
 	return &rig{t, binder, clock, h, source(t, name)}
 }
 
-// bind calls the Binder, which must report that.
+// bind calls the Binder, which must report that reason.
 func (r *rig) bind(reason string) *metav1.Condition {
 	r.Helper()
 	bound, _, err := r.binder.Bind(r.Context(), r.h, r.source)
@@ -69,7 +69,7 @@ func (r *rig) unbind(gone, want bool) {
 	}
 }
 
-// both are the ClusterBinding and the Secret; nil: there is none.
+// both returns the ClusterBinding and the Secret; nil if they do not exist.
 func (r *rig) both() (*v1alpha1.ClusterBinding, *corev1.Secret) {
 	r.Helper()
 	binding, secret := &v1alpha1.ClusterBinding{}, &corev1.Secret{}
@@ -99,7 +99,7 @@ func (r *rig) change(object client.Object, change func()) {
 	}
 }
 
-// as is a client with what is in the Secret.
+// as returns a client with the kubeconfig in the Secret.
 func (r *rig) as(secret *corev1.Secret) client.Client {
 	r.Helper()
 	config, err := clientcmd.RESTConfigFromKubeConfig(secret.Data[v1alpha1.DefaultKubeconfigKey])
@@ -113,7 +113,7 @@ func (r *rig) as(secret *corev1.Secret) client.Client {
 	return c
 }
 
-// TestBinding binds a cluster, renews its token, and takes it back.
+// TestBinding binds a cluster, renews its token, and unbinds it.
 func TestBinding(t *testing.T) {
 	r := newRig(t, "shop")
 	r.bind(hosted.ReasonBound)
@@ -160,8 +160,8 @@ func TestBinding(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Other manifests, of a later version: what the provider's administrator has said, or has
-	// taken away, stays so; what somebody has changed is applied again.
+	// Other manifests, of a later version. What the provider's administrator has set or removed stays so.
+	// What somebody else has changed is applied again.
 	r.change(renewed, func() { renewed.Annotations[hosted.AnnotationPrepared] = "of an older version" })
 	r.bind(hosted.ReasonBound)
 	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(limits), limits); err != nil || limits.Data["tolerationKeys"] != "example.com/batch" {
@@ -177,7 +177,7 @@ func TestBinding(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The manager holds the binding until all is taken back.
+	// The manager keeps the binding until everything is removed.
 	r.change(binding, func() { binding.Finalizers = []string{v1alpha1.FinalizerBinding} })
 	r.unbind(false, false)
 	r.h.Spec.Binding = nil
@@ -201,8 +201,7 @@ func TestBinding(t *testing.T) {
 	}
 }
 
-// leastPrivilege checks that the Secret has what a consumer may do, and no token of the
-// cloud.
+// leastPrivilege checks that the Secret has only a consumer's rights, and no token of the cloud.
 func (r *rig) leastPrivilege(secret *corev1.Secret) {
 	r.Helper()
 	content, err := json.Marshal(secret)
@@ -214,7 +213,7 @@ func (r *rig) leastPrivilege(secret *corev1.Secret) {
 	if err := there.Create(r.Context(), review); err != nil || review.Status.UserInfo.Username != "system:serviceaccount:spillway-provider:spillway-consumer" {
 		r.Errorf("it is of %q, %v", review.Status.UserInfo.Username, err)
 	}
-	// An API server takes a role up a moment after it was written.
+	// An API server applies a role a moment after the write.
 	if err := wait.PollUntilContextTimeout(r.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		err := there.List(ctx, &corev1.PodList{})
 		return err == nil, ignoreForbidden(err)
@@ -240,8 +239,8 @@ func ignoreForbidden(err error) error {
 	return err
 }
 
-// TestKeeping: of a cluster that cannot be read the token is renewed, in the same place, and
-// nothing else is done.
+// TestKeeping: if a cluster cannot be read, its token is still renewed, in the same place, and nothing else
+// happens.
 func TestKeeping(t *testing.T) {
 	r := newRig(t, "kept")
 	keep := func(reason string) *metav1.Condition {
@@ -277,7 +276,7 @@ func TestKeeping(t *testing.T) {
 	}
 }
 
-// TestForgetting: a cluster that is gone is not waited for.
+// TestForgetting: the operator does not wait for a cluster that is gone.
 func TestForgetting(t *testing.T) {
 	r := newRig(t, "gone")
 	r.bind(hosted.ReasonBound)
@@ -292,7 +291,7 @@ func TestForgetting(t *testing.T) {
 	r.unbind(true, true)
 }
 
-// TestTheNameIsTaken: what was not made for the HostedCluster is left alone.
+// TestTheNameIsTaken: the operator leaves alone what was not created for the HostedCluster.
 func TestTheNameIsTaken(t *testing.T) {
 	r := newRig(t, "taken")
 	theirs := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "taken"}, Spec: v1alpha1.ClusterBindingSpec{
@@ -307,8 +306,8 @@ func TestTheNameIsTaken(t *testing.T) {
 	}
 }
 
-// TestNoAccess: what the cluster refuses is told in the same words each time, without the
-// token; a token that is valid stays.
+// TestNoAccess: a refusal of the cluster is reported in the same words each time, without the token. A valid
+// token stays.
 func TestNoAccess(t *testing.T) {
 	r := newRig(t, "refused")
 	tokens.Refused.Store(true)

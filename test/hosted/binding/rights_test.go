@@ -63,7 +63,7 @@ func TestOperatorRights(t *testing.T) {
 	}
 }
 
-// TestOperatorWritesOnlyItsOwn: what a thief of its token would do is refused.
+// TestOperatorWritesOnlyItsOwn: requests of a thief of its token are refused.
 func TestOperatorWritesOnlyItsOwn(t *testing.T) {
 	known := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(known), v1alpha1.AddToScheme(known)); err != nil {
@@ -129,7 +129,7 @@ func TestOperatorWritesOnlyItsOwn(t *testing.T) {
 	for name, test := range tries {
 		t.Run(name, func(t *testing.T) {
 			var last error
-			// An API server takes a policy up a moment after it was written.
+			// An API server applies a policy a moment after the write.
 			err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 				last = test.try(ctx)
 				return test.want == "" && last == nil || test.want != "" && last != nil && strings.Contains(last.Error(), test.want), nil

@@ -1,6 +1,6 @@
-// Package binding tests, on two real API servers, that a hosted cluster becomes a provider:
-// one is the consumer, where the operator has the rights of config/hosted and no others; the
-// other is the cluster in the cloud, which knows the tokens of EKS by a webhook, as in EKS.
+// Package binding tests, on two real API servers, that a hosted cluster becomes a provider. One is the
+// consumer, where the operator has only the rights of config/hosted. The other is the cluster in the cloud.
+// It checks EKS' tokens with a webhook, as EKS does.
 package binding
 
 import (
@@ -35,7 +35,7 @@ import (
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
-// The clusters, and the clients of their administrators.
+// The clusters' clients and configs, with an administrator's rights.
 var (
 	consumer, cluster             client.Client
 	consumerConfig, clusterConfig *rest.Config
@@ -96,7 +96,7 @@ func start(env *envtest.Environment) (client.Client, *rest.Config, error) {
 	return c, config, err
 }
 
-// install applies what is shipped for the operator, and what the manager has of it.
+// install applies what is shipped for the operator, and what it needs of the manager's manifests.
 func install(ctx context.Context) error {
 	crds, err := manifests.Kustomized(ctx, "config/crd")
 	if err != nil {
@@ -122,7 +122,7 @@ const (
 	account           = "spillway-hosted"
 )
 
-// operator is the configuration of the shipped account.
+// operator returns the client config of the shipped account.
 func operator(t *testing.T) *rest.Config {
 	t.Helper()
 	request := &authenticationv1.TokenRequest{}
@@ -134,7 +134,7 @@ func operator(t *testing.T) *rest.Config {
 	return config
 }
 
-// keys counts the keys that tokens of EKS were signed with.
+// keys counts the keys that signed EKS' tokens.
 var keys atomic.Int64
 
 // source is the client of a cluster in EKS whose API server is the second one.
@@ -148,12 +148,12 @@ func source(t *testing.T, name string) *eks.Client {
 	return &eks.Client{Cluster: name, Region: "eu-central-1", API: awseks.New(awseks.Options{
 		Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), HTTPClient: server.Client(), RetryMaxAttempts: 1,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			// API servers remember a token for ten seconds, and one that is signed in the same
-			// second with the same key is the same.
+			// API servers cache a token for ten seconds. Two tokens are equal if they are signed in the same
+			// second with the same key.
 			return aws.Credentials{AccessKeyID: fmt.Sprintf("id%d", keys.Add(1)), SecretAccessKey: "secret", CanExpire: true, Expires: time.Now()}, nil
 		}),
 	})}
 }
 
-// patience is how long an API server may take to take a policy up.
+// patience is how long an API server may take to apply a policy.
 const patience = 2 * time.Minute

@@ -75,8 +75,7 @@ func parse(t *testing.T, text string, args ...any) object {
 	return out
 }
 
-// clouds are EKS, AKS and GKE, and where the last two have their tokens, with any number of
-// clusters.
+// clouds are EKS, AKS and GKE with any number of clusters, and the token servers of the last two.
 type clouds struct {
 	eks, aks, gke, entra, google *httptest.Server
 
@@ -84,7 +83,7 @@ type clouds struct {
 	eksS map[string]*hosted.EKS
 	aksS map[string]*hosted.AKS
 	gkeS map[string]*hosted.GKE
-	// requests and changes count what was asked for, and what was to change something.
+	// requests counts all requests, and changes those that should change something.
 	requests, changes int
 	// before is called with the credentials of each request to EKS, and its cluster.
 	before func(r *http.Request, cluster, accessKey string) (code string)
@@ -141,7 +140,7 @@ func (c *clouds) serveEKS(w http.ResponseWriter, r *http.Request) {
 		key = m[1]
 	}
 	if name == "" {
-		// EC2, and what makes a cluster, have no name in the path.
+		// Requests to EC2, and those that create a cluster, have no name in the path.
 		name = strings.TrimPrefix(key, "key-of-")
 	}
 	c.lock.Lock()
@@ -189,8 +188,8 @@ func (c *clouds) serveAKS(w http.ResponseWriter, r *http.Request) {
 	cluster.ServeHTTP(w, r)
 }
 
-// serveGKE takes the token of the cluster's own account. The list of operations names no
-// cluster, so it is that of the account's.
+// serveGKE accepts the token of the cluster's own account. A list of operations names no cluster, so the
+// account selects it.
 func (c *clouds) serveGKE(w http.ResponseWriter, r *http.Request) {
 	c.count(r)
 	name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer token-of-")
@@ -208,7 +207,7 @@ func (c *clouds) serveGKE(w http.ResponseWriter, r *http.Request) {
 	cluster.ServeHTTP(w, r)
 }
 
-// serveGoogle gives a token for what an account has signed.
+// serveGoogle returns a token for what an account has signed.
 func (c *clouds) serveGoogle(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	claims := struct {
@@ -230,7 +229,7 @@ func (c *clouds) serveGoogle(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"token_type":"Bearer","expires_in":3600,"access_token":%q}`, "token-of-"+claims.Account)
 }
 
-// serveEntra gives a token for each secret.
+// serveEntra returns a token for each secret.
 func (c *clouds) serveEntra(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	tenant := strings.Split(strings.Trim(r.URL.Path, "/"), "/")[0]
@@ -287,7 +286,7 @@ func (c *clouds) addGKE(t *testing.T, name string) *hosted.GKE {
 	return cluster
 }
 
-// apiOfGKE is Google's description of it.
+// apiOfGKE is Google's description of the API.
 var apiOfGKE = sync.OnceValues(func() ([]byte, error) { return hosted.APIOfGKE(context.Background()) })
 
 // googleKey signs for all accounts.
@@ -299,7 +298,7 @@ var googleKey = sync.OnceValue(func() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 })
 
-// account is the key of a Google service account.
+// account returns the key of a Google service account.
 func (c *clouds) account(t *testing.T, name string) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]string{

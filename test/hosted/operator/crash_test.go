@@ -18,10 +18,10 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/merge"
 )
 
-// crash is what a call panics with where the process ends.
+// crash is the panic with which the process ends.
 type crash struct{}
 
-// Where a point is: the process ends before or after the call, or its answer is lost.
+// Where a crash happens: the process ends before or after the call, or its answer is lost.
 const (
 	before = "before"
 	after  = "after"
@@ -30,8 +30,7 @@ const (
 
 var errLost = errors.New("the connection was lost")
 
-// points counts calls of the cloud and writes to the API server, and makes one of them go
-// wrong.
+// points counts calls to the cloud and writes to the API server, and makes one of them fail.
 type points struct {
 	calls, at int
 	where     string
@@ -109,7 +108,7 @@ func (s statusAt) Update(ctx context.Context, o client.Object, options ...client
 	return s.call(func() error { return s.SubResourceWriter.Update(ctx, o, options...) })
 }
 
-// mayCrash reconciles, and starts another process if that ends.
+// mayCrash reconciles, and starts another process after a crash.
 func (r *rig) mayCrash(name string) {
 	defer func() {
 		if c := recover(); c != nil {
@@ -126,9 +125,9 @@ func (r *rig) mayCrash(name string) {
 	r.clock.SetTime(r.clock.Now().Add(result.RequeueAfter))
 }
 
-// TestCrashAtEachCall ends the process before and after each call, or loses the answer, while a version and a tag
-// are pushed and a tag that the console has changed is adopted. The next process goes on:
-// each edit is made once, nothing is in conflict, and what is overwritten is named once.
+// TestCrashAtEachCall crashes before and after each call, or loses the answer. Meanwhile a version and a tag
+// are pushed, and a tag from the console is adopted. The next process continues: each edit is made once,
+// nothing is in conflict, and an overwritten value is named once.
 func TestCrashAtEachCall(t *testing.T) { eachPoint(t, playCrash) }
 
 // eachPoint plays with a crash at each call, until there are no more calls.
@@ -187,8 +186,7 @@ func playCrash(r *rig, s side, name string, p *points) bool {
 	return p.gone
 }
 
-// lives are what is asked for of a cluster that is made, and all that is to be changed in the
-// cloud until it has gone again.
+// lives have the spec of a cluster that is created, and all changes in the cloud until it is deleted again.
 var lives = map[string]struct {
 	spec    string
 	changes []string
@@ -204,8 +202,8 @@ var lives = map[string]struct {
 	"gke": {`{projectID: p, clusterName: %[1]s, region: europe-west3, nodePools: [{name: a, initialNodeCount: 1}]}`, []string{"create", "delete"}},
 }
 
-// TestCrashInALife does the same while a cluster is made, and deleted: it is made once, and
-// goes, and nothing is left of it.
+// TestCrashInALife does the same while a cluster is created and deleted. It is created once, and nothing is
+// left of it.
 func TestCrashInALife(t *testing.T) { eachPoint(t, playLife) }
 
 func playLife(r *rig, s side, name string, p *points) bool {

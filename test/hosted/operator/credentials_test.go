@@ -17,8 +17,8 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/controller"
 )
 
-// TestCredentials: what is wrong with them is said, in words that stay the same, and a new
-// Secret is used at once.
+// TestCredentials: a problem with them is reported in the same words each time, and a new Secret is used at
+// once.
 func TestCredentials(t *testing.T) {
 	r := newRig(t)
 	r.clouds.addEKS(t, "creds")
@@ -84,16 +84,15 @@ func TestCredentials(t *testing.T) {
 	r.condition(r.get("wrong"), v1alpha1.HostedCredentialsValid, v1alpha1.ReasonAccepted, "")
 }
 
-// TestCredentialsServeOneCluster: three workers at a time, and no request carries the
-// credentials of another cluster.
+// TestCredentialsServeOneCluster: with three workers, no request carries the credentials of another cluster.
 func TestCredentialsServeOneCluster(t *testing.T) {
 	if crossed := threeWorkers(t, nil); len(crossed) > 0 {
 		t.Error(crossed)
 	}
 }
 
-// TestSharedHandler shows that the test before can fail: one handler for all clusters, in
-// which each worker sets the credentials of its own.
+// TestSharedHandler shows that the previous test can fail. It has one handler for all clusters, in which each
+// worker sets its own credentials.
 func TestSharedHandler(t *testing.T) {
 	crossed := threeWorkers(t, func(clouds controller.Clouds) controller.Clouds { return &shared{Clouds: clouds} })
 	if len(crossed) == 0 {
@@ -102,7 +101,7 @@ func TestSharedHandler(t *testing.T) {
 	t.Log("caught:", crossed)
 }
 
-// shared gives the Secret of the last one who came to whoever comes next.
+// shared gives the last caller's Secret to the next caller.
 type shared struct {
 	controller.Clouds
 	lock   sync.Mutex
@@ -160,8 +159,8 @@ func threeWorkers(t *testing.T, bug func(controller.Clouds) controller.Clouds) [
 	return slices.Compact(crossed)
 }
 
-// TestExpired: credentials that expire between the reading and the request are said, and the
-// request is made once there are others.
+// TestExpired: credentials that expire between the read and the request are reported. The request is sent
+// when there are new ones.
 func TestExpired(t *testing.T) {
 	r := newRig(t)
 	cluster := r.clouds.addEKS(t, "expired")
@@ -183,8 +182,8 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// TestUnknownVersion: what the cloud refuses is said in its words, and not asked for again
-// with each read.
+// TestUnknownVersion: a refusal is reported in the cloud's words, and the request is not repeated at each
+// read.
 func TestUnknownVersion(t *testing.T) {
 	r := newRig(t)
 	r.clouds.addEKS(t, "version")
@@ -206,7 +205,7 @@ func TestUnknownVersion(t *testing.T) {
 	}
 }
 
-// answer has EKS answer requests that change something with an error.
+// answer makes EKS answer changing requests with an error.
 func (r *rig) answer(code string) {
 	r.clouds.lock.Lock()
 	defer r.clouds.lock.Unlock()

@@ -33,15 +33,15 @@ func (w wrapped) Client(ctx context.Context, h *v1alpha1.HostedCluster, secret *
 	return w.wrap(c), nil
 }
 
-// TestActiveIsNotBelieved: EKS says ACTIVE, and has the old values, while the update is in
-// progress. Nothing is decided until the update is done.
+// TestActiveIsNotBelieved: during an update, EKS reports ACTIVE with the old values. The operator decides
+// nothing until the update is done.
 func TestActiveIsNotBelieved(t *testing.T) {
 	if why := active(newRig(t), "active", nil); why != "" {
 		t.Error(why)
 	}
 }
 
-// TestActiveBelieved shows that the test before can fail.
+// TestActiveBelieved shows that the previous test can fail.
 func TestActiveBelieved(t *testing.T) {
 	believe := func(c cloud.Client) cloud.Client { return believing{c} }
 	if why := active(newRig(t), "believed", believe); why == "" {
@@ -51,7 +51,7 @@ func TestActiveBelieved(t *testing.T) {
 	}
 }
 
-// believing takes each operation as done, for the cluster says so.
+// believing takes each operation for done, because the cluster says so.
 type believing struct{ cloud.Client }
 
 func (b believing) Operation(ctx context.Context, item, id string) (cloud.Operation, error) {
@@ -84,8 +84,8 @@ func active(r *rig, name string, bug func(cloud.Client) cloud.Client) string {
 	return ""
 }
 
-// TestForeignUpdate: while somebody else's update is in progress, nothing is pushed and
-// nothing adopted, though EKS says ACTIVE.
+// TestForeignUpdate: during somebody else's update, the operator pushes and adopts nothing, although EKS
+// reports ACTIVE.
 func TestForeignUpdate(t *testing.T) {
 	r := newRig(t)
 	cluster := r.clouds.addEKS(t, "foreign")
@@ -111,8 +111,8 @@ func TestForeignUpdate(t *testing.T) {
 	}
 }
 
-// TestOverwritten: somebody else's update, which was done between our read and our request,
-// and which EKS does not tell of, is named with its value.
+// TestOverwritten: somebody else's update between our read and our request is named with its value. EKS does
+// not report such an update.
 func TestOverwritten(t *testing.T) {
 	r := newRig(t)
 	cluster := r.clouds.addEKS(t, "between")
@@ -136,7 +136,7 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
-// console returns a request of somebody else for the same cluster.
+// console returns somebody else's request for the same cluster.
 func (r *rig) console(name string, spec object) func() {
 	r.Helper()
 	client, err := r.Clouds.Client(r.Context(), r.get(name), r.secret(name))
@@ -164,8 +164,8 @@ func (r *rig) secret(name string) *corev1.Secret {
 	return secret
 }
 
-// TestFailedUpdate: an update that fails half way is said, with the cloud's own words, and
-// not begun again and again; after an hour, or with another spec, it is.
+// TestFailedUpdate: an update that fails half way is reported in the cloud's own words. It is repeated only
+// after an hour, or with another spec.
 func TestFailedUpdate(t *testing.T) {
 	r := newRig(t)
 	cluster := r.clouds.addEKS(t, "fails")

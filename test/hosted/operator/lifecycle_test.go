@@ -20,7 +20,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/state"
 )
 
-// maker makes and deletes clusters of the player of EKS.
+// maker creates and deletes clusters of the emulated EKS.
 type maker struct {
 	cloud.Client
 	r    *rig
@@ -43,8 +43,8 @@ func (m maker) Delete(context.Context, cloud.Reading, string) error {
 	return nil
 }
 
-// TestCreateAndDelete: a cluster is made, with a pool that the first request cannot make, and
-// all of its fields are managed then; with deletionPolicy Delete, it goes before the object.
+// TestCreateAndDelete: a cluster is created, with a pool that the first request cannot create. Then all of
+// its fields are managed. With deletionPolicy Delete, it is deleted before the object.
 func TestCreateAndDelete(t *testing.T) {
 	r := newRig(t)
 	var tokens []string
@@ -81,7 +81,7 @@ deletionPolicy: Delete`)
 	}
 }
 
-// TestCreateRefused: the cloud's words are said, and it is not asked again and again.
+// TestCreateRefused: the cloud's words are reported, and the request is not repeated again and again.
 func TestCreateRefused(t *testing.T) {
 	r := newRig(t)
 	var tokens []string
@@ -100,12 +100,12 @@ func TestCreateRefused(t *testing.T) {
 	}
 }
 
-// TestDeletedWhileCreating: an object that is deleted while nobody knows whether its cluster is
-// made stays until that is known: what appears late is deleted, too.
+// TestDeletedWhileCreating: an object is deleted while it is unknown whether its cluster was created. It
+// stays until that is known. A cluster that appears late is deleted, too.
 func TestDeletedWhileCreating(t *testing.T) {
 	tests := map[string]struct {
-		// asked is for how long the cloud does not answer, and after how long the cluster
-		// appears; zero: never.
+		// asked is for how long the cloud does not answer. appears is after how long the cluster appears;
+		// zero means never.
 		asked, appears time.Duration
 	}{
 		"it appears":                         {appears: time.Minute},
@@ -146,8 +146,8 @@ func TestDeletedWhileCreating(t *testing.T) {
 	}
 }
 
-// TestNotOurs: a cluster that was there before is neither taken over by an object that was to
-// make it, nor deleted with one that has adopted it; until somebody marks it.
+// TestNotOurs: a cluster existed before. An object that should create it does not take it over, and an object
+// that has adopted it does not delete it, until somebody marks it.
 func TestNotOurs(t *testing.T) {
 	eachCloud(t, func(r *rig, s side, name string) {
 		edit, changes := s.add(r, name)
@@ -175,8 +175,8 @@ func TestNotOurs(t *testing.T) {
 	})
 }
 
-// TestDuplicate: of two objects for one cluster, the second does nothing until the first has
-// gone. It does not even read, if the credentials are the same.
+// TestDuplicate: of two objects for one cluster, the second does nothing until the first is gone. With the
+// same credentials it does not even read.
 func TestDuplicate(t *testing.T) {
 	for _, credentials := range []string{"a-first", "b-second"} {
 		t.Run(credentials, func(t *testing.T) {
@@ -204,11 +204,11 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
-// binder notes how it is called.
+// binder records how it is called.
 type binder struct {
 	bound, kept, unbound, gone int
 	done                       bool
-	// why a token cannot be renewed.
+	// why is the error of renewing a token.
 	why error
 }
 
@@ -234,8 +234,8 @@ func (b *binder) Unbind(_ context.Context, _ *v1alpha1.HostedCluster, source clo
 	return &c, b.done && source != nil, nil
 }
 
-// TestTokenIsKept: whatever goes wrong with the cluster, or is not to be done, the token of its
-// binding is renewed; if that cannot be, Bound is not True.
+// TestTokenIsKept: whatever is wrong with the cluster, or must not be done, the token of its binding is
+// renewed. If that fails, Bound is not True.
 func TestTokenIsKept(t *testing.T) {
 	answer := func(code string, to func(*http.Request) bool) func(*rig) {
 		return func(r *rig) {
@@ -303,8 +303,8 @@ func tagged(r *rig) {
 	r.edit("kept", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.Tags = map[string]*string{"a": ptr.To("b")} })
 }
 
-// TestBinder: it is called with each read, as soon as it wants to be, and takes back what it
-// made before the object goes.
+// TestBinder: the Binder is called with each read, and as soon as it requests. It removes what it created
+// before the object is gone.
 func TestBinder(t *testing.T) {
 	r := newRig(t)
 	b := &binder{}
@@ -321,7 +321,7 @@ func TestBinder(t *testing.T) {
 	for range 2 {
 		r.next("bound")
 	}
-	r.get("bound") // It is there until that is done.
+	r.get("bound") // The object exists until that is done.
 	r.condition(r.get("bound"), v1alpha1.HostedBound, v1alpha1.ReasonUnbinding, "")
 	r.condition(r.get("bound"), v1alpha1.HostedReady, v1alpha1.ReasonDeleting, "")
 	r.clouds.remove("bound")

@@ -18,9 +18,9 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/operator"
 )
 
-// TestOperator runs the whole of it: a new object, a changed Secret, a changed spec and a
-// deletion are noticed without waiting for the next refresh, five minutes later. So is the end
-// of another object for the same cluster.
+// TestOperator runs the whole operator. It notices a new object, a changed Secret, a changed spec and a
+// deletion before the next refresh, which is five minutes later. It also notices the end of another object
+// for the same cluster.
 func TestOperator(t *testing.T) {
 	r := newRig(t)
 	cluster := r.clouds.addAKS(t, "whole")

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// TestQuiet: 102 clusters that nobody changes cost no write on either side, and few
-// requests.
+// TestQuiet: 102 unchanged clusters cost no write, in the clouds or the API server, and few requests.
 func TestQuiet(t *testing.T) {
 	r := newRig(t)
 	var names []string
@@ -32,8 +31,8 @@ func TestQuiet(t *testing.T) {
 			r.reconcile(name)
 		}
 		requests, changes := r.clouds.counts()
-		// EKS: the cluster, its add-on, the list of groups and each of them. AKS: the cluster
-		// and its pools. GKE: the cluster, with its pools.
+		// EKS: the cluster, its add-on, the list of groups and each group. AKS: the cluster and its pools.
+		// GKE: the cluster with its pools.
 		if got := requests - asked; got != 34*(4+2+1) {
 			t.Errorf("refresh %d: %d requests to the clouds", refresh, got)
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/operator"
 )
 
-// rig is a reconciler that is told when to reconcile.
+// rig is a reconciler that the tests call.
 type rig struct {
 	*testing.T
 	*controller.Reconciler
@@ -46,7 +46,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// restart is another process: what was only in memory is gone.
+// restart starts another process: what was only in memory is gone.
 func (r *rig) restart() {
 	old := r.Reconciler
 	r.Reconciler = &controller.Reconciler{
@@ -54,7 +54,7 @@ func (r *rig) restart() {
 	}
 }
 
-// cluster makes a HostedCluster and its Secret, both named as the cluster.
+// cluster creates a HostedCluster and its Secret, both with the cluster's name.
 func (r *rig) cluster(name, spec string) {
 	r.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, StringData: map[string]string{
@@ -101,7 +101,7 @@ func (r *rig) edit(name string, change func(*v1alpha1.HostedCluster)) {
 	}
 }
 
-// reconcile returns when the next one is due.
+// reconcile returns the delay until the next reconcile.
 func (r *rig) reconcile(name string) time.Duration {
 	r.Helper()
 	result, err := r.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: name}})
@@ -111,13 +111,13 @@ func (r *rig) reconcile(name string) time.Duration {
 	return result.RequeueAfter
 }
 
-// next reconciles, once it is due.
+// next reconciles, and moves the clock to when the next reconcile is due.
 func (r *rig) next(name string) {
 	r.Helper()
 	r.clock.SetTime(r.clock.Now().Add(r.reconcile(name)))
 }
 
-// settle reconciles until a reconcile writes nothing, on either side.
+// settle reconciles until a reconcile writes nothing, in the cloud or the API server.
 func (r *rig) settle(name string) *v1alpha1.HostedCluster {
 	r.Helper()
 	for range 20 {
@@ -132,7 +132,7 @@ func (r *rig) settle(name string) *v1alpha1.HostedCluster {
 	return nil
 }
 
-// condition fails the test unless it is so.
+// condition fails the test unless the condition has that reason and message.
 func (r *rig) condition(h *v1alpha1.HostedCluster, kind, reason, message string) {
 	r.Helper()
 	c := meta.FindStatusCondition(h.Status.Conditions, kind)

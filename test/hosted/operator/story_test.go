@@ -12,15 +12,15 @@ import (
 	"github.com/spillway-io/spillway/internal/hosted/cloud"
 )
 
-// sides have the same story in each cloud.
+// side has what differs between the clouds in the same story.
 type side struct {
 	cloud, spec string
-	// add makes the cluster, and returns an edit of its tags in the console, and what was
-	// changed by requests.
+	// add creates the cluster. It returns an edit of the cluster's tags in the console, and the changes by
+	// requests.
 	add func(r *rig, name string) (edit func(key, value string), changes func() []string)
 	// edit is any edit in the console.
 	edit func(r *rig, name string, change func(object) object)
-	// tags and version are those of the spec.
+	// tags and version are fields of the spec.
 	tags    func(h *v1alpha1.HostedCluster) *map[string]*string
 	version func(h *v1alpha1.HostedCluster) **string
 	next    string
@@ -86,8 +86,8 @@ func eachCloud(t *testing.T, test func(r *rig, s side, name string)) {
 	}
 }
 
-// TestStory: a cluster is imported; an edit in the console is adopted; one of the spec is
-// pushed; a conflict is shown, and resolved with what the status says.
+// TestStory: a cluster is imported. An edit in the console is adopted, and one of the spec is pushed. A
+// conflict is shown, and resolved with the values from the status.
 func TestStory(t *testing.T) {
 	eachCloud(t, func(r *rig, s side, name string) {
 		edit, changes := s.add(r, name)
@@ -101,7 +101,7 @@ func TestStory(t *testing.T) {
 			r.Errorf("imported as %+v", h.Status)
 		}
 
-		// What the spec sets is the same; then the console changes it.
+		// The spec sets the same value; then the console changes it.
 		r.edit(name, func(h *v1alpha1.HostedCluster) { *s.tags(h) = map[string]*string{"owner": ptr.To("shop")} })
 		r.settle(name)
 		edit("owner", "console")
@@ -114,7 +114,7 @@ func TestStory(t *testing.T) {
 			r.Error("no event says what was overwritten")
 		}
 
-		// An edit of the spec is pushed, once.
+		// An edit of the spec is pushed once.
 		r.edit(name, func(h *v1alpha1.HostedCluster) { *s.version(h) = &s.next; (*s.tags(h))["owner"] = ptr.To("console") })
 		h = r.settle(name)
 		r.condition(h, v1alpha1.HostedInSync, v1alpha1.ReasonAgreed, "")
@@ -123,7 +123,7 @@ func TestStory(t *testing.T) {
 			r.Errorf("the version is %s after %v", h.Status.KubernetesVersion, changes())
 		}
 
-		// Both sides: nothing is done until the user says who wins.
+		// Both sides change: nothing is done until the user decides.
 		r.edit(name, func(h *v1alpha1.HostedCluster) { (*s.tags(h))["owner"] = ptr.To("ours") })
 		edit("owner", "theirs")
 		h = r.settle(name)
@@ -144,7 +144,7 @@ func TestStory(t *testing.T) {
 	})
 }
 
-// TestWriteBack: as Rancher does, the spec is overwritten by what the console has.
+// TestWriteBack: as in Rancher, the console's value overwrites the spec.
 func TestWriteBack(t *testing.T) {
 	eachCloud(t, func(r *rig, s side, name string) {
 		edit, changes := s.add(r, name)
@@ -159,7 +159,7 @@ func TestWriteBack(t *testing.T) {
 	})
 }
 
-// TestForget: the object goes, and the cluster stays; nothing is asked of the cloud.
+// TestForget: the object is deleted, and the cluster stays; the cloud gets no request.
 func TestForget(t *testing.T) {
 	eachCloud(t, func(r *rig, s side, name string) {
 		_, changes := s.add(r, name)
@@ -182,7 +182,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// TestPaused: nothing is asked of the cloud.
+// TestPaused: the cloud gets no request.
 func TestPaused(t *testing.T) {
 	eachCloud(t, func(r *rig, s side, name string) {
 		s.add(r, name)
@@ -195,8 +195,8 @@ func TestPaused(t *testing.T) {
 	})
 }
 
-// TestGoneAndReplaced: a cluster that is deleted in the console is not made again, and
-// another one of its name is not taken for it.
+// TestGoneAndReplaced: a cluster that is deleted in the console is not created again. Another one with its
+// name is not taken for it.
 func TestGoneAndReplaced(t *testing.T) {
 	r := newRig(t)
 	r.cluster("gone", "eksConfig: {displayName: gone, region: r, tags: {owner: us}}\nlifecycle: {mode: Create}\ndeletionPolicy: Orphan\nsync: {conflict: PreferSpec}")
@@ -227,8 +227,8 @@ func TestImmutable(t *testing.T) {
 	r.condition(r.settle("immutable"), v1alpha1.HostedInSync, v1alpha1.ReasonImmutableDiffers, `kmsKey is ImmutableDiffers: the spec has "another"`)
 }
 
-// TestTimeJumps: however the time goes, the next look comes between the shortest and the
-// longest time.
+// TestTimeJumps: whatever the clock does, the next reconcile comes between the shortest and the longest
+// interval.
 func TestTimeJumps(t *testing.T) {
 	r := newRig(t)
 	cluster := r.clouds.addEKS(t, "jumps")

@@ -1,5 +1,4 @@
-// Package operator_test runs the operator of hosted clusters on a real API server and on
-// clouds of our own.
+// Package operator_test runs the operator of hosted clusters on a real API server and on emulated clouds.
 package operator_test
 
 import (
@@ -23,7 +22,7 @@ import (
 // root is the root of the repository.
 var root = filepath.Join("..", "..", "..")
 
-// The API server that all tests talk to, and how many requests of the operator have written.
+// The API server of all tests, and the number of the operator's writes.
 var (
 	config *rest.Config
 	server client.Client
@@ -35,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run is TestMain with deferred calls that are run.
+// run is TestMain with deferred calls.
 func run(m *testing.M) int {
 	assets := os.Getenv("KUBEBUILDER_ASSETS")
 	if assets == "" {
@@ -46,7 +45,7 @@ func run(m *testing.M) int {
 		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "hosted", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
 	}
-	// Also when it could not be started as a whole: parts of it may run.
+	// Also if the start failed: parts of it may run.
 	defer func() {
 		if err := env.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
@@ -64,7 +63,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// counted counts what the operator writes; events are not counted.
+// counted counts the operator's writes, without events.
 type counted struct{ http.RoundTripper }
 
 func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
