@@ -7,16 +7,16 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// variant is a kustomization that a value of the chart asks for in place of the chart's own.
+// variant is a kustomization that replaces the chart's own one if a value of the chart asks for it.
 type variant struct {
 	source string
 	// when is the condition, in Helm's language.
 	when string
-	// edits are what of it is not fixed, besides those of the chart.
+	// edits are the texts to replace in this variant, in addition to the edits of the chart.
 	edits map[string][]edit
 }
 
-// made is what kustomize makes of a variant.
+// made is a variant with the documents that kustomize builds from it.
 type made struct {
 	variant
 	documents []document
@@ -27,15 +27,15 @@ func (v variant) build() (made, error) {
 	return made{v, documents}, err
 }
 
-// hunk has lines in the place of those from begin to end, if a condition holds.
+// hunk replaces the lines from begin to end by other lines, if a condition holds.
 type hunk struct {
 	when       string
 	begin, end int
 	lines      []string
 }
 
-// merge has all documents of a chart's own and of its variants, each under the conditions under
-// which it is wanted, and in each what differs.
+// merge returns all documents of the chart's own kustomization and of its variants. Each document is under
+// the conditions that it needs, and so is each difference within a document.
 func merge(base []document, variants []made) ([]document, error) {
 	var all []document
 	for _, own := range base {
@@ -81,7 +81,7 @@ func find(documents []document, id string) (document, bool) {
 	return document{}, false
 }
 
-// differences are by what a text becomes the other one.
+// differences returns the hunks that turn one text into the other.
 func differences(text, other, when string) ([]hunk, error) {
 	a, b := lines(text), lines(other)
 	codes := difflib.NewMatcher(a, b).GetOpCodes()
@@ -97,7 +97,7 @@ func differences(text, other, when string) ([]hunk, error) {
 		if k+1 < len(codes) {
 			last = codes[k+1].I2
 		}
-		// Helm cuts blank lines off before {{-, so that there may be none.
+		// Helm removes blank lines before {{-, so there must not be any.
 		for code.I1 > first && a[code.I1-1] == "" {
 			code.I1, code.J1 = code.I1-1, code.J1-1
 		}
@@ -116,8 +116,8 @@ func endsBlank(lines []string) bool { return len(lines) > 0 && lines[len(lines)-
 
 func lines(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 
-// apply puts hunks of several variants into a text. They may insert at the same place, and
-// nothing else.
+// apply puts the hunks of several variants into a text. Two hunks may insert lines at the same place, but
+// they may not overlap in any other way.
 func apply(text string, hunks []hunk) (string, error) {
 	var out []string
 	own := lines(text)
@@ -149,7 +149,7 @@ func apply(text string, hunks []hunk) (string, error) {
 	return strings.Join(out, "\n") + "\n", nil
 }
 
-// within counts the hunks that change lines of h, itself among them, or insert between these.
+// within counts the hunks that change lines of h or insert lines between them, h included.
 func within(hunks []hunk, h hunk) int {
 	count := 0
 	for _, other := range hunks {

@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/test/hosted"
 )
 
-// clouds are the three, with one cluster each, and where they give tokens.
+// clouds are the three clouds, with one cluster each, and the server that issues tokens.
 type clouds struct {
 	eks *hosted.EKS
 	aks *hosted.AKS
@@ -97,12 +97,12 @@ func (d *demo) startClouds(ctx context.Context) error {
 	c.eksServer, c.aksServer, c.gkeServer = httptest.NewTLSServer(c.eks), httptest.NewTLSServer(c.aks), httptest.NewTLSServer(c.gke)
 	c.tokens = httptest.NewTLSServer(http.HandlerFunc(c.giveTokens))
 	d.say("three clouds answer: EKS at %s, AKS at %s, GKE at %s", c.eksServer.URL, c.aksServer.URL, c.gkeServer.URL)
-	// They all have the same certificate.
+	// All clouds have the same certificate.
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.eksServer.Certificate().Raw})
 	return os.WriteFile(d.certificate(), certificate, 0o600)
 }
 
-// giveTokens is where Azure and Google give tokens for credentials; these take any.
+// giveTokens is the endpoint where Azure and Google issue tokens for credentials. It accepts any credentials.
 func (c *clouds) giveTokens(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.Method == http.MethodGet {

@@ -26,7 +26,7 @@ import (
 	"github.com/spillway-io/spillway/test/hosted"
 )
 
-// startCluster starts the API server of the cluster in EKS, which knows the tokens of EKS.
+// startCluster starts the API server of the cluster in EKS, which accepts the tokens of EKS.
 func (d *demo) startCluster(context.Context) error {
 	tokens := &hosted.TokensOfEKS{}
 	d.webhook = httptest.NewServer(tokens)
@@ -47,7 +47,7 @@ func (d *demo) startCluster(context.Context) error {
 	return nil
 }
 
-// as writes a kubeconfig with a token of a ServiceAccount, which is all that the program has.
+// as writes a kubeconfig with a token of a ServiceAccount. The program gets nothing else.
 func (d *demo) as(ctx context.Context, namespace, account string) (file string, err error) {
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(24 * time.Hour / time.Second))}}
 	of := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}
@@ -63,7 +63,7 @@ func (d *demo) as(ctx context.Context, namespace, account string) (file string, 
 	return file, clientcmd.WriteToFile(*config, file)
 }
 
-// start runs a program of bin, as a ServiceAccount of a namespace, until the demo ends.
+// start runs a program of bin as a ServiceAccount of a namespace until the demo ends.
 func (d *demo) start(ctx context.Context, program, namespace, account string, args ...string) error {
 	kubeconfig, err := d.as(ctx, namespace, account)
 	if err != nil {
@@ -79,7 +79,7 @@ func (d *demo) start(ctx context.Context, program, namespace, account string, ar
 		"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
 	command.Env = append(os.Environ(), "SSL_CERT_FILE="+d.certificate())
 	command.Stdout, command.Stderr = log, log
-	// It ends with this process, however that ends.
+	// The program ends with this process, however this process ends.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("starting bin/%s: %w", program, err)
@@ -89,7 +89,7 @@ func (d *demo) start(ctx context.Context, program, namespace, account string, ar
 	return nil
 }
 
-// bound: one line makes a cluster a provider.
+// bound shows that one line makes a cluster a provider.
 func (d *demo) bound(ctx context.Context) error {
 	title("A line in the spec makes the cluster a provider. The operator has the rights of config/hosted, the manager those of config/rbac, and neither those of an administrator")
 	if err := d.show(ctx, "patch", "hostedcluster", "eks-shop", "--type=merge", "-p", `{"spec":{"binding":{"clusterID":"eks-shop"}}}`); err != nil {

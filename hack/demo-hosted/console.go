@@ -11,7 +11,7 @@ import (
 
 type object = map[string]any
 
-// send is a request of somebody who has nothing to do with Spillway.
+// send sends a request to a cloud, from somebody who has nothing to do with Spillway.
 func send(ctx context.Context, to *httptest.Server, method, path string, body object, header http.Header) (object, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -38,7 +38,7 @@ func send(ctx context.Context, to *httptest.Server, method, path string, body ob
 	return out, nil
 }
 
-// consoleOfEKS sets who reaches the public endpoint.
+// consoleOfEKS sets the addresses that may reach the public endpoint.
 func (d *demo) consoleOfEKS(ctx context.Context, cidr string) error {
 	_, err := send(ctx, d.clouds.eksServer, http.MethodPost, "/clusters/shop/update-config",
 		object{"resourcesVpcConfig": object{"publicAccessCidrs": []string{cidr}}}, http.Header{})

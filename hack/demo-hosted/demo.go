@@ -37,7 +37,7 @@ const (
 	managerNamespace = operator.DefaultManagerNamespace
 )
 
-// demo is one run.
+// demo is one run of this program.
 type demo struct {
 	root, dir string
 	begin     time.Time
@@ -45,10 +45,10 @@ type demo struct {
 	server    *envtest.Environment
 	// admin talks to the API server as its administrator.
 	admin client.Client
-	// cluster is the one in EKS, which asks the webhook about tokens.
+	// cluster is the API server of the cluster in EKS. It asks the webhook about tokens.
 	cluster *envtest.Environment
 	webhook *httptest.Server
-	// programs are those that run.
+	// programs are the programs that run.
 	programs []*exec.Cmd
 }
 
@@ -85,8 +85,8 @@ func (d *demo) startAPIServer(context.Context) error {
 	return os.WriteFile(d.kubeconfig(), d.server.KubeConfig, 0o600)
 }
 
-// install applies what dist/install.yaml and dist/hosted.yaml have, but for the Deployments,
-// and makes the Secrets with credentials for the clouds.
+// install applies dist/install.yaml and dist/hosted.yaml without their Deployments, and creates the Secrets
+// with credentials for the clouds.
 func (d *demo) install(ctx context.Context) error {
 	for _, folder := range []string{"config/default", "config/hosted"} {
 		objects, err := shipped.Kustomized(ctx, folder)
@@ -118,7 +118,7 @@ func (d *demo) install(ctx context.Context) error {
 	return nil
 }
 
-// googleAccount is the key of a Google service account, as Google's console gives it.
+// googleAccount returns the key of a Google service account, in the format of Google's console.
 func (d *demo) googleAccount() (string, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -135,8 +135,8 @@ func (d *demo) googleAccount() (string, error) {
 	return string(text), err
 }
 
-// startPrograms runs bin/hosted, which trusts the clouds' certificate, and is told where they
-// are, and bin/manager, which knows of no cloud.
+// startPrograms runs bin/hosted and bin/manager. bin/hosted trusts the clouds' certificate, and its flags
+// name their endpoints. bin/manager knows of no cloud.
 func (d *demo) startPrograms(ctx context.Context) error {
 	c := &d.clouds
 	endpoints := fmt.Sprintf("eks=%[1]s,ec2=%[1]s,aks=%[2]s,entra=%[3]s,gke=%[4]s", c.eksServer.URL, c.aksServer.URL, c.tokens.URL, c.gkeServer.URL)
@@ -150,7 +150,7 @@ func (d *demo) end() error {
 	var errs []error
 	for _, program := range d.programs {
 		errs = append(errs, program.Process.Signal(syscall.SIGTERM))
-		_ = program.Wait() // How it ended does not matter.
+		_ = program.Wait() // How the program ended does not matter.
 	}
 	for _, server := range []*envtest.Environment{d.server, d.cluster} {
 		if server != nil {
@@ -164,7 +164,7 @@ func (d *demo) end() error {
 	return errors.Join(errs...)
 }
 
-// relative shortens a path for people, who are in the repository.
+// relative makes a path relative to the repository, which is shorter for the reader.
 func (d *demo) relative(path string) string {
 	if short, err := filepath.Rel(d.root, path); err == nil {
 		return short
@@ -176,7 +176,7 @@ func (d *demo) say(format string, args ...any) {
 	fmt.Printf("[%3.0fs] %s\n", time.Since(d.begin).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// kubectl returns what it prints.
+// kubectl runs kubectl, and returns its output.
 func (d *demo) kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(d.root, "bin", "kube", "kubectl"), append([]string{"--kubeconfig", d.kubeconfig()}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -187,7 +187,7 @@ func (d *demo) kubectl(ctx context.Context, stdin string, args ...string) (strin
 	return string(out), nil
 }
 
-// show runs kubectl as a user would, and prints both.
+// show runs kubectl as a user would, and prints the command and its output.
 func (d *demo) show(ctx context.Context, args ...string) error {
 	out, err := d.kubectl(ctx, "", args...)
 	if err != nil {

@@ -1,12 +1,13 @@
-// Command demo-hosted shows hosted clusters on this machine, without a cloud: an API
-// server, EKS, AKS and GKE as package test/hosted plays them on the wire, and bin/hosted,
-// which knows no better. Three clusters are imported, changed on both sides, and brought in
-// step. Behind the one in EKS is a second API server: it is bound as a provider of bin/manager.
+// Command demo-hosted shows hosted clusters on this machine, without a cloud. It starts an API server, and
+// EKS, AKS and GKE as package test/hosted imitates them on the wire. It also starts bin/hosted, which cannot
+// tell that the clouds are not real. The demo imports three clusters, changes them on both sides, and brings
+// them in sync. A second API server is behind the cluster in EKS; the demo binds it as a provider of
+// bin/manager.
 //
 //	go run ./hack/demo-hosted          tell the story, and end (make demo-hosted)
 //	go run ./hack/demo-hosted -stay    tell it, and stay until Ctrl-C
 //
-// Nothing outlives this command but its files in bin/demo-hosted.
+// When this command has ended, only its files in bin/demo-hosted are left.
 package main
 
 import (

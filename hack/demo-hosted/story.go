@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/api/hosted/v1alpha1"
 )
 
-// patience is for slow machines. The clusters are read each minute here, not every five.
+// patience is long enough for slow machines. This demo reads the clusters every minute instead of every five.
 const patience = 4 * time.Minute
 
 func (d *demo) story(ctx context.Context) error {
@@ -30,7 +30,7 @@ func (d *demo) story(ctx context.Context) error {
 
 func title(format string, args ...any) { fmt.Printf("\n# %s\n", fmt.Sprintf(format, args...)) }
 
-// imported: nothing is changed by an import.
+// imported shows that an import changes nothing.
 func (d *demo) imported(ctx context.Context) error {
 	text, err := manifests.ReadFile("manifests/clusters.yaml")
 	if err != nil {
@@ -52,13 +52,13 @@ func (d *demo) imported(ctx context.Context) error {
 	return d.show(ctx, "get", "hostedcluster", "eks-shop", "-o", `jsonpath={range .status.managed[*]}{.path}{"\t"}{.state}{"\n"}{end}`)
 }
 
-// opened: somebody changes a field in the console that the spec has, too.
+// opened changes a field in the console that the spec also sets.
 func (d *demo) opened(ctx context.Context) error {
 	title("In the console of EKS, somebody opens the endpoint to 192.0.2.0/24, which the spec does not say")
 	return d.consoleOfEKS(ctx, "192.0.2.0/24")
 }
 
-// adopted: a change in the console alone holds.
+// adopted shows that a change made only in the console stays.
 func (d *demo) adopted(ctx context.Context) error {
 	title("The cluster was read, and so was what the console has changed. Otherwise it is read every minute here, and every five by default")
 	if err := d.until(ctx, "eks-shop", "the change is seen", func(h *v1alpha1.HostedCluster) bool {
@@ -82,7 +82,7 @@ func (d *demo) adopted(ctx context.Context) error {
 	return d.until(ctx, "eks-shop", "both sides agree", inSync)
 }
 
-// inConflict: both change the same tag.
+// inConflict changes the same tag on both sides.
 func (d *demo) inConflict(ctx context.Context) error {
 	title("In Azure's portal, somebody sets the tag owner to billing. Before that is read, the spec sets it to team-a, and cost to 8")
 	if err := d.consoleOfAKS(ctx, "owner", "billing"); err != nil {
@@ -106,7 +106,7 @@ func (d *demo) inConflict(ctx context.Context) error {
 	return d.tagsInAKS(ctx)
 }
 
-// resolved: a patch decides, for just this conflict.
+// resolved decides the conflict with a patch, which decides no other conflict.
 func (d *demo) resolved(ctx context.Context) error {
 	h, err := d.get(ctx, "aks-shop")
 	if err != nil {
@@ -132,7 +132,7 @@ func (d *demo) resolved(ctx context.Context) error {
 	return d.tagsInAKS(ctx)
 }
 
-// pushed: a change of the spec alone is sent.
+// pushed shows that Spillway sends a change that was made only in the spec.
 func (d *demo) pushed(ctx context.Context) error {
 	title("The spec asks for five nodes in GKE")
 	if err := d.show(ctx, "patch", "hostedcluster", "gke-shop", "--type=merge", "-p",
@@ -185,7 +185,7 @@ func inSync(h *v1alpha1.HostedCluster) bool {
 		h.Status.Operation == nil && h.Status.ObservedGeneration == h.Generation
 }
 
-// state of a managed field.
+// state returns the state of a managed field.
 func state(h *v1alpha1.HostedCluster, path string) string {
 	i := slices.IndexFunc(h.Status.Managed, func(f v1alpha1.ManagedField) bool { return f.Path == path })
 	if i < 0 {
@@ -199,7 +199,7 @@ func (d *demo) get(ctx context.Context, name string) (*v1alpha1.HostedCluster, e
 	return h, d.admin.Get(ctx, client.ObjectKey{Name: name}, h)
 }
 
-// until waits for a HostedCluster to be so.
+// until waits for a HostedCluster to meet a condition.
 func (d *demo) until(ctx context.Context, name, what string, so func(*v1alpha1.HostedCluster) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -19,8 +19,8 @@ import (
 
 const bindingsFile = "manifests/bindings.yaml"
 
-// setBack makes the whole spec of the demo's bindings what it was at first: kubectl
-// apply leaves fields that somebody has added, such as paused.
+// setBack sets the whole spec of the demo's bindings to its initial value. kubectl apply would keep the
+// fields that somebody has added, such as paused.
 func (d *demo) setBack(ctx context.Context) error {
 	raw, err := samples.ReadFile(bindingsFile)
 	if err != nil {
@@ -43,8 +43,8 @@ func (d *demo) setBack(ctx context.Context) error {
 	return nil
 }
 
-// takeOver says that the demo's manager may go on in a provider, if the binding asks
-// for that: there is no other manager than an earlier one of the demo.
+// takeOver permits the demo's manager to take over a provider, if the binding asks for this. The only other
+// manager there can be is an earlier one of the demo.
 func (d *demo) takeOver(ctx context.Context, name string) error {
 	err := d.change(ctx, name, func(cb *offloadingv1alpha1.ClusterBinding) bool {
 		asked := grantTakeOver(cb)
@@ -73,8 +73,7 @@ func (d *demo) change(ctx context.Context, name string, change func(*offloadingv
 
 var takeOverCommand = regexp.MustCompile(regexp.QuoteMeta(offloadingv1alpha1.AnnotationTakeOver) + `=([0-9]+)`)
 
-// grantTakeOver sets the annotation that the binding asks for. It reports whether it
-// asks for one that it does not have.
+// grantTakeOver sets the annotation that the binding asks for. It reports whether it had to set one.
 func grantTakeOver(cb *offloadingv1alpha1.ClusterBinding) bool {
 	ready := meta.FindStatusCondition(cb.Status.Conditions, offloadingv1alpha1.BindingReady)
 	if ready == nil || ready.Reason != offloadingv1alpha1.ReasonTakeOverNeeded {

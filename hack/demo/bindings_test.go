@@ -13,7 +13,7 @@ import (
 	offloadingv1alpha1 "github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TestSetBack changes the spec of the demo's bindings as one does who tries it out.
+// TestSetBack changes the spec of the demo's bindings as a user does who tries things.
 func TestSetBack(t *testing.T) {
 	shipped := bindingsOf(t)
 	changed := shipped[0].DeepCopy()
@@ -76,7 +76,7 @@ func TestGrantTakeOver(t *testing.T) {
 	}
 }
 
-// TestPodRangesDiffer holds the ranges against each other, and what is printed against them.
+// TestPodRangesDiffer compares the ranges with each other, and with the ranges in the printed text.
 func TestPodRangesDiffer(t *testing.T) {
 	d, seen := &demo{}, map[string]string{}
 	for _, name := range clusterNames {
@@ -91,7 +91,7 @@ func TestPodRangesDiffer(t *testing.T) {
 	}
 }
 
-// TestOneKubeconfigIsSet follows what is printed from its top to its end.
+// TestOneKubeconfigIsSet reads the printed text from start to end.
 func TestOneKubeconfigIsSet(t *testing.T) {
 	var exports []string
 	for line := range strings.SplitSeq((&demo{}).howToGoOn(), "\n") {

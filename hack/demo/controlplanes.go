@@ -25,12 +25,12 @@ var (
 	clusterNames = append([]string{consumer}, providers...)
 )
 
-// nodeGrace on the consumer lets a virtual node go NotReady soon enough to be
-// watched when its provider is cut off.
+// nodeGrace on the consumer is short, so that a user can watch a virtual node become NotReady after its
+// provider is cut off.
 const nodeGrace = 12 * time.Second
 
-// podRanges are those of the pods of each cluster, as network.podCIDRs of a binding
-// wants them: a range is one cluster's alone.
+// podRanges are the address ranges of each cluster's pods, in the form that network.podCIDRs of a binding
+// needs. No two clusters share a range.
 var podRanges = map[string]string{consumer: "10.11.0.0/24", "eu": "10.12.0.0/24", "us": "10.13.0.0/24"}
 
 func (d *demo) options(name string) clusters.Options {
@@ -46,8 +46,8 @@ func (d *demo) options(name string) clusters.Options {
 	return o
 }
 
-// ensureClusters mends the clusters that are there, or makes all of them: a new
-// consumer would be a stranger to providers that have served the one before.
+// ensureClusters repairs the clusters if they all exist, or else creates all of them. A new consumer would be
+// a stranger to providers that served the one before.
 func (d *demo) ensureClusters(ctx context.Context) error {
 	found, err := d.openAll()
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *demo) openAll() (map[string]*clusters.Cluster, error) {
 	return found, nil
 }
 
-// forEachCluster runs do for all clusters at once, and collects what it returns.
+// forEachCluster runs do for all clusters at once, and collects the results.
 func (d *demo) forEachCluster(ctx context.Context, all map[string]*clusters.Cluster,
 	do func(context.Context, string, *clusters.Cluster) (*clusters.Cluster, error),
 ) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
-// The names that the manifests of config/ give.
+// The names that the manifests of config/ use.
 const (
 	systemNamespace        = "spillway-system"
 	managerServiceAccount  = "spillway-manager"
@@ -21,12 +21,11 @@ const (
 	providerServiceAccount = "spillway-consumer"
 )
 
-// tokenLifetime is for a demo that stays up over some days of trying; every up
-// makes new tokens.
+// tokenLifetime is long enough for a demo that runs for several days. Every up creates new tokens.
 const tokenLifetime = 30 * 24 * time.Hour
 
-// A demo is what lies in bin/demo. It holds no state that up could not find
-// again, so that every command works on whatever is there.
+// A demo is the content of bin/demo. It holds only state that up can find again, so every command works on
+// any demo that exists.
 type demo struct {
 	root, dir string
 	begin     time.Time
@@ -43,8 +42,7 @@ func newDemo() (*demo, error) {
 	return &demo{root: root, dir: filepath.Join(root, "bin", "demo"), begin: time.Now()}, nil
 }
 
-// up brings everything into the state that the demo is to show, whatever of it
-// is there already.
+// up brings everything into the state that the demo shows, even if parts of it exist already.
 func (d *demo) up(ctx context.Context) error {
 	if err := d.checkBuilt(); err != nil {
 		return err
@@ -79,7 +77,7 @@ func (d *demo) up(ctx context.Context) error {
 	return d.show(ctx)
 }
 
-// down works on halves of a demo, too: each step takes what it finds.
+// down also works on an incomplete demo: each step handles whatever it finds.
 func (d *demo) down(ctx context.Context) error {
 	d.say("stopping the manager")
 	errs := []error{d.stopManager(ctx)}
@@ -122,7 +120,7 @@ func (d *demo) start(ctx context.Context, name string) error {
 	return nil
 }
 
-// checkBuilt names what make demo builds before it runs this program.
+// checkBuilt fails if a file is missing that make demo builds before it runs this program.
 func (d *demo) checkBuilt() error {
 	for _, file := range []string{filepath.Join(d.root, "bin", "manager"), d.manifest("install.yaml"), d.manifest("provider.yaml")} {
 		if _, err := os.Stat(file); err != nil {
@@ -137,7 +135,7 @@ func (d *demo) whereToLook() string {
 		d.relative(d.managerLog()), d.relative(filepath.Join(d.dir, "clusters", "*", "logs")))
 }
 
-// relative shortens a path for people, who are in the repository.
+// relative makes a path relative to the repository, which is shorter for the reader.
 func (d *demo) relative(path string) string {
 	if short, err := filepath.Rel(d.root, path); err == nil {
 		return short
@@ -145,8 +143,8 @@ func (d *demo) relative(path string) string {
 	return path
 }
 
-// manifest is one of those that make demo writes for the demo alone: those in dist/
-// may be somebody's, for an image of theirs.
+// manifest is the path of a manifest that make demo writes only for the demo. The manifests in dist/ may be
+// the user's own, for another image.
 func (d *demo) manifest(name string) string { return filepath.Join(d.dir, "dist", name) }
 
 func (d *demo) kubeconfig(name string) string { return filepath.Join(d.dir, name+".kubeconfig") }

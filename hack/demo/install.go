@@ -24,18 +24,18 @@ import (
 //go:embed manifests/*.yaml
 var samples embed.FS
 
-// sampleFiles in the order in which a user would apply them.
+// sampleFiles are in the order in which a user would apply them.
 var sampleFiles = []string{bindingsFile, "manifests/team-a.yaml", "manifests/team-b.yaml"}
 
-// appFiles are applied when the namespaces are offloaded: pods that were made
-// before that would stay at home.
+// appFiles are applied after the namespaces are offloaded. Pods that were created before would stay in the
+// consumer.
 var appFiles = []string{"manifests/web.yaml", "manifests/apps.yaml"}
 
 // euFile is applied in provider eu.
 const euFile = "manifests/eu.yaml"
 
-// install applies what is shipped: the consumer's part without the Deployment,
-// for which there are no images here, and the provider's part.
+// install applies what is shipped. In the consumer it leaves out the Deployment, because there are no images
+// here.
 func (d *demo) install(ctx context.Context) error {
 	d.say("installing CRDs, RBAC and policies in the consumer")
 	raw, err := os.ReadFile(d.manifest("install.yaml"))
@@ -69,8 +69,8 @@ func (d *demo) install(ctx context.Context) error {
 	return d.openEU(ctx)
 }
 
-// openEU does what the administrator of provider eu does, so that consumers may have Ingresses and
-// HTTPRoutes there.
+// openEU does what the administrator of provider eu does, so that consumers may have Ingresses and HTTPRoutes
+// there.
 func (d *demo) openEU(ctx context.Context) error {
 	raw, err := samples.ReadFile(euFile)
 	if err != nil {
@@ -84,9 +84,8 @@ func (d *demo) openEU(ctx context.Context) error {
 	return err
 }
 
-// handOverCredentials does what the administrators of the providers and the
-// platform engineer do: a kubeconfig of the provider's ServiceAccount goes into a
-// Secret of the consumer.
+// handOverCredentials does what the administrators of the providers and the platform engineer do. It puts a
+// kubeconfig of the provider's ServiceAccount into a Secret of the consumer.
 func (d *demo) handOverCredentials(ctx context.Context) error {
 	for _, name := range providers {
 		kubeconfig, err := d.clusters[name].KubeconfigFor(ctx, providerNamespace, providerServiceAccount, tokenLifetime)
@@ -141,7 +140,7 @@ func (d *demo) apply(ctx context.Context, cluster string, manifests []byte) erro
 	return err
 }
 
-// kubectl returns the standard output; what it writes as an error is in err.
+// kubectl returns the standard output. Its standard error is in err.
 func (d *demo) kubectl(ctx context.Context, cluster string, stdin []byte, args ...string) (string, error) {
 	args = append([]string{"--kubeconfig", d.kubeconfig(cluster)}, args...)
 	cmd := exec.CommandContext(ctx, filepath.Join(d.root, "bin", "kube", "kubectl"), args...)
@@ -154,7 +153,7 @@ func (d *demo) kubectl(ctx context.Context, cluster string, stdin []byte, args .
 	return stdout.String(), nil
 }
 
-// withoutKind drops the objects of one kind from a YAML stream.
+// withoutKind removes the objects of one kind from a YAML stream.
 func withoutKind(manifests []byte, kind string) ([]byte, error) {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifests)))
 	var kept [][]byte

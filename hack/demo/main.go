@@ -1,17 +1,15 @@
-// Command demo shows Spillway on this machine, without Docker: a consumer
-// cluster and the providers eu and us, the manager, two bindings, and two
-// namespaces that are offloaded.
+// Command demo shows Spillway on this machine, without Docker: a consumer cluster and the providers eu and
+// us, the manager, two bindings, and two offloaded namespaces.
 //
-//	go run ./hack/demo up           start it, or mend what is there (make demo)
+//	go run ./hack/demo up           start the demo, or repair it (make demo)
 //	go run ./hack/demo down         stop it and remove it (make demo-down)
 //	go run ./hack/demo kill NAME    kill the API server of a cluster
 //	go run ./hack/demo start NAME   start it again
 //
-// The control planes are real ones (package test/clusters), with kwok's nodes.
-// The manager runs as a process of this machine and not as a pod, because kwok
-// runs no containers; it has the identity, and so the rights, that
-// install.yaml gives it, and in the providers those of provider.yaml.
-// Everything lies in bin/demo and outlives this command.
+// The control planes are real (package test/clusters), and the nodes are kwok's. The manager runs as a
+// process of this machine and not as a pod, because kwok runs no containers. It has the identity, and so the
+// rights, that install.yaml gives it; in the providers it has the rights of provider.yaml. Everything is in
+// bin/demo, and stays after this command ends.
 package main
 
 import (

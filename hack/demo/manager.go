@@ -20,7 +20,7 @@ import (
 const (
 	managerHost = "127.0.0.1"
 	consumerID  = "demo"
-	// stopPatience is how long the manager may take to end when asked to.
+	// stopPatience is how long the manager may take to end after the demo asks it to.
 	stopPatience  = 20 * time.Second
 	readyPatience = 60 * time.Second
 	pollInterval  = 200 * time.Millisecond
@@ -30,12 +30,12 @@ func (d *demo) managerLog() string        { return filepath.Join(d.dir, "manager
 func (d *demo) managerPID() string        { return filepath.Join(d.dir, "manager.pid") }
 func (d *demo) managerKubeconfig() string { return filepath.Join(d.dir, "manager.kubeconfig") }
 
-// managerProgram is a link to bin/manager, by whose path a running manager is
-// known to be the demo's, even when the file with its process id is lost.
+// managerProgram is a link to bin/manager. Its path identifies a running manager as the demo's, even if the
+// file with the process ID is lost.
 func (d *demo) managerProgram() string { return filepath.Join(d.dir, "manager") }
 
-// restartManager always starts a new one: that picks up a new bin/manager and a
-// new token, and costs nothing, since a restart writes nothing to any cluster.
+// restartManager always starts a new manager, which uses the current bin/manager and a new token. This costs
+// nothing, because a restart writes nothing to any cluster.
 func (d *demo) restartManager(ctx context.Context) error {
 	if err := d.stopManager(ctx); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (d *demo) restartManager(ctx context.Context) error {
 	return nil
 }
 
-// freePorts are ports on which nobody listens: another demo may run on this machine.
+// freePorts returns ports on which nobody listens, because another demo may run on this machine.
 func freePorts(count int) ([]string, error) {
 	var ports []string
 	for range count {
@@ -75,7 +75,7 @@ func freePorts(count int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer listener.Close() // In the end, so that no port is found twice.
+		defer listener.Close() // At the end, so that no port is found twice.
 		_, port, err := net.SplitHostPort(listener.Addr().String())
 		if err != nil {
 			return nil, err
@@ -85,8 +85,8 @@ func freePorts(count int) ([]string, error) {
 	return ports, nil
 }
 
-// startManager starts the manager in a session of its own, so that it outlives
-// this command and the terminal. The channel says how it ended, if it did.
+// startManager starts the manager in its own session, so that it outlives this command and the terminal. The
+// channel receives the result if the manager ends.
 func (d *demo) startManager(addresses ...string) (<-chan error, error) {
 	if err := os.Remove(d.managerProgram()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -106,7 +106,7 @@ func (d *demo) startManager(addresses ...string) (<-chan error, error) {
 		"--kubeconfig", d.managerKubeconfig(),
 		"--namespace", systemNamespace,
 		"--cluster-id", consumerID,
-		"--leader-elect", // kubectl spillway sees by its Lease that it runs.
+		"--leader-elect", // kubectl spillway sees by the Lease that the manager runs.
 	)...)
 	cmd.Dir = d.dir
 	cmd.Stdout, cmd.Stderr = log, log
@@ -140,7 +140,7 @@ func (d *demo) waitForManager(ctx context.Context, probes string, ended <-chan e
 	}
 }
 
-// stopManager asks every manager of the demo to end, and ends it if it does not.
+// stopManager asks every manager of the demo to end, and kills those that do not.
 func (d *demo) stopManager(ctx context.Context) error {
 	begin := time.Now()
 	for signal := syscall.SIGTERM; ; {

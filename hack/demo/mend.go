@@ -13,11 +13,11 @@ import (
 	offloadingv1alpha1 "github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// remoteTeam is the one whose pods are all to be in a provider.
+// remoteTeam is the team whose pods must all run in a provider.
 const remoteTeam = "team-a"
 
-// checkBindings finds what stands in the way of the demo's bindings, at once:
-// waiting for them would end in nothing but time.
+// checkBindings finds everything that prevents the demo's bindings, and returns at once. To wait for them
+// would not help.
 func (d *demo) checkBindings(ctx context.Context) error {
 	var bindings offloadingv1alpha1.ClusterBindingList
 	if err := d.consumer.List(ctx, &bindings); err != nil {
@@ -26,8 +26,8 @@ func (d *demo) checkBindings(ctx context.Context) error {
 	return inTheWay(bindings.Items)
 }
 
-// inTheWay names the bindings that bind one of the demo's providers under another
-// name, and those of the demo's names that are for something else.
+// inTheWay returns an error for each binding that prevents the demo's own. Such a binding binds one of the
+// demo's providers under another name, or has one of the demo's names but binds something else.
 func inTheWay(bindings []offloadingv1alpha1.ClusterBinding) error {
 	var found []error
 	for i := range bindings {
@@ -53,12 +53,11 @@ func bindsOurs(cb *offloadingv1alpha1.ClusterBinding) bool {
 	})
 }
 
-// kubeconfigSecret is the Secret with the credentials of a provider.
+// kubeconfigSecret is the name of the Secret with the credentials of a provider.
 func kubeconfigSecret(provider string) string { return provider + "-kubeconfig" }
 
-// bringBack deletes pods that are not where the demo shows them, and lists them:
-// those that were made at home while the team's offloading was deleted. Their
-// Deployment makes them anew.
+// bringBack deletes pods that are not where the demo shows them, and lists them. These pods were created in
+// the consumer while the team's offloading was deleted. Their Deployment creates them again.
 func (d *demo) bringBack(ctx context.Context) ([]error, error) {
 	var pods corev1.PodList
 	if err := d.consumer.List(ctx, &pods, client.InNamespace(remoteTeam)); err != nil {
@@ -74,8 +73,7 @@ func (d *demo) bringBack(ctx context.Context) ([]error, error) {
 	return misplaced, nil
 }
 
-// atHome are the pods of controllers that live on nodes of the consumer's own, or
-// may get onto one.
+// atHome returns the pods of controllers that run on the consumer's own nodes, or may be scheduled to one.
 func atHome(pods []corev1.Pod) []*corev1.Pod {
 	var found []*corev1.Pod
 	for i := range pods {
@@ -92,8 +90,8 @@ func isVirtual(node string) bool {
 	return slices.ContainsFunc(providers, func(name string) bool { return node == offloadingv1alpha1.VirtualNodePrefix+name })
 }
 
-// mustBeRemote reports whether the admission policy has seen the pod, so that it
-// waits for a virtual node.
+// mustBeRemote reports whether the admission policy has handled the pod, so that the pod waits for a virtual
+// node.
 func mustBeRemote(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName == "" && pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil &&
 		pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil

@@ -15,8 +15,8 @@ import (
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
-// serveRoutes installs the CustomResourceDefinitions of the Gateway API in the consumer and in
-// provider eu. Provider us does without.
+// serveRoutes installs the CustomResourceDefinitions of the Gateway API in the consumer and in provider eu,
+// but not in provider us.
 func (d *demo) serveRoutes(ctx context.Context) error {
 	crds, err := manifests.GatewayAPI(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (d *demo) serveRoutes(ctx context.Context) error {
 	return nil
 }
 
-// routeAccepted returns why team-a's HTTPRoute has no status yet.
+// routeAccepted returns an error if team-a's HTTPRoute is not accepted yet.
 func (d *demo) routeAccepted(ctx context.Context) error {
 	key := client.ObjectKey{Namespace: "team-a", Name: "api"}
 	route := &gatewayv1.HTTPRoute{}
@@ -52,8 +52,8 @@ func (d *demo) routeAccepted(ctx context.Context) error {
 	return fmt.Errorf("httproute %s: no Gateway has accepted it", key)
 }
 
-// playGateway says of each new HTTPRoute in provider eu what the controller of its Gateway would
-// say. kwok cannot: when it starts, there are no routes in the cluster yet.
+// playGateway sets the status of each new HTTPRoute in provider eu, as the controller of its Gateway would.
+// kwok cannot do this: when it starts, the cluster has no routes yet.
 func (d *demo) playGateway(ctx context.Context) error {
 	routes := &gatewayv1.HTTPRouteList{}
 	if err := d.eu.List(ctx, routes, client.MatchingLabels{offloadingv1alpha1.LabelManagedBy: offloadingv1alpha1.ManagedBySpillway}); err != nil {

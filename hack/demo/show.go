@@ -8,7 +8,7 @@ import (
 	offloadingv1alpha1 "github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// show prints what a user would look at, as commands with their output.
+// show runs the commands that a user would run, and prints them with their output.
 func (d *demo) show(ctx context.Context) error {
 	managed := "get namespaces -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
 	sent := func(kinds string) string {

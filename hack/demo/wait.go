@@ -17,7 +17,7 @@ import (
 	offloadingv1alpha1 "github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// readyTimeout is generous for machines with few cores: it is seconds normally.
+// readyTimeout is generous for machines with few cores. Normally this takes seconds.
 const readyTimeout = 3 * time.Minute
 
 var teams = []string{"team-a", "team-b"}
@@ -27,13 +27,12 @@ func (d *demo) waitUntilReady(ctx context.Context) error {
 	return d.wait(ctx, d.missing, "both bindings and both offloadings are Ready")
 }
 
-// waitForApps waits for what the teams run.
+// waitForApps waits for the teams' apps.
 func (d *demo) waitForApps(ctx context.Context) error {
 	return d.wait(ctx, d.unfinished, "the pods of both teams run, team-a's Job has succeeded, its Ingress has an address, and its HTTPRoute is accepted")
 }
 
-// wait waits until nothing is missing, and says what it waits for whenever that
-// changes.
+// wait waits until nothing is missing. It prints the first missing item whenever that changes.
 func (d *demo) wait(ctx context.Context, what func(context.Context) ([]error, error), done string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -98,8 +97,7 @@ func (d *demo) unfinished(ctx context.Context) ([]error, error) {
 	return missing, nil
 }
 
-// missing lists what is not Ready yet, each with its reason. An error is what
-// waiting does not mend.
+// missing lists what is not Ready yet, each with its reason. It returns an error if waiting does not help.
 func (d *demo) missing(ctx context.Context) ([]error, error) {
 	if err := d.managerRuns(); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
-// Command image writes a container image with one static program in it, as a tar file for
-// ctr images import, kind load image-archive or crane push. It needs neither Docker nor a
-// registry: there is nothing in the image but the program. Called by make image.
+// Command image writes a container image with one static program, as a tar file for ctr images import, kind
+// load image-archive or crane push. It needs neither Docker nor a registry, because the image contains only
+// the program. make image runs this command.
 package main
 
 import (
@@ -57,7 +57,7 @@ func write(program, image, version, arch, out string) error {
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", arch
-	// A user without rights, as pod security restricted wants it.
+	// A user without rights, as the restricted pod security standard requires.
 	config.Config = v1.Config{Entrypoint: []string{"/" + called}, User: "65532:65532", WorkingDir: "/", Labels: map[string]string{
 		"org.opencontainers.image.title": called, "org.opencontainers.image.version": version,
 		"org.opencontainers.image.source": "https://github.com/spillway-io/spillway", "org.opencontainers.image.licenses": "Apache-2.0",
@@ -68,7 +68,7 @@ func write(program, image, version, arch, out string) error {
 	return tarball.WriteToFile(out, tag, built)
 }
 
-// archive is the layer. The same program makes the same layer: nothing in it says when.
+// archive returns the layer. It contains no times, so the same program gives the same layer.
 func archive(program, called string) ([]byte, error) {
 	content, err := os.ReadFile(program)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// TestWrite reads the image back: it has the program and nothing else, is for a user
-// without rights, and is the same each time.
+// TestWrite reads the image back. The image contains only the program, runs as a user without rights, and is
+// the same each time.
 func TestWrite(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "manager")
 	if err := os.WriteFile(program, []byte("program"), 0o600); err != nil {
@@ -61,8 +61,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteRefuses: an image without registry or tag would be found by none of those that
-// name it in full.
+// TestWriteRefuses: a name without a registry or a tag is refused. Nobody who uses the full name would find
+// such an image.
 func TestWriteRefuses(t *testing.T) {
 	for _, name := range []string{"", "spillway", "spillway:1"} {
 		if err := write("main.go", name, "v1", "amd64", filepath.Join(t.TempDir(), "image.tar")); err == nil {

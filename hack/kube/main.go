@@ -1,10 +1,9 @@
-// Command kube is a Kubernetes cluster in one file. It holds the
-// programs named in commands, each the unmodified upstream one, built from Go
-// modules; they share most of their code, so that together they are built
-// faster, and take up less, than each of them alone.
+// Command kube is a Kubernetes cluster in one file. It contains the programs listed in commands. Each is the
+// unmodified upstream program, built from Go modules. The programs share most of their code, so one file
+// builds faster and is smaller than separate files.
 //
-// The program that runs is the one whose name kube was started under (through
-// a symbolic link, as busybox does it), or else its first argument.
+// The program that runs has the name under which kube was started (through a symbolic link, as with busybox).
+// Otherwise it is the first argument.
 package main
 
 import (
@@ -28,15 +27,15 @@ import (
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 
-	// The same registrations that the upstream main packages make: metrics of
-	// client-go and of the build, and the JSON log format.
+	// The upstream main packages make the same registrations: metrics of client-go and of the build, and the
+	// JSON log format.
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 )
 
-// commands maps the name of each program to what runs it. The arguments are
-// already in os.Args, without the multicall name.
+// commands maps the name of each program to the function that runs it. The arguments are already in os.Args,
+// without the multicall name.
 var commands = map[string]func() int{
 	"etcd": func() int {
 		etcdmain.Main(os.Args) // does not return on failure

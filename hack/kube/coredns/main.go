@@ -1,6 +1,6 @@
-// Command coredns is CoreDNS with the plugins that it takes to answer for the Services
-// of a cluster. It is not in the one file with Kubernetes' programs, because it gives
-// flags of its own to all that is in a program, and kube-proxy would take these over.
+// Command coredns is CoreDNS with the plugins that it needs to answer for the Services of a cluster. It is
+// not in the same file as Kubernetes' programs, because it adds its own flags to every program in a file, and
+// kube-proxy would get them.
 package main
 
 import (
