@@ -1,5 +1,5 @@
-// Package chart holds the Helm charts against what kustomize makes of config, and installs
-// them on an API server. There are no nodes, so that nothing of them runs.
+// Package chart compares the Helm charts with the output that kustomize builds from config, and installs the
+// charts on an API server. There are no nodes, so no pod of a chart runs.
 package chart
 
 import (
@@ -35,13 +35,13 @@ import (
 
 const keep = "helm.sh/resource-policy"
 
-// charts are the charts, in the namespaces that they are for.
+// charts are the charts, each with its namespace and its kustomization.
 var charts = []struct{ chart, namespace, kustomized string }{
 	{"spillway", "spillway-system", "config/default"},
 	{"spillway-provider", "spillway-provider", "config/provider"},
 }
 
-// helm runs Helm, and returns its output, or its error in full.
+// helm runs Helm. It returns the output of Helm, or Helm's whole error message.
 func helm(ctx context.Context, t *testing.T, arguments ...string) ([]byte, error) {
 	t.Helper()
 	root, err := clusters.Root()
@@ -61,16 +61,17 @@ func helm(ctx context.Context, t *testing.T, arguments ...string) ([]byte, error
 	return out, err
 }
 
-// What an API server serves, for Auto: without either, Helm does not know.
+// The APIs that an API server serves, on which the mode Auto depends. Without either value, Helm does not
+// know what the server serves.
 const (
 	anyServer   = "v1/Pod"
 	withPolicy  = anyServer + ",admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
 	consumersIn = "spillway-system"
 )
 
-// TestSameObjects: with the values as shipped, a chart has the objects of kustomize, but for
-// the namespace, which helm install makes. CRDs stay when the chart goes. So it is with the
-// values that stand for another kustomization.
+// TestSameObjects: with the shipped values, a chart has the same objects as kustomize, except for the
+// namespace, which helm install creates. CRDs stay when the chart is uninstalled. The same holds for the
+// values that select another kustomization.
 func TestSameObjects(t *testing.T) {
 	for _, c := range charts {
 		compare(t, c.kustomized, c.chart, c.namespace)
@@ -105,7 +106,7 @@ func compare(t *testing.T, directory, name, namespace string, arguments ...strin
 	}
 }
 
-// choosing has the manager serve the webhook, whatever else there is: the chart has chosen.
+// choosing makes the manager serve the webhook whatever else exists, because the chart has already chosen.
 func choosing(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	for _, object := range objects {
@@ -135,7 +136,7 @@ func rendered(t *testing.T, name string, arguments ...string) []*unstructured.Un
 	return objects
 }
 
-// byName are objects by what they are.
+// byName indexes objects by kind, namespace and name.
 func byName(objects []*unstructured.Unstructured) map[string]any {
 	all := map[string]any{}
 	for _, object := range objects {
@@ -144,7 +145,7 @@ func byName(objects []*unstructured.Unstructured) map[string]any {
 	return all
 }
 
-// TestValues: what is chosen is in the objects, in any namespace.
+// TestValues: the objects have the chosen values, in any namespace.
 func TestValues(t *testing.T) {
 	const elsewhere = "elsewhere"
 	objects := rendered(t, "spillway", "--namespace", elsewhere, "--set", "daemonSets=Exclude,clusterID=home,replicas=3,image.tag=v1,image.pullPolicy=Never,admission.mode=Webhook,shard=true",
@@ -183,7 +184,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestLimits: each key of the limits can be set.
+// TestLimits: a value can set each key of the limits.
 func TestLimits(t *testing.T) {
 	limits := func(arguments ...string) map[string]string {
 		for _, object := range rendered(t, "spillway-provider", append([]string{"--namespace", "spillway-provider"}, arguments...)...) {
@@ -206,7 +207,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestWrongValues: what means nothing is refused, with the key and the reason.
+// TestWrongValues: a value without a meaning is refused, and the error names the key and the reason.
 func TestWrongValues(t *testing.T) {
 	for _, test := range []struct{ chart, namespace, set, want string }{
 		{"spillway", "x", "admission.mode=None", "value must be one of 'Auto', 'Policy', 'Webhook'"},
@@ -225,8 +226,8 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// TestInstall installs both charts on an API server, which takes all of their objects, and
-// upgrades one to another profile.
+// TestInstall installs both charts on an API server, which must accept all of their objects. It upgrades one
+// chart to another profile.
 func TestInstall(t *testing.T) {
 	env := &envtest.Environment{BinaryAssetsDirectory: os.Getenv("KUBEBUILDER_ASSETS")}
 	config, err := env.Start()
@@ -282,7 +283,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// there tells whether the API server has what prepares pods, by its kind.
+// there reports whether the API server has the object of this kind that prepares pods.
 func there(t *testing.T, c client.Client, kind string) bool {
 	t.Helper()
 	object := &unstructured.Unstructured{}
@@ -295,7 +296,7 @@ func there(t *testing.T, c client.Client, kind string) bool {
 	return err == nil
 }
 
-// checks run as in the Job and the Pod of the chart: with the rights of the manager's account.
+// checks runs the checks of the chart's Job and Pod, with the rights of the manager's account.
 func checks(t *testing.T, config *rest.Config) {
 	t.Helper()
 	scheme := runtime.NewScheme()

@@ -2,11 +2,11 @@ package crash
 
 import "sync"
 
-// bells ring when what is counted under their lock has come to a number.
+// bells ring when a count that their lock guards has reached a number.
 type bells struct {
 	mu sync.Mutex
-	// waiting are those that have not rung yet. Each rings once, at the first
-	// event after which its condition holds.
+	// waiting are the bells that have not rung yet. Each rings once, at the first event after which its
+	// condition is true.
 	waiting []bell
 }
 
@@ -15,13 +15,13 @@ type bell struct {
 	ring      chan struct{}
 }
 
-// moment is when so much is counted.
+// moment is the time when counted returns at least atLeast.
 type moment struct {
 	counted func() int
 	atLeast int
 }
 
-// ring is called under the lock, after each event.
+// ring rings the bells whose condition is true. The caller holds the lock, and calls ring after each event.
 func (b *bells) ring() {
 	waiting := b.waiting[:0]
 	for _, bell := range b.waiting {
@@ -34,7 +34,7 @@ func (b *bells) ring() {
 	b.waiting = waiting
 }
 
-// when returns what is closed once a moment has come.
+// when returns a channel that is closed at a moment.
 func (b *bells) when(at moment) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,7 +44,7 @@ func (b *bells) when(at moment) <-chan struct{} {
 	return added.ring
 }
 
-// get reads a figure.
+// get reads a count.
 func (b *bells) get(count func() int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

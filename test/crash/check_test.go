@@ -29,7 +29,7 @@ func (c *crash) versions(t *testing.T) map[string]string {
 	return versions
 }
 
-// marked are the namespaces of a provider with our mark, as they are.
+// marked returns the namespaces of a provider that have our mark.
 func (c *crash) marked(t *testing.T, provider *rig.Cluster) []corev1.Namespace {
 	t.Helper()
 	namespaces, err := c.Marked(t.Context(), provider)
@@ -39,7 +39,7 @@ func (c *crash) marked(t *testing.T, provider *rig.Cluster) []corev1.Namespace {
 	return namespaces
 }
 
-// marks counts the namespaces of all providers with our mark.
+// marks counts the namespaces of all providers that have our mark.
 func (c *crash) marks(t *testing.T) int {
 	t.Helper()
 	total := 0
@@ -49,8 +49,8 @@ func (c *crash) marks(t *testing.T) int {
 	return total
 }
 
-// check compares all namespaces of providers with what is to be there: what was
-// there before, and one for each of the first n local namespaces.
+// check compares all namespaces of providers with the expected ones: those that existed before the test, and
+// one for each of the first n local namespaces.
 func (c *crash) check(t *testing.T, n int, of ...*rig.Cluster) {
 	t.Helper()
 	origin, err := c.Origin(t.Context())
@@ -90,7 +90,7 @@ func (c *crash) isForeign(provider *rig.Cluster, name string) bool {
 	return false
 }
 
-// untouched checks that nothing has happened to what is not Spillway's.
+// untouched checks that nothing has happened to the namespaces that are not Spillway's.
 func (c *crash) untouched(t *testing.T) {
 	for _, violation := range c.ledger.wrong() {
 		t.Error(violation)

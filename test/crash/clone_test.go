@@ -16,16 +16,16 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// TestClone restores a backup of the consumer elsewhere, and starts a manager
-// there, with all that the original knew and none of what has come since. Neither
-// beside the original nor after its end does it write in the provider, where it
-// would delete what is newer than the backup.
+// TestClone restores a backup of the consumer in another cluster, and starts a manager there. The manager
+// knows all that the original knew, and nothing that has changed since. It writes nothing in the provider,
+// neither while the original runs nor after the original has ended. If it wrote there, it would delete
+// everything that is newer than the backup.
 func TestClone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts clusters")
 	}
 	t.Parallel()                                 // It waits for Leases most of the time.
-	const lease = "--provider-lease-duration=3s" // For the copy waits until it has expired.
+	const lease = "--provider-lease-duration=3s" // Because the copy waits until it has expired.
 	r := rigUp(t, rig.Options{Name: "cloned", Providers: providers[:1], AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...)})
 	kubeconfig, provider := writeKubeconfig(t, r), r.Providers[0]
 	if err := r.Bind(t.Context()); err != nil {
@@ -39,11 +39,11 @@ func TestClone(t *testing.T) {
 	before := leaseOf(t, provider)
 	original = start(t, kubeconfig, lease)
 	until(t, "the original to have the Lease again", func(ctx context.Context) error { return isRaised(ctx, provider, before.Annotations) })
-	offload(t, r, 1) // The clone knows nothing of it.
+	offload(t, r, 1) // The clone does not know of it.
 	copied := start(t, writeKubeconfig(t, clone), lease)
 	until(t, "the clone to say who works there", func(context.Context) error { return copied.says("HeldByAnother") })
 
-	original.kill(t) // All that the provider is asked for from now on comes from the clone.
+	original.kill(t) // From now on, all requests to the provider come from the clone.
 	log := measure.NewAudit(provider.ID, provider.AuditLog())
 	begin, err := log.Figures()
 	if err != nil {
@@ -55,7 +55,7 @@ func TestClone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A last renewal of the original may have been on its way.
+	// The original may have been renewing its Lease when it was killed.
 	writes := []requests.Filter{requests.Writes, requests.Not(requests.Resource("selfsubjectreviews")), requests.Not(requests.Resource("leases"))}
 	if n := end.Sum(writes...).Requests - begin.Sum(writes...).Requests; n > 0 {
 		t.Errorf("the clone has written %d times: %+v", n, end.Rows(writes...))
@@ -70,7 +70,7 @@ func TestClone(t *testing.T) {
 	offload(t, r, 2) // The original goes on.
 }
 
-// cloneOf is a consumer with what etcd of another one holds.
+// cloneOf starts a consumer from the content of another consumer's etcd.
 func cloneOf(t *testing.T, r *rig.Rig) *rig.Rig {
 	t.Helper()
 	cluster, err := clusters.Up(t.Context(), clusters.Options{Name: "cloned-copy", Timeout: rig.UpTimeout})
@@ -111,7 +111,7 @@ func isOffloaded(ctx context.Context, r *rig.Rig, i int) error {
 	return nil
 }
 
-// isRaised wants the Lease to be of another generation.
+// isRaised returns an error unless the Lease has another generation than before.
 func isRaised(ctx context.Context, provider *rig.Cluster, before map[string]string) error {
 	lease, err := findLease(ctx, provider)
 	if err == nil && lease.Annotations[v1alpha1.AnnotationGeneration] == before[v1alpha1.AnnotationGeneration] {
@@ -120,7 +120,7 @@ func isRaised(ctx context.Context, provider *rig.Cluster, before map[string]stri
 	return err
 }
 
-// marked are the versions of the remote namespaces of the first provider.
+// marked returns the resourceVersions of the remote namespaces in the first provider, by name.
 func marked(t *testing.T, r *rig.Rig) map[string]string {
 	t.Helper()
 	namespaces, err := r.Marked(t.Context(), r.Providers[0])

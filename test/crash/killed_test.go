@@ -13,14 +13,13 @@ import (
 )
 
 const (
-	// count is how many namespaces are offloaded.
+	// count is the number of namespaces that are offloaded.
 	count = 200
-	// unbound is how many are when a binding is deleted.
+	// unbound is the number that are offloaded when a binding is deleted.
 	unbound = 40
 )
 
-// TestKilled takes one set of clusters through a life. Each step builds on the
-// one before.
+// TestKilled takes one set of clusters through all steps. Each step builds on the one before.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes minutes")
@@ -36,7 +35,7 @@ func TestKilled(t *testing.T) {
 	c.untouched(t)
 }
 
-// step runs one part of the life; the next one makes no sense if it fails.
+// step runs one step. If it fails, the test ends, because the next step would make no sense.
 func (c *crash) step(t *testing.T, name string, do func(*testing.T)) {
 	t.Helper()
 	began := time.Now()
@@ -50,12 +49,12 @@ func (c *crash) step(t *testing.T, name string, do func(*testing.T)) {
 
 func (c *crash) killedWhileOffloading(t *testing.T) {
 	created, total := c.ledger.sum(made), c.total()
-	// At once, so that the manager has all of it before it.
+	// All at once, so that the manager has all of the work to do.
 	creating := meanwhile(func() error {
 		return rig.CreateAll(t.Context(), c.Consumer.Admin, count, rig.Offloading)
 	})
-	// The last of them early enough, so that there is something left to do when
-	// the signal arrives, even if the machine is in no hurry to deliver it.
+	// The last kill is early enough to leave some work when the signal arrives, even if the machine delivers
+	// it late.
 	for _, percent := range []int{15, 35, 55} {
 		c.killAt(t, moment{created, total * percent / 100})
 		if n := c.marks(t); n == 0 || n >= total {

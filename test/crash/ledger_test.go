@@ -22,16 +22,17 @@ type ledger struct {
 	violations []string
 }
 
-// page is of one provider.
+// page is the record for one provider.
 type page struct {
 	mark provenance.Mark
-	// made are the UIDs that each name has had, of namespaces with our mark.
+	// made holds, for each name, the UIDs of the namespaces with our mark.
 	made map[string][]types.UID
-	// going are those of them whose deletion has begun, gone those that ended.
+	// going are the UIDs of namespaces whose deletion has begun, and gone are those of namespaces that no
+	// longer exist.
 	going, gone map[types.UID]bool
 }
 
-// watch opens a ledger that begins with what is there.
+// watch opens a ledger, which begins with the namespaces that exist.
 func watch(ctx context.Context, r *rig.Rig) (*ledger, error) {
 	origin, err := r.Origin(ctx)
 	if err != nil {
@@ -75,7 +76,7 @@ func (l *ledger) handler(provider string) toolscache.ResourceEventHandler {
 	}
 }
 
-// note writes down that a namespace was seen first, changed or deleted.
+// note records that a namespace was first seen, changed or deleted.
 func (l *ledger) note(provider, what string, obj any) {
 	namespace := obj.(*corev1.Namespace)
 	l.mu.Lock()
@@ -96,7 +97,7 @@ func (l *ledger) note(provider, what string, obj any) {
 	l.ring()
 }
 
-// sum adds up a figure of all providers. It is called under the lock.
+// sum returns a function that adds up a count of all providers. Its caller holds the lock.
 func (l *ledger) sum(of func(*page) int) func() int {
 	return func() int {
 		total := 0
@@ -119,14 +120,14 @@ func going(p *page) int { return len(p.going) }
 
 func gone(p *page) int { return len(p.gone) }
 
-// wrong are the changes that nobody should have made.
+// wrong returns the changes that nobody should have made.
 func (l *ledger) wrong() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.violations)
 }
 
-// close ends a chapter: the next one counts from zero.
+// close ends a chapter: the counts of the next one begin at zero.
 func (l *ledger) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run is TestMain with deferred calls that are run.
+// run is the body of TestMain. It is a function of its own, so that its deferred calls run.
 func run(m *testing.M) int {
 	clusters.RequireBinaries()
 	ctrl.SetLogger(logr.Discard())

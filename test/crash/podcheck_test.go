@@ -31,7 +31,7 @@ func (c *podCrash) eventually(t *testing.T, what string, try func(context.Contex
 	}
 }
 
-// locals are the pods that Spillway is to run, by their UID.
+// locals returns the pods that Spillway has to run, by UID.
 func (c *podCrash) locals(ctx context.Context) (map[string]corev1.Pod, error) {
 	var list corev1.PodList
 	if err := c.Consumer.Admin.List(ctx, &list, client.InNamespace(rig.Namespace(0).GetName())); err != nil {
@@ -44,14 +44,14 @@ func (c *podCrash) locals(ctx context.Context) (map[string]corev1.Pod, error) {
 	return locals, nil
 }
 
-// ours lists what carries our mark in a provider, past every cache.
+// ours lists the objects in a provider that have our mark. It does not read from a cache.
 func (c *podCrash) ours(ctx context.Context, provider *rig.Cluster, list client.ObjectList) error {
 	mark := provenance.Mark{Origin: c.ledger.origin, ClusterID: provider.ID}
 	return provider.Admin.List(ctx, list, client.MatchingLabelsSelector{Selector: mark.Selector()})
 }
 
-// running reports whether each of the pods runs, here and in its provider, where
-// nothing else is.
+// running returns an error unless each pod runs, in the consumer and in its provider, and the providers have
+// no other pods.
 func (c *podCrash) running(ctx context.Context) error {
 	locals, err := c.locals(ctx)
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *podCrash) running(ctx context.Context) error {
 	return nil
 }
 
-// isRunBy reports whether a remote pod is the one that its local pod names, on the
-// node of that provider, and both run.
+// isRunBy returns an error unless the local pod names this remote pod and is on the node of this provider,
+// and both run.
 func isRunBy(locals map[string]corev1.Pod, remote *corev1.Pod, provider string) error {
 	local, ok := locals[string(provenance.LocalOf(remote).UID)]
 	switch {
@@ -96,7 +96,7 @@ func isRunBy(locals map[string]corev1.Pod, remote *corev1.Pod, provider string) 
 	return nil
 }
 
-// nothingLeft says what is left of the pods and the copies, on either side.
+// nothingLeft returns an error if any of the pods or copies is left on either side.
 func (c *podCrash) nothingLeft(ctx context.Context) error {
 	locals, err := c.locals(ctx)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *podCrash) nothingLeft(ctx context.Context) error {
 	return errors.Join(c.unmarked(ctx, &corev1.ConfigMapList{}), c.unmarked(ctx, &corev1.SecretList{}))
 }
 
-// unmarked says which local objects still have anything of ours on them.
+// unmarked returns an error if a local object still has one of our marks.
 func (c *podCrash) unmarked(ctx context.Context, list client.ObjectList) error {
 	if err := c.Consumer.Admin.List(ctx, list, client.InNamespace(rig.Namespace(0).GetName())); err != nil {
 		return err

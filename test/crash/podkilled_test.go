@@ -15,17 +15,16 @@ import (
 )
 
 const (
-	// podCount is how many pods are rolled out, half of them to each provider.
+	// podCount is the number of pods that are rolled out, half of them to each provider.
 	podCount = 200
-	// sharedCount is how many ConfigMaps and how many Secrets they use, each in
-	// both providers.
+	// sharedCount is the number of ConfigMaps, and of Secrets, that the pods use. Each is in both providers.
 	sharedCount = 10
-	// held is how many pods are made after the last kill: whatever the machine
-	// is busy with, there is something left to do when the manager dies.
+	// held is the number of pods that are created, and later deleted, only after the last kill. So the
+	// manager still has work to do when it dies, however slow the machine is.
 	held = podCount / 10
 )
 
-// percents are when the manager is killed.
+// percents are the shares of the work after which the manager is killed.
 var percents = []int{20, 50, 80}
 
 // podCrash is the state that the steps of the test share.
@@ -33,12 +32,11 @@ type podCrash struct {
 	*rig.Rig
 	ledger     *podLedger
 	kubeconfig string
-	t          *testing.T // outlives the steps.
+	t          *testing.T // Outlives the steps.
 	manager    *process
 }
 
-// TestPodsKilled rolls pods out and takes them back, and kills the manager in
-// the middle of either.
+// TestPodsKilled rolls pods out and deletes them again. It kills the manager in the middle of both.
 func TestPodsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
@@ -68,7 +66,7 @@ func TestPodsKilled(t *testing.T) {
 
 func (c *podCrash) start() { c.manager = start(c.t, c.kubeconfig) }
 
-// prepare offloads the namespace of the pods, and makes what they use.
+// prepare offloads the namespace of the pods, and creates the objects that they use.
 func (c *podCrash) prepare(t *testing.T) {
 	c.create(t, 1, rig.Namespace)
 	c.create(t, 1, rig.Offloading)
@@ -94,7 +92,7 @@ func (c *podCrash) killedWhileRollingOut(t *testing.T) {
 		c.start()
 	}
 	awaitEnd(t, creating)
-	c.create(t, podCount, newPod) // Those that were held back.
+	c.create(t, podCount, newPod) // The pods that were held back.
 	c.eventually(t, "all pods to run", c.running)
 	c.check(t)
 }
@@ -114,7 +112,7 @@ func (c *podCrash) killedWhileTakingBack(t *testing.T) {
 	c.check(t)
 }
 
-// check looks at what has happened on the way.
+// check checks what the ledger has recorded.
 func (c *podCrash) check(t *testing.T) {
 	for _, wrong := range c.ledger.wrong() {
 		t.Error(wrong)
@@ -138,7 +136,7 @@ func newPassword(i int) client.Object {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: rig.Namespace(0).GetName(), Name: password(i)}, StringData: map[string]string{"key": "value"}}
 }
 
-// newPod is on the virtual node already.
+// newPod returns a pod that is already on the virtual node.
 func newPod(i int) client.Object {
 	pair := i / len(providers) // So that each provider needs each of the copies.
 	return &corev1.Pod{

@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TestPodLedger makes sure that the ledger sees what must not happen: without
-// that, its silence means nothing.
+// TestPodLedger checks that the ledger finds what must not happen. Otherwise it would mean nothing that the
+// ledger finds no violation.
 func TestPodLedger(t *testing.T) {
 	object := func(uid types.UID) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: uid, Annotations: map[string]string{v1alpha1.AnnotationLocalUID: "local"}}

@@ -14,16 +14,16 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// podLedger records what happens in all providers to what stands for pods and
-// what they use.
+// podLedger records what happens in all providers to the remote pods and to the copies of the objects that
+// they use.
 type podLedger struct {
 	bells
 	origin string
-	// made are the remote pods that have ever stood for each local one, by the
-	// UID of the local one; alive those of them that are there, running or going.
+	// made holds all remote pods that each local pod has ever had, by the UID of the local pod. alive holds
+	// the remote pods that still exist, whether they run or are being deleted.
 	made, alive map[types.UID]map[types.UID]bool
 	gone        int
-	// copies counts how often each was made.
+	// copies counts how often each copy was created.
 	copies     map[string]int
 	violations []string
 }
@@ -32,7 +32,7 @@ func newPodLedger(origin string) *podLedger {
 	return &podLedger{origin: origin, made: map[types.UID]map[types.UID]bool{}, alive: map[types.UID]map[types.UID]bool{}, copies: map[string]int{}}
 }
 
-// watchPods opens a ledger of providers in which there is nothing yet.
+// watchPods opens a ledger of providers that do not have any objects of ours yet.
 func watchPods(ctx context.Context, r *rig.Rig) (*podLedger, error) {
 	origin, err := r.Origin(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (l *podLedger) handler(provider string, mark provenance.Mark) toolscache.Re
 	}
 }
 
-// added notes what has been made.
+// added records that an object was created.
 func (l *podLedger) added(provider string, obj client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +95,7 @@ func (l *podLedger) added(provider string, obj client.Object) {
 	}
 }
 
-// deleted notes that a pod is gone.
+// deleted records that a pod is gone.
 func (l *podLedger) deleted(obj client.Object) {
 	if _, ok := obj.(*corev1.Pod); !ok {
 		return
@@ -107,8 +107,7 @@ func (l *podLedger) deleted(obj client.Object) {
 	l.ring()
 }
 
-// created counts the remote pods that were made. Like finished, it is called
-// under the lock.
+// created counts the remote pods that were created. The callers of created and of finished hold the lock.
 func (l *podLedger) created() int {
 	total := 0
 	for _, remotes := range l.made {
@@ -119,8 +118,8 @@ func (l *podLedger) created() int {
 
 func (l *podLedger) finished() int { return l.gone }
 
-// wrong says what should not have happened: pods or copies that were made more
-// than once, and pods that lived at the same time.
+// wrong returns what should not have happened: pods or copies that were created more than once, and pods that
+// lived at the same time.
 func (l *podLedger) wrong() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,11 +18,11 @@ import (
 // binary is the manager that TestMain builds.
 var binary string
 
-// buildPatience is for a machine that has compiled nothing of it yet.
+// buildPatience is long enough for a machine that has not compiled any of the packages yet.
 const buildPatience = 5 * time.Minute
 
-// build builds the manager, without the race detector: what is looked for here
-// is what is left when it dies, and the other tests run it with the detector.
+// build builds the manager, without the race detector. These tests check only what is left after the manager
+// dies, and other tests run it with the detector.
 func build(dir string) error {
 	root, err := clusters.Root()
 	if err != nil {
@@ -45,7 +45,7 @@ type process struct {
 	log     string
 }
 
-// start starts the manager. Its log is shown if the test fails.
+// start starts the manager. If the test fails, its log is shown.
 func start(t *testing.T, kubeconfig string, flags ...string) *process {
 	t.Helper()
 	log, err := os.CreateTemp(t.TempDir(), "manager-*.log")
@@ -71,13 +71,13 @@ func start(t *testing.T, kubeconfig string, flags ...string) *process {
 
 func (c *crash) start() { c.manager = start(c.t, c.kubeconfig) }
 
-// killAt kills the manager when a moment has come.
+// killAt kills the manager at a moment.
 func (c *crash) killAt(t *testing.T, at moment) {
 	t.Helper()
 	c.manager.killAt(t, &c.ledger.bells, at)
 }
 
-// killAt kills it when a moment has come of which the bells tell.
+// killAt kills the process at a moment that the bells announce.
 func (p *process) killAt(t *testing.T, b *bells, at moment) {
 	t.Helper()
 	select {
@@ -88,8 +88,8 @@ func (p *process) killAt(t *testing.T, b *bells, at moment) {
 	}
 }
 
-// kill ends the manager with SIGKILL, and returns when it is dead. That it has
-// ended by itself before is a failure.
+// kill ends the manager with SIGKILL, and returns when it is dead. It fails the test if the manager had
+// already ended by itself.
 func (p *process) kill(t *testing.T) {
 	t.Helper()
 	_ = p.command.Process.Kill()

@@ -17,7 +17,7 @@ import (
 
 const (
 	consumerID = "crash"
-	// patience is for one step, on a machine that may be busy with other things.
+	// patience is the longest wait for one step, on a machine that may be busy with other work.
 	patience = 3 * time.Minute
 )
 
@@ -28,12 +28,12 @@ type crash struct {
 	*rig.Rig
 	ledger     *ledger
 	kubeconfig string
-	// t outlives the steps, as the manager does from one to the next.
+	// t outlives the steps, because the manager also runs from one step to the next.
 	t       *testing.T
 	manager *process
 	// locals are the UIDs of the local namespaces, by name.
 	locals map[string]string
-	// foreign are the namespaces that are not Spillway's, as they were.
+	// foreign are the namespaces that are not Spillway's, in their original state.
 	foreign map[string][]corev1.Namespace
 }
 
@@ -67,7 +67,7 @@ func rigUp(t *testing.T, o rig.Options) *rig.Rig {
 	return r
 }
 
-// writeKubeconfig writes what the manager runs with.
+// writeKubeconfig writes the kubeconfig of the manager.
 func writeKubeconfig(t *testing.T, r *rig.Rig) string {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	kubeconfig, err := r.ManagerKubeconfig(t.Context())
@@ -80,7 +80,7 @@ func writeKubeconfig(t *testing.T, r *rig.Rig) string {
 	return file
 }
 
-// makeLocals makes the namespaces that are to be offloaded.
+// makeLocals creates the namespaces to be offloaded.
 func (c *crash) makeLocals(t *testing.T) {
 	c.create(t, count, rig.Namespace)
 	var locals corev1.NamespaceList
@@ -92,8 +92,8 @@ func (c *crash) makeLocals(t *testing.T) {
 	}
 }
 
-// makeForeign makes namespaces that are, by more or less, not Spillway's, and
-// remembers all that there are.
+// makeForeign creates namespaces that are not Spillway's, though some have nearly the same labels. It
+// remembers all namespaces that exist.
 func (c *crash) makeForeign(t *testing.T) {
 	origin, err := c.Origin(t.Context())
 	if err != nil {
@@ -123,5 +123,5 @@ func (c *crash) create(t *testing.T, n int, object func(int) client.Object) {
 	}
 }
 
-// total is how many remote namespaces the local ones have.
+// total is the number of remote namespaces of all local ones.
 func (c *crash) total() int { return count * len(c.Providers) }

@@ -17,14 +17,13 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// standstill is how long a Lease holds here: longer than a manager may stand still
-// on any machine. Each manager looks at it three times in that time.
+// standstill is the duration of a Lease in this test. It is longer than the test stops a manager on any
+// machine. During one duration, each manager checks the Lease three times.
 const standstill = "--provider-lease-duration=2m"
 
-// TestTwoProcesses runs two managers for one consumer, without an election. The
-// second one reads in the provider, writes nothing there, and says who does. That
-// is seen while the first one stands still: all that the provider is asked for then
-// comes from the second.
+// TestTwoProcesses runs two managers for one consumer, without leader election. The second one reads in the
+// provider, writes nothing there, and says which manager works there. The test checks this while it stops the
+// first manager: all requests to the provider then come from the second.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel() // It waits for Leases most of the time.
 	r := rigUp(t, rig.Options{Name: "two", Providers: providers[:1], AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...)})
@@ -37,7 +36,7 @@ func TestTwoProcesses(t *testing.T) {
 	second := start(t, kubeconfig, standstill)
 	until(t, "the second one to say who works there", func(context.Context) error { return second.says("HeldByAnother") })
 
-	// For less than its Lease lasts, which the second one waits for.
+	// Stopped for less than the duration of its Lease, so the second manager still waits.
 	if err := first.command.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +76,7 @@ func TestTwoProcesses(t *testing.T) {
 	until(t, "the first one to go on", func(ctx context.Context) error { return isOffloaded(ctx, r, 0) })
 }
 
-// leaseOf is the one Lease of a manager in a provider.
+// leaseOf returns the only Lease of a manager in a provider.
 func leaseOf(t *testing.T, provider *rig.Cluster) *coordinationv1.Lease {
 	t.Helper()
 	lease, err := findLease(t.Context(), provider)
@@ -106,7 +105,7 @@ func until(t *testing.T, what string, try func(context.Context) error) {
 	}
 }
 
-// says wants a word to be in the log of a manager.
+// says returns an error unless a word is in the manager's log.
 func (p *process) says(word string) error {
 	log, err := os.ReadFile(p.log)
 	if err == nil && !bytes.Contains(log, []byte(word)) {

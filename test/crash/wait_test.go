@@ -31,8 +31,8 @@ func (c *crash) settled(t *testing.T, since time.Time) {
 	}
 }
 
-// quiet returns the versions of everything once they have outlived two renewals
-// of the leases, which are five seconds apart: nothing is left to be written.
+// quiet waits until the manager has nothing left to write, and returns the versions of all objects. The
+// versions must stay the same for two renewals of the leases, which are five seconds apart.
 func (c *crash) quiet(t *testing.T) map[string]string {
 	t.Helper()
 	var versions map[string]string
@@ -53,7 +53,8 @@ func (c *crash) quiet(t *testing.T) map[string]string {
 	return versions
 }
 
-// offloadings reports whether there are n, all of them Ready in so many providers.
+// offloadings returns a check that there are n offloadings, all of them Ready in the given number of
+// providers.
 func (c *crash) offloadings(n, ready int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var list v1alpha1.NamespaceOffloadingList
@@ -86,7 +87,7 @@ func (c *crash) emptyMaps(ctx context.Context) error {
 	return nil
 }
 
-// unbound says what is left in the consumer of a provider that was bound.
+// unbound returns an error if the consumer still has objects of a provider that was bound.
 func (c *crash) unbound(ctx context.Context, provider *rig.Cluster) error {
 	node := v1alpha1.VirtualNodePrefix + provider.ID
 	var errs []error
@@ -111,14 +112,14 @@ func (c *crash) isGone(ctx context.Context, key client.ObjectKey, object client.
 	return err
 }
 
-// meanwhile does something while the test goes on.
+// meanwhile starts do, and the test goes on.
 func meanwhile(do func() error) <-chan error {
-	done := make(chan error, 1) // Nobody waits for it when the test has failed.
+	done := make(chan error, 1) // When the test has failed, nobody waits for it.
 	go func() { done <- do() }()
 	return done
 }
 
-// awaitEnd waits until that has been done.
+// awaitEnd waits until do has ended.
 func awaitEnd(t *testing.T, done <-chan error) {
 	t.Helper()
 	select {

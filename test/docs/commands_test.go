@@ -18,8 +18,8 @@ import (
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
-// pages in the order in which they are run, and whether the commands in their
-// text are complete.
+// pages are in the order in which the test runs them. inlines says whether the commands within the text are
+// complete.
 var pages = []struct {
 	file    string
 	inlines bool
@@ -31,7 +31,7 @@ var pages = []struct {
 	{"docs/applications.md", true},
 }
 
-// notRun are the beginnings of commands that cannot be run here.
+// notRun are the beginnings of commands that cannot be run here, each with the reason.
 var notRun = map[string]string{
 	"docker ":                 "there is no Docker",
 	"make ":                   "it is seen that there is such a target",
@@ -45,11 +45,11 @@ var notRun = map[string]string{
 	"kubectl --kubeconfig bin/demo/consumer.kubeconfig exec ": "no manager runs",
 }
 
-// placeholders stand for what readers fill in.
+// placeholders are replaced by the values that readers fill in.
 var placeholders = strings.NewReplacer("CLUSTERID", "eu", "NAME", "web")
 
-// before is what the pages take for granted: that somebody has run the demo, and
-// that there are the things which the placeholders stand for.
+// before prepares what the pages assume: somebody has run the demo, and the objects exist that the
+// placeholders name.
 const before = `set -euo pipefail
 export PATH="$PWD/bin/kube:$PATH" KUBECONFIG="$PWD/admin.kubeconfig" KUBE_EDITOR=true # It changes nothing.
 kubectl() {
@@ -78,7 +78,7 @@ metadata: {name: eu}
 END
 `
 
-// TestCommands runs them.
+// TestCommands runs the commands of all pages.
 func TestCommands(t *testing.T) {
 	root, err := clusters.Root()
 	if err != nil {
@@ -115,7 +115,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// whyNot is the beginning in notRun of a command that is not run.
+// whyNot returns the beginning in notRun that matches a command, or "" if the command is run.
 func whyNot(c command) string {
 	for beginning := range notRun {
 		if strings.HasPrefix(c.text, beginning) {
@@ -125,7 +125,7 @@ func whyNot(c command) string {
 	return ""
 }
 
-// checkTarget sees that make knows what it is asked for.
+// checkTarget checks that the Makefile has the target of a make command.
 func checkTarget(t *testing.T, root string, c command) {
 	t.Helper()
 	words := strings.Fields(c.text)
@@ -141,7 +141,7 @@ func checkTarget(t *testing.T, root string, c command) {
 	}
 }
 
-// run runs a script, which says where it is.
+// run runs a script. The error message contains what, the place of the script.
 func run(t *testing.T, dir, what, script string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-s")
@@ -158,8 +158,8 @@ func last(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// workplace is a directory that looks as the repository of somebody who has done
-// what the pages begin with, and an API server behind all kubeconfigs in it.
+// workplace returns a directory that looks like the repository after a reader has followed the first steps of
+// the pages. All kubeconfigs in it lead to one API server.
 func workplace(t *testing.T, root string) string {
 	t.Helper()
 	dir := t.TempDir()

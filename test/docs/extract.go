@@ -1,11 +1,10 @@
 // Package docs runs the commands of the documentation, so that they stay right.
 //
-// They run in their order, in one shell for each page, against one API server
-// that is consumer and provider at once, with what is shipped installed. There
-// is no manager: what waits for one is played, and deletions are dry runs, since
-// nobody would finish them. So it is seen that each command is one, with its
-// flags, and that the API server takes what it sends; what comes of it is for
-// the integration and end-to-end tests.
+// The commands of each page run in order, in one shell. All pages use one API server, which is consumer and
+// provider at once, and has everything installed that is shipped. There is no manager. The test plays what a
+// command would wait for, and deletions are dry runs, because nobody would finish them. This shows that each
+// command and its flags exist, and that the API server accepts what it sends. The integration and end-to-end
+// tests check the results.
 package docs
 
 import (
@@ -14,25 +13,24 @@ import (
 	"strings"
 )
 
-// command is what a reader types.
+// command is a command that a reader types.
 type command struct {
 	page string
 	line int
-	text string // Several lines if it has a document in it.
+	text string // Several lines if the command contains a document.
 }
 
 func (c command) String() string { return fmt.Sprintf("%s:%d: %s", c.page, c.line, c.text) }
 
 var (
 	program   = regexp.MustCompile(`^(\$ )?(kubectl|make|docker|hack/|bin/|go|curl|export) ?`)
-	inline    = regexp.MustCompile("`(kubectl [^` ]+ [^`]+)`") // With a verb alone, it is talked about.
+	inline    = regexp.MustCompile("`(kubectl [^` ]+ [^`]+)`") // If there is only a verb, the text is about the command.
 	heredoc   = regexp.MustCompile(`<<'([A-Z]+)'`)
 	codeBlock = "    "
 )
 
-// commandsOf are the commands of a page: those of the indented blocks that begin
-// with one and, if inlines is set, those within the text. Where a block shows
-// output as well, commands begin with "$ ".
+// commandsOf returns the commands of a page. It takes each indented block that begins with a command and, if
+// inlines is set, the commands within the text. In a block that also shows output, commands begin with "$ ".
 func commandsOf(page, text string, inlines bool) []command {
 	var all []command
 	lines := strings.Split(text, "\n")
@@ -54,15 +52,14 @@ func commandsOf(page, text string, inlines bool) []command {
 	return all
 }
 
-// commandsOfBlock takes the lines of a block, of which the first is line begin,
-// counted from 0.
+// commandsOfBlock returns the commands of a block. Its first line is line begin of the page, counted from 0.
 func commandsOfBlock(page string, begin int, block []string) []command {
 	text := make([]string, len(block))
 	for i := range block {
 		text[i] = strings.TrimPrefix(block[i], codeBlock)
 	}
 	if !program.MatchString(text[0]) {
-		return nil // A manifest, or what something prints.
+		return nil // A manifest, or the output of a program.
 	}
 	shows := strings.HasPrefix(text[0], "$ ")
 	var all []command
