@@ -15,8 +15,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// attacks are what the hostile provider does, and what the condition Connected of
-// its ClusterBinding says of it: part of the message is enough.
+// attacks are the attacks of the hostile provider. Each has the reason and a part of the message that the
+// condition Connected of its ClusterBinding then shows.
 var attacks = []struct {
 	name string
 	attack
@@ -111,8 +111,7 @@ func onWatch(resource string, answer http.HandlerFunc) attack {
 	}
 }
 
-// onList answers the lists of a resource, and refuses the watches that would take
-// their place.
+// onList answers the lists of a resource. It refuses the watches that a client would use instead.
 func onList(resource string, answer http.HandlerFunc) attack {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		switch {
@@ -133,8 +132,8 @@ func isOf(r *http.Request, resource string) bool {
 
 func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
 
-// moreAndMore is a watch that begins with objects of a megabyte each, in what is
-// kept of a copy: its content is not.
+// moreAndMore is a watch that begins with objects of a megabyte each. The megabyte is in an annotation,
+// because the cache does not keep the content of a copy.
 func moreAndMore(w http.ResponseWriter, _ *http.Request) {
 	content := strings.Repeat("x", 1<<20)
 	asEvents(w)
@@ -147,7 +146,7 @@ func moreAndMore(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// everTheSame is one that begins with the same object, over and over.
+// everTheSame is a watch that begins with the same object again and again.
 func everTheSame(w http.ResponseWriter, _ *http.Request) {
 	asEvents(w)
 	for send(w, "ADDED", configMap("same", "")) {
@@ -167,19 +166,19 @@ func configMap(name, content string) *corev1.ConfigMap {
 	}
 }
 
-// emptyContainers is a watch with a pod that has two million of them, in 4 MiB.
+// emptyContainers is a watch with a pod that has two million empty containers, in 4 MiB.
 func emptyContainers(w http.ResponseWriter, _ *http.Request) {
 	asEvents(w)
 	sendRaw(w, "ADDED", object("Pod", field(2, bytes.Repeat(field(2, nil), 2_000_000))))
 }
 
-// emptyPods is a list of four million of them, in 8 MiB.
+// emptyPods is a list of four million empty pods, in 8 MiB.
 func emptyPods(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
 	_, _ = w.Write(object("PodList", bytes.Repeat(field(2, nil), 4_000_000)))
 }
 
-// hugeQuantity is a watch with a node whose CPUs are a number of ten million digits.
+// hugeQuantity is a watch with a node whose number of CPUs has ten million digits.
 func hugeQuantity(w http.ResponseWriter, _ *http.Request) {
 	cpu := append(field(1, []byte("cpu")), field(2, field(1, []byte("11111111111111111111e10000000")))...)
 	asEvents(w)
@@ -211,7 +210,7 @@ func endlessPages(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(object("ConfigMapList", field(1, append(field(2, []byte("1")), field(3, []byte("more"))...))))
 }
 
-// inJSON answers in JSON, whatever the client has asked for.
+// inJSON answers in JSON, whatever format the client asks for.
 func inJSON(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -219,7 +218,7 @@ func inJSON(text string) http.HandlerFunc {
 	}
 }
 
-// zipped is an answer that goes on with zeros, packed.
+// zipped is a compressed answer that begins with begin and goes on with zeros without an end.
 func zipped(begin []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
@@ -232,7 +231,7 @@ func zipped(begin []byte) http.HandlerFunc {
 	}
 }
 
-// fierceError is an error that a client would decode as a node.
+// fierceError is an error answer whose body a client would decode as a node.
 func fierceError(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusInternalServerError)
@@ -246,5 +245,5 @@ func longError(w http.ResponseWriter, _ *http.Request) {
 		strings.Repeat(`\u001b[31m x`, 600_000))
 }
 
-// never answers nothing before the one who asks is gone.
+// never does not answer, and waits until the client has gone.
 func never(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// replicas are all made anew when they have ended: this is how many at most.
+	// replicas is the number of pods that are created and ended.
 	replicas = 100
-	// fewEnds are ended soon before the next are held back. Just then, one may be under
-	// way for each pod that is reaped at a time and for each worker, and some are sent to
-	// try while this lasts.
+	// fewEnds is the number of pods that may end soon before the manager holds back the next ones. At that
+	// moment, more pods may be underway: one for each pod that the test reaps at the same time, and one for
+	// each worker. The manager also sends some pods as a trial during this time.
 	fewEnds, underway = 20, 16 + 16 + 8
 )
 
-// reaping has the hostile provider end each pod as soon as it comes, or as soon as
-// it runs: one that has shown nothing yet is sent again by the manager itself.
+// reaping makes the hostile provider end each pod as soon as it comes or as soon as it runs. The manager
+// itself sends a pod again that has not shown any status yet.
 func (s *setup) reaping(t *testing.T) {
 	var held atomic.Int64
 	before, done := s.sent(), make(chan error, 1)
@@ -49,7 +49,7 @@ func (s *setup) reaping(t *testing.T) {
 	t.Logf("%d pods wait, and pods were sent %d times; those of the good one run after %s", held.Load(), sent, p99(meanwhile))
 }
 
-// sent is how often the manager has made a pod in the hostile provider.
+// sent is the number of pods that the manager has created in the hostile provider.
 func (s *setup) sent() int {
 	n := 0
 	for _, request := range s.counter.Log(requests.Cluster(bad), requests.OnlyWork) {
@@ -60,8 +60,8 @@ func (s *setup) sent() int {
 	return n
 }
 
-// reap makes a pod, ends it in the hostile provider whenever it comes there, and
-// deletes it when it has failed, or waits, as it says itself.
+// reap creates a pod, and ends it in the hostile provider each time it comes there. It deletes the local pod
+// when that has failed, or when its status says that it waits.
 func (s *setup) reap(ctx context.Context, pod *corev1.Pod, runs bool) (waits bool, err error) {
 	if err := s.Consumer.Admin.Create(ctx, pod); err != nil {
 		return false, err
@@ -86,7 +86,7 @@ func (s *setup) reap(ctx context.Context, pod *corev1.Pod, runs bool) (waits boo
 	return waits, s.Consumer.Admin.Delete(ctx, pod)
 }
 
-// end ends a pod in the hostile provider, or says first that it runs.
+// end ends a pod in the hostile provider. If runs is set, it only reports that the pod runs.
 func (s *setup) end(ctx context.Context, remote *corev1.Pod, runs bool) error {
 	if !runs {
 		return client.IgnoreNotFound(s.Providers[1].Admin.Delete(ctx, remote, client.GracePeriodSeconds(0)))

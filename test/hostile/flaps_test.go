@@ -16,17 +16,18 @@ import (
 )
 
 const (
-	// flaps is how often a status changes, and flapInterval how fast.
+	// flaps is the number of times that a status changes, and flapInterval is the time between two changes.
 	flaps        = 500
 	flapInterval = 10 * time.Millisecond
-	// fewWrites of a status may come at once, and one each second.
+	// fewWrites is the number of writes of a status that may come at once. After them, one write may come
+	// each second.
 	fewWrites = 5
-	// longest is the most of a message that is shown, in characters.
+	// longest is the largest number of characters of a message that is shown.
 	longest = 1024
 )
 
-// flapping has the status of a pod in the hostile provider change a hundred times
-// a second, and in the end to a message of a megabyte.
+// flapping changes the status of a pod in the hostile provider a hundred times a second. The last change is a
+// message of a megabyte.
 func (s *setup) flapping(t *testing.T) {
 	const name = "flapping"
 	must(t, s.Consumer.Admin.Create(t.Context(), newPod(name, bad)))
@@ -40,7 +41,7 @@ func (s *setup) flapping(t *testing.T) {
 	took := time.Since(began)
 	last := message(flaps)
 	s.shows(t, name, func(status corev1.PodStatus) bool { return status.Message == last })
-	most := fewWrites + int(took/time.Second) + 2 // What came last, and the second that has begun.
+	most := fewWrites + int(took/time.Second) + 2 // Two more: the last change, and the second that has begun.
 	if got := s.written(name) - before; got > most {
 		t.Errorf("%d changes were written %d times within %s, want at most %d", flaps, got, took, most)
 	}
@@ -76,14 +77,14 @@ func (s *setup) say(ctx context.Context, name, message string) error {
 	return s.Providers[1].Admin.Status().Patch(ctx, pod, client.MergeFrom(before))
 }
 
-// written is how often the manager has written the status of a local pod.
+// written is the number of times that the manager has written the status of a local pod.
 func (s *setup) written(name string) int {
 	return s.counter.Figures().Writes[requests.Object{
 		Cluster: s.Consumer.ID, Resource: "pods", Subresource: "status", Namespace: rig.Namespace(0).GetName(), Name: name,
 	}]
 }
 
-// shows awaits a status of a local pod.
+// shows waits for a status of a local pod.
 func (s *setup) shows(t *testing.T, name string, want func(corev1.PodStatus) bool) {
 	t.Helper()
 	s.eventually(t, "the status of pod "+name, func(ctx context.Context) error {

@@ -16,23 +16,23 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// attack answers a request in place of the API server, and reports whether it did.
+// attack answers a request instead of the API server, and reports whether it did.
 type attack func(http.ResponseWriter, *http.Request) bool
 
-// front stands before an API server.
+// front is an HTTP server in front of an API server.
 type front struct {
 	*httptest.Server
 	current atomic.Pointer[attack]
-	// Since the last change of the attack: all requests, those that ask for more of a
-	// list, and how many of these the longest list took.
+	// These count since the last change of the attack: all requests, the requests for a further page of a
+	// list, and the largest number of such pages of one list.
 	requests, pages, longest atomic.Int64
 
 	mu sync.Mutex
-	// turned is how many pages of a list were asked for since its first one, by its path.
+	// turned counts, by path, the pages of a list that were requested since the first page.
 	turned map[string]int64
 }
 
-// newFront starts one that passes everything on.
+// newFront starts a front that passes all requests on.
 func newFront(t *testing.T, to *rest.Config) *front {
 	t.Helper()
 	target, err := url.Parse(to.Host)
@@ -43,7 +43,7 @@ func newFront(t *testing.T, to *rest.Config) *front {
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true},
-		FlushInterval: -1, // A watch is to be seen as it comes.
+		FlushInterval: -1, // So that events of a watch arrive at once.
 		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
@@ -57,7 +57,7 @@ func newFront(t *testing.T, to *rest.Config) *front {
 	f.Config.ErrorLog = log.New(io.Discard, "", 0)
 	f.StartTLS()
 	t.Cleanup(func() {
-		f.CloseClientConnections() // What hangs is not waited for.
+		f.CloseClientConnections() // The test does not wait for requests that hang.
 		f.Close()
 	})
 	return f
@@ -76,8 +76,7 @@ func (f *front) count(r *http.Request) {
 	f.longest.Store(max(f.longest.Load(), f.turned[r.URL.Path]))
 }
 
-// set begins an attack, or ends it if there is none, for all requests that come
-// from now on.
+// set begins an attack for all requests that come from now on. If a is nil, it ends the attack.
 func (f *front) set(a attack) {
 	f.requests.Store(0)
 	f.pages.Store(0)
@@ -89,7 +88,7 @@ func (f *front) set(a attack) {
 	f.current.Store(&a)
 }
 
-// kubeconfig makes one that leads to the API server lead here.
+// kubeconfig changes a kubeconfig of the API server so that it leads to the front.
 func (f *front) kubeconfig(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	config, err := clientcmd.Load(raw)

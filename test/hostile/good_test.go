@@ -17,15 +17,15 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// pods is how many come and go in one round of the good provider.
+// pods is the number of pods that come and go in one round of the good provider.
 const pods = 40
 
-// aRound is what the good provider is asked for in one: nothing is read of it, and
-// no watch of it begins anew.
+// aRound is the set of requests that the good provider gets in one round. There are no reads, and none of its
+// watches begins again.
 var aRound = map[string]int{"create pods": pods, "delete pods": pods}
 
-// round has pods come and go in the good provider, one after the other by a few at
-// a time, and returns how long each took to run, sorted.
+// round lets pods come and go in the good provider, a few at a time. It returns how long each took until it
+// ran, sorted.
 func (s *setup) round(t *testing.T, name string) []time.Duration {
 	t.Helper()
 	before := len(s.asked())
@@ -55,16 +55,15 @@ func (s *setup) round(t *testing.T, name string) []time.Duration {
 	return took
 }
 
-// asked are the requests about the objects of users that the good provider has
-// had, and all those that fill a cache.
+// asked returns the requests to the good provider about users' objects, and all requests that fill a cache.
 func (s *setup) asked() []requests.Request {
 	return slices.DeleteFunc(s.counter.Log(requests.Cluster(good), requests.OnlyWork), func(r requests.Request) bool {
 		return r.Verb == requests.Watch && !r.Fills
 	})
 }
 
-// life is that of one pod: it runs, as its owner sees, and goes. It plays the
-// kubelet of the good provider.
+// life creates a pod, waits until its owner sees it run, and deletes it. It plays the kubelet of the good
+// provider.
 func (s *setup) life(ctx context.Context, name string) (time.Duration, error) {
 	pod := newPod(name, good)
 	began := time.Now()
@@ -115,10 +114,10 @@ func newPod(name, provider string) *corev1.Pod {
 	}
 }
 
-// remoteNamespace is where the pods go.
+// remoteNamespace is the namespace of the remote pods.
 func remoteNamespace() string { return rig.Namespace(0).GetName() + "-" + consumerID }
 
-// setPhase awaits a remote pod and says that it is in a phase.
+// setPhase waits for a remote pod, and sets its phase.
 func setPhase(ctx context.Context, provider *rig.Cluster, name string, phase corev1.PodPhase) error {
 	remote := &corev1.Pod{}
 	if err := rig.Eventually(ctx, patience, func(ctx context.Context) error {

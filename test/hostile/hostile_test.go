@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// memoryLimit is what the process may take, as GOMEMLIMIT would say. The
-	// clusters' clients of this test are in it, too.
+	// memoryLimit is the memory that the process may use, as GOMEMLIMIT would set it. It includes this test's
+	// own clients of the clusters.
 	memoryLimit = 256 << 20
-	// mostPages is how long a list may be, and mostRequests what the hostile provider
-	// may be asked for besides in one attack: lists and watches begin a hundred times
-	// and once a second at most, and the next connection waits.
+	// mostPages limits the number of further pages of one list. mostRequests limits the other requests to the
+	// hostile provider in one attack. Lists and watches begin a hundred times and then at most once a second,
+	// and the manager waits before it connects again.
 	mostPages    = 2000
 	mostRequests = 250
 )
@@ -64,7 +64,7 @@ func TestHostile(t *testing.T) {
 	t.Run("a team that has more than fits into memory", s.hoarding)
 }
 
-// peace ends an attack, and awaits that the binding is Ready again.
+// peace ends an attack, and waits until the binding is Ready again.
 func (s *setup) peace(t *testing.T) {
 	t.Helper()
 	s.front.set(nil)
@@ -78,10 +78,10 @@ func (s *setup) peace(t *testing.T) {
 	})
 }
 
-// p99 is of sorted times.
+// p99 returns the 99th percentile of sorted times.
 func p99(sorted []time.Duration) time.Duration { return sorted[len(sorted)*99/100] }
 
-// watchHeap returns what ends it, and tells how large the heap was at most.
+// watchHeap measures the heap. The function that it returns ends this, and returns the largest size.
 func watchHeap() (most func() uint64) {
 	const name = "/memory/classes/heap/objects:bytes"
 	done, result := make(chan struct{}), make(chan uint64)

@@ -31,13 +31,13 @@ import (
 const (
 	consumerID = "hostile"
 	good, bad  = "good", "bad"
-	// patience is for one wait, on a machine that may be busy with other things.
+	// patience is the longest wait, on a machine that may be busy with other work.
 	patience = 3 * time.Minute
-	// syncTimeout is how long a connection may take to fill its caches: as shipped
-	// it is a minute, and an attack lasts for as long.
+	// syncTimeout is the time that a connection may take to fill its caches. The manager that is shipped
+	// allows a minute, and an attack lasts that long.
 	syncTimeout = 15 * time.Second
-	// budget is that of the hostile provider, in MiB. Each attack has one MiB
-	// more than the one before: a change of the budget connects anew at once.
+	// budget is the first budget of the hostile provider, in MiB. Each new connection adds one MiB, because a
+	// changed budget makes the manager connect again at once.
 	budget = 32
 )
 
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// setup is what all attacks share.
+// setup is the state that all attacks share.
 type setup struct {
 	*rig.Rig
 	front   *front
@@ -56,7 +56,7 @@ type setup struct {
 	stop    func() // Ends the manager.
 }
 
-// up starts the clusters and a manager, with a namespace that is offloaded to both.
+// up starts the clusters and a manager, with a namespace that is offloaded to both providers.
 func up(t *testing.T) *setup {
 	r, err := rig.Up(t.Context(), rig.Options{Name: "hostile", Providers: []string{good, bad}})
 	must(t, err)
@@ -76,7 +76,7 @@ func up(t *testing.T) *setup {
 	return s
 }
 
-// inPhase returns an error unless an offloading is in that phase.
+// inPhase returns an error unless an offloading is in this phase.
 func (s *setup) inPhase(ctx context.Context, offloading client.Object, phase v1alpha1.OffloadingPhase) error {
 	nso := &v1alpha1.NamespaceOffloading{}
 	if err := s.Consumer.Admin.Get(ctx, client.ObjectKeyFromObject(offloading), nso); err != nil {
@@ -88,7 +88,7 @@ func (s *setup) inPhase(ctx context.Context, offloading client.Object, phase v1a
 	return nil
 }
 
-// lead has the way to the hostile provider lead through its front.
+// lead changes the kubeconfig of the hostile provider so that it leads to the front.
 func (s *setup) lead(t *testing.T) {
 	secret := &corev1.Secret{}
 	must(t, s.Consumer.Admin.Get(t.Context(), client.ObjectKey{Namespace: manager.DefaultNamespace, Name: bad}, secret))
@@ -96,8 +96,8 @@ func (s *setup) lead(t *testing.T) {
 	must(t, s.Consumer.Admin.Update(t.Context(), secret))
 }
 
-// connectAnew ends the connection to the hostile provider, with whatever wait its
-// last end has earned it, and begins a new one.
+// connectAnew ends the connection to the hostile provider, and begins a new one. The new one does not wait,
+// even if the manager would have waited after the last one.
 func (s *setup) connectAnew(t *testing.T) {
 	t.Helper()
 	s.budget++
@@ -114,7 +114,7 @@ func (s *setup) binding(t *testing.T, name string) *v1alpha1.ClusterBinding {
 	return binding
 }
 
-// connected is the reason and the message of that condition of the hostile provider.
+// connected returns the reason and the message of the condition Connected of the hostile provider.
 func (s *setup) connected(ctx context.Context) (reason, message string, err error) {
 	binding := &v1alpha1.ClusterBinding{}
 	if err := s.Consumer.Admin.Get(ctx, client.ObjectKey{Name: bad}, binding); err != nil {
@@ -127,7 +127,7 @@ func (s *setup) connected(ctx context.Context) (reason, message string, err erro
 	return condition.Reason, condition.Message, nil
 }
 
-// start starts a manager in this process, as it is shipped but for a time-out.
+// start starts a manager in this process. It is as shipped, except for one time-out.
 func (s *setup) start(t *testing.T) {
 	kubeconfig, err := s.ManagerKubeconfig(t.Context())
 	must(t, err)

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// hoard is how many ConfigMaps of a megabyte a team has, more than memoryLimit,
-	// and sentOfHoard how many of them may be sent: a sixteenth of the budget, and
-	// four that are under way at the same time.
+	// hoard is the number of ConfigMaps that a team has. Each has a megabyte, and together they exceed
+	// memoryLimit. sentOfHoard is the number that may be sent: a sixteenth of the budget, and four more that
+	// are underway at the same time.
 	hoard       = 300
 	sentOfHoard = 16 + 4
 )
 
-// hoarding is a team that has the manager's label on all that it has, and a pod
-// that needs it. A manager starts over that, and another team sees nothing of it.
+// hoarding gives a team many ConfigMaps with the manager's label, and a pod that needs all of them. A manager
+// can still start, and another team notices nothing.
 func (s *setup) hoarding(t *testing.T) {
 	greedy, modest := rig.Namespace(0).GetName(), rig.Namespace(1).GetName()
 	must(t, s.Consumer.Admin.Create(t.Context(), rig.Namespace(1)), s.Consumer.Admin.Create(t.Context(), rig.Offloading(1)))
@@ -64,7 +64,7 @@ func hoarded(namespace string, i int) *corev1.ConfigMap {
 	}
 }
 
-// needing is a pod that needs the first n of them.
+// needing returns a pod that needs the first n of these ConfigMaps.
 func needing(namespace, name string, n int) *corev1.Pod {
 	pod := newPod(name, good)
 	pod.Namespace = namespace
@@ -75,7 +75,7 @@ func needing(namespace, name string, n int) *corev1.Pod {
 	return pod
 }
 
-// saysWhy awaits that the pod says for want of what it waits.
+// saysWhy waits until the pod says why it waits.
 func (s *setup) saysWhy(t *testing.T, namespace, name string) {
 	t.Helper()
 	s.eventually(t, "the pod to say why it waits", func(ctx context.Context) error {
@@ -91,7 +91,7 @@ func (s *setup) saysWhy(t *testing.T, namespace, name string) {
 	})
 }
 
-// othersGoOn has a ConfigMap of another namespace go through, with the pod that needs it.
+// othersGoOn checks that a ConfigMap of another namespace is sent, with the pod that needs it.
 func (s *setup) othersGoOn(t *testing.T, namespace, name string) {
 	t.Helper()
 	small := hoarded(namespace, 0)
@@ -102,7 +102,7 @@ func (s *setup) othersGoOn(t *testing.T, namespace, name string) {
 	})
 }
 
-// readOfConsumer is how many ConfigMaps of the consumer were read by themselves.
+// readOfConsumer is the number of ConfigMaps that were read one by one in the consumer.
 func (s *setup) readOfConsumer() int {
 	return s.counter.Figures().Sum(requests.Cluster(s.Consumer.ID), requests.Resource("configmaps"), requests.Verb(requests.Get)).Requests
 }

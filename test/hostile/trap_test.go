@@ -18,8 +18,8 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// trapping has the hostile provider claim that a namespace of its own stands for one that
-// never asked for it, and keep that from going: the offloading ends all the same.
+// trapping makes a namespace of the hostile provider claim that it stands for a namespace that never asked
+// for it. A finalizer keeps the provider's namespace from being deleted. The offloading must still end.
 func (s *setup) trapping(t *testing.T) {
 	victim, offloading := rig.Namespace(2), builder.Offloading(rig.Namespace(2).GetName()).Finalizers().
 		Selector(builder.Requirement(v1alpha1.LabelCluster, corev1.NodeSelectorOpIn, good)).Obj()

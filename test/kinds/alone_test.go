@@ -18,8 +18,8 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// killedAfterEachWrite: the manager is killed after each write about the object, from
-// its creation to its deletion, and a fresh one brings it to the same end.
+// killedAfterEachWrite: the manager is killed after each write about the object, from its creation to its
+// deletion. Each time, a fresh manager brings the object to the same end.
 func killedAfterEachWrite(ctx context.Context, s *stage) error {
 	points, err := s.life(ctx, nil)
 	if err != nil {
@@ -42,7 +42,7 @@ func killedAfterEachWrite(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// life is that of one object, with a crash; it returns the writes about it.
+// life takes one object through its whole life, with a crash. It returns the writes about the object.
 func (s *stage) life(ctx context.Context, crash recipe.Recipe) ([]recipe.Point, error) {
 	_, _, before := s.current()
 	s.injector.Arm(crash)
@@ -96,8 +96,8 @@ func restarted(ctx context.Context, s *stage) error {
 	if err := s.passed(ctx, team, after); err != nil {
 		return err
 	}
-	// What a fresh manager finds has a lower priority than what is created while it runs,
-	// so it may come later.
+	// Objects that a fresh manager finds have a lower priority than objects that are created while it runs.
+	// So the manager may handle them later.
 	if err := s.rests(ctx); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func restarted(ctx context.Context, s *stage) error {
 	return errors.Join(errs...)
 }
 
-// calm is how long nothing must have been written for the manager to be at rest.
+// calm is the time without any write after which the manager is at rest.
 const calm = 2 * time.Second
 
 // rests waits until the manager has nothing left to write.
@@ -127,7 +127,7 @@ func (s *stage) rests(ctx context.Context) error {
 	})
 }
 
-// unOffloaded: what is in the provider goes, and the local object is as it was.
+// unOffloaded: everything in the provider is deleted, and the local object is as it was.
 func unOffloaded(ctx context.Context, s *stage) error {
 	u, remote, err := s.createSent(ctx, team, "left")
 	if err != nil {
@@ -146,7 +146,7 @@ func unOffloaded(ctx context.Context, s *stage) error {
 	})
 }
 
-// nothingOf wants nothing of a namespace to be in the provider; "" is for all.
+// nothingOf returns an error if the provider has an object of a namespace, or any object if namespace is "".
 func (s *stage) nothingOf(ctx context.Context, namespace string) error {
 	remotes, err := s.remotes(ctx)
 	for _, remote := range remotes {
@@ -157,8 +157,7 @@ func (s *stage) nothingOf(ctx context.Context, namespace string) error {
 	return err
 }
 
-// drained: when the binding is deleted, nothing is left in the provider, and the local
-// object is as it was.
+// drained: after the binding is deleted, nothing is left in the provider, and the local object is as it was.
 func drained(ctx context.Context, s *stage) error {
 	u, remote, err := s.createSent(ctx, other, "drained")
 	if err != nil {

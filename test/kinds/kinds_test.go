@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// lanes is how many kinds are played at the same time.
+	// lanes is the number of kinds that are tested at the same time.
 	lanes = 3
-	// patience is for one wait, on a machine that may be busy with other things.
+	// patience is the longest wait, on a machine that may be busy with other work.
 	patience = 2 * time.Minute
 )
 
@@ -31,17 +31,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stranger are the labels of what somebody else has made in the provider. One of them
-// is for the end of the run, which takes it away.
+// stranger returns the labels of an object that somebody else has created in the provider. By one of them,
+// the end of the run finds and deletes the object.
 func (s *stage) stranger() map[string]string {
 	return map[string]string{"example.com/owner": "somebody", oracle.LabelLane: s.ConsumerID}
 }
 
-// alike are kinds that take the same paths as another one: a Secret those of a ConfigMap,
-// a PersistentVolume those of its claim, routes those of an Ingress. With -short they are left out.
+// alike are kinds that use the same code as another kind: a Secret the same as a ConfigMap, a
+// PersistentVolume the same as its claim, and routes the same as an Ingress. With -short, the test leaves
+// them out.
 var alike = map[string]bool{"secret": true, "persistentvolume": true, "httproute": true, "grpcroute": true}
 
-// TestKinds plays all parts for each kind.
+// TestKinds runs all parts for each kind.
 func TestKinds(t *testing.T) {
 	site, err := world.Up(t.Context(), lanes, os.Stderr)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// leaseDuration is what the successor of a manager that has crashed waits.
+// leaseDuration is the time that a manager waits if the manager before it crashed.
 const leaseDuration = 4 * time.Second
 
-// managed is the manager of a world, over all of its crashes.
+// managed is the manager of a world, across all of its crashes.
 type managed struct {
 	world    *world.World
 	injector *inject.Injector
@@ -81,7 +81,7 @@ func (m *managed) restart() {
 	}
 }
 
-// replace ends the manager in good order, and starts another one.
+// replace stops the manager in good order, and starts another one.
 func (m *managed) replace(ctx context.Context) error {
 	m.end()
 	m.ctx, m.cancel = context.WithCancel(ctx)
@@ -97,10 +97,10 @@ func (m *managed) end() {
 	m.group.Wait()
 	process, manager, _ := m.current()
 	_ = manager.Stop() // Its context has ended.
-	process.Kill()     // Whatever is left of it after its grace period writes no more.
+	process.Kill()     // If a part of it is left after its grace period, that part writes no more.
 }
 
-// followed waits until there were so many managers.
+// followed waits until this many managers were started.
 func (m *managed) followed(ctx context.Context, starts int, patience time.Duration) error {
 	return rig.Eventually(ctx, patience, func(context.Context) error {
 		if _, _, is := m.current(); is < starts {
@@ -122,7 +122,7 @@ func (m *managed) problem(err error) {
 	m.problems = append(m.problems, err)
 }
 
-// err is what has gone wrong with the managers themselves.
+// err returns the errors of the managers themselves.
 func (m *managed) err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -22,12 +22,11 @@ import (
 type part struct {
 	name string
 	play func(context.Context, *stage) error
-	// alone says that no other part is played at the same time, and that those before
-	// have ended.
+	// alone says that no other part runs at the same time, and that the parts before it have ended.
 	alone bool
 }
 
-// parts are all of them. The last ones take away what the others need.
+// parts returns all parts. The last ones remove what the others need.
 func parts() []part {
 	return []part{
 		{name: "created", play: created},
@@ -49,13 +48,13 @@ func parts() []part {
 	}
 }
 
-// created: it is sent, once, with our mark.
+// created: the object is sent once, with our mark.
 func created(ctx context.Context, s *stage) error {
 	_, _, err := s.createSent(ctx, team, "created")
 	return err
 }
 
-// changedHere: a change by its owner arrives.
+// changedHere: a change by the owner arrives in the provider.
 func changedHere(ctx context.Context, s *stage) error {
 	u, _, err := s.createSent(ctx, team, "changed")
 	if err != nil {
@@ -64,7 +63,7 @@ func changedHere(ctx context.Context, s *stage) error {
 	return u.changeHere(ctx)
 }
 
-// changeHere makes the change of its owner, and waits until it has arrived.
+// changeHere makes the owner's change, and waits until it has arrived.
 func (u *subject) changeHere(ctx context.Context) error {
 	local, err := u.local(ctx)
 	if err != nil {
@@ -80,7 +79,7 @@ func (u *subject) changeHere(ctx context.Context) error {
 	return err
 }
 
-// driftedThere: a change by somebody in the provider is put right.
+// driftedThere: a change by somebody in the provider is corrected.
 func driftedThere(ctx context.Context, s *stage) error {
 	u, remote, err := s.createSent(ctx, team, "drifted")
 	if err != nil {
@@ -96,7 +95,7 @@ func driftedThere(ctx context.Context, s *stage) error {
 	return err
 }
 
-// differs wants a change to be one of what the sample shows.
+// differs returns an error unless a change alters what the sample shows.
 func (u *subject) differs(object client.Object, by func(decide.Object)) error {
 	changed := object.DeepCopyObject().(client.Object)
 	by(changed)
@@ -106,7 +105,7 @@ func (u *subject) differs(object client.Object, by func(decide.Object)) error {
 	return nil
 }
 
-// reportedThere: a status comes back, if the kind has one that does.
+// reportedThere: a status comes back, if the kind reports one.
 func reportedThere(ctx context.Context, s *stage) error {
 	u, remote, err := s.createSent(ctx, team, "reported")
 	if err != nil || u.Report == nil {
@@ -115,7 +114,7 @@ func reportedThere(ctx context.Context, s *stage) error {
 	return u.report(ctx, remote)
 }
 
-// report has the status in the provider change, and waits until it has come back.
+// report changes the status in the provider, and waits until the local object shows it.
 func (u *subject) report(ctx context.Context, remote client.Object) error {
 	var want string
 	err := u.eventually(ctx, "a remote object that has something to report", func(ctx context.Context) error {
@@ -141,7 +140,7 @@ func (u *subject) report(ctx context.Context, remote client.Object) error {
 	})
 }
 
-// reportAlone has a copy report something, of a kind that writes nothing else here.
+// reportAlone makes the remote object report a status, if this is all that the kind writes in the consumer.
 func (u *subject) reportAlone(ctx context.Context, remote client.Object) error {
 	if u.Report == nil || !u.kind.Selection.Whole() {
 		return nil
@@ -149,7 +148,7 @@ func (u *subject) reportAlone(ctx context.Context, remote client.Object) error {
 	return u.report(ctx, remote)
 }
 
-// warnedThere: what the provider warns of is told, if the kind lives in namespaces.
+// warnedThere: the local object gets the provider's warnings, if the kind is namespaced.
 func warnedThere(ctx context.Context, s *stage) error {
 	const reason = "WarnedThere"
 	u, remote, err := s.createSent(ctx, team, "warned")
@@ -183,7 +182,7 @@ func warnedThere(ctx context.Context, s *stage) error {
 	})
 }
 
-// deletedThere: it is made again, or its local object says that it is lost, for good.
+// deletedThere: the remote object is created again, or the local object says for good that it is lost.
 func deletedThere(ctx context.Context, s *stage) error {
 	u, remote, err := s.createSent(ctx, team, "deleted-there")
 	if err != nil {
@@ -226,14 +225,14 @@ const holder = "example.com/hold"
 
 func hold(object decide.Object) { object.SetFinalizers([]string{holder}) }
 
-// release lets go of an object that somebody keeps in the provider.
+// release removes the finalizers of an object that somebody keeps in the provider.
 func (s *stage) release(ctx context.Context, object client.Object) error {
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 	return client.IgnoreNotFound(s.there().Patch(ctx, object, patch))
 }
 
-// deletedHere: it goes in the provider first, and then here; or, if nothing keeps it here,
-// at once, and then in the provider.
+// deletedHere: the object disappears in the provider first, and then here. If nothing keeps it here, it
+// disappears here at once, and then in the provider.
 func deletedHere(ctx context.Context, s *stage) error {
 	u, remote, err := s.createSent(ctx, team, "deleted-here")
 	if err != nil {
@@ -261,8 +260,8 @@ func deletedHere(ctx context.Context, s *stage) error {
 	return u.gone(ctx, u.Object)
 }
 
-// staysUntilGone wants the local object to be there while the one in the provider is, if
-// its kind is kept.
+// staysUntilGone returns an error unless the local object exists as long as the remote one does. If nothing
+// keeps the kind here, the local object must be gone.
 func (u *subject) staysUntilGone(ctx context.Context) error {
 	local, err := u.local(ctx)
 	switch {
@@ -292,7 +291,7 @@ func (s *stage) leaving(ctx context.Context, remote client.Object) error {
 	})
 }
 
-// madeAgain: another object of the name is sent anew.
+// madeAgain: another object with the same name is sent anew.
 func madeAgain(ctx context.Context, s *stage) error {
 	first, was, err := s.createSent(ctx, team, "again")
 	if err != nil {
@@ -311,8 +310,8 @@ func madeAgain(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// madeAgainBeside: another object of the name waits until what stands for the first is
-// gone, whatever has become of that.
+// madeAgainBeside: another object with the same name waits until the remote object of the first one is gone,
+// whatever has happened to the first one.
 func madeAgainBeside(ctx context.Context, s *stage) error {
 	first, was, err := s.createSent(ctx, team, "beside")
 	if err != nil {
@@ -351,7 +350,7 @@ func madeAgainBeside(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// force takes the local objects away, whoever wants to keep them.
+// force removes the local objects, even if somebody wants to keep them.
 func (u *subject) force(ctx context.Context) error {
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 	for _, object := range u.all() {
@@ -365,8 +364,8 @@ func (u *subject) force(ctx context.Context) error {
 	return nil
 }
 
-// foreignInTheWay: what somebody else has made is left alone, users are told, and it
-// goes on when that is out of the way.
+// foreignInTheWay: an object that somebody else has created stays untouched, and users are told. The sample
+// is sent when that object is gone.
 func foreignInTheWay(ctx context.Context, s *stage) error {
 	const name = "foreign"
 	first, remote, err := s.createSent(ctx, team, name)
@@ -408,7 +407,7 @@ func foreignInTheWay(ctx context.Context, s *stage) error {
 	return err
 }
 
-// longName: what Kubernetes accepts as a name is sent, and two names are never one.
+// longName: every name that Kubernetes accepts is sent, and two names never become one.
 func longName(ctx context.Context, s *stage) error {
 	const longest, label = 253, 63
 	var seen []client.ObjectKey
@@ -432,8 +431,8 @@ func longName(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// hostileContent: a word that somebody in the provider writes wherever he may does not
-// come to the consumer.
+// hostileContent: somebody in the provider writes a word into every field that they may write. The word does
+// not come to the consumer.
 func hostileContent(ctx context.Context, s *stage) error {
 	const word = "hostile-word"
 	u, remote, err := s.createSent(ctx, team, "content")
@@ -447,7 +446,7 @@ func hostileContent(ctx context.Context, s *stage) error {
 	if err := changeStatus(ctx, s.there(), remote, by); err != nil {
 		return err
 	}
-	// What comes after it is seen: so was this.
+	// A later change is seen, so the hostile one was seen too.
 	if u.Report != nil {
 		err = u.report(ctx, remote)
 	} else {

@@ -17,31 +17,30 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// The namespaces that are offloaded: most parts play in the first, and the other is
-// still offloaded when that one is not any more.
+// The namespaces that are offloaded. Most parts use team. other is still offloaded when team is not any more.
 const (
 	team  = "team"
 	other = "other"
 )
 
-// stage is where the parts of one kind are played.
+// stage is the place where the parts of one kind run.
 type stage struct {
 	*world.World
 	*managed
 	kind syncer.Registration
-	// patience is for one wait.
+	// patience is the longest wait.
 	patience time.Duration
 }
 
-// verdict is what came of a part.
+// verdict is the result of a part.
 type verdict struct {
 	part string
 	took time.Duration
 	err  error
 }
 
-// play plays parts for a kind: first those that bear each other, at the same time, and
-// then the others. An error means that no part could be played.
+// play runs parts for a kind: first the parts that can run at the same time, and then the others. It returns
+// an error if no part could run.
 func play(ctx context.Context, lane *world.Lane, kind syncer.Registration, patience time.Duration, parts []part) ([]verdict, error) {
 	w, err := lane.Begin(ctx)
 	if err != nil {
@@ -128,12 +127,12 @@ func (s *stage) eventually(ctx context.Context, what string, try func(context.Co
 	return nil
 }
 
-// there and here are the clients of an administrator of each cluster.
+// there and here are the clients of each cluster's administrator.
 func (s *stage) there() client.Client { return s.Cluster(world.P1).Admin }
 func (s *stage) here() client.Client  { return s.Consumer.Admin }
 
-// passed waits until the manager has dealt with one more object, from its creation to
-// its end state: whatever it was going to do before, it has begun to do.
+// passed waits until the manager has handled one more object, from its creation to its end state. By then,
+// the manager has begun everything that it was going to do before.
 func (s *stage) passed(ctx context.Context, namespace, name string) error {
 	probe, err := s.create(ctx, namespace, name+"-probe")
 	if err != nil {

@@ -29,7 +29,7 @@ type subject struct {
 	*stage
 	kind.Sample[decide.Object]
 	namespace, name string
-	// key is that of the local object, and uid the one that it was created with.
+	// key is the key of the local object, and uid is its UID at creation.
 	key client.ObjectKey
 	uid types.UID
 }
@@ -43,7 +43,7 @@ func (s *stage) create(ctx context.Context, namespace, name string) (*subject, e
 	return u, err
 }
 
-// createSent creates one, and waits until it is sent.
+// createSent creates a sample, and waits until it is sent.
 func (s *stage) createSent(ctx context.Context, namespace, name string) (*subject, client.Object, error) {
 	u, err := s.create(ctx, namespace, name)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *stage) createSent(ctx context.Context, namespace, name string) (*subjec
 	return u, remote, err
 }
 
-// all are the objects of the sample, its own first.
+// all returns the objects of the sample, its main object first.
 func (u *subject) all() []client.Object {
 	all := []client.Object{u.Object}
 	for _, object := range u.With {
@@ -62,16 +62,16 @@ func (u *subject) all() []client.Object {
 	return all
 }
 
-// local is the local object as it is now.
+// local returns the local object as it is now.
 func (u *subject) local(ctx context.Context) (client.Object, error) {
 	local := u.kind.New()
 	return local, u.here().Get(ctx, u.key, local)
 }
 
-// mark is that of all that the manager makes in the provider.
+// mark is the mark of every object that the manager creates in the provider.
 func (s *stage) mark() provenance.Mark { return provenance.Mark{Origin: s.Origin, ClusterID: world.P1} }
 
-// remotes are all objects of the kind in the provider that are the consumer's.
+// remotes returns all objects of the kind in the provider that are the consumer's.
 func (s *stage) remotes(ctx context.Context) ([]client.Object, error) {
 	gvk, err := apiutil.GVKForObject(s.kind.New(), s.there().Scheme())
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *stage) remotes(ctx context.Context) ([]client.Object, error) {
 	})
 }
 
-// standIns are those that stand for the local object, or for one of its name before it.
+// standIns returns the remote objects that stand for the local object, or for an earlier one with its name.
 func (u *subject) standIns(ctx context.Context) ([]client.Object, error) {
 	all, err := u.remotes(ctx)
 	return slices.DeleteFunc(all, func(remote client.Object) bool {
@@ -108,8 +108,9 @@ func (u *subject) standIns(ctx context.Context) ([]client.Object, error) {
 	}), err
 }
 
-// sent waits until exactly one object in the provider stands for the local one, shows
-// what it shows, and is recorded on it, if the kind does that; and returns that.
+// sent waits until exactly one object in the provider stands for the local one, and returns it. That object
+// must show what the local one shows. If the kind records the remote object on the local one, the record must
+// be there.
 func (u *subject) sent(ctx context.Context) (client.Object, error) {
 	var remote client.Object
 	return remote, u.eventually(ctx, fmt.Sprintf("%s %s to be sent", u.kind.Name, u.key), func(ctx context.Context) error {
@@ -146,7 +147,7 @@ func (u *subject) isSent(ctx context.Context) (client.Object, error) {
 	switch {
 	case u.kind.Selection.Whole():
 		annotations := local.GetAnnotations()
-		delete(annotations, v1alpha1.AnnotationAddressesPrefix+world.P1) // It belongs to what is reported.
+		delete(annotations, v1alpha1.AnnotationAddressesPrefix+world.P1) // It is a part of what is reported.
 		errs = append(errs, notMarked(local))
 	case !u.kind.Selection.Pins():
 		errs = append(errs, same("the UID that is recorded", provenance.RemoteOf(local).UID, remote.GetUID()))
@@ -177,7 +178,7 @@ func (u *subject) remove(ctx context.Context) error {
 	return u.gone(ctx, u.all()...)
 }
 
-// gone waits until local objects are gone, and nothing in the provider stands for that of the kind.
+// gone waits until local objects are gone, and nothing in the provider stands for the sample's main object.
 func (u *subject) gone(ctx context.Context, objects ...client.Object) error {
 	return u.eventually(ctx, fmt.Sprintf("%s %s to be gone on both sides", u.kind.Name, u.key), func(ctx context.Context) error {
 		for _, object := range objects {
@@ -194,7 +195,7 @@ func (u *subject) gone(ctx context.Context, objects ...client.Object) error {
 	})
 }
 
-// nothingThere wants nothing in the provider to stand for the local object.
+// nothingThere returns an error if an object in the provider stands for the local object.
 func (u *subject) nothingThere(ctx context.Context) error {
 	remotes, err := u.standIns(ctx)
 	if err == nil && len(remotes) > 0 {
@@ -220,8 +221,7 @@ func changeStatus(ctx context.Context, c client.Client, object client.Object, by
 	return client.IgnoreNotFound(c.Status().Patch(ctx, object, client.MergeFrom(before)))
 }
 
-// told reports whether the reason is shown on an object of the sample, by a condition
-// or an event.
+// told returns an error unless a condition or an event of an object of the sample shows the reason.
 func (u *subject) told(ctx context.Context, reason string) error {
 	var events corev1.EventList
 	if err := u.here().List(ctx, &events); err != nil {
@@ -242,8 +242,8 @@ func (u *subject) told(ctx context.Context, reason string) error {
 	return fmt.Errorf("no condition and no event has the reason %s", reason)
 }
 
-// unmarked wants a local object that is copied to be as its owner has made it, and one
-// that is not to be gone.
+// unmarked returns an error unless a copied local object is as its owner created it, and a local object that
+// is not copied is gone.
 func (u *subject) unmarked(ctx context.Context) error {
 	local, err := u.local(ctx)
 	if !u.kind.Selection.Copies() {
@@ -258,7 +258,7 @@ func (u *subject) unmarked(ctx context.Context) error {
 	return notMarked(local)
 }
 
-// notMarked wants nothing of ours to be written on a local object.
+// notMarked returns an error if a local object has one of our marks.
 func notMarked(local client.Object) error {
 	marks := slices.Clone(local.GetFinalizers())
 	for _, keys := range []map[string]string{local.GetLabels(), local.GetAnnotations()} {
@@ -282,14 +282,14 @@ func asJSON(object client.Object) string {
 	return string(raw)
 }
 
-// brief is an object in a line of a report.
+// brief returns an object as one line of a report.
 func brief(object client.Object) string {
 	const most = 1500
 	text := asJSON(object.DeepCopyObject().(client.Object))
 	return text[:min(len(text), most)]
 }
 
-// same wants two values to be equal.
+// same returns an error unless two values are equal.
 func same[T comparable](what string, got, want T) error {
 	if got != want {
 		return fmt.Errorf("%s is %v, wanted %v", what, got, want)
