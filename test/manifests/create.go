@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// servePatience is how long an API server may take to serve a new kind.
+	// servePatience is the time that an API server may take to serve a new kind.
 	servePatience = time.Minute
 	pollInterval  = 50 * time.Millisecond
 )
 
-// Create creates the objects in their order. One that exists is an error, and
-// so is a field that its kind does not have.
+// Create creates the objects in their order. It fails if an object exists already, or has a field that its
+// kind does not have.
 func Create(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
 		if err := c.Create(ctx, object, client.FieldValidation("Strict")); err != nil {
@@ -36,8 +36,8 @@ func Create(ctx context.Context, c client.Client, objects []*unstructured.Unstru
 	return nil
 }
 
-// awaitServed waits until the API server serves the kind of a CRD: what comes
-// next may be of that kind.
+// awaitServed waits until the API server serves the kind of a CRD, because the next object may be of that
+// kind.
 func awaitServed(ctx context.Context, c client.Client, object *unstructured.Unstructured) error {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, crd); err != nil {

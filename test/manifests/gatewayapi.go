@@ -13,8 +13,8 @@ import (
 	"github.com/spillway-io/spillway/test/clusters"
 )
 
-// GatewayAPI reads the CRDs of the routes that are sent to providers, of the standard
-// channel of the Gateway API. They come from its module, in the version that go.mod names.
+// GatewayAPI reads the CRDs of the routes that are sent to providers. They are from the standard channel of
+// the Gateway API, in its module, in the version that go.mod names.
 func GatewayAPI(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	root, err := clusters.Root()
 	if err != nil {
@@ -42,7 +42,7 @@ func GatewayAPI(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	return crds, nil
 }
 
-// WithGatewayAPI are objects, and before them the CRDs of routes.
+// WithGatewayAPI returns the CRDs of routes, and after them the objects.
 func WithGatewayAPI(ctx context.Context, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	crds, err := GatewayAPI(ctx)
 	return append(crds, objects...), err

@@ -9,7 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// TestGatewayAPI: the CRDs serve the version whose types the product has.
+// TestGatewayAPI: the CRDs serve the version whose types the product uses.
 func TestGatewayAPI(t *testing.T) {
 	objects, err := GatewayAPI(t.Context())
 	if err != nil {

@@ -1,10 +1,8 @@
-// Package manifests applies what is shipped in config to the clusters of tests,
-// as an administrator would: strictly, and waiting for a CRD to be served
-// before anything of its kind is made.
+// Package manifests applies the shipped manifests of config to the clusters of tests. It does so as an
+// administrator would: strictly, and it waits until a CRD is served before it creates an object of that kind.
 //
-// File reads one file as it stands, for tests of that file. Kustomized reads a
-// directory as users get it, for everybody else: what kustomize leaves out, or
-// changes, is left out and changed in the tests too.
+// File reads one file as it is, for tests of that file. All other tests use Kustomized, which reads a
+// directory as users get it. So the tests also have everything that kustomize leaves out or changes.
 package manifests
 
 import (
@@ -30,8 +28,7 @@ func Without(objects []*unstructured.Unstructured, kinds ...string) []*unstructu
 	})
 }
 
-// WithLimit gives a key of the provider's limits, ConfigMap spillway-provider/limits, another
-// value.
+// WithLimit changes the value of a key in the provider's limits, ConfigMap spillway-provider/limits.
 func WithLimit(objects []*unstructured.Unstructured, key, value string) []*unstructured.Unstructured {
 	changed := slices.Clone(objects)
 	for i, object := range changed {
@@ -43,8 +40,8 @@ func WithLimit(objects []*unstructured.Unstructured, key, value string) []*unstr
 	return changed
 }
 
-// ForSamples has a provider let in the samples of all kinds: its limits allow them, and it has the
-// class of their Ingresses.
+// ForSamples makes a provider accept the samples of all kinds. It sets the limits that allow them, and adds
+// the class of their Ingresses.
 func ForSamples(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	for key, value := range kind.SampleLimits {
 		objects = WithLimit(objects, key, value)
@@ -55,7 +52,7 @@ func ForSamples(objects []*unstructured.Unstructured) []*unstructured.Unstructur
 	return append(slices.Clone(objects), class)
 }
 
-// File reads a file, whose path starts at the top of the repository.
+// File reads a file. Its path is relative to the root of the repository.
 func File(path string) ([]*unstructured.Unstructured, error) {
 	root, err := clusters.Root()
 	if err != nil {
@@ -68,13 +65,13 @@ func File(path string) ([]*unstructured.Unstructured, error) {
 	return Decode(path, raw)
 }
 
-// Kustomized reads what kustomize makes of a directory, whose path starts at
-// the top of the repository.
+// Kustomized returns the objects that kustomize builds from a directory. The path is relative to the root of
+// the repository.
 func Kustomized(_ context.Context, directory string) ([]*unstructured.Unstructured, error) {
 	return config.Objects(strings.TrimPrefix(directory, "config/"))
 }
 
-// Decode reads objects from YAML that came from a source, which errors name.
+// Decode reads objects from YAML. Errors name the source of the YAML.
 func Decode(source string, raw []byte) ([]*unstructured.Unstructured, error) {
 	objects, err := config.Decode(raw)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package player plays the kubelet API of a node: with Kubernetes' own code for its
-// streams, and without any container. It runs no command of this machine, because it asks
-// nobody who they are.
+// Package player imitates the kubelet API of a node. It uses Kubernetes' own code for the streams, and has no
+// containers. It runs no command on this machine, because it does not authenticate its clients.
 package player
 
 import (
@@ -22,11 +21,11 @@ import (
 	utilexec "k8s.io/utils/exec"
 )
 
-// Sizes of what is played, in bytes.
+// Sizes of the imitated content, in bytes.
 const (
-	// FileSize is that of any file that is copied from a container.
+	// FileSize is the size of every file that is copied from a container.
 	FileSize = 100 << 20
-	// FollowedSize is what followers of logs get when they are released.
+	// FollowedSize is the number of bytes that followers of logs get on Release.
 	FollowedSize = 1 << 20
 )
 
@@ -45,23 +44,23 @@ func Start() *Kubelet {
 	return k
 }
 
-// Stop ends all streams, and the server.
+// Stop ends all streams and the server.
 func (k *Kubelet) Stop() {
 	k.server.CloseClientConnections()
 	k.server.Close()
 }
 
-// Port is the one that it listens at.
+// Port is the port of the API.
 func (k *Kubelet) Port() int32 {
-	address, _ := url.Parse(k.server.URL) // It is one.
+	address, _ := url.Parse(k.server.URL) // The server's URL is valid.
 	port, _ := strconv.ParseInt(address.Port(), 10, 32)
 	return int32(port)
 }
 
-// Open is how many requests are being served.
+// Open is the number of requests that are being served.
 func (k *Kubelet) Open() int { return int(k.open.Load()) }
 
-// Release gives all who follow logs now FollowedSize bytes more, and then ends their logs.
+// Release sends FollowedSize bytes to every client that follows a log now, and then ends these logs.
 func (k *Kubelet) Release() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -105,7 +104,7 @@ func (k *Kubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// logs are one line, and for who follows them more when they are released.
+// logs sends one line. A client that follows the log gets more on Release.
 func (k *Kubelet) logs(w http.ResponseWriter, r *http.Request, container string) {
 	k.mu.Lock()
 	release := k.release
@@ -129,8 +128,8 @@ func (k *Kubelet) logs(w http.ResponseWriter, r *http.Request, container string)
 	}
 }
 
-// ExecInContainer implements remotecommand.Executor: it knows echo, cat, exit, and of tar and
-// test what kubectl cp uses.
+// ExecInContainer implements remotecommand.Executor. It supports echo, cat and exit, and those uses of tar
+// and test that kubectl cp needs.
 func (*Kubelet) ExecInContainer(_ context.Context, _, _, _ string, cmd []string, in io.Reader, out, _ io.WriteCloser, _ bool, _ <-chan remotecommand.TerminalSize, _ time.Duration) error {
 	switch cmd[0] {
 	case "echo":

@@ -1,5 +1,5 @@
-// Package plugin runs the commands of kubectl spillway, as a user would, against a consumer
-// and a provider that are real control planes, with the real manager.
+// Package plugin runs the commands of kubectl spillway as a user would. The consumer and the provider are
+// real control planes, and the manager is real too.
 package plugin
 
 import (
@@ -84,7 +84,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// prepare makes the clients, and one kubeconfig of both clusters.
+// prepare creates the clients, and one kubeconfig for both clusters.
 func prepare(directory string) error {
 	all := clientcmdapi.NewConfig()
 	for _, cluster := range []*clusters.Cluster{home, eu} {
@@ -109,8 +109,8 @@ func prepare(directory string) error {
 	return err
 }
 
-// startManager runs the manager in this process, as the account that install has made. The
-// kubelet of its Deployment is the test: it says that a replica is available.
+// startManager runs the manager in this process, as the ServiceAccount that install has created. The test
+// plays the kubelet of the manager's Deployment: it says that a replica is available.
 func startManager(t *testing.T) {
 	t.Helper()
 	identity, err := home.KubeconfigFor(t.Context(), config.Namespace, config.Manager, time.Hour)
@@ -142,7 +142,7 @@ func startManager(t *testing.T) {
 	})
 }
 
-// available says of the manager's Deployment what its controller would.
+// available sets the status of the manager's Deployment, as its controller would.
 func available(t *testing.T) {
 	t.Helper()
 	deployment := &appsv1.Deployment{}
@@ -158,13 +158,13 @@ func available(t *testing.T) {
 	}
 }
 
-// spillway runs a command, and returns what it has printed.
+// spillway runs a command, and returns its output.
 func spillway(t *testing.T, args ...string) (out string, err error) {
 	t.Helper()
 	return untilSaid(t, "", args...)
 }
 
-// untilSaid is spillway, whose time of --timeout is over as soon as the command has printed a text.
+// untilSaid is like spillway, but the time of --timeout is over as soon as the command has printed a text.
 func untilSaid(t *testing.T, text string, args ...string) (out string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("kubectl spillway %s takes longer than %s", args[0], patience))
@@ -179,7 +179,7 @@ func untilSaid(t *testing.T, text string, args ...string) (out string, err error
 	return stdout.String(), err
 }
 
-// listener calls heard when a text, if it has one, was written.
+// listener calls heard when its text was written, if it has one.
 type listener struct {
 	bytes.Buffer
 	text  string
@@ -194,7 +194,7 @@ func (l *listener) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// does runs a command that must succeed, and returns its steps by what was done.
+// does runs a command that must succeed, and returns its steps by action.
 func does(t *testing.T, args ...string) map[string][]string {
 	t.Helper()
 	out, err := spillway(t, append(args, "-o", "json")...)
@@ -217,15 +217,15 @@ func actions(t *testing.T, out string) map[string][]string {
 	return done
 }
 
-// fails runs a command that must fail with that in its error.
+// fails runs a command that must fail with this text in its error.
 func fails(t *testing.T, want string, args ...string) {
 	t.Helper()
 	_, err := spillway(t, args...)
 	says(t, err, want, args)
 }
 
-// givesUp runs a command that waits, and must fail with that in its error when its time is
-// over: once it has said what it waits for.
+// givesUp runs a command that waits. Its time is over as soon as it has printed what it waits for. It must
+// then fail with the wanted text in its error.
 func givesUp(t *testing.T, waits, want string, args ...string) {
 	t.Helper()
 	_, err := untilSaid(t, waits, args...)

@@ -31,7 +31,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestStory is a provider's life, from nothing to nothing.
+// TestStory takes a provider through its whole life: at the start and at the end, nothing is installed.
 func TestStory(t *testing.T) {
 	fails(t, "run kubectl spillway install", "bind", "eu", "--provider-context", "eu")
 	installs(t)
@@ -61,14 +61,14 @@ func installs(t *testing.T) {
 	does(t, "install")
 }
 
-// refuses has what is noticed before anything is written.
+// refuses runs commands that must fail before they write anything.
 func refuses(t *testing.T) {
 	fails(t, "there are eu, home", "bind", "eu", "--provider-context", "nowhere")
 	fails(t, "there are eu, home", "bind", "eu", "--provider-context", "eu", "--context", "nowhere")
 	fails(t, "which provider?", "bind", "eu")
 	fails(t, "is the consumer itself", "bind", "eu", "--provider-context", "home")
 	fails(t, "create secrets in namespace spillway-system", "bind", "eu", "--provider-context", "eu", "--as", "nobody", "--as-group", "system:masters-not")
-	// What the consumer or the manager would not take, for as many reasons as there are flags.
+	// Values that the consumer or the manager would not accept, one for each flag.
 	for want, args := range map[string][]string{
 		"RFC 1123 subdomain": {"East_1"}, "must be a DNS label": {"eu", "--cluster-id", "e.u"}, "spec.virtualNode.capacity": {"eu", "--capacity", "cpu=abc"},
 		"spec.virtualNode.labels": {"eu", "--label", "a=b c"}, "plain http is not allowed": {"eu", "--provider-server", "http://eu"}, "less than 10m": {"eu", "--duration", "5m"},
@@ -84,14 +84,14 @@ func refuses(t *testing.T) {
 	absent(t, inConsumer, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "lost"}})
 	absent(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "lost-kubeconfig"}})
 	absent(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
-	// They stay, and the next bind keeps them.
+	// The limits stay, and the next bind keeps them.
 	limits := get(t, inProvider, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.Limits}})
 	if profile := translate.LimitsOf(limits.Data).Profile; profile != "confined" {
 		t.Errorf("the limits that stay are %s", profile)
 	}
 }
 
-// lost is a bind that fails, and takes back what it has made.
+// lost returns the arguments of a bind that fails, and removes what it has created.
 func lost(args ...string) []string {
 	return append([]string{"bind", "lost", "--provider-context", "eu", "--provider-server", "https://127.0.0.1:1", "--undo-on-failure"}, args...)
 }
@@ -115,7 +115,7 @@ func binds(t *testing.T) {
 	if after.ResourceVersion != secret.ResourceVersion {
 		t.Error("the Secret was written again")
 	}
-	// What it has not made stays.
+	// The failed bind leaves what it has not created.
 	givesUp(t, "connection refused", "connection refused", lost()...)
 	get(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
 	changed := does(t, "bind", "eu", "--provider-context", "eu", "--capacity", "cpu=50%")
@@ -148,7 +148,7 @@ func offloads(t *testing.T) {
 	fails(t, "the namespaces team-a are offloaded, and the providers eu are bound", "uninstall")
 }
 
-// shows has a pod that waits, which status, explain and doctor name with its reason.
+// shows creates a pod that waits. status, explain and doctor must name it and the reason.
 func shows(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "lost"}, Spec: corev1.PodSpec{
 		NodeName: "spillway-eu", Tolerations: []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists}},
@@ -180,14 +180,14 @@ func shows(t *testing.T) {
 	if err := inConsumer.Create(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
-	// It did not go past the scheduler, so nothing prepared it.
+	// It did not pass the scheduler, so nothing prepared it.
 	stray := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "stray"}, Spec: corev1.PodSpec{
 		NodeName: "own", Containers: []corev1.Container{{Name: "c", Image: "none"}},
 	}}
 	if err := inConsumer.Create(t.Context(), stray); err != nil {
 		t.Fatal(err)
 	}
-	// The provider has no node, and nothing logs.
+	// The provider has no node, and nothing writes a log.
 	want := map[string]doctor.Level{
 		"version": doctor.OK, "installed": doctor.OK, "definitions": doctor.OK, "manager": doctor.OK, "rights": doctor.OK, "binding": doctor.Warning,
 		"credentials": doctor.OK, "reach": doctor.OK, "clock": doctor.OK, "admission": doctor.OK, "strays": doctor.Warning, "stranded": doctor.OK,
@@ -218,8 +218,8 @@ func shows(t *testing.T) {
 	eventually(t, "it has the right again", func() bool { return examined(t)["rights"] == doctor.OK })
 }
 
-// showsTeams has a user who may edit the namespace, and is told what is true of it, and nothing of
-// what only others may read.
+// showsTeams uses a user who may edit the namespace. The commands must tell this user only true facts about
+// the namespace, and nothing that only others may read.
 func showsTeams(t *testing.T) {
 	edit := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "dev"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
@@ -251,7 +251,7 @@ func showsTeams(t *testing.T) {
 	}
 }
 
-// examined has the worst level of each check of doctor.
+// examined returns the worst level of each check of doctor.
 func examined(t *testing.T) map[string]doctor.Level {
 	t.Helper()
 	out, _ := spillway(t, "doctor", "-o", "json")
@@ -282,7 +282,7 @@ func rotates(t *testing.T) {
 	second(t)
 }
 
-// mends has an account that somebody has deleted: what doctor recommends helps.
+// mends deletes an account in the provider. The command that doctor recommends must repair this.
 func mends(t *testing.T) {
 	gone := get(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
 	if err := inProvider.Delete(t.Context(), gone); err != nil {
@@ -299,8 +299,8 @@ func mends(t *testing.T) {
 	}
 }
 
-// second is a binding with an account of its own, which an administrator has made: it keeps
-// that account, and its Secret.
+// second is a binding with its own account, which an administrator has created. It keeps that account and its
+// Secret.
 func second(t *testing.T) {
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: "second"}}
 	if err := inProvider.Create(t.Context(), sa); err != nil {
@@ -353,8 +353,9 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// strands takes a namespace back. A pod on a virtual node is gone for good. Two wait for such a
-// node: one is made again by its ReplicaSet, and the other one is named.
+// strands ends the offloading of a namespace. A pod on a virtual node that has no controller is gone for
+// good. Two pods wait for such a node: a ReplicaSet creates one of them again, and the command names the
+// other one.
 func strands(t *testing.T) {
 	spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "none"}}}
 	bare := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "bare"}, Spec: spec}
@@ -413,7 +414,7 @@ func takesBack(t *testing.T) {
 	get(t, inProvider, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.Limits}})
 }
 
-// keeps has a Secret that bind has not made, and that is all that is left: the same command says so.
+// keeps leaves only a Secret that bind has not created. The same command must say so.
 func keeps(t *testing.T, secret *corev1.Secret) {
 	secret.Labels, secret.ResourceVersion, secret.UID = nil, "", ""
 	if err := inConsumer.Create(t.Context(), secret); err != nil {
@@ -429,7 +430,8 @@ func keeps(t *testing.T, secret *corev1.Secret) {
 	}
 }
 
-// goesOn has a binding that goes after the command has given up: the same command ends the rest.
+// goesOn keeps a binding until the command has given up, and then lets it go. The same command must remove
+// the rest.
 func goesOn(t *testing.T) {
 	binding := get(t, inConsumer, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}})
 	hold := func(add bool) {
@@ -452,7 +454,7 @@ func goesOn(t *testing.T) {
 	}
 }
 
-// uninstalls has a provider and a namespace once more, and nothing is left of anything.
+// uninstalls binds a provider and offloads a namespace once more. After uninstall, nothing may be left.
 func uninstalls(t *testing.T) {
 	does(t, "bind", "eu", "--provider-context", "eu")
 	does(t, "offload", "team-a")
@@ -463,7 +465,8 @@ func uninstalls(t *testing.T) {
 	mark(t, binding, hosted.LabelHostedCluster, "")
 	fails(t, "delete clusterroles.rbac.authorization.k8s.io", "uninstall", "--all", "--as", "system:serviceaccount:spillway-system:spillway-manager")
 	does(t, "uninstall", "--all")
-	// The access to a provider can end afterwards, too, if that is certain.
+	// The user can also remove the access to a provider later, if it is certain that no other consumer uses
+	// it.
 	fails(t, "may belong to another consumer; --yes", "unbind", "eu", "--provider-context", "eu")
 	if later := does(t, "unbind", "eu", "--provider-context", "eu", "--yes"); !slices.Contains(later["deleted"], "serviceaccount/"+config.ProviderAccount) {
 		t.Errorf("unbind did %v", later)
@@ -471,12 +474,12 @@ func uninstalls(t *testing.T) {
 	if again := does(t, "uninstall"); len(again) != 0 {
 		t.Errorf("the second time it did %v", again)
 	}
-	// A label that somebody sets then is taken off, though the kinds are gone.
+	// If somebody sets a label after that, uninstall removes it, though the kinds are gone.
 	mark(t, get(t, inConsumer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}), v1alpha1.LabelOffload, "true")
 	if again := does(t, "uninstall", "--all"); !slices.Equal(again["configured"], []string{"namespace/team-a"}) {
 		t.Errorf("with a label it did %v", again)
 	}
-	// An imported class that no manager has deleted goes.
+	// uninstall deletes an imported class that no manager has deleted.
 	left := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{
 		Name: "left", Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway}, Annotations: map[string]string{v1alpha1.AnnotationImportedFrom: "eu/x"},
 	}}
@@ -498,7 +501,7 @@ func uninstalls(t *testing.T) {
 	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-home"}})
 }
 
-// mark sets a label, or takes it off if value is "".
+// mark sets a label, or removes it if value is "".
 func mark(t *testing.T, object client.Object, key, value string) {
 	t.Helper()
 	before := object.DeepCopyObject().(client.Object)

@@ -1,6 +1,6 @@
-// Package requests counts what a manager asks of API servers, from within its
-// transports: by cluster, verb and resource, how often it wrote each object,
-// and which of its writes changed nothing.
+// Package requests counts the requests of a manager to API servers, inside its transports. It counts by
+// cluster, verb and resource. It also counts how often each object was written, and which writes changed
+// nothing.
 //
 // # Usage
 //
@@ -14,16 +14,15 @@
 //	during := counter.Figures().Since(before)
 //	during.Sum(requests.Writes, requests.Resource("namespacemaps"))
 //
-// A test that is to name each request calls Keep first, and reads the Log.
+// A test that needs each single request calls Keep first, and then reads the Log.
 //
 // # Trade-offs
 //
-// Each attempt counts: a request that client-go repeats is two. Whether a write
-// changed something shows at the resourceVersion of the answer, which is
-// compared with the one in the request (a write that is locked to a version)
-// and with the one of the last answer about that object. A write that changed
-// nothing, but comes after a change by somebody else which the request does
-// not name, is not found out.
+// Each attempt counts: a request that client-go repeats counts twice. The counter finds a write that changed
+// nothing by the resourceVersion of the answer. It compares that with the version in the request, if the
+// write is locked to a version, and with the version in the last answer about this object. There is one case
+// that the counter does not find: a write that changed nothing, but follows a change by somebody else that
+// the request does not name.
 package requests
 
 import (
@@ -39,40 +38,40 @@ const (
 	Work Class = "work"
 	// Leases are renewed as time goes by.
 	Leases Class = "leases"
-	// Events are best effort, and sent by the library in the background.
+	// Events are best effort; the library sends them in the background.
 	Events Class = "events"
-	// Probes ask a cluster for its identity, or who somebody is and what they may.
+	// Probes ask a cluster for its identity, or ask who somebody is and what they may do.
 	Probes Class = "probes"
 	// Discovery asks a cluster what it serves.
 	Discovery Class = "discovery"
 )
 
-// Key says what requests are counted together.
+// Key says which requests are counted together.
 type Key struct {
 	Cluster, Verb, Resource, Subresource string
 	Class                                Class
 }
 
-// Count is what is counted of a Key.
+// Count is the result for a Key.
 type Count struct {
-	// Requests are all of them; Failed those that got no answer or an error.
+	// Requests counts all of them. Failed counts those that got an error or no answer.
 	Requests, Failed int
-	// NoOps are the writes that succeeded and changed nothing.
+	// NoOps counts the writes that succeeded and changed nothing.
 	NoOps int
-	// BytesSent are the bodies of the requests.
+	// BytesSent is the size of the requests' bodies.
 	BytesSent int64
 }
 
-// Object is one that was written.
+// Object is an object that was written.
 type Object struct {
 	Cluster, Resource, Subresource, Namespace, Name string
 }
 
-// versioned is an object without its parts: a write to one of them changes the
-// version of the whole.
+// versioned is an object without its subresources, because a write to a subresource changes the version of
+// the whole object.
 type versioned struct{ cluster, resource, namespace, name string }
 
-// Counter counts. It may be used by several transports at once.
+// Counter counts requests. Several transports may use it at once.
 type Counter struct {
 	mu       sync.Mutex
 	counts   map[Key]Count
@@ -87,7 +86,7 @@ func NewCounter() *Counter {
 	return &Counter{counts: map[Key]Count{}, writes: map[Object]int{}, versions: map[versioned]string{}}
 }
 
-// Wrap returns what wraps the transport to a cluster.
+// Wrap returns a function that wraps the transport to a cluster.
 func (c *Counter) Wrap(cluster string) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper { return c.WrapNamed(cluster, next) }
 }
@@ -103,7 +102,7 @@ type transport struct {
 	next    http.RoundTripper
 }
 
-// RoundTrip passes the request on as it is, and counts it once it is answered.
+// RoundTrip sends the request unchanged, and counts it when the answer comes.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	parsed := parse(r)
 	var sent string
@@ -118,9 +117,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		outcome.sent, outcome.received = sent, about.version
-		outcome.gone = about.gone && parsed.resource != "namespaces" // Those have a finalizer of their own, in the spec.
+		outcome.gone = about.gone && parsed.resource != "namespaces" // A namespace has another finalizer, in its spec.
 		if parsed.name == "" {
-			parsed.name = about.name // Of an object that was just created.
+			parsed.name = about.name // The name of an object that was just created.
 		}
 	}
 	t.counter.note(t.cluster, parsed, outcome)

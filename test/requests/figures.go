@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// Figures are what a Counter has counted.
+// Figures are the results of a Counter.
 type Figures struct {
 	Counts map[Key]Count
-	// Writes is how often each object was written, or tried to.
+	// Writes is the number of times that each object was written, including attempts.
 	Writes map[Object]int
 }
 
-// Figures returns what has been counted so far.
+// Figures returns the results so far.
 func (c *Counter) Figures() Figures {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Figures{maps.Clone(c.counts), maps.Clone(c.writes)}
 }
 
-// Since is what was counted after before.
+// Since returns the results after before.
 func (f Figures) Since(before Figures) Figures {
 	since := Figures{map[Key]Count{}, map[Object]int{}}
 	for key, is := range f.Counts {
@@ -37,36 +37,36 @@ func (f Figures) Since(before Figures) Figures {
 	return since
 }
 
-// Filter chooses among what was counted.
+// Filter selects some of the results.
 type Filter func(Key) bool
 
-// Writes are the requests that may change something.
+// Writes selects the requests that may change something.
 func Writes(k Key) bool { return writes(k.Verb) }
 
-// OnlyWork leaves out what goes on as time goes by.
+// OnlyWork leaves out the requests that occur as time goes by.
 func OnlyWork(k Key) bool { return k.Class == Work }
 
-// Finite leaves out watches too: how many there are depends on when they end.
+// Finite also leaves out watches, because their number depends on when they end.
 func Finite(k Key) bool { return k.Class == Work && k.Verb != Watch }
 
-// Verb chooses one.
+// Verb selects one verb.
 func Verb(verb string) Filter { return func(k Key) bool { return k.Verb == verb } }
 
-// Resource chooses one, with all its subresources.
+// Resource selects one resource, with all its subresources.
 func Resource(resource string) Filter { return func(k Key) bool { return k.Resource == resource } }
 
-// Subresource chooses one; "" is the object itself.
+// Subresource selects one subresource; "" is the object itself.
 func Subresource(subresource string) Filter {
 	return func(k Key) bool { return k.Subresource == subresource }
 }
 
-// Cluster chooses one.
+// Cluster selects one cluster.
 func Cluster(cluster string) Filter { return func(k Key) bool { return k.Cluster == cluster } }
 
-// Not turns a filter around.
+// Not inverts a filter.
 func Not(filter Filter) Filter { return func(k Key) bool { return !filter(k) } }
 
-// Sum adds up what all filters let pass.
+// Sum adds up the results that pass all filters.
 func (f Figures) Sum(filters ...Filter) Count {
 	var sum Count
 	for key, count := range f.Counts {
@@ -84,8 +84,8 @@ func passes(key Key, filters []Filter) bool {
 	return !slices.ContainsFunc(filters, func(passes Filter) bool { return !passes(key) })
 }
 
-// MostWrites is the object, of those that are chosen, that was written most
-// often, and how often. Of several it is the first by name.
+// MostWrites returns the chosen object that was written most often, and how often. If there are several, it
+// returns the first by name.
 func (f Figures) MostWrites(chosen func(Object) bool) (Object, int) {
 	var most Object
 	var times int
@@ -107,7 +107,7 @@ type Row struct {
 	Count
 }
 
-// Rows are the counts that all filters let pass, ordered.
+// Rows returns the counts that pass all filters, in order.
 func (f Figures) Rows(filters ...Filter) []Row {
 	var rows []Row
 	for key, count := range f.Counts {

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Request is one that was made, for tests that name each. Those that count do
-// without: a log grows with every request, as nothing else here does.
+// Request is one request, for tests that look at single requests. Tests that only count do not need it, and a
+// log grows with every request, unlike everything else here.
 type Request struct {
 	Key
 	Namespace, Name string
-	// Selector is what a list or a watch is restricted to, and whether it asks
-	// for metadata only.
+	// Selector is the restriction of a list or a watch. It also says whether the request asks for metadata
+	// only.
 	Selector string
-	// Fills tells that all there is was asked for: by a list, or by a watch that
-	// begins with what a list would have answered.
+	// Fills says that the request asked for all objects: by a list, or by a watch that begins with the
+	// content of a list.
 	Fills bool
-	// Failed tells that there was no answer, or an error.
+	// Failed says that there was an error or no answer.
 	Failed bool
 }
 
-// String names the request in a line of a test's report.
+// String returns the request as text for a line of a test's report.
 func (r Request) String() string {
 	resource := r.Resource
 	if r.Subresource != "" {
@@ -45,15 +45,14 @@ func (c *Counter) Keep() {
 	c.keeps = true
 }
 
-// Log returns the requests since Keep that all filters let pass, in the order
-// of their answers.
+// Log returns the requests since Keep that pass all filters, in the order of their answers.
 func (c *Counter) Log(filters ...Filter) []Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(c.log), func(r Request) bool { return !passes(r.Key, filters) })
 }
 
-// keep is called under the lock.
+// keep remembers a request. The caller holds the lock.
 func (c *Counter) keep(key Key, r request, failed bool) {
 	if c.keeps {
 		c.log = append(c.log, Request{
@@ -62,7 +61,7 @@ func (c *Counter) keep(key Key, r request, failed bool) {
 	}
 }
 
-// selectorOf reads what a list or a watch is restricted to.
+// selectorOf returns the restriction of a list or a watch.
 func selectorOf(r *http.Request) string {
 	var parts []string
 	query := r.URL.Query()

@@ -16,7 +16,7 @@ func TestLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		request.Header.Set("Accept", accept)
-		// The answer is none that can be read, as that of a watch.
+		// The answer cannot be decoded, as with a watch.
 		response, err := counter.Wrap("consumer")(&answers{contentType: "application/json", texts: []string{"-"}}).RoundTrip(request)
 		if err != nil {
 			t.Fatal(err)

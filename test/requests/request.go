@@ -21,7 +21,7 @@ const (
 	DeleteCollection = "deletecollection"
 )
 
-// How a client asks who it is, and a server who somebody is, and what they may do.
+// The resources by which a client asks who it is, and a server asks who somebody is and what they may do.
 const (
 	selfReviews   = "selfsubjectreviews"
 	tokenReviews  = "tokenreviews"
@@ -33,15 +33,15 @@ type request struct {
 	verb, resource, subresource string
 	namespace, name             string
 	selector                    string
-	// initial tells that a watch begins with all there is.
+	// initial says that a watch begins with all objects that exist.
 	initial, dryRun bool
-	// remembers tells that a ClusterBinding remembers the Lease of its provider,
-	// and that nothing else of it changes.
+	// remembers says that the request only records the Lease of the provider in a ClusterBinding, and changes
+	// nothing else of it.
 	remembers bool
 }
 
-// parse reads it off the method and the path. For a path that is not that of a
-// resource, such as /version, the resource is the path.
+// parse reads the request from the method and the path. If the path does not belong to a resource, as with
+// /version, resource is the path.
 func parse(r *http.Request) request {
 	query := r.URL.Query()
 	parsed := request{dryRun: query.Has("dryRun")}
@@ -50,7 +50,7 @@ func parse(r *http.Request) request {
 		parsed.verb, parsed.resource = Get, r.URL.Path
 		return parsed
 	}
-	// namespaces/NAMESPACE/RESOURCE…, but for the parts of a Namespace itself.
+	// namespaces/NAMESPACE/RESOURCE…, except for the subresources of a Namespace itself.
 	if parts[0] == "namespaces" && len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
 		parsed.namespace, parts = parts[1], parts[2:]
 	}
@@ -64,7 +64,7 @@ func parse(r *http.Request) request {
 	parsed.verb = verb(r.Method, parsed.name != "", query)
 	parsed.remembers = parsed.verb == Patch && parsed.resource == "clusterbindings" && parsed.subresource == "status" && onlyHolder(sentBody(r))
 	if parsed.resource == selfReviews {
-		parsed.verb = Get // It is posted, and changes nothing.
+		parsed.verb = Get // The client posts it, but it changes nothing.
 	}
 	if parsed.verb == List || parsed.verb == Watch {
 		parsed.selector = selectorOf(r)
@@ -73,7 +73,7 @@ func parse(r *http.Request) request {
 	return parsed
 }
 
-// resourcePath is what follows /api/VERSION/ or /apis/GROUP/VERSION/.
+// resourcePath returns the part of the path after /api/VERSION/ or /apis/GROUP/VERSION/.
 func resourcePath(u *url.URL) ([]string, bool) {
 	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
 	switch {
@@ -121,7 +121,7 @@ func (r request) class() Class {
 	return ClassOf(r.verb, r.resource, r.name)
 }
 
-// onlyHolder reports whether a merge patch changes nothing of a status but the holder.
+// onlyHolder reports whether a merge patch changes only the holder in a status.
 func onlyHolder(patch []byte) bool {
 	var body struct {
 		Status map[string]json.RawMessage `json:"status"`
@@ -133,8 +133,7 @@ func onlyHolder(patch []byte) bool {
 	return ok
 }
 
-// ClassOf is the class of a request; for a path that is not that of a resource,
-// the resource is the path.
+// ClassOf returns the class of a request. If the path does not belong to a resource, resource is the path.
 func ClassOf(verb, resource, name string) Class {
 	switch {
 	case strings.HasPrefix(resource, "/"):
@@ -150,5 +149,5 @@ func ClassOf(verb, resource, name string) Class {
 	}
 }
 
-// sentVersion is the resourceVersion that a write is locked to, or "".
+// sentVersion returns the resourceVersion to which a write is locked, or "".
 func sentVersion(r *http.Request) string { return sentMeta(r).version }

@@ -108,7 +108,7 @@ func version(rv string) string {
 func TestNoOps(t *testing.T) {
 	const path = "/apis/offloading.spillway.io/v1alpha1/namespacemaps/eu"
 	for what, test := range map[string]struct {
-		sent     []string // each is the body of a patch
+		sent     []string // Each is the body of a patch.
 		received []string
 		want     Count
 	}{
@@ -150,7 +150,7 @@ func TestNoOps(t *testing.T) {
 	}
 }
 
-// TestProtobuf speaks to a server as the manager does with built-in kinds.
+// TestProtobuf talks to a server as the manager does with built-in kinds.
 func TestProtobuf(t *testing.T) {
 	info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
 	encoder := scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion)

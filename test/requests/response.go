@@ -13,11 +13,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// meta is what the answer to a write tells of the object.
+// meta holds the fields of an object that the answer to a write contains.
 type meta struct {
 	name, version string
-	// gone is set if the write took away the last finalizer of an object that
-	// was to be deleted: it is answered with the last version that there was.
+	// gone is set if the write removed the last finalizer of an object that was being deleted. The answer to
+	// such a write has the last version of the object.
 	gone bool
 }
 
@@ -28,8 +28,8 @@ func metaOf(object metav1.Object) meta {
 	}
 }
 
-// receivedMeta reads it, and puts the answer back for whom it is meant. It is
-// empty if the answer is no object: a deletion may be answered by a Status.
+// receivedMeta reads the meta from the answer, and leaves the answer readable for the client. The meta is
+// empty if the answer is not an object, such as the Status that may answer a deletion.
 func receivedMeta(response *http.Response) (meta, error) {
 	raw, err := io.ReadAll(response.Body)
 	closeErr := response.Body.Close()
@@ -54,7 +54,7 @@ func decodeJSON(raw []byte) meta {
 	return metaOf(&object)
 }
 
-// decode reads Kubernetes' protocol buffers, in which the built-in kinds come.
+// decode decodes Kubernetes' protocol buffers, the format of the built-in kinds.
 func decode(raw []byte) meta {
 	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
 	if err != nil {

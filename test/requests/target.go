@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Target is what a request is about, as it is known before it is answered.
+// Target is what a request is about, as far as this is known before the answer.
 type Target struct {
 	Verb, Resource, Subresource string
-	// Group is the API group of the resource; "" is the core.
+	// Group is the API group of the resource; "" is the core group.
 	Group string
-	// Namespace and Name are of the object. The name of one that is created is
-	// read from the body; it is empty if the API server is to make one up.
+	// Namespace and Name are those of the object. For an object that is being created, Name comes from the
+	// body, and is empty if the API server has to generate it.
 	Namespace, Name string
 	Class           Class
-	// DryRun tells that nothing is to be changed.
+	// DryRun says that the request changes nothing.
 	DryRun bool
-	// Initial tells that a watch begins with all there is.
+	// Initial says that a watch begins with all objects that exist.
 	Initial bool
 }
 
-// Parse reads a request, whose body stays as it is.
+// Parse reads a request, and leaves its body unchanged.
 func Parse(r *http.Request) Target {
 	parsed := parse(r)
 	if parsed.verb == Create && parsed.name == "" {
@@ -36,7 +36,7 @@ func Parse(r *http.Request) Target {
 // Writes reports whether the request may change something.
 func (t Target) Writes() bool { return writes(t.Verb) && !t.DryRun }
 
-// group is that of /apis/GROUP/VERSION/….
+// group returns the GROUP of a path /apis/GROUP/VERSION/….
 func group(r *http.Request) string {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if parts[0] != "apis" || len(parts) < 2 {
@@ -45,19 +45,19 @@ func group(r *http.Request) string {
 	return parts[1]
 }
 
-// sentMeta is what the body of a request tells of its object.
+// sentMeta returns the meta of the object in the body of a request.
 func sentMeta(r *http.Request) meta {
 	raw := sentBody(r)
 	if raw == nil {
 		return meta{}
 	}
 	if r.Method == http.MethodPatch || strings.Contains(r.Header.Get("Content-Type"), "json") {
-		return decodeJSON(raw) // Of a JSON patch, which is a list of operations, nothing.
+		return decodeJSON(raw) // A JSON patch is a list of operations, and gives nothing.
 	}
 	return decode(raw)
 }
 
-// sentBody is the body of a request, which stays as it is; nil if there is none.
+// sentBody returns the body of a request, or nil if there is none. The request keeps its body.
 func sentBody(r *http.Request) []byte {
 	if r.GetBody == nil {
 		return nil

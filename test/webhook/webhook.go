@@ -1,6 +1,6 @@
-// Package webhook plays, for a manager that is a process of this machine, what a cluster does
-// for the webhook of one in a pod: a Service that leads the API server to it, and a kubelet
-// that mounts its certificate.
+// Package webhook helps tests whose manager runs as a process of this machine. It does for the manager's
+// webhook what a cluster does if the manager runs in a pod. It plays the Service that leads the API server to
+// the webhook, and the kubelet that mounts its certificate.
 package webhook
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Patience is how many seconds the API server waits for an answer in tests that are not
-// about its absence: the two that are shipped are too few on a busy machine, where a pod
-// would then be created as it is.
+// Patience is the number of seconds that the API server waits for an answer, in tests that do not test a
+// missing webhook. The shipped time-out of two seconds is too short on a busy machine: the API server would
+// then create a pod without an answer.
 const Patience = 30
 
-// Redirect has an object of config/webhook lead to a port of this machine, and wait for
-// Patience. Others it leaves as they are.
+// Redirect changes an object of config/webhook so that it leads to a port of this machine, with the time-out
+// Patience. It leaves other objects unchanged.
 func Redirect(object *unstructured.Unstructured, port int) {
 	switch object.GetKind() {
 	case "Service":
@@ -38,8 +38,8 @@ func Redirect(object *unstructured.Unstructured, port int) {
 	}
 }
 
-// Mount writes what the Secret of the webhook has, now and later, to a folder, until it is
-// stopped.
+// Mount writes the content of the webhook's Secret to a folder, now and after each change, until stop is
+// called.
 func Mount(ctx context.Context, clients kubernetes.Interface, namespace, folder string) (stop func(), err error) {
 	watch, err := clients.CoreV1().Secrets(namespace).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + v1alpha1.WebhookSecret})
 	if err != nil {
@@ -54,7 +54,7 @@ func Mount(ctx context.Context, clients kubernetes.Interface, namespace, folder 
 			for key, data := range secret.Data {
 				file := filepath.Join(folder, key)
 				if os.WriteFile(file+".new", data, 0o600) == nil {
-					_ = os.Rename(file+".new", file) // Else the test that waits for it says so.
+					_ = os.Rename(file+".new", file) // If this fails, the test that waits for the file says so.
 				}
 			}
 		}

@@ -18,23 +18,22 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// life is that of one pod, which runs in the first provider.
+// life is the life of one pod, which runs in the first provider.
 type life struct {
 	*setup
 	t             *testing.T
-	namespace     int // that of rig.Namespace
+	namespace     int // The argument of rig.Namespace.
 	local, remote *corev1.Pod
-	// changes counts what the local pod has had to show of the remote one.
+	// changes counts the changes of the remote pod that the local pod had to show.
 	changes int
 }
 
-// A step is what somebody other than Spillway does, and ends when Spillway has
-// done what follows from it.
+// A step is an action of somebody other than Spillway. It ends when Spillway has done what follows from it.
 type step func(*life)
 
 func (l *life) provider() *rig.Cluster { return l.Providers[0] }
 
-// created is what the owner of the pod and the consumer's scheduler do.
+// created does what the owner of the pod and the consumer's scheduler do.
 func created(l *life) {
 	admin := l.Consumer.Admin
 	must(l.t, admin.Create(l.t.Context(), l.local))
@@ -50,11 +49,10 @@ func bind(ctx context.Context, t *testing.T, c client.Client, pod *corev1.Pod, n
 	must(t, c.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}}))
 }
 
-// scheduledThere is what the provider's scheduler does. Where it puts the pod
-// is no business of the consumer's.
+// scheduledThere does what the provider's scheduler does. The node does not matter to the consumer.
 func scheduledThere(l *life) { bind(l.t.Context(), l.t, l.provider().Admin, l.remote, "nowhere") }
 
-// runs, crashes, succeeds and isKilled are what the provider's kubelet reports.
+// runs, crashes, succeeds and isKilled do what the provider's kubelet reports.
 func runs(l *life) { l.report(running(l.remote, 0)) }
 func crashes(l *life) {
 	l.report(running(l.remote, l.remote.Status.ContainerStatuses[0].RestartCount+1))
@@ -62,7 +60,7 @@ func crashes(l *life) {
 func succeeds(l *life) { l.report(ended(l.remote, corev1.PodSucceeded, 0)) }
 func isKilled(l *life) { l.report(ended(l.remote, corev1.PodFailed, 137)) }
 
-// report gives the remote pod a status, and waits until the local one has it.
+// report gives the remote pod a status, and waits until the local pod has it.
 func (l *life) report(status corev1.PodStatus) {
 	l.t.Helper()
 	ctx := l.t.Context()
@@ -81,8 +79,8 @@ func (l *life) report(status corev1.PodStatus) {
 	})
 }
 
-// deleted is what the owner of the pod does; of a pod that has ended, or is on
-// no node, nothing is left then.
+// deleted does what the owner of the pod does. If the pod has ended, or is on no node, nothing is left after
+// that.
 func deleted(l *life) { l.delete(nil) }
 
 // deletedByForce does not wait for the pod to end.
@@ -99,8 +97,8 @@ func (l *life) delete(grace *int64) {
 	})
 }
 
-// leaves is what the provider's kubelet does in the end with a pod that has
-// been told to go. One that was told by force may not have waited for it.
+// leaves does what the provider's kubelet does at the end with a pod that is being deleted. If the pod was
+// deleted by force, it may be gone already.
 func leaves(l *life) {
 	now := &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
 	must(l.t, client.IgnoreNotFound(l.provider().Admin.Delete(l.t.Context(), l.remote, now)))
@@ -117,8 +115,8 @@ func (l *life) isOver() {
 	})
 }
 
-// messagesDropped is what an API server does that lacks a feature of the
-// provider's: it takes a status, and leaves a field of it out.
+// messagesDropped makes the consumer's API server act as one that lacks a feature of the provider's. It
+// accepts a status, but leaves out one field.
 func messagesDropped(l *life) {
 	name := "no-messages"
 	admin := l.Consumer.Admin
@@ -153,8 +151,8 @@ func messagesDropped(l *life) {
 	must(l.t, admin.Delete(l.t.Context(), probe, &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
 }
 
-// needsChange is that the owner of the pod changes the content of a ConfigMap, and a
-// Secret besides its content.
+// needsChange does what the owner of the pod does: it changes the content of a ConfigMap, and changes a
+// Secret but not its content.
 func needsChange(l *life) {
 	configMap, secret := newConfigMap(l.local.Namespace, "settings"), newSecret(l.local.Namespace, "password")
 	l.change(configMap, func() { configMap.Data["key"] = "changed" })
@@ -183,9 +181,8 @@ func (l *life) change(object client.Object, change func()) {
 	must(l.t, l.Consumer.Admin.Patch(l.t.Context(), object, client.MergeFrom(before)))
 }
 
-// saysWhy is a change of the remote pod that the local one cannot show. It is
-// tried once, and then everything is at rest; and once more when the local pod is
-// another, which its deletion makes it.
+// saysWhy makes a change of the remote pod that the local pod cannot show. Spillway tries it once, and then
+// everything is at rest. It tries once more when the local pod changes, which happens at its deletion.
 func saysWhy(l *life) {
 	must(l.t, l.provider().Admin.Get(l.t.Context(), client.ObjectKeyFromObject(l.remote), l.remote))
 	l.remote.Status.Message = "not to be seen"

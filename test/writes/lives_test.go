@@ -16,25 +16,24 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// The requests that the life of a pod called web is made of.
+// The requests in the life of a pod called web.
 const (
 	create       = "p1: create pods web"
 	reportStatus = "consumer: patch pods/status web"
 	deleteThere  = "p1: delete pods web"
-	// deleteHere lets the local pod go, which waits for the remote one.
+	// deleteHere lets the local pod go, which waits for the remote pod.
 	deleteHere = "consumer: delete pods web"
 )
 
-// lives are all ways that a pod may take. Each has a namespace of its own.
+// lives are all ways that the life of a pod may take. Each has its own namespace.
 var lives = []struct {
 	name string
-	// uses tells that the pod needs a ConfigMap and a Secret.
+	// uses says that the pod needs a ConfigMap and a Secret.
 	uses bool
 	play []step
-	// want are all requests but those for the changes of the remote pod that
-	// the local one has to show, which the life counts. There are three; but a
-	// local pod that goes at once, because it has ended before it is deleted or
-	// is deleted by force, needs nobody to let it go.
+	// want are all requests except those for changes of the remote pod that the local pod has to show, which
+	// the life counts. There are three such requests. But there are fewer if the local pod goes at once,
+	// because it has ended before it is deleted, or is deleted by force. Then nothing has to let it go.
 	want []string
 }{
 	{
@@ -47,7 +46,7 @@ var lives = []struct {
 	},
 	{
 		name: "it is deleted before it is scheduled there", play: []step{created, deleted},
-		want: []string{create, deleteThere, reportStatus, deleteHere}, // That it has Failed, as nobody else reports.
+		want: []string{create, deleteThere, reportStatus, deleteHere}, // reportStatus says that the pod has Failed, which nobody else reports.
 	},
 	{
 		name: "its end is not reported there", play: []step{created, scheduledThere, runs, deleted, leaves},
@@ -79,15 +78,15 @@ var lives = []struct {
 			create, deleteThere, deleteHere,
 			"consumer: patch configmaps settings", "p1: create configmaps settings", "p1: delete configmaps settings", "consumer: patch configmaps settings",
 			"consumer: patch secrets password", "p1: create secrets password", "p1: delete secrets password", "consumer: patch secrets password",
-			"consumer: get configmaps settings", "p1: patch configmaps settings", // Its content is not held.
-			"p1: patch secrets password", // Of all else nothing has to be read.
+			"consumer: get configmaps settings", "p1: patch configmaps settings", // The manager does not hold the content, and so reads it.
+			"p1: patch secrets password", // A change of anything but the content needs no read.
 		},
 	},
 }
 
-// lives plays all of them, and then looks at what was asked of the API servers.
+// lives plays all lives, and then checks the requests to the API servers.
 func (s *setup) lives(t *testing.T) {
-	s.settled(t, time.Now()) // What the start and the offloading are followed by is not counted.
+	s.settled(t, time.Now()) // The requests that follow the start and the offloading do not count.
 	before := len(s.requests())
 	changes := make([]int, len(lives))
 	for i := range lives {
@@ -109,8 +108,8 @@ func (s *setup) lives(t *testing.T) {
 	}
 }
 
-// live plays one life in rig.Namespace(i). It returns how often the remote pod
-// changed so that the local one had to show it.
+// live plays one life in rig.Namespace(i). It returns the number of changes of the remote pod that the local
+// pod had to show.
 func (s *setup) live(t *testing.T, i int) int {
 	l := &life{setup: s, t: t, namespace: i, local: newPod(i, "web")}
 	var used []client.Object
@@ -135,7 +134,8 @@ func (s *setup) live(t *testing.T, i int) int {
 	return l.changes
 }
 
-// isHome says what is left of the copy of an object of rig.Namespace(i).
+// isHome returns an error if a copy of an object of rig.Namespace(i) is left, or one of our marks on that
+// object.
 func (s *setup) isHome(ctx context.Context, object client.Object, i int) error {
 	if err := s.Consumer.Admin.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (s *setup) isHome(ctx context.Context, object client.Object, i int) error {
 	return gone(ctx, s.Providers[0].Admin, copied)
 }
 
-// ofNamespace takes the requests about rig.Namespace(i), on either side, out of all.
+// ofNamespace separates the requests about rig.Namespace(i), on either side, from the others.
 func ofNamespace(all []requests.Request, i int) (of, others []requests.Request) {
 	for _, request := range all {
 		if request.Namespace == rig.Namespace(i).GetName() || request.Namespace == remoteNamespace(i) {
@@ -160,8 +160,8 @@ func ofNamespace(all []requests.Request, i int) (of, others []requests.Request) 
 	return of, others
 }
 
-// compare holds requests, each by its name, against what is to be there. What
-// needs not wait for each other comes in any order.
+// compare compares the names of requests with the expected ones, in any order, because some need not wait for
+// each other.
 func compare(t *testing.T, want []string, requests []requests.Request) {
 	t.Helper()
 	var got, ordered []string

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestWrites takes one set of clusters through all there is to count.
+// TestWrites takes one set of clusters through all parts.
 func TestWrites(t *testing.T) {
 	if testing.Short() {
 		pods = 50

@@ -21,12 +21,12 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// mapped is a kind of which all objects of an offloaded namespace are sent.
+// mapped is a kind. All its objects in an offloaded namespace are sent.
 type mapped struct {
 	resource string
 	fresh    func(namespace, name string) client.Object
 	change   func(client.Object)
-	// shows is what of an object change changes.
+	// shows returns the part of an object that change changes.
 	shows func(client.Object) string
 }
 
@@ -65,8 +65,8 @@ var (
 	}
 )
 
-// mapped has an object of each kind created, changed and deleted. It is in both providers,
-// and costs a request in each for each of these.
+// mapped creates, changes and deletes an object of each kind. The object is in both providers, and each of
+// these steps costs one request in each provider.
 func (s *setup) mapped(t *testing.T) {
 	s.settled(t, time.Now())
 	before := len(s.requests())
@@ -92,8 +92,8 @@ func (s *setup) mapped(t *testing.T) {
 	compare(t, want, s.requests()[before:])
 }
 
-// addressed has an object with an address in each provider, one of which after the other gives
-// it one. Each address costs one request. It returns all that it should cost.
+// addressed creates an object to which each provider gives an address, one provider after the other. Each
+// address costs one request. addressed returns all expected requests.
 func (s *setup) addressed(t *testing.T, resource string, fresh func(namespace, name string) client.Object, give func(obj client.Object, ip string)) (want []string) {
 	ctx, admin := t.Context(), s.Consumer.Admin
 	local := fresh(rig.Namespace(inRestart).GetName(), "shop")
@@ -132,8 +132,7 @@ func (s *setup) addressed(t *testing.T, resource string, fresh func(namespace, n
 	return want
 }
 
-// liveThrough has one object created, changed and deleted. Nothing is written on it in the
-// consumer.
+// liveThrough creates, changes and deletes one object. Spillway must not write on it in the consumer.
 func (s *setup) liveThrough(t *testing.T, kind mapped) {
 	ctx, admin := t.Context(), s.Consumer.Admin
 	local := kind.fresh(rig.Namespace(inRestart).GetName(), "front")
@@ -158,7 +157,7 @@ func (s *setup) liveThrough(t *testing.T, kind mapped) {
 	})
 }
 
-// copied wants both remote objects to show what the local one shows.
+// copied returns a check that both remote objects show what the local one shows.
 func (s *setup) copied(kind mapped, local client.Object) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, provider := range s.Providers {
@@ -181,14 +180,14 @@ func newService(namespace, name string) client.Object {
 	}
 }
 
-// newBalanced has a load balancer in the providers.
+// newBalanced returns a Service with a load balancer in the providers.
 func newBalanced(namespace, name string) client.Object {
 	service := newService(namespace, name).(*corev1.Service)
 	service.Spec.Type, service.Spec.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, ptr.To(kind.SampleBalancer)
 	return service
 }
 
-// newIngress is of a class that is mapped.
+// newIngress returns an Ingress of a class that is mapped.
 func newIngress(namespace, name string) client.Object {
 	return &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -196,12 +195,12 @@ func newIngress(namespace, name string) client.Object {
 	}
 }
 
-// newRoute is at a Gateway that is mapped.
+// newRoute returns a route at a Gateway that is mapped.
 func newRoute(namespace, name string) client.Object {
 	return route.HTTP().Sample(namespace, name, "").Object
 }
 
-// newEndpointSlice is for a Service without a selector.
+// newEndpointSlice returns an EndpointSlice for a Service without a selector.
 func newEndpointSlice(namespace, name string) client.Object {
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, AddressType: discoveryv1.AddressTypeIPv4,
@@ -209,7 +208,7 @@ func newEndpointSlice(namespace, name string) client.Object {
 	}
 }
 
-// newNetworkPolicy selects all pods of its namespace.
+// newNetworkPolicy returns a policy that selects all pods of its namespace.
 func newNetworkPolicy(namespace, name string) client.Object {
 	return &networkingv1.NetworkPolicy{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -217,7 +216,7 @@ func newNetworkPolicy(namespace, name string) client.Object {
 	}
 }
 
-// newBudget counts no pods.
+// newBudget returns a budget that counts no pods.
 func newBudget(namespace, name string) client.Object {
 	return &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},

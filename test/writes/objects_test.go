@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// newPod is a pod of rig.Namespace(i) that waits for a scheduler.
+// newPod returns a pod of rig.Namespace(i) that waits for a scheduler.
 func newPod(i int, name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: rig.Namespace(i).GetName(), Name: name},
@@ -37,8 +37,7 @@ func newSecret(namespace, name string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string][]byte{"key": []byte(name)}}
 }
 
-// running is the status that a kubelet gives a pod whose container was started
-// so many times anew.
+// running returns the status that a kubelet gives a pod whose container was restarted this many times.
 func running(pod *corev1.Pod, restarts int32) corev1.PodStatus {
 	now := metav1.Now()
 	return status(pod, corev1.PodRunning, corev1.ContainerStatus{
@@ -46,7 +45,7 @@ func running(pod *corev1.Pod, restarts int32) corev1.PodStatus {
 	})
 }
 
-// ended is the status of a pod whose container has.
+// ended returns the status of a pod whose container has ended.
 func ended(pod *corev1.Pod, phase corev1.PodPhase, exitCode int32) corev1.PodStatus {
 	now := metav1.Now()
 	return status(pod, phase, corev1.ContainerStatus{Started: ptr.To(false), State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
@@ -75,7 +74,7 @@ func status(pod *corev1.Pod, phase corev1.PodPhase, container corev1.ContainerSt
 	return next
 }
 
-// summary is what tells one status of a pod from the next.
+// summary is the part of a pod's status that differs from one status to the next.
 func summary(pod *corev1.Pod) string {
 	text := string(pod.Status.Phase)
 	for i := range pod.Status.ContainerStatuses {

@@ -17,23 +17,23 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// shared is how many ConfigMaps and how many Secrets the pods use.
+// shared is the number of ConfigMaps, and of Secrets, that the pods use.
 const shared = 10
 
-// pods are that many, half of them in each provider; fewer with -short.
+// pods is the number of pods, half of them in each provider. It is smaller with -short.
 var pods = 500
 
-// podsForService is how many pods there are for each Service, for each NetworkPolicy and for
-// each EndpointSlice of somebody's. These are all in both providers, and each policy selects all pods.
+// podsForService is the number of pods for each Service, for each NetworkPolicy, and for each EndpointSlice
+// that somebody else created. These objects are all in both providers, and each policy selects all pods.
 const podsForService = 5
 
-// budgetsInRestart is how many PodDisruptionBudgets there are, and as many Ingresses and HTTPRoutes.
+// budgetsInRestart is the number of PodDisruptionBudgets. There are as many Ingresses and HTTPRoutes.
 const budgetsInRestart = 10
 
-// inRestart is the namespace of all of them.
+// inRestart is the number of the namespace that has all these objects.
 var inRestart = len(lives)
 
-// restart has all pods running, and starts another manager over them.
+// restart runs all pods, and starts another manager.
 func (s *setup) restart(t *testing.T) {
 	before := len(s.requests())
 	s.rollOut(t)
@@ -47,12 +47,11 @@ func (s *setup) restart(t *testing.T) {
 			t.Errorf("roll-out of %d pods: %d times %q, want %d", pods, got, what, want)
 		}
 	}
-	// When two bindings mark an object at once, the answer of one of them is older, and
-	// it reads what it sends.
+	// When two bindings mark an object at once, one of them has an older answer, and it reads what it sends.
 	if got, most := count(rolledOut, "get"), 2*shared*len(providers); got > most {
 		t.Errorf("roll-out of %d pods: %d objects were read, want at most %d", pods, got, most)
 	}
-	// No more can be said of the rest: a pod that has waited for long is told so,
+	// The numbers of these other requests vary. A pod that has waited for long gets a status that says so,
 	// and when two bindings mark an object at once, one of them tries again.
 	for _, what := range []string{"get", "patch pods/status", "create events", "patch configmaps", "patch secrets"} {
 		t.Logf("roll-out of %d pods: %d times %q", pods, count(rolledOut, what), what)
@@ -69,7 +68,7 @@ func (s *setup) restart(t *testing.T) {
 	}
 }
 
-// rollOut makes the pods and what they use, and has them run.
+// rollOut creates the pods and the objects that they use, and runs the pods.
 func (s *setup) rollOut(t *testing.T) {
 	ctx, admin := t.Context(), s.Consumer.Admin
 	namespace := rig.Namespace(inRestart).GetName()
@@ -103,7 +102,7 @@ func (s *setup) rollOut(t *testing.T) {
 	})
 }
 
-// run awaits the pods of a provider, and plays its scheduler and its kubelets.
+// run waits for the pods of a provider, and plays its scheduler and its kubelets.
 func (s *setup) run(t *testing.T, provider *rig.Cluster, want int) {
 	var list corev1.PodList
 	s.eventually(t, "the remote pods", func(ctx context.Context) error {
@@ -125,7 +124,7 @@ func (s *setup) run(t *testing.T, provider *rig.Cluster, want int) {
 	}))
 }
 
-// checkRestart looks at all that the new manager has asked for.
+// checkRestart checks all requests of the new manager.
 func (s *setup) checkRestart(t *testing.T) {
 	fills, others := map[string]int{}, map[string]int{}
 	for _, request := range s.counter.Log(requests.OnlyWork) {
@@ -158,8 +157,8 @@ func (s *setup) checkRestart(t *testing.T) {
 	t.Logf("the restart has filled %d caches; and besides: %v", len(fills), others)
 }
 
-// reads counts those of a resource of a cluster. The limits of a provider are one
-// ConfigMap, which is not among those that are copied.
+// reads counts the reads of a resource in a cluster. It leaves out the limits of a provider: they are one
+// ConfigMap, which is not a copy.
 func reads(fills map[string]int, cluster, resource string) int {
 	total := 0
 	for what, times := range fills {
@@ -178,7 +177,7 @@ func (s *setup) versions(t *testing.T) map[string]string {
 	return versions
 }
 
-// count counts the requests that begin as text does, after the cluster.
+// count counts the requests that begin with text, after the name of the cluster.
 func count(all []requests.Request, text string) int {
 	n := 0
 	for _, request := range all {

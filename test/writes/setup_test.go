@@ -18,22 +18,22 @@ import (
 
 const (
 	consumerID = "writes"
-	// patience is for one wait, on a machine that may be busy with other things.
+	// patience is the longest wait, on a machine that may be busy with other work.
 	patience = 3 * time.Minute
 )
 
 var providers = []string{"p1", "p2"}
 
-// setup is what all parts of the test share.
+// setup is the state that all parts of the test share.
 type setup struct {
 	*rig.Rig
 	manager *rig.Manager
-	// counter is that of the manager that runs.
+	// counter is the counter of the manager that runs.
 	counter *requests.Counter
 }
 
-// up starts the clusters and a manager, with a namespace for each life and one
-// for the pods of the restart, all of them offloaded to both providers.
+// up starts the clusters and a manager. It creates a namespace for each life, and one for the pods of the
+// restart, and offloads all of them to both providers.
 func up(t *testing.T) *setup {
 	r, err := rig.Up(t.Context(), rig.Options{Name: "writes", Providers: providers})
 	must(t, err)
@@ -49,7 +49,7 @@ func up(t *testing.T) *setup {
 	return s
 }
 
-// offloading is that of rig.Namespace(i), by which all kinds are sent.
+// offloading is the offloading of rig.Namespace(i), which sends all kinds.
 func offloading(i int) client.Object {
 	return &v1alpha1.NamespaceOffloading{
 		ObjectMeta: metav1.ObjectMeta{Namespace: rig.Namespace(i).GetName(), Name: v1alpha1.OffloadingName},
@@ -88,24 +88,24 @@ func (s *setup) eventually(t *testing.T, what string, try func(context.Context) 
 	}
 }
 
-// settled waits until nothing is left to be written of what has happened.
+// settled waits until the manager has written everything that follows from the events so far.
 func (s *setup) settled(t *testing.T, since time.Time) {
 	t.Helper()
 	must(t, s.Settled(t.Context(), since, patience))
 }
 
-// requests are those that were made about the objects of users. Leases, probes
-// of the providers' identity and the renewal of watches go on as time goes by.
+// requests returns the requests about users' objects. It leaves out leases, probes of the providers' identity
+// and the renewal of watches, which go on as time goes by.
 func (s *setup) requests() []requests.Request {
 	return s.counter.Log(func(k requests.Key) bool {
 		return k.Verb != requests.Watch && (k.Class == requests.Work || k.Class == requests.Events)
 	})
 }
 
-// remoteNamespace is where the pods of rig.Namespace(i) go.
+// remoteNamespace is the namespace of the remote pods of rig.Namespace(i).
 func remoteNamespace(i int) string { return rig.Namespace(i).GetName() + "-" + consumerID }
 
-// gone tells that an object is not there.
+// gone returns an error if an object exists.
 func gone(ctx context.Context, c client.Client, object client.Object) error {
 	err := c.Get(ctx, client.ObjectKeyFromObject(object), object)
 	if err == nil {
