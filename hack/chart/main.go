@@ -2,8 +2,8 @@
 // there is only one copy of each object to maintain.
 //
 // The command replaces texts of that output by the templates that let the user of a chart choose. It compares
-// each text exactly, and fails if a text is not there any more. Where another kustomization has something
-// else, the template has both, each under a condition. make generate runs this command.
+// each text exactly, and fails if a text is not there any more. If another kustomization differs, the
+// template has both variants, each under a condition. make generate runs this command.
 package main
 
 import (

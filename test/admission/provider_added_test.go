@@ -173,7 +173,7 @@ func TestConsumerDeniesNothing(t *testing.T) {
 			})
 		}
 	}
-	// With the right to patch, an apply can also create an object.
+	// An apply can also create an object if the user has the right to patch.
 	applied := podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(mark())), Name: "applied", Labels: marked(map[string]string{"iam.amazonaws.com/role": "admin"})})
 	applied.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	refused(t, consumer.Patch(t.Context(), applied, client.Apply, client.FieldOwner("thief")), notLetIn) //nolint:staticcheck // As a thief would, of an object that is whole.

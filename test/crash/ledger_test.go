@@ -27,7 +27,7 @@ type page struct {
 	mark provenance.Mark
 	// made holds, for each name, the UIDs of the namespaces with our mark.
 	made map[string][]types.UID
-	// going are the UIDs of namespaces whose deletion has begun, and gone are those of namespaces that no
+	// going has the UIDs of namespaces whose deletion has begun. gone has the UIDs of namespaces that no
 	// longer exist.
 	going, gone map[types.UID]bool
 }

@@ -219,7 +219,7 @@ func (a *AKS) putPool(r *http.Request, name string) (int, object) {
 	return answered(old, maps.Clone(body), answer)
 }
 
-// answered is the answer to a PUT: that of a GET, with some differences.
+// answered returns the answer to a PUT. It differs a little from the answer to a GET.
 func answered(old any, out, properties object) (int, object) {
 	properties = maps.Clone(properties)
 	properties["provisioningState"] = "Updating"

@@ -194,7 +194,7 @@ func TestSendEKS(t *testing.T) {
 					t.Errorf("%s is %s: %s and %s", leaf.Path, leaf.State, leaf.Spec, leaf.Upstream)
 				}
 			}
-			// In effect is what was there before and what was set, and nothing else.
+			// The fields in effect are the earlier fields and the fields that were set, and no others.
 			want := merge.Merge(merge.Input{Table: eks.Table, Upstream: plan.Effective, Complete: true}).Effective
 			if diff := cmp.Diff(canonical(t, want), canonical(t, merge.Merge(in).Effective), ignoreNew(test.call)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

@@ -18,7 +18,7 @@
 //
 // No spec depends on the speed of the machine. A state that a spec waits for stays until the spec goes on. A
 // passing phase is held by the spec's own finalizer on the remote namespace (hold). What might be gone before
-// a read comes from a watch (history). To check that something does not happen, a spec first waits for
+// a read comes from a watch (history). A spec that checks that something does not happen first waits for
 // something that begins later (passes). The managers tolerate probes and Leases that take half a minute,
 // except in specs about them.
 package integration

@@ -7,6 +7,6 @@
 // Most parts run at the same time, each with its own samples. The parts that stop the manager or end the
 // offloading run after them, one by one.
 //
-// To check that something does not happen, a part waits for something that happens after it: for a probe,
-// which is one more sample, to be sent.
+// A part that checks that something does not happen waits for a later event: a probe, which is one more
+// sample, is sent.
 package kinds

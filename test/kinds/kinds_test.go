@@ -31,15 +31,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stranger returns the labels of an object that somebody else has created in the provider. By one of them,
-// the end of the run finds and deletes the object.
+// stranger returns the labels of an object that somebody else has created in the provider. The end of the run
+// finds the object by one of them, and deletes it.
 func (s *stage) stranger() map[string]string {
 	return map[string]string{"example.com/owner": "somebody", oracle.LabelLane: s.ConsumerID}
 }
 
 // alike are kinds that use the same code as another kind: a Secret the same as a ConfigMap, a
-// PersistentVolume the same as its claim, and routes the same as an Ingress. With -short, the test leaves
-// them out.
+// PersistentVolume the same as its claim, and routes the same as an Ingress. The test leaves them out with
+// -short.
 var alike = map[string]bool{"secret": true, "persistentvolume": true, "httproute": true, "grpcroute": true}
 
 // TestKinds runs all parts for each kind.

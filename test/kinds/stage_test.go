@@ -131,8 +131,8 @@ func (s *stage) eventually(ctx context.Context, what string, try func(context.Co
 func (s *stage) there() client.Client { return s.Cluster(world.P1).Admin }
 func (s *stage) here() client.Client  { return s.Consumer.Admin }
 
-// passed waits until the manager has handled one more object, from its creation to its end state. By then,
-// the manager has begun everything that it was going to do before.
+// passed waits until the manager has handled one more object, from its creation to its end state. The manager
+// has then begun everything that it was going to do before.
 func (s *stage) passed(ctx context.Context, namespace, name string) error {
 	probe, err := s.create(ctx, namespace, name+"-probe")
 	if err != nil {

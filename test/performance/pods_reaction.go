@@ -11,8 +11,8 @@ import (
 )
 
 // reactions watches the transports of a manager. It records when the first byte of a pod event arrives from a
-// provider, and when the next status of a pod is sent to the consumer. With one change at a time, the first
-// causes the second.
+// provider, and when the next status of a pod is sent to the consumer. The first causes the second if there
+// is only one change at a time.
 type reactions struct {
 	consumer string
 

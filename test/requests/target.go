@@ -11,8 +11,8 @@ type Target struct {
 	Verb, Resource, Subresource string
 	// Group is the API group of the resource; "" is the core group.
 	Group string
-	// Namespace and Name are those of the object. For an object that is being created, Name comes from the
-	// body, and is empty if the API server has to generate it.
+	// Namespace and Name identify the object. For an object that is being created, Name comes from the body,
+	// and is empty if the API server has to generate it.
 	Namespace, Name string
 	Class           Class
 	// DryRun says that the request changes nothing.

@@ -15,10 +15,10 @@
 //
 // A run should take a second or two, because there are thousands. So the clusters are etcd and
 // kube-apiserver, and nothing else. A controller manager takes at least five seconds to delete a namespace,
-// and a kubelet or kwok has no fixed pace. The package plays what the product needs of them: the kubelet and
-// the scheduler of a provider, the namespace controller, the binding of volumes, and the garbage collection
-// of what a ClusterBinding or a Node owns. The players have watches of their own, without proxies, and send
-// the same writes in every run.
+// and a kubelet or kwok has no fixed pace. The package plays what the product needs of the missing
+// components: the kubelet and the scheduler of a provider, the namespace controller, the binding of volumes,
+// and the garbage collection of what a ClusterBinding or a Node owns. The players have watches of their own,
+// without proxies, and send the same writes in every run.
 //
 // All lanes share the providers. A lane's objects there are in namespaces whose names end with its
 // ConsumerID, or carry the origin of its consumer or the label oracle.LabelLane.

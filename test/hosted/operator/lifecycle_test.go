@@ -44,7 +44,7 @@ func (m maker) Delete(context.Context, cloud.Reading, string) error {
 }
 
 // TestCreateAndDelete: a cluster is created, with a pool that the first request cannot create. Then all of
-// its fields are managed. With deletionPolicy Delete, it is deleted before the object.
+// its fields are managed. It is deleted before the object if deletionPolicy is Delete.
 func TestCreateAndDelete(t *testing.T) {
 	r := newRig(t)
 	var tokens []string

@@ -64,8 +64,9 @@ type Options struct {
 	Name string
 	// Providers are the clusterIDs of the providers.
 	Providers []string
-	// Nodes is how many nodes each provider has. With nodes, it has a scheduler with an unlimited client, and
-	// kwok, which runs the pods. Without nodes it has neither: the test plays them if it needs them.
+	// Nodes is how many nodes each provider has. If it has nodes, it also has a scheduler with an unlimited
+	// client, and kwok, which runs the pods. Without nodes it has neither: the test plays them if it needs
+	// them.
 	Nodes int
 	// Scheduler gives the consumer a scheduler with an unlimited client. It then has only the controllers for
 	// namespaces and nodes, and a node becomes NotReady after an hour of silence: the test plays its nodes.
