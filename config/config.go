@@ -1,5 +1,5 @@
-// Package config has the manifests of this directory, as kustomize builds them: programs
-// that apply them have them from here, so that there is no second copy.
+// Package config embeds the manifests of this directory, and builds them as kustomize does. Programs
+// that apply manifests use this package, so there is no second copy.
 package config
 
 import (
@@ -37,7 +37,7 @@ const (
 //go:embed */*.yaml */*/*.yaml */*/*/*.yaml
 var files embed.FS
 
-// Directories are those of which Objects can be had.
+// Directories lists the directories of this package. Objects can build most of them.
 func Directories() []string {
 	var names []string
 	entries, _ := files.ReadDir(".") // An embedded directory can always be read.
@@ -47,8 +47,8 @@ func Directories() []string {
 	return names
 }
 
-// Objects returns what kustomize builds of a directory, such as default or provider, in its
-// order.
+// Objects returns the objects that kustomize builds from a directory, such as default or provider. It
+// keeps their order.
 func Objects(directory string) ([]*unstructured.Unstructured, error) {
 	inMemory := filesys.MakeFsInMemory()
 	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -65,7 +65,7 @@ func Objects(directory string) ([]*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("reading the manifests: %w", err)
 	}
 	options := krusty.MakeDefaultOptions()
-	options.Reorder = krusty.ReorderOptionUnspecified // As each kustomization.yaml says.
+	options.Reorder = krusty.ReorderOptionUnspecified // Each kustomization.yaml sets the order.
 	built, err := krusty.MakeKustomizer(options).Run(inMemory, "/"+directory)
 	if err != nil {
 		return nil, fmt.Errorf("building config/%s: %w", directory, err)
@@ -77,8 +77,8 @@ func Objects(directory string) ([]*unstructured.Unstructured, error) {
 	return Decode(content)
 }
 
-// Decode reads objects from YAML documents. Documents without an object, such as those that
-// have only comments, are left out.
+// Decode reads objects from YAML documents. It skips documents without an object, for example with
+// comments only.
 func Decode(content []byte) ([]*unstructured.Unstructured, error) {
 	const lookahead = 4096
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), lookahead)
@@ -96,7 +96,7 @@ func Decode(content []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Digest differs for objects that differ.
+// Digest returns a hash of the objects, in hexadecimal. Different objects have different digests.
 func Digest(objects []*unstructured.Unstructured) (string, error) {
 	hash := sha256.New()
 	for _, object := range objects {

@@ -1,4 +1,4 @@
-// Package field has the vocabulary that the kinds share. It imports the API only.
+// Package field has vocabulary that all kinds share. It imports only the API.
 package field
 
 import (
@@ -10,9 +10,9 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// Problem says why something does not happen, or not entirely.
+// Problem says why something does not happen, or happens only in part.
 type Problem struct {
-	// Reason is a word for programs: one of the reasons of conditions and events.
+	// Reason is one word for programs: one of the reasons of conditions and events.
 	Reason string
 	// Message is a sentence for people, on one line.
 	Message string
@@ -23,17 +23,17 @@ func Problemf(reason, format string, args ...any) Problem {
 	return Problem{Reason: reason, Message: text.Clean(fmt.Sprintf(format, args...))}
 }
 
-// Refuse returns a pointer to such a Problem: functions that may refuse something return nil if
+// Refuse is like Problemf, but returns a pointer. Functions that may refuse something return nil if
 // they do not.
 func Refuse(reason, format string, args ...any) *Problem {
 	p := Problemf(reason, format, args...)
 	return &p
 }
 
-// Error makes a *Problem an error.
+// Error implements error.
 func (p *Problem) Error() string { return p.Reason + ": " + p.Message }
 
-// With returns the problem with more text at the end of its message; nil stays nil.
+// With returns the problem with more text at the end of its message. It returns nil for nil.
 func (p *Problem) With(more string) *Problem {
 	if p == nil {
 		return nil
@@ -41,7 +41,7 @@ func (p *Problem) With(more string) *Problem {
 	return &Problem{Reason: p.Reason, Message: p.Message + more}
 }
 
-// Of returns the problem with a message that names its object, once.
+// Of returns the problem with a message that names its object exactly once.
 func (p Problem) Of(title string, name types.NamespacedName) Problem {
 	if rest, named := strings.CutPrefix(p.Message, title+" "+name.Name); named && strings.IndexAny(rest, ": ") == 0 {
 		return Problemf(p.Reason, "%s %s%s", title, Location(name), rest)

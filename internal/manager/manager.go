@@ -1,5 +1,5 @@
-// Package manager assembles the manager: the consumer's caches, the fleet, the
-// controllers, the metrics. The main program and the tests run the same.
+// Package manager assembles the manager: the consumer's caches, the fleet, the controllers and the
+// metrics. The main program and the tests use it alike.
 package manager
 
 import (
@@ -47,39 +47,38 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer"
 )
 
-// DefaultNamespace has the manager and the kubeconfig Secrets.
+// DefaultNamespace is the namespace of the manager and the kubeconfig Secrets.
 const DefaultNamespace = "spillway-system"
 
-// whoTimeout is how long the consumer may take to say as whom it knows us.
+// whoTimeout is how long the consumer may take to tell the manager its user name.
 const whoTimeout = 5 * time.Second
 
-// Options say how to run the manager.
+// Options configure the manager.
 type Options struct {
-	// Namespace is the manager's own. Default: DefaultNamespace.
+	// Namespace is the namespace of the manager. Default: DefaultNamespace.
 	Namespace string
-	// ConsumerID names the consumer in DefaultName: a DNS label of at most 24
-	// characters. Default: the beginning of the UID of its kube-system namespace.
+	// ConsumerID names the consumer in DefaultName. It is a DNS label of at most 24 characters.
+	// Default: the beginning of the UID of the consumer's kube-system namespace.
 	ConsumerID string
-	// Manager is passed on; its Scheme and Cache are set here.
+	// Manager is passed on. New sets its Scheme and Cache.
 	Manager ctrl.Options
-	// Fleet is passed on; its Origin is set here.
+	// Fleet is passed on. New sets its Origin.
 	Fleet fleet.Options
-	// WrapTransport, if set, wraps the transport to the consumer: for counting
-	// requests and injecting faults.
+	// WrapTransport, if set, wraps the transport to the consumer, to count requests and inject faults.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
-	// Shard makes replicas share the ClusterBindings. Each needs leader election (in
-	// Manager), for what concerns the consumer as a whole.
+	// Shard makes replicas share the ClusterBindings. It requires leader election (in Manager) for work
+	// that concerns the whole consumer.
 	Shard bool
-	// Kubelet says how the kubelet API of virtual nodes is served.
+	// Kubelet configures the server of the virtual nodes' kubelet API.
 	Kubelet kubelet.Options
-	// PodAdmission says what prepares the pods of offloaded namespaces. Default: the policy.
+	// PodAdmission configures what prepares the pods of offloaded namespaces. Default: the policy.
 	PodAdmission podadmission.Options
-	// SkipMetrics leaves the process-wide registry of metrics alone, so that
-	// several managers can run in one process, one after the other.
+	// SkipMetrics registers no metrics in the process-wide registry. So several managers can run in one
+	// process, one after the other.
 	SkipMetrics bool
 }
 
-// Scheme knows the kinds of the consumer.
+// Scheme returns a scheme with the kinds of the consumer.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
@@ -87,22 +86,22 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// New makes a manager for the consumer of config. It asks the consumer for its identity
-// and the policies it serves; it writes nothing.
+// New creates a manager for the consumer that config names. It reads the consumer's identity, and which
+// policies it serves. It writes nothing.
 func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager, error) {
 	if o.Namespace == "" {
 		o.Namespace = DefaultNamespace
 	}
 	config = rest.CopyConfig(config)
-	// client-go's default of 5 requests per second would throttle us; the API server's
-	// priority and fairness does this better.
+	// client-go's default limit of 5 requests per second would throttle the manager. The API server's
+	// priority and fairness limits requests better.
 	config.QPS = -1
 	config.UserAgent = "spillway-manager"
 	if o.WrapTransport != nil {
 		config.Wrap(o.WrapTransport)
 	}
 	repeats := consumer.NewRepeats()
-	config.Wrap(repeats.Wrap) // Below the refusals: one that is not sent again stays refused.
+	config.Wrap(repeats.Wrap) // Below the refusals: a request that is not repeated stays refused.
 	refusals := consumer.NewRefusals(whoAmI(ctx, rest.CopyConfig(config)), clock.RealClock{})
 	config.Wrap(refusals.Wrap)
 	restored := consumer.NewRestored()
@@ -139,8 +138,9 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 	return assemble(ctx, config, o, identity{origin, clients, admission, refusals, restored, served})
 }
 
-// whoAmI returns a function that asks the consumer as whom it knows us, until it answers.
-// config has no wrapper that calls the function: it would wait for itself.
+// whoAmI returns a function that asks the consumer for the manager's user name, and remembers the
+// answer. config must have no wrapper that calls this function, otherwise the function would wait for
+// itself.
 func whoAmI(ctx context.Context, config *rest.Config) func() string {
 	var mu sync.Mutex
 	name := ""
@@ -163,7 +163,7 @@ func whoAmI(ctx context.Context, config *rest.Config) func() string {
 	}
 }
 
-// identity is what the consumer says about itself.
+// identity is what the manager learns about the consumer at its start.
 type identity struct {
 	origin    string
 	clients   kubernetes.Interface
@@ -183,10 +183,10 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	}
 	o.Manager.Scheme = Scheme()
 	o.Manager.Cache = cacheOptions(o.Namespace)
-	o.Manager.Controller.UsePriorityQueue = ptr.To(false) // Its end may deadlock: kubernetes-sigs/controller-runtime#3538.
+	o.Manager.Controller.UsePriorityQueue = ptr.To(false) // Its shutdown may deadlock: kubernetes-sigs/controller-runtime#3538.
 	if o.Manager.Logger.GetSink() == nil {
-		// Controllers log when they start, watch and end, for each provider anew: only
-		// for more verbose logging. Errors are logged all the same.
+		// Controllers log for each provider when they start, watch and end. That is only for more
+		// verbose logging. Errors are always logged.
 		o.Manager.Logger = ctrl.Log.V(1)
 	}
 	mgr, err := sharing.newManager(config, connections, o.Manager)
@@ -230,7 +230,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	})
 }
 
-// remoteKinds are the kinds that the caches of the providers hold.
+// remoteKinds returns the kinds that the caches of providers hold.
 func remoteKinds(kinds []syncer.Registration) []fleet.Kind {
 	var remote []fleet.Kind
 	for _, k := range kinds {
@@ -239,7 +239,7 @@ func remoteKinds(kinds []syncer.Registration) []fleet.Kind {
 	return remote
 }
 
-// consumerViews are the consumer's caches of each binding.
+// consumerViews creates the caches of the consumer, one for each binding.
 func consumerViews(ctx context.Context, local ctrl.Manager, kinds []syncer.Registration) (*views.Views, error) {
 	options := views.Options{
 		Config: local.GetConfig(), HTTPClient: local.GetHTTPClient(), Scheme: local.GetScheme(), Mapper: local.GetRESTMapper(),
@@ -261,9 +261,11 @@ func consumerViews(ctx context.Context, local ctrl.Manager, kinds []syncer.Regis
 	return v, local.Add(v)
 }
 
-// cacheOptions limit what is kept of the consumer: Secrets only of the manager's
-// namespace; pods only while they wait for a node, and only what decisions need; and of
-// other than virtual nodes only that they exist, and where their pods are.
+// cacheOptions limit what the manager caches of the consumer:
+//
+//   - Secrets: only those in the manager's namespace.
+//   - Pods: only while they wait for a node, and only the fields that decisions read.
+//   - Nodes that are not virtual: only that they exist, and the addresses of their pods.
 func cacheOptions(namespace string) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
@@ -272,7 +274,7 @@ func cacheOptions(namespace string) cache.Options {
 			&corev1.Secret{}: {Namespaces: map[string]cache.Config{namespace: {}}},
 			&corev1.Pod{}:    {Field: fields.OneTermEqualSelector("spec.nodeName", ""), Transform: trimWaitingPod},
 			&corev1.Node{}:   {Transform: trimForeignNode},
-			// Read only if there may be a webhook.
+			// The manager reads it only if there may be a webhook.
 			&admissionregistrationv1.MutatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", v1alpha1.PodAdmissionName)},
 		},
 	}

@@ -19,14 +19,14 @@ import (
 	"github.com/spillway-io/spillway/internal/shard"
 )
 
-// sharing is how replicas share the bindings; nil if they do not.
+// sharing has what replicas need to share the bindings. It is nil if they do not share them.
 type sharing struct {
 	*shard.Coordinator
-	// reader is a cache of the ClusterBindings, set with the manager.
+	// reader reads the cached ClusterBindings. newManager sets it.
 	reader client.Reader
 }
 
-// shareBindings completes the options, if replicas share the bindings.
+// shareBindings completes the options if replicas share the bindings. Otherwise it returns nil.
 func shareBindings(o *Options, consumer identity) *sharing {
 	if !o.Shard {
 		return nil
@@ -43,7 +43,7 @@ func shareBindings(o *Options, consumer identity) *sharing {
 	return s
 }
 
-// holders returns the bindings, each with the manager that last took its Lease.
+// holders returns, for each binding, the manager that last took its Lease.
 func (s *sharing) holders(ctx context.Context) (map[string]string, error) {
 	var all v1alpha1.ClusterBindingList
 	if err := s.reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
@@ -56,9 +56,9 @@ func (s *sharing) holders(ctx context.Context) (map[string]string, error) {
 	return holders, nil
 }
 
-// newManager makes the manager. multicluster-runtime starts a provider in the elected
-// replica only: if replicas share the bindings, it is hidden that the fleet can be
-// started, and it is started here.
+// newManager creates the manager. multicluster-runtime starts a provider only in the elected replica.
+// If replicas share the bindings, newManager hides the fleet's Start method from it, and starts the
+// fleet itself.
 func (s *sharing) newManager(config *rest.Config, connections *fleet.Fleet, options ctrl.Options) (mcmanager.Manager, error) {
 	if s == nil {
 		return mcmanager.New(config, fleet.Clusters{Fleet: connections}, options)
@@ -73,8 +73,7 @@ func (s *sharing) newManager(config *rest.Config, connections *fleet.Fleet, opti
 	}))
 }
 
-// everywhere returns a manager that runs what is added to it in all replicas that share
-// the bindings.
+// everywhere returns a manager that runs what is added to it in all replicas that share the bindings.
 func (s *sharing) everywhere(local ctrl.Manager) ctrl.Manager {
 	if s == nil {
 		return local
@@ -82,7 +81,7 @@ func (s *sharing) everywhere(local ctrl.Manager) ctrl.Manager {
 	return shard.Everywhere(local)
 }
 
-// owner says which bindings this replica works for.
+// owner returns which bindings this replica works for.
 func (s *sharing) owner() shard.Owner {
 	if s == nil {
 		return shard.All{}
@@ -90,8 +89,8 @@ func (s *sharing) owner() shard.Owner {
 	return s.Coordinator
 }
 
-// serveKubelet adds what serves the kubelet API of virtual nodes, in the replicas that
-// work for them, and returns what counts its streams.
+// serveKubelet adds the server of the virtual nodes' kubelet API, in each replica that works for them.
+// It returns the metrics of its streams.
 func (s *sharing) serveKubelet(mgr mcmanager.Manager, o kubelet.Options, world *kubelet.World) (*metrics.Streams, error) {
 	if o.Address == "" {
 		return &metrics.Streams{Of: func() map[metrics.StreamsOf]metrics.StreamUsage { return nil }}, nil

@@ -14,7 +14,7 @@ func trimForeignNode(obj any) (any, error) {
 		return obj, nil
 	}
 	node.ManagedFields = nil
-	owner := metav1.GetControllerOf(node) // Its label may have been removed.
+	owner := metav1.GetControllerOf(node) // Somebody may have removed the label.
 	if node.Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual || (owner != nil && owner.Kind == "ClusterBinding") {
 		return node, nil
 	}
@@ -24,10 +24,12 @@ func trimForeignNode(obj any) (any, error) {
 	}, Spec: corev1.NodeSpec{PodCIDRs: node.Spec.PodCIDRs}, Status: corev1.NodeStatus{Addresses: node.Status.Addresses}}, nil
 }
 
-// trimWaitingPod keeps of a pod that waits for a node what internal/decide/unscheduledpod
-// reads, and what a patch of the tolerations needs. Most such pods are in namespaces that
-// are not offloaded, and may be thousands. The few that can never be sent, or not
-// everywhere, are kept whole, except for a DaemonSet's, which are left alone in any case.
+// trimWaitingPod trims a pod that waits for a node. It keeps what internal/decide/unscheduledpod reads,
+// and what a patch of the tolerations needs. Most such pods are in namespaces that are not offloaded,
+// and there may be thousands.
+//
+// It keeps the few pods whole that can never be sent, or not to every provider. Pods of DaemonSets are
+// always trimmed, because Spillway never changes them.
 func trimWaitingPod(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -43,8 +45,8 @@ func trimWaitingPod(obj any) (any, error) {
 	return &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod)}, nil
 }
 
-// withClaims keeps of a pod that names PersistentVolumeClaims these, too, and whether the
-// scheduler has found a node for it; nil of others. It takes a few KB, as a Pod.
+// withClaims trims a pod that names PersistentVolumeClaims. It also keeps their names, and whether the
+// scheduler has found a node. The result takes a few KB, as a Pod. It is nil for a pod without claims.
 func withClaims(pod *corev1.Pod) *corev1.Pod {
 	names := translate.Claims(pod)
 	if len(names) == 0 {
@@ -64,7 +66,7 @@ func withClaims(pod *corev1.Pod) *corev1.Pod {
 	return small
 }
 
-// identityOf keeps a pod's identity, and which kind of controller it has.
+// identityOf returns a pod's identity, and the kind of its controller.
 func identityOf(pod *corev1.Pod) metav1.ObjectMeta {
 	identity := metav1.ObjectMeta{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
@@ -76,8 +78,8 @@ func identityOf(pod *corev1.Pod) metav1.ObjectMeta {
 	return identity
 }
 
-// requiredNodes is the required node affinity, if it mentions virtual nodes: no other is
-// read.
+// requiredNodes returns the required node affinity if it mentions virtual nodes. Nothing reads any
+// other.
 func requiredNodes(pod *corev1.Pod) *corev1.Affinity {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return nil

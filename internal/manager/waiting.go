@@ -8,15 +8,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// waitingPod is what the cache holds of a pod that waits for a node: only what is read of
-// one, without a Pod's empty fields, which take most of a trimmed one. A cache returns
-// copies, and a copy of this is a Pod: so it must not be read with UnsafeDisableDeepCopy.
+// waitingPod is what the cache holds of a pod that waits for a node. It has only the fields that are
+// read: the empty fields would be most of a trimmed Pod. A cache returns deep copies, and a deep copy
+// of a waitingPod is a Pod. So nobody may list these pods with UnsafeDisableDeepCopy.
 type waitingPod struct {
 	metav1.ObjectMeta
 	tolerations []corev1.Toleration
 	affinity    *corev1.Affinity
-	// whole, if set, is the whole pod, because it can never be sent, or not everywhere; or more
-	// than the rest of this, because it names PersistentVolumeClaims. Few do.
+	// whole, if set, replaces the fields above. It is the whole pod if the pod can never be sent, or
+	// not to every provider. It is a part of the pod, with more fields than above, if the pod names
+	// PersistentVolumeClaims. Few pods do.
 	whole *corev1.Pod
 }
 

@@ -1,11 +1,13 @@
-// Package provenance determines to whom an object in a provider belongs.
+// Package provenance determines who owns an object in a provider.
 //
-// Everything that Spillway creates in a provider carries a Mark: who made it (Spillway),
-// for which consumer (its origin), and through which ClusterBinding (its clusterID). The
-// mark also names our account there, for the provider's policies; we recognise our own
-// objects without it, since an account may be replaced, and is not known with credentials
-// of another kind. Annotations name the local object, with its UID. An object that lacks
-// any of the rest is not ours: it is reported, and never written or deleted.
+// Everything that Spillway creates in a provider carries a Mark: that Spillway manages it, for which
+// consumer (its origin), and through which ClusterBinding (its clusterID). Annotations name the local
+// object and its UID. If an object lacks one of these labels, Spillway reports it, but never writes or
+// deletes it.
+//
+// The mark also names the manager's account, for the provider's policies. Spillway recognises its
+// objects without it: an administrator may replace the account, and with other credentials the manager
+// does not know it.
 package provenance
 
 import (
@@ -23,10 +25,10 @@ import (
 type Mark struct {
 	// Origin is the identity of the consumer: the UID of its kube-system namespace.
 	Origin string
-	// ClusterID is that of the ClusterBinding.
+	// ClusterID is the spec.clusterID of the ClusterBinding.
 	ClusterID string
-	// Account is our account in the provider, if its policies know it; see Account. It is
-	// written, and never read to recognise an object.
+	// Account is the manager's account in the provider, if the provider's policies confine it; see
+	// Account. It is only written. Spillway never reads it to recognise an object.
 	Account string
 }
 
@@ -39,7 +41,7 @@ func (m Mark) Labels() map[string]string {
 	return l
 }
 
-// identity is the part of the mark that distinguishes our objects.
+// identity returns the labels that distinguish this manager's objects.
 func (m Mark) identity() map[string]string {
 	return map[string]string{
 		v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway,
@@ -48,7 +50,7 @@ func (m Mark) identity() map[string]string {
 	}
 }
 
-// Selector matches objects with the mark, by any account.
+// Selector matches objects with the mark, whatever account created them.
 func (m Mark) Selector() labels.Selector {
 	return labels.SelectorFromSet(m.identity())
 }
@@ -58,15 +60,15 @@ func (m Mark) IsOn(obj metav1.Object) bool {
 	return m.Selector().Matches(labels.Set(obj.GetLabels()))
 }
 
-// Local is the consumer's object that a remote one stands for.
+// Local is the consumer's object that a remote object represents.
 type Local struct {
 	Namespace string
 	Name      string
 	UID       types.UID
 }
 
-// NamespaceAnnotations returns the annotations of the remote namespace of the local one
-// of that name and UID.
+// NamespaceAnnotations returns the annotations of the remote namespace for a local namespace with that
+// name and UID.
 func NamespaceAnnotations(name string, uid types.UID) map[string]string {
 	return map[string]string{
 		v1alpha1.AnnotationLocalNamespace: name,
@@ -75,8 +77,8 @@ func NamespaceAnnotations(name string, uid types.UID) map[string]string {
 	}
 }
 
-// LocalOf returns the local object that a remote one stands for. Fields that the object
-// does not state are empty.
+// LocalOf returns the local object that a remote object represents. Fields without an annotation are
+// empty.
 func LocalOf(obj metav1.Object) Local {
 	annotations := obj.GetAnnotations()
 	return Local{
@@ -86,17 +88,16 @@ func LocalOf(obj metav1.Object) Local {
 	}
 }
 
-// Remote is the provider's object that a pod of the consumer runs as.
+// Remote is the remote pod that a local pod runs as.
 type Remote struct {
 	Namespace string
 	Name      string
 	UID       types.UID
-	// For is the UID of the local object that this was written for.
+	// For is the UID of the local object for which this was written.
 	For types.UID
 }
 
-// RemoteOf returns the remote object that a pod of the consumer runs as. Fields that the
-// pod does not state are empty.
+// RemoteOf returns the remote pod that a local pod runs as. Fields without an annotation are empty.
 func RemoteOf(obj metav1.Object) Remote {
 	annotations := obj.GetAnnotations()
 	return Remote{
@@ -107,8 +108,7 @@ func RemoteOf(obj metav1.Object) Remote {
 	}
 }
 
-// Describe says for people to whom obj belongs. It quotes the provider, cut to a length
-// that fits a condition.
+// Describe tells people who owns obj. It quotes the provider, shortened to fit a condition.
 func Describe(obj metav1.Object) string {
 	l := obj.GetLabels()
 	if l[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBySpillway {

@@ -1,4 +1,4 @@
-// Package scheme knows the Go types of all that is sent to providers.
+// Package scheme has the Go types of everything that Spillway sends to providers.
 package scheme
 
 import (
@@ -10,12 +10,12 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// AddToScheme adds the kinds of Kubernetes, and those of the Gateway API.
+// AddToScheme adds the kinds of Kubernetes and of the Gateway API.
 func AddToScheme(s *runtime.Scheme) error {
 	return errors.Join(clientgoscheme.AddToScheme(s), gatewayv1.Install(s))
 }
 
-// Scheme has these. It must not be changed.
+// Scheme has the kinds that AddToScheme adds. Nobody may change it.
 var Scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(AddToScheme(s))

@@ -1,5 +1,4 @@
-// Package text makes strings that somebody else wrote safe to show: in a condition, an event, a log
-// or a terminal.
+// Package text makes foreign strings safe to show in a condition, an event, a log or a terminal.
 package text
 
 import (
@@ -7,12 +6,12 @@ import (
 	"unicode"
 )
 
-// Clean puts s on one line and replaces every character that cannot be printed by a space: escape
+// Clean puts s on one line and replaces every unprintable character by a space. Examples are escape
 // sequences for a terminal, and characters that change the direction of text.
 func Clean(s string) string { return clean(s, "") }
 
-// CleanLines does the same, but keeps line breaks and tabs. Code that prints the result on one line
-// cleans it once more.
+// CleanLines is like Clean, but keeps line breaks and tabs. A caller that prints the result on one line
+// must Clean it again.
 func CleanLines(s string) string { return clean(s, "\n\t") }
 
 func clean(s, keep string) string {
@@ -24,10 +23,10 @@ func clean(s, keep string) string {
 	}, s)
 }
 
-// Short cleans s and bounds it to 64 characters, the length of a name in a message.
+// Short cleans s and shortens it to 64 characters, the length of a name in a message.
 func Short(s string) string { return Bound(s, 64) }
 
-// Bound cleans s and shortens it to at most so many characters. A shortened text ends in "…".
+// Bound cleans s and shortens it to at most that many characters. A shortened text ends in "…".
 func Bound(s string, most int) string {
 	s = Clean(s)
 	if r := []rune(s); len(s) > most && len(r) > most {

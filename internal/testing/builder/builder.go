@@ -1,5 +1,5 @@
-// Package builder makes objects for tests, with what a test does not care
-// about filled in. Each builder is a chain that ends in Obj.
+// Package builder builds objects for tests, and fills in fields that a test does not care about. Each
+// builder is a chain of calls that ends in Obj.
 package builder
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Epoch is when everything was made that is not said to be made at another time.
+// Epoch is the creation time of all objects for which a test sets no other.
 var Epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // BindingBuilder builds a ClusterBinding.
 type BindingBuilder struct{ obj v1alpha1.ClusterBinding }
 
-// Binding is a ClusterBinding whose clusterID is its name.
+// Binding returns a ClusterBinding with its name as its clusterID.
 func Binding(name string) *BindingBuilder {
 	return &BindingBuilder{v1alpha1.ClusterBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name), Generation: 1, CreationTimestamp: metav1.NewTime(Epoch)},
@@ -40,13 +40,13 @@ func (b *BindingBuilder) ClusterID(id string) *BindingBuilder {
 	return b
 }
 
-// Created sets how long after Epoch it was made.
+// Created sets the creation time, as a duration after Epoch.
 func (b *BindingBuilder) Created(after time.Duration) *BindingBuilder {
 	b.obj.CreationTimestamp = metav1.NewTime(Epoch.Add(after))
 	return b
 }
 
-// Deleted sets how long after Epoch its deletion was asked for.
+// Deleted sets the deletion timestamp, as a duration after Epoch.
 func (b *BindingBuilder) Deleted(after time.Duration) *BindingBuilder {
 	b.obj.DeletionTimestamp = ptr.To(metav1.NewTime(Epoch.Add(after)))
 	b.obj.Finalizers = []string{v1alpha1.FinalizerBinding}
@@ -101,19 +101,19 @@ func (b *BindingBuilder) DeletionTimeout(d time.Duration) *BindingBuilder {
 	return b
 }
 
-// Pinned notes the identity of the provider: it was connected once.
+// Pinned records the identity of the provider, as after its first connection.
 func (b *BindingBuilder) Pinned(uid string) *BindingBuilder {
 	b.obj.Status.RemoteClusterUID = uid
 	return b
 }
 
-// Held notes the generation of the Lease in the provider: it was held once.
+// Held records the generation of the Lease in the provider, as after the manager first took it.
 func (b *BindingBuilder) Held(generation int64) *BindingBuilder {
 	b.obj.Status.Holder.Generation = generation
 	return b
 }
 
-// Authorities notes who has vouched for the provider.
+// Authorities records the certificate authorities that vouched for the provider.
 func (b *BindingBuilder) Authorities(all ...string) *BindingBuilder {
 	b.obj.Status.RemoteClusterAuthorities = all
 	return b
@@ -127,17 +127,17 @@ func (b *BindingBuilder) Condition(kind string, status metav1.ConditionStatus, r
 	return b
 }
 
-// reached notes an identity of its own, if none is noted.
+// reached records an identity for the provider, unless it has one.
 func (b *BindingBuilder) reached() *BindingBuilder {
 	return b.Pinned(cmp.Or(b.obj.Status.RemoteClusterUID, "provider-"+b.obj.Name))
 }
 
-// Unreachable makes the provider one that was connected and does not answer.
+// Unreachable marks the provider as connected once, but no longer answering.
 func (b *BindingBuilder) Unreachable(message string) *BindingBuilder {
 	return b.reached().Condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonUnreachable, message)
 }
 
-// Connected makes the provider one that answers.
+// Connected marks the provider as connected.
 func (b *BindingBuilder) Connected() *BindingBuilder {
 	return b.reached().Condition(v1alpha1.BindingConnected, metav1.ConditionTrue, v1alpha1.ReasonConnected, "")
 }
@@ -150,7 +150,7 @@ type OffloadingBuilder struct {
 	obj v1alpha1.NamespaceOffloading
 }
 
-// Offloading is the NamespaceOffloading of a namespace, with the defaults and its finalizer.
+// Offloading returns the NamespaceOffloading of a namespace, with the defaults and the finalizer.
 func Offloading(namespace string) *OffloadingBuilder {
 	return &OffloadingBuilder{v1alpha1.NamespaceOffloading{
 		ObjectMeta: metav1.ObjectMeta{
@@ -176,7 +176,7 @@ func (b *OffloadingBuilder) Labels(labels map[string]string) *OffloadingBuilder 
 	return b
 }
 
-// Deleted sets how long after Epoch its deletion was asked for.
+// Deleted sets the deletion timestamp, as a duration after Epoch.
 func (b *OffloadingBuilder) Deleted(after time.Duration) *OffloadingBuilder {
 	b.obj.DeletionTimestamp = ptr.To(metav1.NewTime(Epoch.Add(after)))
 	return b
@@ -188,19 +188,19 @@ func (b *OffloadingBuilder) Generation(generation int64) *OffloadingBuilder {
 	return b
 }
 
-// Mapping sets the strategy of names, and, for SelectedName, the name.
+// Mapping sets the mapping strategy, and the name for SelectedName.
 func (b *OffloadingBuilder) Mapping(strategy v1alpha1.NamespaceMappingStrategy, name string) *OffloadingBuilder {
 	b.obj.Spec.NamespaceMappingStrategy, b.obj.Spec.RemoteNamespaceName = strategy, name
 	return b
 }
 
-// Pods sets the strategy of pods.
+// Pods sets the pod offloading strategy.
 func (b *OffloadingBuilder) Pods(strategy v1alpha1.PodOffloadingStrategy) *OffloadingBuilder {
 	b.obj.Spec.PodOffloadingStrategy = strategy
 	return b
 }
 
-// Selector sets a selector of one term with those requirements.
+// Selector sets a selector with one term that has these requirements.
 func (b *OffloadingBuilder) Selector(requirements ...v1alpha1.ClusterSelectorRequirement) *OffloadingBuilder {
 	b.obj.Spec.ClusterSelector = &v1alpha1.ClusterSelector{NodeSelectorTerms: []v1alpha1.ClusterSelectorTerm{{MatchExpressions: requirements}}}
 	return b
@@ -215,7 +215,7 @@ func (b *OffloadingBuilder) Status(status v1alpha1.NamespaceOffloadingStatus) *O
 // Obj is the NamespaceOffloading.
 func (b *OffloadingBuilder) Obj() *v1alpha1.NamespaceOffloading { return b.obj.DeepCopy() }
 
-// Requirement is one of a selector.
+// Requirement returns a requirement of a selector.
 func Requirement(key string, operator corev1.NodeSelectorOperator, values ...string) v1alpha1.ClusterSelectorRequirement {
 	return v1alpha1.ClusterSelectorRequirement{Key: key, Operator: operator, Values: values}
 }
@@ -223,7 +223,7 @@ func Requirement(key string, operator corev1.NodeSelectorOperator, values ...str
 // MapBuilder builds a NamespaceMap.
 type MapBuilder struct{ obj v1alpha1.NamespaceMap }
 
-// Map is a NamespaceMap that is empty, and whose status is up to date.
+// Map returns an empty NamespaceMap with a current status.
 func Map(name string) *MapBuilder {
 	return &MapBuilder{v1alpha1.NamespaceMap{
 		ObjectMeta: metav1.ObjectMeta{
@@ -240,7 +240,7 @@ func (b *MapBuilder) Desired(namespace, remote string) *MapBuilder {
 	return b
 }
 
-// Current adds an entry to the status, since Epoch.
+// Current adds an entry to the status. Its phase began at Epoch.
 func (b *MapBuilder) Current(namespace, remote string, phase v1alpha1.MappingPhase, reason, message string) *MapBuilder {
 	b.obj.Status.CurrentMapping = append(b.obj.Status.CurrentMapping, v1alpha1.CurrentMapping{
 		Namespace: namespace, RemoteNamespace: remote, Phase: phase, Reason: reason, Message: message, Since: ptr.To(metav1.NewTime(Epoch)),
@@ -248,12 +248,12 @@ func (b *MapBuilder) Current(namespace, remote string, phase v1alpha1.MappingPha
 	return b
 }
 
-// Accepted adds an entry to the spec, and one to the status that says that it is there.
+// Accepted adds an entry to the spec, and an entry to the status that the remote namespace is active.
 func (b *MapBuilder) Accepted(namespace, remote string) *MapBuilder {
 	return b.Desired(namespace, remote).Current(namespace, remote, v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "")
 }
 
-// Untouched makes the map one that nothing was ever done about.
+// Untouched marks the map as never observed.
 func (b *MapBuilder) Untouched() *MapBuilder {
 	b.obj.Status.ObservedGeneration = 0
 	return b
@@ -271,7 +271,7 @@ func (b *MapBuilder) Obj() *v1alpha1.NamespaceMap { return b.obj.DeepCopy() }
 // NodeBuilder builds a Node.
 type NodeBuilder struct{ obj corev1.Node }
 
-// Node is a Node that is Ready and has nothing.
+// Node returns a Node that is Ready, without resources.
 func Node(name string) *NodeBuilder {
 	return &NodeBuilder{corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-node-" + name)},
@@ -282,7 +282,7 @@ func Node(name string) *NodeBuilder {
 	}}
 }
 
-// Allocatable sets how much there is of a resource.
+// Allocatable sets the allocatable quantity of a resource.
 func (b *NodeBuilder) Allocatable(name corev1.ResourceName, quantity string) *NodeBuilder {
 	if b.obj.Status.Allocatable == nil {
 		b.obj.Status.Allocatable = corev1.ResourceList{}
@@ -303,7 +303,7 @@ func (b *NodeBuilder) WithoutConditions() *NodeBuilder {
 	return b
 }
 
-// Cordoned makes it unschedulable.
+// Cordoned makes the node unschedulable.
 func (b *NodeBuilder) Cordoned() *NodeBuilder {
 	b.obj.Spec.Unschedulable = true
 	return b
@@ -315,7 +315,7 @@ func (b *NodeBuilder) Taint(key string, effect corev1.TaintEffect) *NodeBuilder 
 	return b
 }
 
-// Deleted makes it one that is being deleted.
+// Deleted sets the deletion timestamp, to Epoch.
 func (b *NodeBuilder) Deleted() *NodeBuilder {
 	b.obj.DeletionTimestamp = ptr.To(metav1.NewTime(Epoch))
 	return b
@@ -330,7 +330,7 @@ func (b *NodeBuilder) Label(key, value string) *NodeBuilder {
 	return b
 }
 
-// OwnedBy makes it the virtual node of a ClusterBinding.
+// OwnedBy makes the node the virtual node of a ClusterBinding.
 func (b *NodeBuilder) OwnedBy(binding *v1alpha1.ClusterBinding) *NodeBuilder {
 	b.obj.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(binding, v1alpha1.GroupVersion.WithKind("ClusterBinding"))}
 	return b

@@ -1,5 +1,5 @@
-// Package fields checks that somebody has decided, of each field of a type, whether a
-// change of it follows the object to the provider.
+// Package fields checks that somebody has decided, for each field of a type, whether Spillway sends a
+// change of it to the provider.
 package fields
 
 import (
@@ -9,17 +9,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Changes are those of a T that the owner of an object may make after it was sent.
+// Changes are the changes of a T that the owner of an object may make after Spillway has sent the
+// object.
 type Changes[T any] struct {
-	// Follow are changes of fields that are sent, by the names of the fields.
+	// Follow has the changes that are sent, by the name of the field.
 	Follow map[string]func(*T)
 	// Stay says why changes of the other fields are not sent.
 	Stay map[string]string
 }
 
-// Check fails for each field of T without a decision, and for each change that does not
-// follow: sent returns what there is in the provider after the change, and what there
-// would be if the object had been created with it.
+// Check fails for each field of T without a decision, and for each change that is not sent. sent
+// returns the object in the provider after a change (got). It also returns the object that the provider
+// would have if the local object had been created with that change (want).
 func (c Changes[T]) Check(t *testing.T, sent func(t *testing.T, change func(*T)) (got, want any)) {
 	t.Helper()
 	for field := range reflect.TypeFor[T]().Fields() {

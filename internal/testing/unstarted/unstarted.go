@@ -1,5 +1,5 @@
-// Package unstarted is for tests of what is engaged with a provider, and cannot
-// start because the consumer does not answer.
+// Package unstarted helps to test controllers that engage with a provider, but cannot start because the
+// consumer does not answer.
 package unstarted
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
-// Consumer is one that answers nothing.
+// Consumer is a client of a consumer that does not answer.
 type Consumer struct{ client.Client }
 
 var errSilent = errors.New("the consumer does not answer")
@@ -24,8 +24,8 @@ func (Consumer) Get(context.Context, client.ObjectKey, client.Object, ...client.
 	return errSilent
 }
 
-// EndsTheConnection checks that what engage begins, with a Consumer, ends the
-// connection, and says what is missing.
+// EndsTheConnection calls engage, whose client of the consumer should be a Consumer. It checks that
+// this ends the connection, and that the error says what is missing.
 func EndsTheConnection(t *testing.T, engage func(context.Context) error, missing string) {
 	t.Helper()
 	ended := make(chan error, 1)
