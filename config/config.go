@@ -37,7 +37,7 @@ const (
 //go:embed */*.yaml */*/*.yaml */*/*/*.yaml
 var files embed.FS
 
-// Directories lists the directories of this package. Objects can build most of them.
+// Directories returns the names of the directories that Objects can build.
 func Directories() []string {
 	var names []string
 	entries, _ := files.ReadDir(".") // An embedded directory can always be read.

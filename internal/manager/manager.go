@@ -265,7 +265,7 @@ func consumerViews(ctx context.Context, local ctrl.Manager, kinds []syncer.Regis
 //
 //   - Secrets: only those in the manager's namespace.
 //   - Pods: only while they wait for a node, and only the fields that decisions read.
-//   - Nodes that are not virtual: only that they exist, and the addresses of their pods.
+//   - Nodes that are not virtual: only their identity, their addresses and their pod CIDRs.
 func cacheOptions(namespace string) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),

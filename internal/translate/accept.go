@@ -14,25 +14,26 @@ import (
 )
 
 const (
-	// cureOfPod tells what to do about a pod that is refused for its spec.
+	// cureOfPod tells the owner what to do about a pod with a refused spec.
 	cureOfPod = "; make the pod anew without it, or, to have it run on the consumer's own nodes, set podOffloadingStrategy of the NamespaceOffloading to LocalAndRemote first"
-	// cureOfPodSecurity is for a pod that other limits would let in.
+	// cureOfPodSecurity is for a pod that a provider with other limits would accept.
 	cureOfPodSecurity = "; a provider can also allow it (podSecurity: privileged in ConfigMap spillway-provider/limits)"
-	// cureOfQuantity is for a quantity that can only be meant as "unlimited".
+	// cureOfQuantity is for a quantity so large that it can only mean "unlimited".
 	cureOfQuantity = "; write a smaller one, or none"
 	// cureOfDebugContainer is for the default profile of kubectl debug, which adds SYS_PTRACE.
 	cureOfDebugContainer = "; kubectl debug --profile=baseline asks for nothing that is refused"
 )
 
-// PodRefusal says why a pod cannot be sent to a provider that grants no more than pod
-// security baseline, or is nil. It looks only at what is fixed while the pod lives, so
-// that a pod that was sent is never refused later; ephemeral containers have
-// EphemeralContainerRefusals. config/policy/pods.yaml has the same rule, so that such a
-// pod does not get onto a virtual node where it may run on another.
+// PodRefusal says why a pod cannot be sent to a provider that grants only pod security baseline.
+// Otherwise it returns nil. It checks only fields that cannot change while the pod lives, so it never
+// refuses a pod later that was sent. EphemeralContainerRefusals checks ephemeral containers.
+//
+// The policy config/policy/pods.yaml has the same rule. It keeps such a pod off virtual nodes while the
+// pod can still run on another node.
 func PodRefusal(pod *corev1.Pod) *field.Problem { return podRefusal(pod, PodSecurityBaseline) }
 
-// NeverSent says why no provider gets a pod, whatever its limits, or is nil. What it lets
-// through, LimitRefusal looks at.
+// NeverSent says why no provider gets a pod, whatever its limits are, or returns nil. LimitRefusal
+// checks the other pods against the limits.
 func NeverSent(pod *corev1.Pod) *field.Problem { return podRefusal(pod, PodSecurityPrivileged) }
 
 func podRefusal(pod *corev1.Pod, under standard) *field.Problem {
@@ -64,7 +65,8 @@ func podSpecRefusal(pod *corev1.Pod, under standard) *field.Problem {
 	})
 }
 
-// firstRefusal is the first refusal of a container, or nil. list is the field that has it.
+// firstRefusal returns the first refusal of a container, or nil. list is the field that has the
+// container.
 func firstRefusal(spec *corev1.PodSpec, of func(list string, c *corev1.Container) *field.Problem) *field.Problem {
 	for i := range spec.InitContainers {
 		if refusal := of("initContainers", &spec.InitContainers[i]); refusal != nil {
@@ -79,8 +81,8 @@ func firstRefusal(spec *corev1.PodSpec, of func(list string, c *corev1.Container
 	return nil
 }
 
-// EphemeralContainerRefusals say why some ephemeral containers are not sent to a provider
-// with these limits. The pod keeps running without them.
+// EphemeralContainerRefusals says why some ephemeral containers are not sent to a provider with these
+// limits. The pod keeps running without them.
 func EphemeralContainerRefusals(pod *corev1.Pod, limits *Limits) []*field.Problem {
 	var refusals []*field.Problem
 	for i := range pod.Spec.EphemeralContainers {
@@ -95,7 +97,7 @@ func ephemeralContainerRefusal(c *corev1.EphemeralContainer, spec *corev1.PodSpe
 	return containerRefusal("ephemeralContainers", (*corev1.Container)(&c.EphemeralContainerCommon), spec, under)
 }
 
-// isStatic reports whether the pod is the mirror of a static one.
+// isStatic reports whether the pod is the mirror of a static pod.
 func isStatic(pod *corev1.Pod) bool {
 	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
 		return true
@@ -127,7 +129,7 @@ func volumeRefusal(v *corev1.Volume, under standard) *field.Problem {
 	return nil
 }
 
-// secretAttribute is the first attribute that names a Secret to some drivers.
+// secretAttribute returns the first attribute that some drivers read as the name of a Secret, or "".
 func secretAttribute(attributes map[string]string) string {
 	for _, key := range slices.Sorted(maps.Keys(attributes)) {
 		if _, after, ok := strings.Cut(strings.ToLower(key), "secret"); ok && strings.Contains(after, "name") {

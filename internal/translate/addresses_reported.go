@@ -16,12 +16,12 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/address"
 )
 
-// ReasonAddressRefused: a Service or an Ingress has an address in the provider that is not
-// shown here.
+// ReasonAddressRefused: a Service or an Ingress has an address in the provider that the consumer does
+// not show.
 const ReasonAddressRefused = "AddressRefused"
 
-// mostAddresses limits the addresses in a status. Annotations, which anybody who may edit the
-// object can write, bring them.
+// mostAddresses limits the addresses in a status. They come from annotations, which everybody can write
+// who may edit the object.
 const mostAddresses = 256
 
 // Addressed is a Service or an Ingress.
@@ -31,10 +31,12 @@ type Addressed interface {
 	runtime.Object
 }
 
-// WithAddresses is a Service or an Ingress of the consumer with the addresses and hostnames
-// that it has in the provider of a clusterID, in an annotation and among those of all providers
-// in its status; local itself if nothing differs. own reports whether an address is one of the
-// consumer's own; nothing else of the status is touched.
+// WithAddresses returns a local Service or Ingress with the addresses and hostnames that it has in a
+// provider. It puts them into the annotation of that clusterID. Its status shows the addresses of all
+// providers. Nothing else of the status changes.
+//
+// own reports whether an address is one of the consumer's own. WithAddresses returns local itself if
+// nothing differs.
 func WithAddresses[T Addressed](local T, clusterID string, addresses []string, own func(netip.Addr) bool) T {
 	if _, had := local.GetAnnotations()[v1alpha1.AnnotationAddressesPrefix+clusterID]; !had && len(addresses) == 0 {
 		return local
@@ -45,7 +47,7 @@ func WithAddresses[T Addressed](local T, clusterID string, addresses []string, o
 	all = all[:min(len(all), mostAddresses)]
 	switch object := any(changed).(type) {
 	case *corev1.Service:
-		if HasClass(object) { // Of another one the API server has emptied the status, or a cloud writes it.
+		if HasClass(object) { // For others, the API server empties the status, or a cloud writes it.
 			object.Status.LoadBalancer.Ingress = ofService(all)
 		}
 	case *networkingv1.Ingress:
@@ -53,7 +55,8 @@ func WithAddresses[T Addressed](local T, clusterID string, addresses []string, o
 			object.Status.LoadBalancer.Ingress = ofIngress(all)
 			break
 		}
-		// It may have a class by now that a controller at home serves, whose addresses stay.
+		// A controller of the consumer may serve the Ingress's class by now. That controller's
+		// addresses stay.
 		were := address.All(local.GetAnnotations(), own)
 		object.Status.LoadBalancer.Ingress = slices.DeleteFunc(object.Status.LoadBalancer.Ingress, func(i networkingv1.IngressLoadBalancerIngress) bool {
 			shown := cmp.Or(i.IP, i.Hostname)
@@ -66,8 +69,8 @@ func WithAddresses[T Addressed](local T, clusterID string, addresses []string, o
 	return changed
 }
 
-// ofService are addresses and hostnames in a status. With ipMode Proxy, kube-proxy does not
-// capture the traffic to an address.
+// ofService converts addresses and hostnames to entries of a status. With ipMode Proxy, kube-proxy does
+// not capture the traffic to an address.
 func ofService(addresses []string) []corev1.LoadBalancerIngress {
 	var all []corev1.LoadBalancerIngress
 	for _, entry := range addresses {

@@ -8,11 +8,12 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// This file has what pod security baseline forbids beyond the fields that fields_*.go
-// refuse altogether. Remote namespaces enforce it, unless limits grant privileged; refused here, a pod reports the
-// reason once instead of being sent in vain again and again. Where versions of
-// Kubernetes differ, the most permissive one counts: a stricter provider answers for
-// itself.
+// This file has what pod security baseline forbids beyond the fields that fields_*.go always refuse.
+// Remote namespaces enforce baseline, unless the limits grant privileged. A refusal here reports the
+// reason once. Without it, the manager would send the pod again and again in vain.
+//
+// If versions of Kubernetes differ, the most permissive version counts. A stricter provider refuses the
+// pod itself.
 
 var (
 	baselineCapabilities = []corev1.Capability{
@@ -44,7 +45,7 @@ func podBaselineRefusal(spec *corev1.PodSpec, under standard) *field.Problem {
 	return nil
 }
 
-// beyondBaseline is the first field of a container that asks for too much.
+// beyondBaseline returns the first field of a container that asks for more than baseline allows, or "".
 func beyondBaseline(c *corev1.Container, userNamespace bool) string {
 	for i := range c.Ports {
 		if c.Ports[i].HostPort != 0 {
@@ -74,7 +75,7 @@ func beyondBaseline(c *corev1.Container, userNamespace bool) string {
 	return ""
 }
 
-// unconfined is the first field that loosens the kernel's confinement of a process.
+// unconfined returns the first field that loosens the kernel's confinement of a process, or "".
 func unconfined(seLinux *corev1.SELinuxOptions, windows *corev1.WindowsSecurityContextOptions,
 	seccomp *corev1.SeccompProfile, appArmor *corev1.AppArmorProfile) string {
 	switch {
@@ -94,8 +95,8 @@ func unconfined(seLinux *corev1.SELinuxOptions, windows *corev1.WindowsSecurityC
 	return ""
 }
 
-// hostOf is the first probe or hook that makes the kubelet call another host: it would
-// reach what the pod cannot.
+// hostOf returns the first probe or hook that makes the kubelet call another host, or "". Such a call
+// could reach what the pod cannot reach.
 func hostOf(c *corev1.Container) string {
 	probes := [...]*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe}
 	for i, name := range [...]string{"livenessProbe", "readinessProbe", "startupProbe"} {
@@ -119,5 +120,6 @@ func callsHost(http *corev1.HTTPGetAction, tcp *corev1.TCPSocketAction) bool {
 	return http != nil && http.Host != "" || tcp != nil && tcp.Host != ""
 }
 
-// hasUserNamespace reports whether root in the pod is unprivileged on the node.
+// hasUserNamespace reports whether the pod has a user namespace: its root user has no privileges on the
+// node.
 func hasUserNamespace(spec *corev1.PodSpec) bool { return spec.HostUsers != nil && !*spec.HostUsers }

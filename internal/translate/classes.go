@@ -9,11 +9,10 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// Classes are those of a ClusterBinding: the names that the consumer's classes have in the
-// provider.
+// Classes is spec.classes of a ClusterBinding. It maps the consumer's classes to the provider's names.
 type Classes []v1alpha1.ClassMapping
 
-// Of is the name in the provider of one of the consumer's classes.
+// Of returns the provider's name of a class of the consumer.
 func (c Classes) Of(kind v1alpha1.ClassKind, name string) (remote string, mapped bool) {
 	for i := range c {
 		if c[i].Kind == kind && c[i].Name == name {
@@ -23,26 +22,26 @@ func (c Classes) Of(kind v1alpha1.ClassKind, name string) (remote string, mapped
 	return "", false
 }
 
-// Presence is whether the provider has a class.
+// Presence says whether the provider has a class.
 type Presence string
 
 const (
-	// ClassThere: it has.
+	// ClassThere: the provider has the class.
 	ClassThere Presence = "There"
-	// ClassMissing: it has not.
+	// ClassMissing: the provider does not have the class.
 	ClassMissing Presence = "Missing"
-	// ClassUnread: the answer of the provider is awaited.
+	// ClassUnread: the provider has not answered yet.
 	ClassUnread Presence = "Unread"
-	// ClassUnknown: the provider does not tell, or nobody asks. The class counts as there.
+	// ClassUnknown: the provider does not tell, or nobody asks. The class counts as existing.
 	ClassUnknown Presence = ""
 )
 
-// Has tells whether the provider has a class; nil: it is not known of any.
+// Has says whether the provider has a class. A nil Has knows nothing about any class.
 type Has func(kind v1alpha1.ClassKind, remoteName string) Presence
 
-// ClassRefusal says why a pod is not sent with these classes, or is nil. Without its
-// RuntimeClass, or with another one of that name, a pod would run less isolated than it asks;
-// and the provider refuses pods of classes that it has not.
+// ClassRefusal says why a pod is not sent with these classes, or returns nil. A pod without its
+// RuntimeClass, or with another one of that name, may be less isolated than it asks. And the provider
+// refuses pods with a class that it does not have.
 func ClassRefusal(pod *corev1.Pod, classes Classes, has Has) *field.Problem {
 	if name := ptr.Deref(pod.Spec.RuntimeClassName, ""); name != "" {
 		remote, mapped := classes.Of(v1alpha1.ClassRuntime, name)
@@ -61,8 +60,8 @@ func ClassRefusal(pod *corev1.Pod, classes Classes, has Has) *field.Problem {
 	return nil
 }
 
-// IngressClassRefusal says why an Ingress of a class that is mapped is not sent now: the provider
-// has no such class, so that nothing there would serve it; or that is not known yet. Else it is nil.
+// IngressClassRefusal says why an Ingress with a mapped class is not sent now, or returns nil. The
+// provider may have no such class, so nothing there would serve the Ingress. Or this is not known yet.
 func IngressClassRefusal(local *networkingv1.Ingress, classes Classes, has Has) *field.Problem {
 	if remote, mapped := classes.Of(v1alpha1.ClassIngress, ptr.Deref(local.Spec.IngressClassName, "")); mapped {
 		return absent("spec.ingressClassName", v1alpha1.ClassIngress, remote, has)
@@ -70,8 +69,8 @@ func IngressClassRefusal(local *networkingv1.Ingress, classes Classes, has Has) 
 	return nil
 }
 
-// absent says that the provider has no class of that name, or that this is not known yet, or is
-// nil.
+// absent returns a problem if the provider has no class of that name, or if this is not known yet.
+// Otherwise it returns nil.
 func absent(path string, kind v1alpha1.ClassKind, remote string, has Has) *field.Problem {
 	if has == nil {
 		return nil
@@ -86,8 +85,8 @@ func absent(path string, kind v1alpha1.ClassKind, remote string, has Has) *field
 	return nil
 }
 
-// nameClasses gives a remote pod the provider's classes. A PriorityClass that is not mapped
-// is left out.
+// nameClasses sets the provider's classes in a remote pod. It leaves out a PriorityClass that is not
+// mapped.
 func nameClasses(remote, local *corev1.PodSpec, classes Classes) {
 	remote.PriorityClassName, _ = classes.Of(v1alpha1.ClassPriority, local.PriorityClassName)
 	remote.RuntimeClassName = nil

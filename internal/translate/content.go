@@ -10,23 +10,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// DigestKey is the key of the digest in a map whose content was dropped. No API server
-// accepts such a key: '#' is not allowed in one.
+// DigestKey is the key of the digest in a map without its content. No API server accepts the character
+// '#' in a key.
 const DigestKey = "#"
 
-// perEntry is the memory that an entry of a map takes besides key and value, in bytes.
+// perEntry is the memory that an entry of a map takes in addition to its key and value, in bytes.
 const perEntry = 48
 
-// digestSeed makes digests that nobody outside of this process can aim at. They are
-// only compared within the process.
+// digestSeed makes digests unpredictable outside of this process. Digests are only compared within the
+// process.
 var digestSeed = maphash.MakeSeed()
 
-// content is what ConfigMaps and Secrets hold.
+// content is the type of the values in ConfigMaps and Secrets.
 type content interface{ ~string | ~[]byte }
 
-// WithoutContent returns what is kept in memory of an object or its copy: of a
-// ConfigMap or Secret everything but the content, of which it keeps a digest; of others
-// everything. Applied to its own result it changes nothing: a cache may apply it twice.
+// WithoutContent returns what is kept in memory of an object or its copy. For a ConfigMap or Secret, it
+// replaces the content by a digest. Other objects stay whole. A cache may apply it twice: the second
+// time changes nothing.
 func WithoutContent(obj any) any {
 	switch full := obj.(type) {
 	case *corev1.ConfigMap:
@@ -42,7 +42,7 @@ func WithoutContent(obj any) any {
 	}
 }
 
-// ContentSize is the approximate memory, in bytes, of the content that was dropped from
+// ContentSize returns the approximate memory, in bytes, of the content that WithoutContent dropped from
 // an object.
 func ContentSize(obj any) int64 {
 	switch held := obj.(type) {
@@ -55,8 +55,8 @@ func ContentSize(obj any) int64 {
 	}
 }
 
-// MergeContent returns the content that a copy should have: the desired one, or what is
-// held of it, if that is a digest of the same.
+// MergeContent returns the content that a copy should have. It returns held if that is a digest of the
+// desired content, otherwise the desired content.
 func MergeContent[V content](desired, held map[string]V) map[string]V {
 	if maps.EqualFunc(digestOf(desired), digestOf(held), func(a, b V) bool { return string(a) == string(b) }) {
 		return held
@@ -64,8 +64,8 @@ func MergeContent[V content](desired, held map[string]V) map[string]V {
 	return desired
 }
 
-// LacksContent reports whether after cannot replace before, which may be nil: some of
-// its content is only known as a digest, and before has another.
+// LacksContent reports whether after cannot replace before, which may be nil. That is so if after has
+// only a digest of some content, and before has another digest or none.
 func LacksContent(before, after any) bool {
 	switch after := after.(type) {
 	case *corev1.ConfigMap:
@@ -90,7 +90,7 @@ func lacks[V content](before, after map[string]V) bool {
 	return is && string(before[DigestKey]) != string(after[DigestKey])
 }
 
-// digestOf replaces content by a hash and the memory that it took.
+// digestOf replaces content by its hash and the memory that it took.
 func digestOf[V content](all map[string]V) map[string]V {
 	if len(all) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func digestOf[V content](all map[string]V) map[string]V {
 	var hash maphash.Hash
 	hash.SetSeed(digestSeed)
 	size := 0
-	text := func(s string) { // With its length, so that no other content reads the same.
+	text := func(s string) { // The length makes different contents hash differently.
 		_, _ = hash.WriteString(strconv.Itoa(len(s)) + ":")
 		_, _ = hash.WriteString(s)
 		size += len(s)
@@ -114,11 +114,11 @@ func digestOf[V content](all map[string]V) map[string]V {
 	return map[string]V{DigestKey: V(strconv.FormatUint(hash.Sum64(), 16) + "/" + strconv.Itoa(size))}
 }
 
-// mostDigest limits the length of a digest: a provider may send something that looks
-// like one.
+// mostDigest limits the length of a digest, because a provider may send something that looks like a
+// digest.
 const mostDigest = 64
 
-// parseDigest returns the size in a digest, if all is one.
+// parseDigest returns the size that a digest records. is reports whether all is a digest.
 func parseDigest[V content](all map[string]V) (size int64, is bool) {
 	value, is := all[DigestKey]
 	if !is || len(all) != 1 || len(value) > mostDigest {

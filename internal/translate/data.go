@@ -8,11 +8,11 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// secretTypeBootstrapToken is the type of the tokens that join nodes to a
-// cluster. k8s.io/api has no constant for it.
+// secretTypeBootstrapToken is the type of Secrets with tokens that join nodes to a cluster. k8s.io/api
+// has no constant for it.
 const secretTypeBootstrapToken corev1.SecretType = "bootstrap.kubernetes.io/token"
 
-// ConfigMap is the remote ConfigMap of local.
+// ConfigMap returns the remote ConfigMap of local.
 func ConfigMap(local *corev1.ConfigMap, t Target) (*corev1.ConfigMap, *field.Problem) {
 	if local.Name == rootCertificate {
 		return nil, field.Refuse(ReasonEveryNamespaceHasOne, "ConfigMap %s: the provider's namespaces have one of their own, with another certificate", local.Name)
@@ -26,8 +26,8 @@ func ConfigMap(local *corev1.ConfigMap, t Target) (*corev1.ConfigMap, *field.Pro
 	return remote, nil
 }
 
-// Secret is the remote Secret of local. Secrets that give access to the consumer's API
-// server are refused.
+// Secret returns the remote Secret of local. It refuses Secrets that give access to the consumer's API
+// server.
 func Secret(local *corev1.Secret, t Target) (*corev1.Secret, *field.Problem) {
 	if local.Type == corev1.SecretTypeServiceAccountToken || local.Type == secretTypeBootstrapToken {
 		return nil, field.Refuse(ReasonCredentials, "Secret %s is of type %s: it opens the consumer's API server", local.Name, local.Type)
@@ -41,7 +41,7 @@ func Secret(local *corev1.Secret, t Target) (*corev1.Secret, *field.Problem) {
 	return remote, nil
 }
 
-// neverSynced refuses what its owner keeps in the consumer.
+// neverSynced refuses an object whose owner marked it to stay in the consumer.
 func neverSynced(kind string, local metav1.Object) *field.Problem {
 	if local.GetLabels()[v1alpha1.LabelSync] != v1alpha1.SyncNever && local.GetAnnotations()[v1alpha1.LabelSync] != v1alpha1.SyncNever {
 		return nil

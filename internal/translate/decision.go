@@ -16,7 +16,7 @@ const (
 	changed           // sent, and changed on the way
 	dropped           // not sent
 	refused           // the object is not sent if the field is set
-	limited           // sent as it is where limits grant pod security privileged, and else refused
+	limited           // sent as it is if the limits grant pod security privileged, otherwise refused
 )
 
 // decision is a verdict and its reason.
@@ -32,10 +32,10 @@ func drop(why string) decision           { return decision{verdict: dropped, why
 func refuse(reason, why string) decision { return decision{refused, reason, why} }
 func privileged(why string) decision     { return decision{limited, ReasonPodSecurity, why} }
 
-// decisions are those about one type, by the name of the field in Go.
+// decisions are the decisions about the fields of one type, by the name of the field in Go.
 type decisions map[string]decision
 
-// and adds the same decision about several fields.
+// and adds the same decision for several fields.
 func (all decisions) and(d decision, fields ...string) decisions {
 	for _, field := range fields {
 		all[field] = d
@@ -43,8 +43,8 @@ func (all decisions) and(d decision, fields ...string) decisions {
 	return all
 }
 
-// plan carries out the decisions about T. It looks the fields up once, which makes it
-// cheap enough for every pod.
+// plan carries out the decisions about T. It looks up the fields only once, which is fast enough to use
+// for every pod.
 type plan[T any] struct {
 	sent    []int
 	refused []refusedField
@@ -57,7 +57,7 @@ type refusedField struct {
 	limited     bool
 }
 
-// planFor compiles the decisions. An undecided field is not sent.
+// planFor compiles the decisions. A field without a decision is not sent.
 func planFor[T any](table decisions) plan[T] {
 	var p plan[T]
 	for field := range reflect.TypeFor[T]().Fields() {
@@ -73,8 +73,8 @@ func planFor[T any](table decisions) plan[T] {
 	return p
 }
 
-// allowed is a copy of what may be sent of obj. It shares memory with obj: deep-copy it
-// before changing anything inside it.
+// allowed returns a copy of obj with only the fields that may be sent. It shares memory with obj, so
+// deep-copy it before you change anything inside it.
 func (p plan[T]) allowed(obj *T) T {
 	var to T
 	from, target := reflect.ValueOf(obj).Elem(), reflect.ValueOf(&to).Elem()
@@ -84,8 +84,8 @@ func (p plan[T]) allowed(obj *T) T {
 	return to
 }
 
-// violation is the first field of obj that is set and must not be under a pod security
-// standard, or nil.
+// violation returns the first field of obj that is set although the pod security standard forbids it,
+// or nil.
 func (p plan[T]) violation(obj *T, under standard) *refusedField {
 	value := reflect.ValueOf(obj).Elem()
 	for i := range p.refused {
@@ -96,12 +96,12 @@ func (p plan[T]) violation(obj *T, under standard) *refusedField {
 	return nil
 }
 
-// refusal says that the field is set, at a path.
+// refusal returns a problem that says that the field at this path is set.
 func (f *refusedField) refusal(path string) *field.Problem {
 	return field.Refuse(f.reason, "%s.%s is set: %s", path, f.name, f.why)
 }
 
-// isSet reports whether a field asks for anything: false and an empty list do not.
+// isSet reports whether a field asks for anything. False and an empty list do not.
 func isSet(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -14,16 +14,16 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// ReasonBudgetUnknown: the consumer cannot tell how many pods the PodDisruptionBudget wants.
+// ReasonBudgetUnknown: the consumer cannot compute how many pods the PodDisruptionBudget wants.
 const ReasonBudgetUnknown = "BudgetUnknown"
 
-// PodDisruptionBudget is the remote PodDisruptionBudget of local in a provider with these
-// limits, where so many of its pods are healthy (IsHealthy).
+// PodDisruptionBudget returns the remote PodDisruptionBudget of local, in a provider with these limits.
+// healthy is the number of its pods that are healthy there; see IsHealthy.
 //
-// A remote pod has no controller with a scale, so percentages and maxUnavailable would allow no
-// disruption there, ever. The consumer's disruption controller has worked them out: its status
-// says how many healthy pods it wants, and how many there are everywhere. What is not healthy
-// elsewhere has to be healthy in the provider. So each provider may use what is left of the
+// Remote pods have no controller with a scale, so percentages and maxUnavailable would never allow a
+// disruption. But the consumer's disruption controller has computed them. Its status says how many
+// healthy pods it wants, and how many there are in all clusters. The pods that it wants beyond the
+// healthy ones elsewhere must be healthy in this provider. So each provider may use the rest of the
 // whole budget.
 func PodDisruptionBudget(local *policyv1.PodDisruptionBudget, t Target, limits *Limits, healthy int) (*policyv1.PodDisruptionBudget, *field.Problem) {
 	if refusal := neverSynced("PodDisruptionBudget", local); refusal != nil {
@@ -44,20 +44,20 @@ func PodDisruptionBudget(local *policyv1.PodDisruptionBudget, t Target, limits *
 	wanted := max(0, desired-elsewhere)
 	remote.Spec.MinAvailable = ptr.To(intstr.FromInt32(wanted))
 	if wanted == 0 && desired > 0 {
-		// Enough pods are healthy elsewhere. A budget of 0 would still protect unhealthy pods.
+		// Enough pods are healthy elsewhere. But a budget of 0 would still protect unhealthy pods.
 		remote.Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
 	}
 	return remote, nil
 }
 
-// SyncFailed reports whether the consumer's disruption controller cannot work a budget out.
+// SyncFailed reports whether the consumer's disruption controller cannot compute a budget.
 func SyncFailed(budget *policyv1.PodDisruptionBudget) bool {
 	allowed := meta.FindStatusCondition(budget.Status.Conditions, policyv1.DisruptionAllowedCondition)
 	return allowed != nil && allowed.Reason == policyv1.SyncFailedReason
 }
 
-// IsHealthy returns a function that reports whether a pod of the budget's namespace counts as
-// healthy for it, as the disruption controller decides that.
+// IsHealthy returns a function that reports whether a pod in the budget's namespace counts as healthy.
+// It decides as the disruption controller does.
 func IsHealthy(budget *policyv1.PodDisruptionBudget) func(*corev1.Pod) bool {
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 	return func(pod *corev1.Pod) bool {
@@ -72,7 +72,7 @@ func IsReady(pod *corev1.Pod) bool {
 	})
 }
 
-// MergePodDisruptionBudget is remote with the spec that PodDisruptionBudget makes.
+// MergePodDisruptionBudget returns remote with the spec of desired, which PodDisruptionBudget made.
 func MergePodDisruptionBudget(desired, remote *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
 	merged := Merged(desired, remote)
 	merged.Spec = desired.Spec

@@ -15,51 +15,53 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// Why an EndpointSlice is not sent, or not as it is.
+// Reasons why an EndpointSlice is not sent, or is changed on the way.
 const (
-	// ReasonAddressNotAllowed: it is not sent, because the provider allows none of its addresses.
+	// ReasonAddressNotAllowed: the EndpointSlice is not sent, because the provider allows none of its
+	// addresses.
 	ReasonAddressNotAllowed = "AddressNotAllowed"
-	// ReasonAddressesLeftOut: it is sent without those that the provider does not allow.
+	// ReasonAddressesLeftOut: the EndpointSlice is sent without the addresses that the provider does
+	// not allow.
 	ReasonAddressesLeftOut = "AddressesLeftOut"
 )
 
 const (
-	// EndpointSliceManager is whom EndpointSlices in providers name as their manager, so that
-	// the controllers of Kubernetes there leave them alone.
+	// EndpointSliceManager is the manager that remote EndpointSlices name. It keeps the provider's own
+	// Kubernetes controllers from changing them.
 	EndpointSliceManager = "syncer.spillway.io"
-	// managerOfPods is the controller of Kubernetes that lists the pods which a Service selects.
+	// managerOfPods is the Kubernetes controller that lists the pods that a Service selects.
 	managerOfPods = "endpointslice-controller.k8s.io"
 )
 
-// keysOfSlices are the labels by which Kubernetes knows what an EndpointSlice is for. No
-// limit withholds them. The provider's policy has the same list.
+// keysOfSlices are the labels that tell Kubernetes the purpose of an EndpointSlice. Limits never
+// withhold them. The provider's policy has the same list.
 var keysOfSlices = []string{discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy, corev1.IsHeadlessService}
 
-// IsOfSelectedPods reports whether an EndpointSlice lists the pods that a Service selects,
-// as the consumer's own controller does. Others are made by users or their controllers,
-// for Services without a selector.
+// IsOfSelectedPods reports whether an EndpointSlice lists the pods that a Service selects, written by
+// the consumer's own controller. Users or their controllers create the others, for Services without a
+// selector.
 func IsOfSelectedPods(local *discoveryv1.EndpointSlice) bool {
 	return local.Labels[discoveryv1.LabelManagedBy] == managerOfPods
 }
 
-// HasEndpointsElsewhere reports whether an EndpointSlice has an endpoint that the provider
-// with that virtual node does not list itself.
+// HasEndpointsElsewhere reports whether an EndpointSlice has an endpoint that the provider does not
+// list itself. node is the provider's virtual node.
 func HasEndpointsElsewhere(local *discoveryv1.EndpointSlice, node string) bool {
 	return slices.ContainsFunc(local.Endpoints, func(e discoveryv1.Endpoint) bool { return !isThere(local, &e, node) })
 }
 
-// isThere reports whether an endpoint is a pod that the provider's own controller lists
-// for the Service there: one on the virtual node, if the Service selects it.
+// isThere reports whether the provider's own controller lists an endpoint for the remote Service. It
+// does so if the endpoint is a pod on the virtual node, and the Service selects it.
 func isThere(local *discoveryv1.EndpointSlice, endpoint *discoveryv1.Endpoint, node string) bool {
 	return IsOfSelectedPods(local) && endpoint.NodeName != nil && *endpoint.NodeName == node
 }
 
-// EndpointSlice is the remote EndpointSlice of local, in the provider with that virtual
-// node: the endpoints elsewhere whose addresses the provider allows. If it lacks some,
+// EndpointSlice returns the remote EndpointSlice of local. It has the endpoints elsewhere whose
+// addresses the provider allows. node is the provider's virtual node. If some addresses are missing,
 // LeftOut says so.
 //
-// The endpoints are in the order of their addresses: the consumer may list the same ones
-// in another order, which is no reason for a write.
+// The endpoints are sorted by address. The consumer may list the same endpoints in another order, which
+// should not cause a write.
 func EndpointSlice(local *discoveryv1.EndpointSlice, t Target, limits *Limits, node string) (*discoveryv1.EndpointSlice, *field.Problem) {
 	if refusal := neverSynced("EndpointSlice", local); refusal != nil {
 		return nil, refusal
@@ -74,7 +76,7 @@ func EndpointSlice(local *discoveryv1.EndpointSlice, t Target, limits *Limits, n
 	}
 	named := local.ObjectMeta
 	named.Annotations = maps.Clone(local.Annotations)
-	delete(named.Annotations, corev1.EndpointsLastChangeTriggerTime) // The consumer's controller measures itself by it.
+	delete(named.Annotations, corev1.EndpointsLastChangeTriggerTime) // The consumer's controller measures its own delay with it.
 	remote := new(endpointSlicePlan.allowed(local))
 	remote.ObjectMeta, remote.Endpoints, remote.Ports = Metadata(&named, t), endpoints, nil
 	remote.Labels[discoveryv1.LabelManagedBy] = EndpointSliceManager
@@ -88,8 +90,8 @@ func EndpointSlice(local *discoveryv1.EndpointSlice, t Target, limits *Limits, n
 	return remote, nil
 }
 
-// endpoints are those of an EndpointSlice that are sent. lacks reports that the provider
-// does not allow an address of one of them.
+// endpoints returns the endpoints of an EndpointSlice that are sent. lacks reports that the provider
+// does not allow some of their addresses.
 func (l *Limits) endpoints(local *discoveryv1.EndpointSlice, node string) (sent []discoveryv1.Endpoint, lacks bool) {
 	for i := range local.Endpoints {
 		if isThere(local, &local.Endpoints[i], node) {
@@ -109,8 +111,8 @@ func (l *Limits) endpoints(local *discoveryv1.EndpointSlice, node string) (sent 
 	return sent, lacks
 }
 
-// addresses are those of a family that the provider allows, in their canonical form and
-// in their order: most programs use only the first.
+// addresses returns the addresses of a family that the provider allows, in canonical form. They keep
+// their order, because most programs use only the first.
 func (l *Limits) addresses(all []string, of discoveryv1.AddressType) []string {
 	var allowed []string
 	for _, text := range all {
@@ -122,19 +124,18 @@ func (l *Limits) addresses(all []string, of discoveryv1.AddressType) []string {
 	return allowed
 }
 
-// allowsAddress reports whether an EndpointSlice may have an address: one that means the
-// same on each node, and is in a range that the provider's administrator has listed. A
-// Service that leads elsewhere would let a team reach, from its namespace, what the
-// provider keeps from it (CVE-2021-25740).
+// allowsAddress reports whether an EndpointSlice may have an address. The address must mean the same on
+// each node, and be in a range that the provider's administrator lists. With other addresses, a team
+// could use a Service to reach what the provider closes to its namespace (CVE-2021-25740).
 func (l *Limits) allowsAddress(ip netip.Addr) bool {
 	return network.IsOfPods(ip) && l != nil && slices.ContainsFunc(l.EndpointCIDRs, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// rangesShown is how many ranges a message names.
+// rangesShown is how many ranges a message names at most.
 const rangesShown = 3
 
-// cureOfAddresses says which addresses are allowed, and who can change that. It names none
-// of the EndpointSlice: they change all the time, and their owner is told once.
+// cureOfAddresses says which addresses are allowed, and who can change that. It names no address of the
+// EndpointSlice: these change all the time, and the owner should get only one event.
 func (l *Limits) cureOfAddresses() string {
 	what := "there are none"
 	if l != nil && len(l.EndpointCIDRs) > 0 {
@@ -150,8 +151,8 @@ func (l *Limits) cureOfAddresses() string {
 	return "its administrator lists the ranges (" + limitEndpointCIDRs + " in ConfigMap spillway-provider/limits: " + what + "), and loopback and link-local addresses never are"
 }
 
-// MergeEndpointSlice is remote with what EndpointSlice decides about, and with labels and
-// annotations that the provider has added. replace reports another type of addresses, which cannot be changed.
+// MergeEndpointSlice returns remote with what EndpointSlice decides. Labels and annotations that the
+// provider added stay. replace reports another address type, which cannot be changed.
 func MergeEndpointSlice(desired, remote *discoveryv1.EndpointSlice) (merged *discoveryv1.EndpointSlice, replace bool) {
 	merged = Merged(desired, remote)
 	merged.Endpoints, merged.Ports = desired.Endpoints, desired.Ports

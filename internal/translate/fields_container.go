@@ -2,8 +2,8 @@ package translate
 
 import corev1 "k8s.io/api/core/v1"
 
-// containerFields are those of containers of every kind: an ephemeral one has
-// the same, and TargetContainerName.
+// containerFields apply to containers of every kind. An ephemeral container has the same fields, and
+// TargetContainerName.
 var containerFields = decisions{
 	"Env":             change("names, and the pod's own name, namespace, UID and node: see fieldReferences"),
 	"EnvFrom":         change("names"),
@@ -22,8 +22,8 @@ var securityContextFields = decisions{
 }.and(send(), "Capabilities", "SELinuxOptions", "WindowsOptions", "RunAsUser", "RunAsGroup", "RunAsNonRoot", "ReadOnlyRootFilesystem",
 	"AllowPrivilegeEscalation", "ProcMount", "SeccompProfile", "AppArmorProfile")
 
-// envVarSourceFields and envFromSourceFields are sent whole. The tables exist so that a
-// new field is noticed, since it may name an object.
+// envVarSourceFields and envFromSourceFields are sent whole. The tables exist so that a test notices a
+// new field, because the field may name an object.
 var envVarSourceFields = decisions{
 	"FieldRef": change("see fieldReferences"),
 }.and(change("names"), "ConfigMapKeyRef", "SecretKeyRef").

@@ -34,8 +34,8 @@ var podSpecFields = decisions{
 	and(drop("what is urgent in the provider is for the provider"), "Priority", "PreemptionPolicy").
 	and(privileged(hostNamespace), "HostNetwork", "HostPID", "HostIPC")
 
-// podSecurityContextFields and securityContextFields list what is refused whatever its
-// value; baseline.go has the rest.
+// podSecurityContextFields and securityContextFields list fields that are refused whatever their values
+// are. baseline.go has the rest.
 var podSecurityContextFields = decisions{}.and(send(), "SELinuxOptions", "WindowsOptions", "RunAsUser", "RunAsGroup", "RunAsNonRoot", "SupplementalGroups",
 	"SupplementalGroupsPolicy", "FSGroup", "FSGroupChangePolicy", "Sysctls", "SeccompProfile", "AppArmorProfile", "SELinuxChangePolicy")
 

@@ -2,10 +2,10 @@ package translate
 
 import gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-// Fields that are sent as they are, are sent whole: see TestRoutePartsSentWhole.
+// A field whose decision is to send it is sent whole: see TestRoutePartsSentWhole.
 
 var (
-	// Of HTTPRoutes and GRPCRoutes alike.
+	// For HTTPRoutes and GRPCRoutes.
 	routeSpecFields = decisions{
 		"CommonRouteSpec": change("see commonRouteSpecFields"),
 		"Hostnames":       send(),
@@ -93,8 +93,8 @@ var grpcRouteFilterFields = decisions{
 	"ExtensionRef": refuse(ReasonFilterNotSent, namesExtension),
 }
 
-// sentFilters are the types of filters that are sent. One of a newer API is refused: what
-// it keeps out is not known here.
+// sentFilters are the types of filters that are sent. A filter of a newer API is refused, because this
+// version does not know what the filter keeps out.
 var sentFilters = []string{
 	string(gatewayv1.HTTPRouteFilterRequestHeaderModifier), string(gatewayv1.HTTPRouteFilterResponseHeaderModifier),
 	string(gatewayv1.HTTPRouteFilterRequestRedirect), string(gatewayv1.HTTPRouteFilterURLRewrite),

@@ -33,8 +33,8 @@ var volumeProjectionFields = decisions{
 	"ClusterTrustBundle":  refuse(ReasonVolumeNotPortable, consumerOnly),
 }.and(change("names"), "ConfigMap", "Secret")
 
-// persistentVolumeSourceFields: a volume that is reached over a network, with only what
-// is in the volume itself, can be reached from another cluster.
+// persistentVolumeSourceFields: another cluster can reach a volume if the volume is on a network, and
+// itself has all that is needed to reach it.
 var persistentVolumeSourceFields = decisions{
 	"CSI":   change("Secrets"),
 	"ISCSI": change("the Secret"),

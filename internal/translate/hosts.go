@@ -12,12 +12,12 @@ import (
 // route.
 const ReasonHostNotAllowed = "HostNotAllowed"
 
-// HostPatterns are hosts that may be routed, or "*" for every host. The provider's policy
-// reads them likewise.
+// HostPatterns are hosts that Ingresses and routes may have, or "*" for every host. The provider's
+// policy reads them in the same way.
 type HostPatterns []v1alpha1.HostPattern
 
-// HostsFor returns those patterns of a provider's list that are for an account. An item
-// that begins with the name of an account and "=" is for that account alone.
+// HostsFor returns the patterns in a provider's list that apply to an account. If an item begins with
+// the name of an account and "=", it is for that account only.
 func HostsFor(list []string, account string) HostPatterns {
 	var patterns HostPatterns
 	for _, item := range list {
@@ -32,7 +32,7 @@ func HostsFor(list []string, account string) HostPatterns {
 	return patterns
 }
 
-// Allow reports whether a host is among them. "*" stands for every host.
+// Allow reports whether the patterns allow a host. "*" stands for every host.
 func (p HostPatterns) Allow(host string) bool {
 	return slices.ContainsFunc(p, func(pattern v1alpha1.HostPattern) bool {
 		domain, below := strings.CutPrefix(string(pattern), "*.")
@@ -40,7 +40,7 @@ func (p HostPatterns) Allow(host string) bool {
 	})
 }
 
-// routedHost is a host of a route, All for every one, and the field that names it.
+// routedHost is a host of a route, or All for every host, and the field that names it.
 type routedHost struct{ field, host string }
 
 func (h routedHost) String() string {
@@ -50,8 +50,8 @@ func (h routedHost) String() string {
 	return h.field + " is " + h.host
 }
 
-// hostRefusal is about the first host that a route may not have. No patterns of the binding
-// stand for all that the provider allows.
+// hostRefusal returns a problem for the first host that a route may not have. A binding without
+// patterns allows all hosts that the provider allows.
 func hostRefusal(hosts []routedHost, binding, provider HostPatterns) *field.Problem {
 	for _, of := range hosts {
 		switch {

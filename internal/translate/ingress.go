@@ -15,30 +15,32 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// Why an Ingress is not sent; see IngressRefusal.
+// Reasons why an Ingress is not sent; see IngressRefusal.
 const (
-	// ReasonClassNotAllowed: the provider does not list the class of the Ingress, or the Gateway of
-	// the route.
+	// ReasonClassNotAllowed: the provider does not list the class of the Ingress, or the Gateway of the
+	// route.
 	ReasonClassNotAllowed = "ClassNotAllowed"
-	// ReasonResourceBackend: a backend of the Ingress is something else than a Service.
+	// ReasonResourceBackend: a backend of the Ingress is not a Service.
 	ReasonResourceBackend = "ResourceBackend"
-	// ReasonRouteTooLarge: the Ingress has more hosts and paths than are held, or a route of the
-	// Gateway API takes more memory.
+	// ReasonRouteTooLarge: the Ingress has too many hosts and paths, or the route takes too much
+	// memory, to be cached.
 	ReasonRouteTooLarge = "RouteTooLarge"
-	// ReasonAnnotationWithheld: the provider does not let in an annotation that may say whom
-	// the Ingress or route lets in.
+	// ReasonAnnotationWithheld: the provider does not allow an annotation that may restrict who can use
+	// the Ingress or route.
 	ReasonAnnotationWithheld = "AnnotationWithheld"
 )
 
-// harmlessAnnotations are domains in which tools of the consumer keep notes, or make
-// certificates and DNS records by them: without these, an Ingress is as closed as before.
+// harmlessAnnotations are domains of annotations in which the consumer's tools keep notes. Some tools
+// create certificates and DNS records from them. Without these annotations, an Ingress is as closed as
+// before.
 var harmlessAnnotations = []string{
 	"acme.cert-manager.io/", "argocd.argoproj.io/", "cert-manager.io/", "external-dns.alpha.kubernetes.io/", "helm.sh/", "helm.toolkit.fluxcd.io/",
 	"kustomize.toolkit.fluxcd.io/", "meta.helm.sh/",
 }
 
-// IngressRefusal says why an Ingress is not sent to a target with these limits and classes, or
-// is nil. hosts are those that the ClusterBinding lists; none: all that the provider allows.
+// IngressRefusal says why an Ingress is not sent to a target with these limits and classes, or returns
+// nil. hosts are the patterns in the ClusterBinding. If there are none, all hosts count that the
+// provider allows.
 func IngressRefusal(local *networkingv1.Ingress, t Target, limits *Limits, classes Classes, hosts HostPatterns) *field.Problem {
 	class := ptr.Deref(local.Spec.IngressClassName, "")
 	remote, mapped := classes.Of(v1alpha1.ClassIngress, class)
@@ -47,7 +49,7 @@ func IngressRefusal(local *networkingv1.Ingress, t Target, limits *Limits, class
 		return field.Refuse(v1alpha1.ReasonClassNotMapped, "spec.ingressClassName: the ClusterBinding maps IngressClass %q to none of the provider (spec.classes)", class)
 	case limits == nil || !listsOrAll(limits.IngressClasses, remote):
 		return field.Refuse(ReasonClassNotAllowed, "spec.ingressClassName: the provider does not allow the class %s (%s in ConfigMap spillway-provider/limits)", remote, limitIngressClasses)
-	case MetadataTooLarge(local, limits) != nil: // Its annotations are not held.
+	case MetadataTooLarge(local, limits) != nil: // Its annotations are not cached.
 		return MetadataTooLarge(local, limits)
 	case isCutIngress(local):
 		return field.Refuse(ReasonRouteTooLarge, "it has more than %d rules and hosts of spec.tls, %d paths, or %d KiB of them: split it up", mostIngressHosts, mostIngressPaths, mostIngressText>>10)
@@ -64,8 +66,8 @@ func IngressRefusal(local *networkingv1.Ingress, t Target, limits *Limits, class
 	return annotationRefusal(local, "the Ingress", limits)
 }
 
-// Ingress is the remote Ingress of local, or IngressRefusal. The annotation
-// kubernetes.io/ingress.class, which controllers prefer to the class, is not sent.
+// Ingress returns the remote Ingress of local, or IngressRefusal. It does not send the annotation
+// kubernetes.io/ingress.class, which controllers prefer to the class.
 func Ingress(local *networkingv1.Ingress, t Target, limits *Limits, classes Classes, hosts HostPatterns) (*networkingv1.Ingress, *field.Problem) {
 	if refusal := IngressRefusal(local, t, limits, classes, hosts); refusal != nil {
 		return nil, refusal
@@ -77,9 +79,9 @@ func Ingress(local *networkingv1.Ingress, t Target, limits *Limits, classes Clas
 	return &networkingv1.Ingress{ObjectMeta: Metadata(local, t), Spec: *spec}, nil
 }
 
-// annotationRefusal is about the first annotation that the provider does not let in. By an
-// annotation, a controller asks who somebody is, or from where: without it, a route that is
-// closed here would be open there.
+// annotationRefusal returns a problem for the first annotation that the provider does not allow. An
+// annotation may make a controller check who a client is, or where it comes from. Without it, a route
+// that is closed in the consumer would be open in the provider.
 func annotationRefusal(local metav1.Object, what string, limits *Limits) *field.Problem {
 	for _, key := range slices.Sorted(maps.Keys(local.GetAnnotations())) {
 		domain, _, _ := strings.Cut(key, "/")
@@ -92,7 +94,7 @@ func annotationRefusal(local metav1.Object, what string, limits *Limits) *field.
 	return nil
 }
 
-// backendRefusal is about the first backend that is not a Service.
+// backendRefusal returns a problem for the first backend that is not a Service.
 func backendRefusal(spec *networkingv1.IngressSpec) *field.Problem {
 	if spec.DefaultBackend != nil {
 		if found := ingressBackendPlan.violation(spec.DefaultBackend, PodSecurityBaseline); found != nil {
@@ -112,8 +114,8 @@ func backendRefusal(spec *networkingv1.IngressSpec) *field.Problem {
 	return nil
 }
 
-// ingressHosts are the hosts of an Ingress. What names none, or is for all that no rule
-// matches, is for every host.
+// ingressHosts returns the hosts of an Ingress. A rule or certificate without a host, and the default
+// backend, are for every host.
 func ingressHosts(spec *networkingv1.IngressSpec) []routedHost {
 	var all []routedHost
 	if spec.DefaultBackend != nil {
@@ -133,9 +135,9 @@ func ingressHosts(spec *networkingv1.IngressSpec) []routedHost {
 	return all
 }
 
-// IngressSecrets are the names of the Secrets that an Ingress has its certificates from,
-// sorted, each once. It needs none of them to be there: controllers that make certificates
-// find out from the Ingress which ones to make.
+// IngressSecrets returns the names of the Secrets with an Ingress's certificates, sorted, each once.
+// None of them has to exist: controllers that create certificates learn from the Ingress which ones to
+// create.
 func IngressSecrets(local *networkingv1.Ingress) []string {
 	var names []string
 	for i := range local.Spec.TLS {
@@ -147,23 +149,23 @@ func IngressSecrets(local *networkingv1.Ingress) []string {
 	return slices.Compact(names)
 }
 
-// MergeIngress is remote with the spec that Ingress makes.
+// MergeIngress returns remote with the spec of desired, which Ingress made.
 func MergeIngress(desired, remote *networkingv1.Ingress) *networkingv1.Ingress {
 	merged := Merged(desired, remote)
 	merged.Spec = desired.Spec
 	return merged
 }
 
-// Bounds on an Ingress that is held. An API server limits none of these, and the provider's
-// policy compares each host with each pattern.
+// Limits for an Ingress in a cache. An API server limits none of these, and the provider's policy
+// compares each host with each pattern.
 const (
 	mostIngressHosts = 200
 	mostIngressPaths = 1000
-	mostIngressText  = 64 << 10 // In bytes: hosts, paths and names.
+	mostIngressText  = 64 << 10 // In bytes, for hosts, paths and names.
 )
 
-// CutIngress takes away what an Ingress has too much of to be held. Its class stays: it says
-// whose the Ingress is. Applied to its own result it changes nothing.
+// CutIngress empties the spec of an Ingress that is too large for the cache. It keeps the class, which
+// decides who serves the Ingress. A second call changes nothing.
 func CutIngress(ingress *networkingv1.Ingress) {
 	spec := &ingress.Spec
 	hosts, paths, text := len(spec.Rules), 0, 0
@@ -189,7 +191,7 @@ func CutIngress(ingress *networkingv1.Ingress) {
 	}
 }
 
-// isCutIngress reports whether an Ingress was cut: no API server accepts one that has
+// isCutIngress reports whether CutIngress emptied an Ingress. No API server accepts an Ingress with
 // neither a rule nor a default backend.
 func isCutIngress(ingress *networkingv1.Ingress) bool {
 	return len(ingress.Spec.Rules) == 0 && ingress.Spec.DefaultBackend == nil

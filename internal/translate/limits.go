@@ -11,36 +11,37 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// Limits are what the provider's administrator allows pods beyond what Spillway needs,
-// in the ConfigMap spillway-provider/limits. The provider's policies refuse what they
-// do not allow; checking it here first gives a reason.
+// Limits say what the provider's administrator allows beyond what Spillway needs. They are in the
+// ConfigMap spillway-provider/limits. The provider's policies refuse everything else. The manager
+// checks it first to give a reason.
 type Limits struct {
-	// Unknown is why nothing is sent: the limits are missing or invalid. Otherwise nil.
+	// Unknown says why nothing is sent, because the limits are missing or invalid. Otherwise it is nil.
 	Unknown *field.Problem
-	// Profile is what they are like, for people: confined, trusted, or confined with the keys
-	// that allow everything. Empty if they are unknown.
+	// Profile describes the limits for people: confined, trusted, or confined with the keys that allow
+	// everything. It is empty if they are unknown.
 	Profile string
 	// PodSecurity is the pod security standard that new remote namespaces enforce.
 	PodSecurity standard
-	// VolumeTypes are those that pods may describe inline.
+	// VolumeTypes are the types of volumes that pods may describe inline.
 	VolumeTypes []string
-	// TolerationKeys are the keys of taints that pods may tolerate; All stands for every
-	// taint there is, and lets pods tolerate them without a key.
+	// TolerationKeys are the keys of taints that pods may tolerate. All stands for every taint. It also
+	// allows tolerations without a key.
 	TolerationKeys []string
-	// MetadataKeys are the keys, or their domains, of labels and annotations that are sent
-	// besides those without a domain; All stands for each. ReservedKeys are never sent.
+	// MetadataKeys are the keys, or their domains, of labels and annotations that are sent. Keys
+	// without a domain are always sent. All stands for every key. ReservedKeys are never sent.
 	MetadataKeys, ReservedKeys []string
-	// LoadBalancerClasses are those that Services may have: classes; "default", which stands
-	// for none; or All.
+	// LoadBalancerClasses are the load balancer classes that Services may have. "default" stands for
+	// none, and All for every class.
 	LoadBalancerClasses []string
-	// IngressClasses are those that Ingresses may have, Gateways those that routes may have, by
-	// namespace and name, and IngressHosts the hosts of both; see HostsFor. All stands for each.
+	// IngressClasses are the classes that Ingresses may have. Gateways are the Gateways that routes may
+	// have, as namespace/name. IngressHosts are the hosts of both; see HostsFor. All stands for
+	// everything.
 	IngressClasses, Gateways, IngressHosts []string
-	// EndpointCIDRs are the ranges that the addresses of EndpointSlices are in.
+	// EndpointCIDRs are the ranges from which EndpointSlices may have addresses.
 	EndpointCIDRs []netip.Prefix
 }
 
-// LimitRefusal says why a provider with these limits does not take the pod, or is nil.
+// LimitRefusal says why a provider with these limits does not accept the pod, or returns nil.
 func LimitRefusal(pod *corev1.Pod, limits *Limits) *field.Problem {
 	if limits.Unknown != nil {
 		return limits.Unknown
@@ -60,9 +61,9 @@ func LimitRefusal(pod *corev1.Pod, limits *Limits) *field.Problem {
 	return podQuantities(&pod.Spec).With(cureOfQuantity)
 }
 
-// DescribedVolumes are the labels of the virtual nodes whose providers let pods describe
-// the volumes that this one does, each once, in the order of describable. The admission
-// policy has those pods require them that may run on the consumer's own nodes, too.
+// DescribedVolumes returns a label for each type of volume that the pod describes inline, each once, in
+// the order of describable. Virtual nodes have these labels if their providers allow the type. The
+// admission policy makes pods require the labels if the pods may also run on the consumer's own nodes.
 func DescribedVolumes(pod *corev1.Pod) []string {
 	var keys []string
 	for _, kind := range describable {
@@ -73,8 +74,7 @@ func DescribedVolumes(pod *corev1.Pod) []string {
 	return keys
 }
 
-// describedType is the type of a network volume that the pod describes inline, or
-// empty.
+// describedType returns the type of a network volume that the pod describes inline, or "".
 func describedType(v *corev1.VolumeSource) string {
 	switch {
 	case v.NFS != nil:
@@ -89,9 +89,8 @@ func describedType(v *corev1.VolumeSource) string {
 	return ""
 }
 
-// Withheld lists what the remote pod lacks because of the limits: tolerations, except
-// the one that brings pods onto virtual nodes, and labels and annotations. The pod runs
-// without them.
+// Withheld lists the tolerations, labels and annotations that the remote pod lacks because of the
+// limits. It omits the toleration for virtual nodes. The pod runs without them.
 func Withheld(local, remote *corev1.Pod, limits *Limits) []string {
 	var all []string
 	for i := range local.Spec.Tolerations {
@@ -111,9 +110,9 @@ func Withheld(local, remote *corev1.Pod, limits *Limits) []string {
 	return all
 }
 
-// tolerates reports whether a toleration may be sent: its taint is offered by the
-// provider, or keeps no pod off a node, or it is one of the two that Kubernetes gives
-// to each pod.
+// tolerates reports whether a toleration may be sent. It may be if the provider offers the taint, or
+// the taint keeps no pod off a node. The two tolerations that Kubernetes adds to each pod may also be
+// sent.
 func (l *Limits) tolerates(t *corev1.Toleration) bool {
 	switch {
 	case t.Key == "":
@@ -126,9 +125,9 @@ func (l *Limits) tolerates(t *corev1.Toleration) bool {
 	return listsOrAll(l.TolerationKeys, t.Key)
 }
 
-// allowedTolerations leave out the one that brings pods onto virtual nodes, and those
-// of taints that the provider has not offered. Those that the remote pod already has
-// stay: they cannot be removed, so nothing is written about them.
+// allowedTolerations returns the tolerations that may be sent. It leaves out the toleration for virtual
+// nodes, and those for taints that the provider does not offer. Tolerations in there, which the remote
+// pod already has, stay. Kubernetes cannot remove them, so nothing is written about them.
 func allowedTolerations(tolerations, there []corev1.Toleration, limits *Limits) []corev1.Toleration {
 	withheld := func(t corev1.Toleration) bool {
 		return toleratesVirtualNode(t) || !limits.tolerates(&t) && !hasToleration(there, &t)
@@ -139,10 +138,10 @@ func allowedTolerations(tolerations, there []corev1.Toleration, limits *Limits) 
 	return slices.DeleteFunc(slices.Clone(tolerations), withheld)
 }
 
-// everyPodHas reports whether a toleration is one of the two that Kubernetes gives to
-// each pod which lacks them, as the provider will. A pod that has no others is sent
-// without: of tolerations that were sent, the provider's policy cannot tell which ones
-// its own admission has added, such as that of nodes with a GPU.
+// everyPodHas reports whether a toleration is one of the two that Kubernetes adds to each pod that
+// lacks them. The provider adds them, too, so a pod with no others is sent without tolerations. If a
+// pod is sent with tolerations, the provider's policy cannot tell them from those that its own
+// admission adds, such as for nodes with a GPU.
 func everyPodHas(t *corev1.Toleration) bool {
 	return (t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable) && t.Effect == corev1.TaintEffectNoExecute &&
 		t.Operator == corev1.TolerationOpExists && t.TolerationSeconds != nil && *t.TolerationSeconds == 300

@@ -11,22 +11,21 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// plainKeys are keys, or domains of keys, that describe an object, or that Kubernetes
-// itself writes: no controller treats them as a command, and pods read them. The
-// provider's policy has the same list.
+// plainKeys are keys, or domains of keys, that describe an object, or that Kubernetes itself writes. No
+// controller treats them as a command, and pods read them. The provider's policy has the same list.
 var plainKeys = []string{
 	"app.kubernetes.io/", "apps.kubernetes.io/", "batch.kubernetes.io/", "statefulset.kubernetes.io/", "kubectl.kubernetes.io/",
-	"container.apparmor.security.beta.kubernetes.io/", // Older API servers make these of fields, and pod security looks at them.
+	"container.apparmor.security.beta.kubernetes.io/", // Older API servers derive these from fields, and pod security checks them.
 	limitRanger,
 }
 
-// listedKeys need not be listed: by them, a pod is not evicted to save a node. Whoever
-// wants to save nodes reserves them. The provider's policy has the same list.
+// listedKeys are sent without being listed. They keep autoscalers from evicting a pod to save a node. A
+// provider that wants to save nodes reserves them. The provider's policy has the same list.
 var listedKeys = []string{"karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/safe-to-evict"}
 
-// Sends reports whether a label or annotation of this key may be sent. A controller of
-// the provider may treat the value of a key with a domain as a command, with more
-// rights than its author has. So the provider lists those that it allows.
+// Sends reports whether a label or annotation with this key may be sent. A controller in the provider
+// may treat the value of a key with a domain as a command. It may have more rights than the author. So
+// the provider lists the keys that it allows.
 func (l *Limits) Sends(key string) bool {
 	domain, _, named := strings.Cut(key, "/")
 	domain += "/"
@@ -42,9 +41,9 @@ func (l *Limits) Sends(key string) bool {
 	return unlisted || listsOrAll(l.MetadataKeys, key) || slices.Contains(l.MetadataKeys, domain)
 }
 
-// Withhold removes from desired, which Metadata made, the labels and annotations that
-// the provider does not allow. Those that remote, if any, was sent before stay as they
-// are: limits count for what is created afterwards, and nothing is written about them.
+// Withhold removes from desired, which Metadata made, the labels and annotations that the provider does
+// not allow. Those that remote already has from the consumer stay as they are, and cause no write.
+// Limits apply only to what is sent later. remote may be nil.
 func (l *Limits) Withhold(desired, remote metav1.Object) {
 	labels, annotations := desired.GetLabels(), desired.GetAnnotations()
 	sends := l.Sends
@@ -86,11 +85,11 @@ func withhold(desired, there map[string]string, was []string, sends func(key str
 	}
 }
 
-// withheldShown is how many keys a message names.
+// withheldShown is how many keys a message names at most.
 const withheldShown = 3
 
-// withheldKeys names the labels and annotations of a pod that its remote pod lacks
-// because of the limits; empty if there are none.
+// withheldKeys names the labels and annotations of a pod that its remote pod lacks because of the
+// limits. It returns "" if there are none.
 func withheldKeys(local, remote *corev1.Pod, limits *Limits) string {
 	var keys []string
 	for key, value := range local.Labels {
@@ -110,8 +109,8 @@ func withheldKeys(local, remote *corev1.Pod, limits *Limits) string {
 	return few(keys, withheldShown) + ": the provider does not let that in (" + limitMetadataKeys + ", " + limitReservedKeys + " in ConfigMap spillway-provider/limits)"
 }
 
-// withheldValue is the consumer's value of a field that is a label or annotation of the
-// pod, if that is not sent.
+// withheldValue returns the consumer's value of a label or annotation of the pod, if that is not sent.
+// path is the path of the field.
 func withheldValue(path string, local *corev1.Pod, limits *Limits) (string, bool) {
 	for beginning, of := range map[string]map[string]string{"metadata.labels['": local.Labels, "metadata.annotations['": local.Annotations} {
 		if key, is := strings.CutPrefix(path, beginning); is {

@@ -13,8 +13,8 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// The keys of the ConfigMap. The first five here and the last five apply to what is sent. The
-// others are for the provider's policies alone, but mistakes in them are reported here.
+// The keys of the ConfigMap. The first five and the last five apply to what is sent. Only the
+// provider's policies use the others, but mistakes in them are reported here.
 const (
 	limitPodSecurity         = "podSecurity"
 	limitVolumeTypes         = "volumeTypes"
@@ -32,11 +32,11 @@ const (
 	limitGateways            = "gateways"
 )
 
-// limitSize limits the value of a key, because it is searched for each pod.
+// limitSize limits the characters in the value of a key, because the value is searched for each pod.
 const limitSize = 4096
 
 var (
-	// unfolded removes what YAML adds to a pattern on several lines.
+	// unfolded removes the characters that YAML adds to a pattern on several lines.
 	unfolded  = strings.NewReplacer(" ", "", "\n", "")
 	limitKeys = []string{
 		limitPodSecurity, limitVolumeTypes, limitTolerationKeys, limitMetadataKeys, limitReservedKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames, limitEndpointCIDRs,
@@ -46,19 +46,19 @@ var (
 	describable = []string{"nfs", "iscsi", "fc", "csi"}
 )
 
-// All in a list of limits stands for everything that it could name.
+// All, as an item in a list of limits, stands for everything that the list could name.
 const All = "*"
 
-// standard is a pod security standard that limits can grant; empty is baseline.
+// standard is a pod security standard that limits can grant. Empty means baseline.
 type standard string
 
-// What pods may ask for: no more than pod security baseline, or anything.
+// The standards: no more than pod security baseline, or anything.
 const (
 	PodSecurityBaseline   standard = ""
 	PodSecurityPrivileged standard = "privileged"
 )
 
-// podSecurity is the standard; without limits, baseline.
+// podSecurity returns the standard. Without limits, it is baseline.
 func (l *Limits) podSecurity() standard {
 	if l == nil {
 		return PodSecurityBaseline
@@ -66,8 +66,7 @@ func (l *Limits) podSecurity() standard {
 	return l.PodSecurity
 }
 
-// Enforced is the value of the label pod-security.kubernetes.io/enforce of new remote
-// namespaces.
+// Enforced returns the value of the label pod-security.kubernetes.io/enforce for new remote namespaces.
 func (l *Limits) Enforced() string {
 	if l.podSecurity() == PodSecurityPrivileged {
 		return string(PodSecurityPrivileged)
@@ -79,20 +78,19 @@ func listsOrAll(list []string, item string) bool {
 	return slices.Contains(list, item) || slices.Contains(list, All)
 }
 
-// NoLimits are the limits of a provider that does not say what it allows, with the
-// reason.
+// NoLimits returns the limits of a provider that does not say what it allows. They have the reason why.
 func NoLimits(reason, message string) *Limits {
 	return &Limits{Unknown: &field.Problem{Reason: reason, Message: message}}
 }
 
-// MissingLimits are those of a provider without the ConfigMap.
+// MissingLimits returns the limits of a provider without the ConfigMap.
 func MissingLimits() *Limits {
 	return NoLimits(v1alpha1.ReasonLimitsMissing, "the provider has no ConfigMap spillway-provider/limits, without which its policies let nothing in: "+
 		"its administrator has to apply the provider.yaml of this version")
 }
 
-// LimitsOf reads the data of the ConfigMap as the policies do. What makes them refuse
-// everything makes the limits unknown, and the message names the key to correct.
+// LimitsOf reads the data of the ConfigMap as the policies do. If the policies would refuse everything,
+// the limits are unknown, and the message names the key to correct.
 func LimitsOf(data map[string]string) *Limits {
 	if problem := limitsProblem(data); problem != "" {
 		return NoLimits(v1alpha1.ReasonLimitsInvalid, "the provider refuses all new pods and namespaces, because its ConfigMap spillway-provider/limits "+problem)
@@ -111,13 +109,13 @@ func LimitsOf(data map[string]string) *Limits {
 	}
 	limits.Profile = profileOf(data)
 	for _, cidr := range listed(data[limitEndpointCIDRs]) {
-		limits.EndpointCIDRs = append(limits.EndpointCIDRs, netip.MustParsePrefix(cidr)) // limitsProblem has looked at it.
+		limits.EndpointCIDRs = append(limits.EndpointCIDRs, netip.MustParsePrefix(cidr)) // limitsProblem has checked it.
 	}
 	return limits
 }
 
-// limitsProblem is the first mistake, or empty. All text of the provider's is bounded:
-// keys of a ConfigMap by Kubernetes, values by limitSize.
+// limitsProblem returns the first mistake, or "". It quotes only text of bounded length: Kubernetes
+// limits keys, and limitSize limits values.
 func limitsProblem(data map[string]string) string {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if !slices.Contains(limitKeys, key) {
@@ -133,11 +131,11 @@ func limitsProblem(data map[string]string) string {
 	if problem := listProblem(data); problem != "" {
 		return problem
 	}
-	for _, key := range []string{limitNamePattern, limitReservedNames} { // Not compiled: that takes as much memory as the provider likes.
+	for _, key := range []string{limitNamePattern, limitReservedNames} { // Not compiled: that could take any amount of memory.
 		pattern := unfolded.Replace(data[key])
 		if _, err := syntax.Parse("^(?:"+pattern+")$", syntax.Perl); err != nil {
 			if _, alone := syntax.Parse(pattern, syntax.Perl); alone != nil {
-				err = alone // It shows what the administrator wrote.
+				err = alone // This error quotes what the administrator wrote.
 			}
 			return "has no regular expression in " + key + ": " + quoted(err.Error())
 		}
@@ -145,7 +143,7 @@ func limitsProblem(data map[string]string) string {
 	return ""
 }
 
-// listProblem is the first item of a list that means nothing.
+// listProblem describes the first invalid item of a list, or returns "".
 func listProblem(data map[string]string) string {
 	for _, kind := range listed(data[limitVolumeTypes]) {
 		if kind != All && !slices.Contains(describable, kind) {
@@ -165,13 +163,13 @@ func listProblem(data map[string]string) string {
 	return ""
 }
 
-// quoted formats text of the provider's for a message.
+// quoted cleans and shortens the provider's text for a message.
 func quoted(said string) string {
 	const most = 128
 	return text.Bound(said, most)
 }
 
-// listed splits as the policies do.
+// listed splits a list as the policies do.
 func listed(value string) []string {
 	var items []string
 	for item := range strings.SplitSeq(value, ",") {

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// The profiles that are shipped: config/provider and config/provider-trusted.
+// The profiles that Spillway ships, in config/provider and config/provider-trusted.
 const (
 	profileConfined = "confined"
 	profileTrusted  = "trusted"
 )
 
-// opened are the keys by which the profile trusted differs from the profile confined.
+// opened are the keys in which the profiles trusted and confined differ.
 var opened = []string{limitMetadataKeys, limitTolerationKeys, limitVolumeTypes, limitPriorityClasses, limitPodSecurity}
 
-// profileOf says which of the profiles limits are of, by what they open: an administrator
-// may have changed them, so a name that stands in them would not tell. Limits between the
-// two are confined, and the keys that are open are named.
+// profileOf describes the profile of limits by the keys that they open. A name in the limits would not
+// be reliable, because an administrator may change them. Limits between the two profiles are called
+// confined, with the names of the open keys.
 func profileOf(data map[string]string) string {
 	open := opens(data)
 	switch len(open) {
@@ -28,8 +28,8 @@ func profileOf(data map[string]string) string {
 	return profileConfined + ", with all of " + strings.Join(open, ", ")
 }
 
-// OpensMore names the keys that limits open and the wanted ones do not. Limits with a mistake
-// open nothing: the provider refuses everything by them.
+// OpensMore returns the keys that the limits there open, but the wanted limits do not. Limits with a
+// mistake open nothing, because the provider then refuses everything.
 func OpensMore(there, wanted map[string]string) []string {
 	if limitsProblem(there) != "" {
 		return nil

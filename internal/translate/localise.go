@@ -11,12 +11,13 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// fieldReferences are the fields of a pod whose value in the provider differs from the
-// one by which the consumer knows the pod. In the environment they become the
-// consumer's value; in files, which follow changes, a reference to the annotation that
-// has it. Labels and annotations that are not sent can still be read from the
-// environment: there they command nobody. All other fields are the same on both sides,
-// or only known in the provider.
+// fieldReferences are the fields of a pod whose value in the provider differs from its value in the
+// consumer. In environment variables, the consumer's value replaces the reference. Files follow
+// changes, so they refer to an annotation with the value instead.
+//
+// All other fields are the same in both clusters, or only the provider knows them. Containers can read
+// labels and annotations from the environment even if they are not sent. No controller treats them as a
+// command there.
 var fieldReferences = map[string]struct {
 	value      func(*corev1.Pod) string
 	annotation string // empty where volumes do not have the field
@@ -32,9 +33,9 @@ var fieldReferences = map[string]struct {
 	},
 }
 
-// localise rewrites what a remote spec says about other objects and about the pod
-// itself: names become the remote ones, and the pod sees itself as in the consumer. The
-// spec is a copy that shares no memory with local.
+// localise rewrites what a remote spec says about other objects and about the pod itself. Names become
+// the remote names, and the pod sees itself as in the consumer. spec must be a copy that shares no
+// memory with local.
 func localise(spec *corev1.PodSpec, local *corev1.Pod, t Target, limits *Limits) {
 	if t.Hashed {
 		for _, place := range namePlaces(spec) {
@@ -55,7 +56,7 @@ func localise(spec *corev1.PodSpec, local *corev1.Pod, t Target, limits *Limits)
 	}
 }
 
-// fileFields are the fields of a pod that its volumes show as files.
+// fileFields returns the fields of a pod that its volumes show as files.
 func fileFields(spec *corev1.PodSpec) []*corev1.ObjectFieldSelector {
 	var fields []*corev1.ObjectFieldSelector
 	add := func(files []corev1.DownwardAPIVolumeFile) {
@@ -84,8 +85,8 @@ func fileFields(spec *corev1.PodSpec) []*corev1.ObjectFieldSelector {
 
 func ofAnnotation(key string) string { return "metadata.annotations['" + key + "']" }
 
-// fillFiles adds to the annotations of a remote pod what its files show that no other
-// pod needs: all labels or annotations of the local one.
+// fillFiles adds annotations to a remote pod that its files refer to: all labels or annotations of the
+// local pod. Other pods do not need these.
 func fillFiles(annotations map[string]string, remote *corev1.PodSpec, local *corev1.Pod) {
 	for _, field := range fileFields(remote) {
 		for path, known := range fieldReferences {
@@ -98,8 +99,8 @@ func fillFiles(annotations map[string]string, remote *corev1.PodSpec, local *cor
 
 func wholeMap(path string) bool { return path == "metadata.labels" || path == "metadata.annotations" }
 
-// formatMap is the text that a kubelet makes of labels or annotations. It has the
-// owner's own: ours are written with each status, and would change the file each time.
+// formatMap formats labels or annotations as a kubelet does. It leaves out Spillway's own. They change
+// with each status, and would change the file each time.
 func formatMap(all map[string]string) string {
 	var text []byte
 	for _, key := range slices.Sorted(maps.Keys(all)) {

@@ -12,38 +12,36 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// localAnnotations are prefixes of annotations that are about the local object only,
-// and would be wrong, refused or harmful on the remote one.
+// localAnnotations are prefixes of annotations that concern only the local object. They would be wrong,
+// refused or harmful on the remote object.
 var localAnnotations = []string{
-	// Nobody wants to apply the local manifest to the remote object; and it is often the
-	// biggest annotation.
+	// Nobody applies the local manifest to the remote object. And it is often the largest annotation.
 	corev1.LastAppliedConfigAnnotation,
-	// A mirror pod is one that a kubelet runs on its own.
+	// Mirror pods have these. A kubelet runs them on its own.
 	"kubernetes.io/config.",
-	// The API server turned these into fields, and allows no change of them.
+	// The API server copied these into fields, and allows no change of them.
 	"container.apparmor.security.beta.kubernetes.io/",
-	// The volume controllers record their work in these. A new claim that says it has been
-	// bound before is Lost.
+	// The volume controllers record their work in these. If a new claim says that it was bound before,
+	// its phase becomes Lost.
 	"pv.kubernetes.io/",
 	"volume.kubernetes.io/",
 	"volume.beta.kubernetes.io/",
 	limitRanger,
-	// The class of an Ingress before there was a field for it. Controllers prefer it to the
-	// field, and the class has another name in the provider.
+	// The class of an Ingress, from before the field existed. Controllers prefer it to the field, but
+	// the class has another name in the provider.
 	"kubernetes.io/ingress.class",
 }
 
-// limitRanger records what an API server has defaulted from its own cluster's
-// LimitRanges.
+// limitRanger records the defaults that an API server set from its own cluster's LimitRanges.
 const limitRanger = "kubernetes.io/limit-ranger"
 
-// localLabels are set on local pods by the API server, from the node they are on. In
-// the provider its own API server sets them, from another node.
+// localLabels are labels that the API server sets on pods from their nodes. The provider's API server
+// sets them from another node.
 var localLabels = []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone}
 
-// Metadata is the metadata of local's remote object: its labels and annotations, except
-// those that are about the local object only, our mark, and annotations that name the
-// local object.
+// Metadata returns the metadata of local's remote object. It has local's labels and annotations, except
+// those that concern only the local object. It also has the mark, and annotations that name the local
+// object.
 func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 	labels := make(map[string]string, len(local.GetLabels())+3)
 	for key, value := range local.GetLabels() {
@@ -70,8 +68,8 @@ func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: t.Name(namespace, name), Namespace: t.Namespace, Labels: labels, Annotations: annotations}
 }
 
-// Merged is a copy of remote with the metadata that MergeMetadata returns. What it lacks of the
-// local object is what desired lacks.
+// Merged returns a copy of remote with the metadata that MergeMetadata returns. The annotation about
+// what was left out comes from desired.
 func Merged[T interface {
 	metav1.Object
 	runtime.Object
@@ -86,11 +84,12 @@ func Merged[T interface {
 	return merged
 }
 
-// MergeMetadata returns the labels and annotations that remote should have: those of
-// desired, which Metadata made, and those that the provider has added. What was copied
-// before, as remote itself records, and is gone from desired is removed. The account
-// label stays as it is: remote may have been created by another account, or by none,
-// and the provider's policies let nobody change it.
+// MergeMetadata returns the labels and annotations that remote should have. It takes those of desired,
+// which Metadata made, and keeps those that the provider added. remote records which keys were copied
+// before. Keys that are no longer in desired are removed.
+//
+// The account label stays as it is, because the provider's policies let nobody change it. Another
+// account, or none, may have created remote.
 func MergeMetadata(desired, remote metav1.Object) (labels, annotations map[string]string) {
 	was := readCopied(remote.GetAnnotations()[v1alpha1.AnnotationCopied])
 	labels = merge(desired.GetLabels(), remote.GetLabels(), was.labels)
@@ -102,13 +101,13 @@ func MergeMetadata(desired, remote metav1.Object) (labels, annotations map[strin
 	return labels, merge(desired.GetAnnotations(), remote.GetAnnotations(), was.annotations)
 }
 
-// merge is a three-way merge; base has only the keys.
+// merge is a three-way merge. base has only keys.
 func merge(desired, remote map[string]string, base []string) map[string]string {
 	merged := make(map[string]string, len(remote)+len(desired))
 	maps.Copy(merged, remote)
 	for _, key := range base {
-		// Nobody but us writes our own keys, and we never list them: a listed one was put
-		// there by somebody who wants it removed.
+		// Only Spillway writes its own keys, and it never lists them. If one is listed, somebody added
+		// it to have it removed.
 		if !IsOurs(key) {
 			delete(merged, key)
 		}
@@ -117,11 +116,11 @@ func merge(desired, remote map[string]string, base []string) map[string]string {
 	return merged
 }
 
-// copied are the keys that were copied.
+// copied are the keys of labels and annotations that were copied.
 type copied struct{ labels, annotations []string }
 
-// copiedKeys is the value of AnnotationCopied: keys contain neither of the separators.
-// Our own keys are not included.
+// copiedKeys returns the value of AnnotationCopied, without Spillway's own keys. Keys contain neither
+// separator.
 func copiedKeys(labels, annotations map[string]string) string {
 	return joinSorted(labels) + ";" + joinSorted(annotations)
 }
@@ -135,8 +134,7 @@ func joinSorted(m map[string]string) string {
 	return strings.Join(slices.DeleteFunc(slices.Sorted(maps.Keys(m)), IsOurs), ",")
 }
 
-// IsOurs reports whether a key of a label or annotation is in Spillway's domain,
-// or one below it.
+// IsOurs reports whether the key of a label or annotation is in Spillway's domain, or in a subdomain.
 func IsOurs(key string) bool {
 	prefix, _, found := strings.Cut(key, "/")
 	return found && (prefix == v1alpha1.Domain || strings.HasSuffix(prefix, "."+v1alpha1.Domain))

@@ -12,15 +12,16 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// MostMetadata is how much memory, in bytes, the labels and annotations of an object
-// that pods need may take to be sent. Unlike content they are held in memory, and an
-// API server accepts more than a megabyte of labels.
+// MostMetadata is how much memory, in bytes, the labels and annotations of an object that pods need may
+// take. Larger objects are not sent. Unlike content, metadata stays in memory, and an API server
+// accepts more than a megabyte of labels.
 const MostMetadata = 64 << 10
 
-// MetadataSize is how much memory, in bytes, the labels and annotations of an object
-// take, without Spillway's own and what kubectl has applied, neither of which is sent; of a
-// Service its selector and its ports, and of a PodDisruptionBudget its selector, which an API
-// server does not limit either.
+// MetadataSize returns how much memory, in bytes, the labels and annotations of an object take. It does
+// not count Spillway's own, nor kubectl's last applied configuration, because they are not sent.
+//
+// It also counts the selector and ports of a Service, and the selector of a PodDisruptionBudget. An API
+// server does not limit these either.
 func MetadataSize(object metav1.Object) int {
 	size := 0
 	if service, is := object.(*corev1.Service); is {
@@ -53,14 +54,14 @@ func MetadataSize(object metav1.Object) int {
 	return size
 }
 
-// perPort is how much memory, in bytes, a port of a Service takes without its texts.
+// perPort is how much memory, in bytes, a port of a Service takes without its strings.
 const perPort = 88
 
-// EntrySize is how much memory, in bytes, a label or annotation takes.
+// EntrySize returns how much memory, in bytes, a label or annotation takes.
 func EntrySize(key, value string) int { return len(key) + len(value) + perEntry }
 
-// Shortened is what is kept of the annotations of an object with more than
-// MostMetadata: our own, which it may change, and a note that the others are missing.
+// Shortened returns the annotations that are kept of an object with more than MostMetadata: Spillway's
+// own, and a note that the others are missing. It may change ours.
 func Shortened(ours map[string]string) map[string]string {
 	if ours == nil {
 		ours = map[string]string{}
@@ -69,12 +70,12 @@ func Shortened(ours map[string]string) map[string]string {
 	return ours
 }
 
-// longValue is from how many bytes on the value of an annotation is long. What Spillway itself
-// reads is shorter.
+// longValue is the length, in bytes, above which the value of an annotation is long. Values that
+// Spillway reads are shorter.
 const longValue = 1 << 10
 
-// Shorten takes the long values of those annotations away that no provider gets, or not each
-// one, and notes their keys. Tools keep whole objects in them.
+// Shorten empties long values of annotations that some providers do not get, and notes their keys.
+// Tools store whole objects in such annotations.
 func Shorten(annotations map[string]string) {
 	var keys []string
 	for key, value := range annotations {
@@ -92,8 +93,8 @@ func Shorten(annotations map[string]string) {
 	annotations[DigestKey] = strings.Join(keys, ",")
 }
 
-// isShortened reports whether an object lacks labels or annotations that a provider with these
-// limits would get.
+// isShortened reports whether an object lacks labels or annotations in the cache that a provider with
+// these limits would get.
 func isShortened(local metav1.Object, limits *Limits) bool {
 	keys, is := local.GetAnnotations()[DigestKey]
 	return is && (keys == "" || slices.ContainsFunc(strings.Split(keys, ","), func(key string) bool {
@@ -104,8 +105,8 @@ func isShortened(local metav1.Object, limits *Limits) bool {
 // isSent reports whether a provider with these limits gets an annotation of the consumer.
 func isSent(key string, limits *Limits) bool { return isCopiedAnnotation(key) && limits.Sends(key) }
 
-// unsentSize is how much of MetadataSize is annotations that a provider with these limits does
-// not get.
+// unsentSize returns how much of MetadataSize belongs to annotations that a provider with these limits
+// does not get.
 func unsentSize(local metav1.Object, limits *Limits) int {
 	size := 0
 	for key, value := range local.GetAnnotations() {
@@ -116,8 +117,8 @@ func unsentSize(local metav1.Object, limits *Limits) int {
 	return size
 }
 
-// MetadataTooLarge refuses an object if the labels and annotations that a provider with these
-// limits would get exceed MostMetadata, whether they were kept or Shortened. Nil if they do not.
+// MetadataTooLarge refuses an object if the labels and annotations for a provider with these limits
+// exceed MostMetadata, even if they were Shortened. Otherwise it returns nil.
 func MetadataTooLarge(local metav1.Object, limits *Limits) *field.Problem {
 	if !isShortened(local, limits) && MetadataSize(local)-unsentSize(local, limits) <= MostMetadata {
 		return nil

@@ -16,22 +16,23 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// NetworkPolicy is the remote NetworkPolicy of local in a provider with these limits, and
-// what was left out of it. namespaces are the PeerNamespaces; it is called only for
-// policies that have a namespaceSelector.
+// NetworkPolicy returns the remote NetworkPolicy of local in a provider with these limits, and what it
+// left out. namespaces returns the PeerNamespaces. It is called only for policies that have a
+// namespaceSelector.
 //
-// What the remote policy allows to a pod in the provider, the local one allows to the
-// pod at home that it stands for. To keep that, it leaves out what it cannot say:
+// The remote policy never allows more than the local one. Everything that it allows to a remote pod,
+// the local policy allows to the pod's local counterpart. To guarantee that, NetworkPolicy changes or
+// leaves out what it cannot express:
 //
-//   - a namespaceSelector becomes the names of the matching namespaces that are in the
-//     provider; labels of namespaces there are somebody else's. One that matches every
-//     namespace is no exception: the provider has namespaces of other tenants.
-//   - a peer that matches none of them is left out. So is a rule whose peers are all left
-//     out: without peers it would allow everybody.
-//   - a peer that selects pods by a label that is not sent with them is left out too.
+//   - A namespaceSelector becomes the names of the matching namespaces in the provider, because
+//     others set the labels of namespaces there. A selector that matches every namespace is no
+//     exception: the provider has namespaces of other tenants.
+//   - It leaves out a peer that matches none of these namespaces. It also leaves out a rule that
+//     has no peers left, because a rule without peers would allow everybody.
+//   - It leaves out a peer that selects pods by a label that pods are sent without.
 //
-// A policy that itself selects pods by such a label would apply to other pods than at
-// home, and is refused.
+// It refuses a policy that itself selects pods by such a label, because the policy would apply to other
+// pods than in the consumer.
 func NetworkPolicy(local *networkingv1.NetworkPolicy, t Target, limits *Limits, namespaces func() []PeerNamespace) (*networkingv1.NetworkPolicy, []Omission, *field.Problem) {
 	if refusal := neverSynced("NetworkPolicy", local); refusal != nil {
 		return nil, nil, refusal
@@ -54,20 +55,21 @@ func NetworkPolicy(local *networkingv1.NetworkPolicy, t Target, limits *Limits, 
 	return remote, p.omitted, nil
 }
 
-// MergeNetworkPolicy is remote with the spec that NetworkPolicy makes. That something else is left out is a difference, too, even if the spec
-// is the same.
+// MergeNetworkPolicy returns remote with the spec of desired, which NetworkPolicy made. The annotation
+// about what was left out is a part of the result, so a change of it counts even if the spec is the
+// same.
 func MergeNetworkPolicy(desired, remote *networkingv1.NetworkPolicy) *networkingv1.NetworkPolicy {
 	merged := Merged(desired, remote)
 	merged.Spec = desired.Spec
 	return merged
 }
 
-// LeftOut says what a remote object lacks of the local one; "" if nothing.
+// LeftOut says what a remote object lacks of the local one, or returns "" if it lacks nothing.
 func LeftOut(remote metav1.Object) string {
 	return remote.GetAnnotations()[v1alpha1.AnnotationLeftOut]
 }
 
-// policyTypes are those of a policy, as the API server defaults them.
+// policyTypes returns the types of a policy, with the API server's defaults.
 func policyTypes(spec *networkingv1.NetworkPolicySpec) []networkingv1.PolicyType {
 	switch {
 	case len(spec.PolicyTypes) > 0:
@@ -79,7 +81,7 @@ func policyTypes(spec *networkingv1.NetworkPolicySpec) []networkingv1.PolicyType
 	}
 }
 
-// ingress are the rules that have peers left, or never had any.
+// ingress returns the rules that still have peers, or never had any.
 func (p *peerTranslation) ingress(rules []networkingv1.NetworkPolicyIngressRule) []networkingv1.NetworkPolicyIngressRule {
 	var kept []networkingv1.NetworkPolicyIngressRule
 	for i := range rules {
@@ -102,21 +104,22 @@ func (p *peerTranslation) egress(rules []networkingv1.NetworkPolicyEgressRule) [
 	return kept
 }
 
-// Omission is a part of a policy that its remote policy lacks.
+// Omission is a part of a local object that its remote object lacks.
 type Omission struct {
-	// Field is its path, such as spec.ingress[0].from[1].
+	// Field is the path of the part, such as spec.ingress[0].from[1].
 	Field string
-	// Why is the cause, for people.
+	// Why tells people the cause.
 	Why string
 }
 
-// omissionsShown is how many a message names.
+// omissionsShown is how many omissions a message names at most.
 const omissionsShown = 3
 
-// mostOmitted bounds a message, in bytes: it is on the remote policy, and in an event.
+// mostOmitted limits a message, in bytes. The message is in an annotation of the remote object, and in
+// an event.
 const mostOmitted = 1000
 
-// Omitted is a message that names what was left out; "" if nothing was.
+// Omitted returns a message that names what was left out of a policy, or "" if nothing was.
 func Omitted(all []Omission) string {
 	if len(all) == 0 {
 		return ""
@@ -133,7 +136,7 @@ func omitted(text string, all []Omission) string {
 	return strings.ToValidUTF8(text[:min(len(text), mostOmitted)], "")
 }
 
-// few names the first of many, and how many more there are.
+// few joins the first items of a list, and says how many more there are.
 func few(all []string, most int) string {
 	text := strings.Join(all[:min(len(all), most)], ", ")
 	if more := len(all) - most; more > 0 {
@@ -142,8 +145,8 @@ func few(all []string, most int) string {
 	return text
 }
 
-// unsentLabel is a label that a selector names and that is not sent with pods, or "". The
-// remote pod lacks it, or has one of the provider's.
+// unsentLabel returns a label that a selector names, but that pods are sent without, or "". The remote
+// pod lacks the label, or has the provider's value of it.
 func unsentLabel(selector *metav1.LabelSelector, limits *Limits) string {
 	if selector == nil {
 		return ""
@@ -155,7 +158,7 @@ func unsentLabel(selector *metav1.LabelSelector, limits *Limits) string {
 	return unsentKey(slices.Values(keys), limits)
 }
 
-// unsentKey is the first key, in order, that no remote pod has as a label, or "".
+// unsentKey returns the first key, in order, that remote pods do not have as a label, or "".
 func unsentKey(keys iter.Seq[string], limits *Limits) string {
 	for _, key := range slices.Sorted(keys) {
 		if !isSentLabel(key, limits) {
@@ -165,9 +168,8 @@ func unsentKey(keys iter.Seq[string], limits *Limits) string {
 	return ""
 }
 
-// SelectedBy reports whether a NetworkPolicy of the pod's namespace selects a pod with
-// these labels. One whose selector is invalid, which only an older API server accepts,
-// selects every pod.
+// SelectedBy reports whether a NetworkPolicy in the pod's namespace selects a pod with these labels. A
+// policy with an invalid selector, which only an older API server accepts, selects every pod.
 func SelectedBy(local *networkingv1.NetworkPolicy, podLabels map[string]string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(&local.Spec.PodSelector)
 	return err != nil || selector.Matches(labels.Set(podLabels))

@@ -5,25 +5,27 @@ import (
 	"slices"
 )
 
-// PeerNamespace is a namespace of the consumer whose pods a NetworkPolicy can name in
-// the provider.
+// PeerNamespace is a namespace of the consumer that has a counterpart in the provider. A remote
+// NetworkPolicy can name it as a peer.
 type PeerNamespace struct {
-	// Labels are those that it has in the consumer.
+	// Labels are its labels in the consumer.
 	Labels map[string]string
-	// Remote is its name in the provider.
+	// Remote is the name of its counterpart in the provider.
 	Remote string
-	// Shared reports that both clusters have it, each with pods of its own.
+	// Shared reports that both clusters have a namespace of this name, each with pods of its own.
 	Shared bool
 }
 
-// PeerNamespaces are the local namespaces that have a counterpart in the provider,
-// sorted by its name. labels are those of all local namespaces, by name. mapped are the
-// names of the remote namespaces that exist and are the consumer's, by the local ones.
-// shared exist in both clusters and mean the same; mount is the mount namespace, which
-// has the pods of many local ones, or "".
+// PeerNamespaces returns the local namespaces that have a counterpart in the provider, sorted by its
+// name. Its arguments:
 //
-// A shared name that is taken by a remote namespace of another local one, or by the
-// mount namespace, is not shared: somebody else's pods are behind it.
+//   - labels has the labels of all local namespaces, by name.
+//   - mapped has the names of the consumer's remote namespaces that exist, by local name.
+//   - shared are namespaces that exist in both clusters and mean the same.
+//   - mount is the mount namespace, which has the pods of many local namespaces, or "".
+//
+// A name in shared does not count if a remote namespace of another local one has it, or if it is the
+// mount namespace. Then the pods there are not those that the policy means.
 func PeerNamespaces(labels map[string]map[string]string, mapped map[string]string, shared []string, mount string) []PeerNamespace {
 	var all []PeerNamespace
 	taken := map[string]bool{mount: true}

@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// MostPolicyNames bounds how many names of namespaces a remote policy has: they take up
-// to 330 KiB of the 1.5 MiB that an object may have.
+// MostPolicyNames limits the namespace names in a remote policy. They take up to 330 KiB of the 1.5 MiB
+// that an object may have.
 const MostPolicyNames = 5000
 
-// MostPolicySelectors bounds how many namespaceSelectors of a policy are evaluated: each is
-// compared with every namespace that is in the provider, at every change of one of these.
+// MostPolicySelectors limits the namespaceSelectors of a policy that are evaluated. Each change of a
+// namespace in the provider compares each selector with every such namespace.
 const MostPolicySelectors = 200
 
-// Why a peer is left out.
+// Reasons why a peer is left out.
 const (
 	noNamespace = "no namespace that it selects is in the provider"
 	noPeer      = "none of its peers is in the provider"
@@ -29,13 +29,13 @@ const (
 type peerTranslation struct {
 	limits     *Limits
 	namespaces func() []PeerNamespace
-	selectors  int // Those of namespaces in what was translated so far.
-	names      int // Likewise.
+	selectors  int // How many namespaceSelectors were translated so far.
+	names      int // How many names of namespaces these became.
 	omitted    []Omission
 }
 
-// peers are those of the rule at a path that can be said in the provider. A rule that has
-// none left, and had some, must go.
+// peers returns the remote form of the peers of the rule at a path, without those that cannot be
+// expressed in the provider. If it removes all peers, the caller must remove the rule.
 func (p *peerTranslation) peers(path, field string, all []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyPeer {
 	var kept []networkingv1.NetworkPolicyPeer
 	for i := range all {
@@ -53,7 +53,7 @@ func (p *peerTranslation) peers(path, field string, all []networkingv1.NetworkPo
 	return kept
 }
 
-// peer is the remote form of one, or nil, and why something of it was left out.
+// peer returns the remote form of a peer, or nil. why says what was left out of it, and why, or is "".
 func (p *peerTranslation) peer(local *networkingv1.NetworkPolicyPeer) (remote *networkingv1.NetworkPolicyPeer, why string) {
 	peer := networkPolicyPeerPlan.allowed(local)
 	switch {
@@ -61,7 +61,7 @@ func (p *peerTranslation) peer(local *networkingv1.NetworkPolicyPeer) (remote *n
 		return &peer, ""
 	case local.NamespaceSelector != nil:
 		return p.byNamespace(peer)
-	case local.PodSelector == nil: // Of a newer API, which this version does not know.
+	case local.PodSelector == nil: // A peer of a newer API, which this version does not know.
 		return nil, unknownPeer
 	}
 	if key := unsentLabel(local.PodSelector, p.limits); key != "" {
@@ -70,8 +70,8 @@ func (p *peerTranslation) peer(local *networkingv1.NetworkPolicyPeer) (remote *n
 	return &peer, ""
 }
 
-// byNamespace names the namespaces that a peer selects. In a shared one the pods are the
-// provider's own, with all their labels.
+// byNamespace replaces a peer's namespaceSelector by the names of the selected namespaces. In a shared
+// namespace, the pods are the provider's own, with all their labels.
 func (p *peerTranslation) byNamespace(peer networkingv1.NetworkPolicyPeer) (remote *networkingv1.NetworkPolicyPeer, why string) {
 	if p.selectors++; p.selectors > MostPolicySelectors {
 		return nil, fmt.Sprintf("the policy has more than %d namespaceSelectors", MostPolicySelectors)

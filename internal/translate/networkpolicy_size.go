@@ -7,18 +7,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// mostPolicyParts bounds the rules, peers, ports and values of selectors of a policy that is
-// held. An empty rule is three bytes for the API server, and 48 in memory: a single policy of
-// 1.5 MiB would take 30 MiB of every manager.
+// mostPolicyParts limits the rules, peers, ports and values of selectors of a policy in the cache. An
+// API server stores an empty rule in three bytes, but it takes 48 in memory. So a single policy of 1.5
+// MiB would take 30 MiB in every manager.
 const mostPolicyParts = 1000
 
-// cut is the type of a policy that was too large to be held. No API server accepts it, so
-// no user can write it.
+// cut is the type of a policy that was too large for the cache. No API server accepts it, so no user
+// can write it.
 const cut networkingv1.PolicyType = "spillway.io/TooLarge"
 
-// CutPolicy takes the rules of a NetworkPolicy away that has too many to be held. Its
-// podSelector stays: it says which pods it is about. Applied to its own result it changes
-// nothing.
+// CutPolicy removes the rules of a NetworkPolicy that has too many for the cache. It keeps the
+// podSelector, which says which pods the policy is about. A second call changes nothing.
 func CutPolicy(policy *networkingv1.NetworkPolicy) {
 	if policyParts(&policy.Spec) > mostPolicyParts {
 		policy.Spec = networkingv1.NetworkPolicySpec{PodSelector: policy.Spec.PodSelector, PolicyTypes: []networkingv1.PolicyType{cut}}

@@ -16,17 +16,17 @@ const (
 	claim
 )
 
-// namePlace is a place in a pod that names another object.
+// namePlace is a field in a pod that names another object.
 type namePlace struct {
 	kind     kind
 	name     *string
 	optional bool
 }
 
-// namePlaces are all places in a pod that name ConfigMaps, Secrets and claims. This is
-// the only list of them, so whatever is renamed in a pod is also sent with it. The
-// injected service account token is skipped, and the root certificate, which every
-// namespace of the provider has under its own name, is neither sent nor renamed.
+// namePlaces returns all fields in a pod that name ConfigMaps, Secrets and claims. No other list
+// exists, so every object that gets another name is also sent. It skips the injected service account
+// token. It also skips the root certificate: every namespace of the provider has one of that name, so
+// it is neither sent nor renamed.
 func namePlaces(spec *corev1.PodSpec) []namePlace {
 	var places []namePlace
 	for i := range spec.Volumes {
@@ -38,7 +38,7 @@ func namePlaces(spec *corev1.PodSpec) []namePlace {
 		places = append(places, containerNamePlaces(c)...)
 	}
 	for i := range spec.ImagePullSecrets {
-		// A kubelet starts a pod without a pull secret that does not exist.
+		// A kubelet starts a pod even if a pull secret does not exist.
 		places = append(places, namePlace{secret, &spec.ImagePullSecrets[i].Name, true})
 	}
 	return slices.DeleteFunc(places, func(place namePlace) bool {
@@ -102,8 +102,8 @@ func containerNamePlaces(c *corev1.Container) []namePlace {
 	return places
 }
 
-// allContainers are the containers of every kind. An ephemeral container has all the
-// fields of the others.
+// allContainers returns the containers of every kind. An ephemeral container has all fields of the
+// others.
 func allContainers(spec *corev1.PodSpec) []*corev1.Container {
 	var all []*corev1.Container
 	for i := range spec.InitContainers {

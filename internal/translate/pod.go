@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// Pod is the remote pod to create for local in a provider with these limits and classes.
+// Pod returns the remote pod to create for local in a provider with these limits and classes.
 func Pod(local *corev1.Pod, t Target, limits *Limits, classes Classes) (*corev1.Pod, *field.Problem) {
 	if refusal := NeverSent(local); refusal != nil {
 		return nil, refusal
@@ -43,7 +43,7 @@ func Pod(local *corev1.Pod, t Target, limits *Limits, classes Classes) (*corev1.
 	return remote, nil
 }
 
-// allowedPodSpec is what may be sent of a spec. It shares memory with spec.
+// allowedPodSpec returns the part of a spec that may be sent. It shares memory with spec.
 func allowedPodSpec(spec *corev1.PodSpec, pod string, limits *Limits) corev1.PodSpec {
 	tokens := injectedTokens(spec.Volumes)
 	allowed := podSpecPlan.allowed(spec)
@@ -98,7 +98,7 @@ func allowedContainer(c *corev1.Container, tokens []string) corev1.Container {
 
 func toleratesVirtualNode(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode }
 
-// allowedEphemeralContainers are those that are not refused.
+// allowedEphemeralContainers returns the ephemeral containers that are not refused.
 func allowedEphemeralContainers(pod *corev1.Pod, limits *Limits) []corev1.EphemeralContainer {
 	refused := func(c corev1.EphemeralContainer) bool {
 		return ephemeralContainerRefusal(&c, &pod.Spec, limits.podSecurity()) != nil
@@ -109,7 +109,7 @@ func allowedEphemeralContainers(pod *corev1.Pod, limits *Limits) []corev1.Epheme
 	return slices.DeleteFunc(slices.Clone(pod.Spec.EphemeralContainers), refused)
 }
 
-// ephemeralContainer is the remote form of one of the pod's.
+// ephemeralContainer returns the remote form of an ephemeral container of the pod.
 func ephemeralContainer(c *corev1.EphemeralContainer, local *corev1.Pod, t Target, limits *Limits) corev1.EphemeralContainer {
 	allowed := ephemeralContainerPlan.allowed(c)
 	common := allowedContainer((*corev1.Container)(&c.EphemeralContainerCommon), injectedTokens(local.Spec.Volumes))
@@ -119,8 +119,8 @@ func ephemeralContainer(c *corev1.EphemeralContainer, local *corev1.Pod, t Targe
 	return spec.EphemeralContainers[0]
 }
 
-// hostname is the hostname that a kubelet derives from the name of a pod, or empty if
-// spec.hostname, which has no dots, cannot express it.
+// hostname returns the hostname that a kubelet derives from the name of a pod. It returns "" if
+// spec.hostname cannot express it, because that allows no dots.
 func hostname(pod string) string {
 	name := pod[:min(len(pod), validation.DNS1123LabelMaxLength)]
 	name = strings.TrimRight(name, "-.")

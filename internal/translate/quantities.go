@@ -11,13 +11,13 @@ import (
 	"github.com/spillway-io/spillway/internal/quantity"
 )
 
-// A provider that sends a quantity which costs too much to decode loses its connection.
-// So no such quantity is sent there, because it would come back: whoever writes one
-// into a pod would cut the provider off for everybody.
+// The manager ends the connection to a provider that sends a quantity that costs too much to decode. If
+// it sent such a quantity, the quantity would come back. Then a single pod could disconnect the
+// provider for everybody.
 
-// podQuantities says which quantity of a pod may not be sent. Not checked: the divisors
-// of resource fields, of which Kubernetes allows only a few, and the overhead, which is
-// not sent.
+// podQuantities says which quantity of a pod may not be sent, or returns nil. It does not check the
+// divisors of resource fields, because Kubernetes allows only a few. Nor does it check the overhead,
+// which is not sent.
 func podQuantities(spec *corev1.PodSpec) *field.Problem {
 	if r := spec.Resources; r != nil {
 		if name := unboundedRequirement(r); name != "" {
@@ -43,7 +43,7 @@ func containerQuantities(list string, c *corev1.Container) *field.Problem {
 	return nil
 }
 
-// unboundedRequirement names the first request or limit that may not be sent.
+// unboundedRequirement returns the name of the first request or limit that may not be sent, or "".
 func unboundedRequirement(r *corev1.ResourceRequirements) string {
 	if name := unbounded(r.Requests); name != "" {
 		return "requests." + name
@@ -54,7 +54,7 @@ func unboundedRequirement(r *corev1.ResourceRequirements) string {
 	return ""
 }
 
-// unbounded names the first quantity that may not be sent.
+// unbounded returns the name of the first quantity that may not be sent, or "".
 func unbounded(list corev1.ResourceList) string {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		if !isBounded(list[name]) {
@@ -64,7 +64,7 @@ func unbounded(list corev1.ResourceList) string {
 	return ""
 }
 
-// isBounded checks a quantity as it is written, which is also how it comes back.
+// isBounded reports whether a quantity may be sent. It checks the text, which the provider sends back.
 func isBounded(q resource.Quantity) bool { return quantity.Bounded(q.String()) }
 
 func quantityRefusal(path string) *field.Problem {

@@ -2,7 +2,7 @@ package translate
 
 import "github.com/spillway-io/spillway/api/v1alpha1"
 
-// PodReasons are all reasons with which v1alpha1.PodOffloaded can be False.
+// PodReasons are all reasons of the condition v1alpha1.PodOffloaded with status False.
 var PodReasons = []string{
 	v1alpha1.ReasonNamespaceNotOffloaded,
 	v1alpha1.ReasonNamespaceNotReady,

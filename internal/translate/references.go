@@ -15,17 +15,16 @@ type References struct {
 	PersistentVolumeClaims []Reference
 }
 
-// Reference is an object in the pod's namespace.
+// Reference names an object in the pod's namespace.
 type Reference struct {
 	Name string
-	// Optional reports that the pod starts without it, wherever it is used.
+	// Optional reports that the pod starts without the object in every place that names it.
 	Optional bool
 }
 
-// PodReferences are the objects that must be in the provider for a pod to run there.
-// The injected service account token, and ephemeral containers that some providers refuse,
-// need nothing. A generic ephemeral volume needs the claim that Kubernetes created for it
-// in the consumer.
+// PodReferences returns the objects that must be in the provider for a pod to run there. It skips the
+// injected service account token, and ephemeral containers that some providers refuse. For a generic
+// ephemeral volume, it returns the claim that Kubernetes created in the consumer.
 func PodReferences(pod *corev1.Pod) References {
 	spec := pod.Spec
 	spec.EphemeralContainers = allowedEphemeralContainers(pod, nil)
@@ -45,11 +44,11 @@ func PodReferences(pod *corev1.Pod) References {
 }
 
 // MostClaims is how many PersistentVolumeClaims a pod may name to get a toleration for virtual nodes
-// once they are bound. Kubernetes has no limit; no node attaches that many volumes.
+// once they are bound. Kubernetes has no such limit, but no node attaches that many volumes.
 const MostClaims = 128
 
-// Claims are the names of the PersistentVolumeClaims behind a pod's volumes, each once. If there are
-// more than MostClaims, it is only one more.
+// Claims returns the names of the PersistentVolumeClaims behind a pod's volumes, each once. It returns
+// at most one more than MostClaims.
 func Claims(pod *corev1.Pod) []string {
 	var names []string
 	known := sets.New[string]()
@@ -76,7 +75,7 @@ func Claims(pod *corev1.Pod) []string {
 
 func (r *References) add(k kind, name string, optional bool) {
 	if name == "" {
-		return // The API server accepts the legacy empty name; a kubelet finds nothing by it.
+		return // The API server accepts the legacy empty name, but it names no object.
 	}
 	switch k {
 	case configMap:
@@ -88,7 +87,7 @@ func (r *References) add(k kind, name string, optional bool) {
 	}
 }
 
-// deduplicated keeps one reference per name, a required one if there is any.
+// deduplicated keeps one reference for each name. It prefers a required one.
 func deduplicated(refs []Reference) []Reference {
 	slices.SortFunc(refs, func(a, b Reference) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), order(a.Optional)-order(b.Optional))
@@ -103,6 +102,5 @@ func order(optional bool) int {
 	return 0
 }
 
-// ephemeralClaim is the name of the claim that Kubernetes creates for a generic
-// ephemeral volume.
+// ephemeralClaim returns the name of the claim that Kubernetes creates for a generic ephemeral volume.
 func ephemeralClaim(pod, volume string) string { return pod + "-" + volume }

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// resized is remote with the CPU and memory that local asks for, wherever that has
-// changed; nil if remote already has them.
+// resized returns remote with the CPU and memory that local asks for, for each part that has changed.
+// It returns nil if remote already has them.
 func resized(remote *corev1.Pod, local *corev1.PodSpec, changed sets.Set[string]) *corev1.Pod {
 	if !slices.ContainsFunc(changed.UnsortedList(), func(part string) bool { return strings.HasPrefix(part, partResources) }) {
 		return nil
@@ -38,16 +38,16 @@ func resizeContainer(remote []corev1.Container, local *corev1.Container, changed
 	return c != nil && changed.Has(partResourcesOf+c.Name) && resize(&c.Resources, &local.Resources)
 }
 
-// resize sets CPU and memory, and reports whether that changed anything. What local
-// does not ask for stays: it may be the provider's defaults, and Kubernetes refuses to
-// remove a request or a limit.
+// resize sets CPU and memory, and reports whether that changed anything. A quantity that local does not
+// set stays. It may be a default of the provider, and Kubernetes refuses to remove a request or a
+// limit.
 func resize(remote, local *corev1.ResourceRequirements) bool {
 	requests := resizeList(&remote.Requests, local.Requests)
 	limits := resizeList(&remote.Limits, local.Limits)
 	return requests || limits
 }
 
-// resizeList skips a quantity that may not be sent: see podQuantities.
+// resizeList is resize for one list. It skips a quantity that may not be sent: see podQuantities.
 func resizeList(remote *corev1.ResourceList, local corev1.ResourceList) bool {
 	differs := false
 	for _, name := range resizable {
@@ -67,8 +67,7 @@ func resizeList(remote *corev1.ResourceList, local corev1.ResourceList) bool {
 	return differs
 }
 
-// isSidecar reports whether an init container runs as long as the pod, and so can be
-// resized like any other.
+// isSidecar reports whether an init container runs as long as the pod. Such a container can be resized.
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

@@ -16,39 +16,39 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// Why a route is not sent, or not as it is; see HTTPRoute and GRPCRoute.
+// Reasons why a route is not sent, or is changed on the way; see HTTPRoute and GRPCRoute.
 const (
-	// ReasonFilterNotSent: a filter of the route cannot be had in the provider.
+	// ReasonFilterNotSent: the route has a filter that is not sent to providers.
 	ReasonFilterNotSent = "FilterNotSent"
-	// ReasonBackendElsewhere: a backend of the route is no Service of its namespace.
+	// ReasonBackendElsewhere: a backend of the route is not a Service in the route's namespace.
 	ReasonBackendElsewhere = "BackendElsewhere"
-	// ReasonNotAcceptedHere: a Gateway of this cluster refuses the route, and no other one of its
-	// Gateways is mapped.
+	// ReasonNotAcceptedHere: a Gateway of the consumer refuses the route, and no other Gateway of the
+	// route is mapped.
 	ReasonNotAcceptedHere = "NotAcceptedHere"
 	// ReasonFieldsLeftOut: the route is sent without its retries or session persistence.
 	ReasonFieldsLeftOut = "FieldsLeftOut"
 )
 
-// Route is a kind of route of the Gateway API that is sent to providers.
+// Route is a kind of route of the Gateway API that Spillway sends to providers.
 type Route interface {
 	metav1.Object
 	runtime.Object
 	*gatewayv1.HTTPRoute | *gatewayv1.GRPCRoute
 }
 
-// Gateways returns which Gateway of the provider a local one stands for. mapped is false if
-// the ClusterBinding does not map it.
+// Gateways returns the provider's Gateway that a local Gateway is mapped to. mapped is false if the
+// ClusterBinding does not map it.
 type Gateways func(local types.NamespacedName) (remote types.NamespacedName, mapped bool)
 
-// Gateways are those that the ClusterBinding maps.
+// Gateways maps a local Gateway as the ClusterBinding says. It is a function of type Gateways.
 func (c Classes) Gateways(local types.NamespacedName) (remote types.NamespacedName, mapped bool) {
 	to, mapped := c.Of(v1alpha1.ClassGateway, local.String())
 	remote.Namespace, remote.Name, _ = strings.Cut(to, "/")
 	return remote, mapped
 }
 
-// RouteGoes reports whether a route has a parent that stands for a Gateway of the provider.
-// All others are served elsewhere.
+// RouteGoes reports whether a parent of a route is mapped to a Gateway of the provider. Such routes are
+// sent. All others are served elsewhere.
 func RouteGoes[T Route](local T, gateways Gateways) bool {
 	return slices.ContainsFunc(partsOf(local).ParentRefs, func(p gatewayv1.ParentReference) bool {
 		_, mapped := remoteParent(&p, local.GetNamespace(), gateways)
@@ -56,14 +56,15 @@ func RouteGoes[T Route](local T, gateways Gateways) bool {
 	})
 }
 
-// RouteRefusal says why a route, whose remote one HTTPRoute or GRPCRoute has made, is not sent
-// with these limits, or is nil. hosts are those that the ClusterBinding lists; none: all that the
-// provider allows. A route without hostnames takes what its Gateway takes, which may be every host.
+// RouteRefusal says why a route is not sent with these limits, or returns nil. remote is the result of
+// HTTPRoute or GRPCRoute. hosts are the patterns in the ClusterBinding. If there are none, all hosts
+// count that the provider allows. A route without hostnames serves the hosts of its Gateway, which may
+// be every host.
 func RouteRefusal[T Route](local, remote T, t Target, limits *Limits, hosts HostPatterns) *field.Problem {
 	if limits == nil {
 		limits = &Limits{}
 	}
-	if refusal := MetadataTooLarge(local, limits); refusal != nil { // Its annotations are not held.
+	if refusal := MetadataTooLarge(local, limits); refusal != nil { // Its annotations are not cached.
 		return refusal
 	}
 	for _, p := range partsOf(remote).ParentRefs {
@@ -85,14 +86,14 @@ func RouteRefusal[T Route](local, remote T, t Target, limits *Limits, hosts Host
 	return annotationRefusal(local, "the route", limits)
 }
 
-// MergeRoute is remote with the spec of desired, which HTTPRoute or GRPCRoute makes.
+// MergeRoute returns remote with the spec of desired, which HTTPRoute or GRPCRoute made.
 func MergeRoute[T Route](desired, remote T) T {
 	merged := Merged(desired, remote)
 	reflect.ValueOf(partsOf(merged).spec).Elem().Set(reflect.ValueOf(partsOf(desired).spec).Elem())
 	return merged
 }
 
-// routeParts are what both kinds of routes have.
+// routeParts points to the fields that both kinds of routes have.
 type routeParts struct {
 	spec any // A pointer.
 	*gatewayv1.CommonRouteSpec
@@ -100,7 +101,7 @@ type routeParts struct {
 	hostnames *[]gatewayv1.Hostname
 }
 
-// partsOf points into a route; to nothing if it is none.
+// partsOf returns pointers into a route. They are nil for any other object.
 func partsOf(route any) routeParts {
 	switch route := route.(type) {
 	case *gatewayv1.HTTPRoute:
@@ -111,15 +112,15 @@ func partsOf(route any) routeParts {
 	return routeParts{}
 }
 
-// parentKey is what a parent of a route names, with nothing left to defaults.
+// parentKey identifies the parent of a route, with all defaults filled in.
 type parentKey struct {
 	types.NamespacedName
 	section gatewayv1.SectionName
 	port    gatewayv1.PortNumber
 }
 
-// keyOf is the key of a parent of a route in a namespace. It is false for what is no
-// Gateway: a Service, as of a mesh, would catch traffic within the provider.
+// keyOf returns the key of a parent of a route in a namespace. It returns false if the parent is not a
+// Gateway. A Service of a mesh, for example, would catch traffic within the provider.
 func keyOf(parent *gatewayv1.ParentReference, namespace string) (parentKey, bool) {
 	gateway := types.NamespacedName{Namespace: string(ptr.Deref(parent.Namespace, gatewayv1.Namespace(namespace))), Name: string(parent.Name)}
 	return parentKey{gateway, ptr.Deref(parent.SectionName, ""), ptr.Deref(parent.Port, 0)},
@@ -131,7 +132,8 @@ const (
 	kindService gatewayv1.Kind = "Service"
 )
 
-// remoteParent is what a parent of a local route in a namespace stands for in the provider.
+// remoteParent returns the provider's Gateway for a parent of a local route. namespace is the namespace
+// of the route.
 func remoteParent(local *gatewayv1.ParentReference, namespace string, gateways Gateways) (remote gatewayv1.ParentReference, mapped bool) {
 	key, is := keyOf(local, namespace)
 	if !is {
@@ -148,9 +150,10 @@ func remoteParent(local *gatewayv1.ParentReference, namespace string, gateways G
 type routeTranslation struct {
 	namespace string // Of the local route.
 	gateways  Gateways
-	// parents is what controllers of this cluster and of providers say of the local route.
+	// parents are the entries in the status of the local route, from controllers in the consumer and in
+	// providers.
 	parents []gatewayv1.RouteParentStatus
-	refusal *field.Problem // The first one.
+	refusal *field.Problem // The first refusal.
 	omitted []Omission
 }
 
@@ -160,7 +163,7 @@ func (r *routeTranslation) refuse(refusal *field.Problem) {
 	}
 }
 
-// refuseWhole refuses a route whatever its rules are.
+// refuseWhole refuses a route for reasons that do not depend on its rules.
 func (r *routeTranslation) refuseWhole(kind string, local metav1.Object) {
 	if refusal := neverSynced(kind, local); refusal != nil {
 		r.refuse(refusal)
@@ -170,22 +173,22 @@ func (r *routeTranslation) refuseWhole(kind string, local metav1.Object) {
 	}
 }
 
-// annotate writes on the remote route what it lacks.
+// annotate records on the remote route what the route lacks.
 func (r *routeTranslation) annotate(remote metav1.Object) {
 	if len(r.omitted) > 0 {
 		remote.GetAnnotations()[v1alpha1.AnnotationLeftOut] = omitted("left out in the provider: ", r.omitted)
 	}
 }
 
-// leaveOut notes that a field of a rule is left out, if the rule has it.
+// leaveOut records that a field of a rule is left out, if the rule has that field.
 func (r *routeTranslation) leaveOut(path string, has bool) {
 	if has {
 		r.omitted = append(r.omitted, Omission{path, versionDependent})
 	}
 }
 
-// backend is the Service to which the remote route sends requests: the remote one of the
-// same name.
+// backend returns the Service to which the remote route sends requests: the remote Service of the same
+// name.
 func (r *routeTranslation) backend(path string, local gatewayv1.BackendObjectReference) gatewayv1.BackendObjectReference {
 	const only = "a route is sent only if all its backends are Services of its own namespace"
 	group, kind := ptr.Deref(local.Group, ""), ptr.Deref(local.Kind, kindService)
@@ -206,9 +209,9 @@ func (r *routeTranslation) backendRef(path string, local gatewayv1.BackendRef) g
 	return remote
 }
 
-// filters makes filters those of the remote route. Without one of them the route might let
-// in more than here, so all are sent or none. parts are the type of a filter, and its
-// mirror, if it has one.
+// filters converts filters in place, for the remote route. Without one of them, the remote route might
+// let more requests in. So it sends all, or refuses the route. parts returns the type of a filter, and
+// its mirror or nil.
 func filters[F any](r *routeTranslation, path string, p plan[F], all []F, parts func(*F) (string, *gatewayv1.HTTPRequestMirrorFilter)) {
 	for i := range all {
 		at := fmt.Sprintf("%s.filters[%d]", path, i)

@@ -8,7 +8,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// GRPCRoute is the remote GRPCRoute of local, as HTTPRoute makes that of an HTTPRoute.
+// GRPCRoute returns the remote GRPCRoute of local. It follows the same rules as HTTPRoute.
 func GRPCRoute(local *gatewayv1.GRPCRoute, t Target, gateways Gateways) (*gatewayv1.GRPCRoute, *field.Problem) {
 	r := &routeTranslation{namespace: local.Namespace, gateways: gateways, parents: local.Status.Parents}
 	r.refuseWhole("GRPCRoute", local)
@@ -20,7 +20,7 @@ func GRPCRoute(local *gatewayv1.GRPCRoute, t Target, gateways Gateways) (*gatewa
 	return remote, nil
 }
 
-// grpcSpec is that of the remote route. It changes local.
+// grpcSpec returns the spec of the remote route. It changes local.
 func (r *routeTranslation) grpcSpec(local *gatewayv1.GRPCRouteSpec) gatewayv1.GRPCRouteSpec {
 	spec := grpcRouteSpecPlan.allowed(local)
 	spec.CommonRouteSpec = r.common(spec.CommonRouteSpec)

@@ -8,10 +8,10 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// HTTPRoute is the remote HTTPRoute of local, for which RouteGoes: its parents are the
-// Gateways that the local ones stand for, and its backends are the remote Services of the
-// same names. It refuses a route with a filter that is not sent, or with another backend.
-// LeftOut of the result says what it lacks.
+// HTTPRoute returns the remote HTTPRoute of local, for which RouteGoes must be true. Its parents are
+// the mapped Gateways, and its backends are the remote Services of the same names. It refuses a route
+// with a filter that is not sent, or with another kind of backend. LeftOut of the result says what it
+// lacks.
 func HTTPRoute(local *gatewayv1.HTTPRoute, t Target, gateways Gateways) (*gatewayv1.HTTPRoute, *field.Problem) {
 	r := &routeTranslation{namespace: local.Namespace, gateways: gateways, parents: local.Status.Parents}
 	r.refuseWhole("HTTPRoute", local)
@@ -23,7 +23,7 @@ func HTTPRoute(local *gatewayv1.HTTPRoute, t Target, gateways Gateways) (*gatewa
 	return remote, nil
 }
 
-// httpSpec is that of the remote route. It changes local.
+// httpSpec returns the spec of the remote route. It changes local.
 func (r *routeTranslation) httpSpec(local *gatewayv1.HTTPRouteSpec) gatewayv1.HTTPRouteSpec {
 	spec := httpRouteSpecPlan.allowed(local)
 	spec.CommonRouteSpec = r.common(spec.CommonRouteSpec)

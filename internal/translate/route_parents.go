@@ -12,8 +12,9 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// common is the part of the spec that both kinds have. Two parents may stand for one, or for a
-// Gateway and a part of it: the whole one has that part, and an API server refuses both together.
+// common returns the part of the spec that both kinds have. Two local parents may be mapped to the same
+// Gateway, or to a Gateway and a section of it. An API server refuses a Gateway together with its
+// section, so common then keeps only the whole Gateway.
 func (r *routeTranslation) common(local gatewayv1.CommonRouteSpec) gatewayv1.CommonRouteSpec {
 	remote, there := commonRouteSpecPlan.allowed(&local), map[parentKey]bool{}
 	remote.ParentRefs = nil
@@ -43,9 +44,10 @@ func (r *routeTranslation) common(local gatewayv1.CommonRouteSpec) gatewayv1.Com
 	return remote
 }
 
-// notAccepted refuses a parent of the local route that a controller of this cluster refuses, for
-// example because the Gateway does not let in routes of this namespace. Else a provider would
-// serve what is not served here. If no controller here speaks of a Gateway, it may have none.
+// notAccepted refuses a parent of the local route if a controller in the consumer refuses it. An
+// example is a Gateway that allows no routes of this namespace. Otherwise a provider would serve what
+// the consumer does not serve. If no controller in the consumer reports on a Gateway, the Gateway may
+// have none.
 func (r *routeTranslation) notAccepted(parent *gatewayv1.ParentReference) *field.Problem {
 	key, _ := keyOf(parent, r.namespace)
 	for i := range r.parents {

@@ -7,18 +7,18 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// mostRoute is how much memory, in bytes, the spec of a route that is held may take. An API
-// server allows a thousand filters with dozens of headers each: a single route would take
-// megabytes of every manager.
+// mostRoute is how much memory, in bytes, the spec of a route in the cache may take. An API server
+// allows a thousand filters with dozens of headers each. So a single route could take megabytes in
+// every manager.
 const mostRoute = 128 << 10
 
-// cutHost is the hostname of a route that was too large to be held. No API server accepts
-// it, so no user can write it.
+// cutHost is the hostname of a route that was too large for the cache. No API server accepts it, so no
+// user can write it.
 const cutHost gatewayv1.Hostname = "spillway.io/TooLarge"
 
-// CutRoute takes its rules and hostnames away from a route that is too large to be held.
-// Its parents stay: they say where it goes. Other objects stay as they are. Applied to its
-// own result it changes nothing.
+// CutRoute removes the rules and hostnames of a route that is too large for the cache. It keeps the
+// parents, which decide where the route is sent. It does not change other objects. A second call
+// changes nothing.
 func CutRoute(obj any) {
 	route := partsOf(obj)
 	if route.spec == nil || memoryOf(reflect.ValueOf(route.spec)) <= mostRoute {
@@ -31,7 +31,7 @@ func CutRoute(obj any) {
 
 func isCutRoute(route any) bool { return slices.Contains(*partsOf(route).hostnames, cutHost) }
 
-// memoryOf is how much memory, in bytes, a value without maps takes besides itself.
+// memoryOf returns how much memory, in bytes, a value without maps takes, without the value itself.
 func memoryOf(v reflect.Value) (size int) {
 	switch v.Kind() {
 	case reflect.String:

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// mostParents is how many entries a route may have in its status, of all controllers.
+	// mostParents is how many entries a route may have in its status, from all controllers.
 	mostParents = 32
-	// mostReported is how many of these may come from one provider.
+	// mostReported is how many of these entries may come from one provider.
 	mostReported = 16
-	// reasonUnreadable takes the place of a reason that an API server would refuse.
+	// reasonUnreadable replaces a reason that an API server would refuse.
 	reasonUnreadable = "Unreadable"
 )
 
@@ -29,24 +29,27 @@ var routeConditions = [...]gatewayv1.RouteConditionType{
 	gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs, gatewayv1.RouteConditionPartiallyInvalid,
 }
 
-// reasonPattern is what an API server demands of a reason of a condition of a route.
+// reasonPattern is the pattern that an API server requires for the reason of a route's condition.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
-// ReportRoute is local with what the provider says of its copy, remote, or local itself if
-// its status says that already. If remote is nil, nothing that the provider has said stays.
+// ReportRoute returns local with the status that the provider reports for its copy, remote. It returns
+// local itself if that changes nothing. If remote is nil, it removes everything that the provider
+// reported.
 //
-// What the provider says is in entries of its own in status.parents, whose controllerName
-// is spillway.io/<clusterID>: one for each parent that a Gateway there stands for and some
-// controller there has spoken of. The generation that a condition says it has observed is
-// that of local only if the controller has seen a remote route with the spec that local
-// stands for. No time is later than now, whatever the provider's clock says.
+// The provider's reports are separate entries in status.parents, with the controllerName
+// spillway.io/<clusterID>. There is one for each parent that is mapped to a Gateway and that some
+// controller in the provider reported on.
+//
+// A condition's observedGeneration becomes local's generation only if the controller has seen a remote
+// route with the spec that follows from local. No time is later than now, even if the provider's clock
+// is ahead.
 func ReportRoute[T Route](local, remote T, clusterID string, gateways Gateways, now time.Time) T {
 	if remote == nil && !slices.Contains(RouteReporters(local), clusterID) {
 		return local // Nearly all routes.
 	}
 	reported := local.DeepCopyObject().(T)
 	parts, name := partsOf(reported), gatewayv1.GatewayController(v1alpha1.Domain+"/"+clusterID)
-	others := []gatewayv1.RouteParentStatus{} // Never nil: a status has a list of parents.
+	others := []gatewayv1.RouteParentStatus{} // Never nil, because a status must have a list of parents.
 	var were, are []gatewayv1.RouteParentStatus
 	for _, entry := range parts.Parents {
 		if entry.ControllerName == name {
@@ -69,7 +72,7 @@ func ReportRoute[T Route](local, remote T, clusterID string, gateways Gateways, 
 			}
 			before := conditionsOf(were, &parent)
 			conditions := from.conditions(&there, before)
-			if len(conditions) == 0 { // The copy may have the whole Gateway instead of a part.
+			if len(conditions) == 0 { // The copy may have the whole Gateway as its parent instead of a section.
 				there.SectionName, there.Port = nil, nil
 				conditions = from.conditions(&there, before)
 			}
@@ -86,8 +89,8 @@ func ReportRoute[T Route](local, remote T, clusterID string, gateways Gateways, 
 	return reported
 }
 
-// RouteReporters are the clusterIDs of the providers that a route's status has something of, sorted,
-// each once; none of another object.
+// RouteReporters returns the clusterIDs of the providers that reported into a route's status, sorted,
+// each once. For other objects it returns none.
 func RouteReporters(object any) []string {
 	var all []string
 	if parts := partsOf(object); parts.RouteStatus != nil {
@@ -101,8 +104,8 @@ func RouteReporters(object any) []string {
 	return slices.Compact(all)
 }
 
-// hasSpecOf reports whether a remote route has the spec that a local one stands for. It
-// changes local.
+// hasSpecOf reports whether a remote route has the spec that follows from a local one. It changes
+// local.
 func hasSpecOf(remote, local any, r *routeTranslation) bool {
 	switch local := local.(type) {
 	case *gatewayv1.HTTPRoute:
@@ -113,7 +116,7 @@ func hasSpecOf(remote, local any, r *routeTranslation) bool {
 	return false
 }
 
-// conditionsOf are those of a parent's entry, if there is one.
+// conditionsOf returns the conditions in a parent's entry, or nil.
 func conditionsOf(entries []gatewayv1.RouteParentStatus, parent *gatewayv1.ParentReference) []metav1.Condition {
 	for i := range entries {
 		if equality.Semantic.DeepEqual(&entries[i].ParentRef, parent) {
@@ -123,20 +126,21 @@ func conditionsOf(entries []gatewayv1.RouteParentStatus, parent *gatewayv1.Paren
 	return nil
 }
 
-// routeReport is what a provider says of a remote route.
+// routeReport is what a provider reports about a remote route.
 type routeReport struct {
 	now       metav1.Time
 	namespace string // Of the remote route.
 	entries   []gatewayv1.RouteParentStatus
-	// generation is that of the local route, and seen that of the remote one, which is as it
-	// should be if current.
+	// generation is the generation of the local route, and seen is the generation of the remote route.
+	// current reports that the remote route has the spec that it should have.
 	generation, seen int64
 	current          bool
-	created          metav1.Time // When the local route was.
+	created          metav1.Time // When the local route was created.
 }
 
-// conditions are those of a remote parent as the local route should have them; before are
-// those that it has. If several controllers there speak of a parent, the first one counts.
+// conditions returns the conditions of a remote parent for the local route. before are the conditions
+// that the local route has. If several controllers in the provider report on a parent, the first one
+// counts.
 func (r *routeReport) conditions(parent *gatewayv1.ParentReference, before []metav1.Condition) (all []metav1.Condition) {
 	key, _ := keyOf(parent, "")
 	for _, kind := range routeConditions {
@@ -155,8 +159,8 @@ func (r *routeReport) conditions(parent *gatewayv1.ParentReference, before []met
 	return all
 }
 
-// condition is one of the provider's as the local route should have it; before is the one
-// that it has, or nil.
+// condition returns a condition of the provider for the local route. before is the condition that the
+// local route has, or nil.
 func (r *routeReport) condition(from, before *metav1.Condition) metav1.Condition {
 	c := metav1.Condition{
 		Type: from.Type, Status: from.Status, Reason: from.Reason,
@@ -170,7 +174,7 @@ func (r *routeReport) condition(from, before *metav1.Condition) metav1.Condition
 	if len(c.Reason) > maxReason || !reasonPattern.MatchString(c.Reason) {
 		c.Reason = reasonUnreadable
 	}
-	if c.LastTransitionTime.IsZero() { // An API server demands one.
+	if c.LastTransitionTime.IsZero() { // An API server requires one.
 		c.LastTransitionTime = r.created
 	}
 	switch {

@@ -12,19 +12,18 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// NodeKeys are labels that kubelets and clouds give to all nodes, the provider's among
-// them. A virtual node has those on which the provider's nodes agree. Zone and region
-// are not among them: a zone that the consumer's nodes are not in would be one more that
-// spread constraints count, and pods that are never offloaded would wait for one there.
+// NodeKeys are labels that kubelets and clouds set on all nodes, including the provider's. A virtual
+// node has those whose value all nodes of the provider share. Zone and region are not included. A
+// virtual node with a zone of its own would count for spread constraints, and pods that are never
+// offloaded would wait for a node there.
 var NodeKeys = []string{corev1.LabelArchStable, corev1.LabelOSStable, corev1.LabelInstanceTypeStable}
 
-// sameEverywhere are those whose values mean the same in every cluster, with the names
-// that they had before.
+// sameEverywhere are the labels whose values mean the same in every cluster, with their former names.
 var sameEverywhere = []string{corev1.LabelArchStable, corev1.LabelOSStable, "beta.kubernetes.io/arch", "beta.kubernetes.io/os"}
 
-// selectNodes has the provider's scheduler keep to what the local pod requires of the
-// labels that the provider's nodes have, too: they may differ in them. All else is about
-// the virtual node, and was decided when the pod was bound to it.
+// selectNodes copies what the local pod requires of labels that the provider's nodes have, too. The
+// provider's scheduler needs these requirements because its nodes may differ in them. All others
+// concern the virtual node. The consumer's scheduler has checked them.
 func selectNodes(remote, local *corev1.PodSpec, t Target) {
 	there := func(key string) bool {
 		return slices.Contains(sameEverywhere, key) ||
@@ -49,9 +48,9 @@ func selectNodes(remote, local *corev1.PodSpec, t Target) {
 	}
 }
 
-// termsThere are the alternatives that are left for the provider's nodes, each once;
-// none if one of them is any node. Those that are not about this virtual node are left
-// out: they are why the pod could have been elsewhere.
+// termsThere returns the alternatives of a node affinity that apply to the provider's nodes, each once.
+// It returns none if one of them allows any node. It leaves out alternatives that the virtual node does
+// not meet: they are for other nodes of the consumer.
 func termsThere(alternatives []corev1.NodeSelectorTerm, there func(key string) bool, t Target) []corev1.NodeSelectorTerm {
 	var terms []corev1.NodeSelectorTerm
 	for _, alternative := range alternatives {
@@ -75,8 +74,7 @@ func termsThere(alternatives []corev1.NodeSelectorTerm, there func(key string) b
 	return terms
 }
 
-// allowsVirtualNode reports whether a term, if it requires anything, can be met by the
-// virtual node.
+// allowsVirtualNode reports whether the virtual node meets a term, or the term requires nothing.
 func allowsVirtualNode(term corev1.NodeSelectorTerm, t Target) bool {
 	if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
 		return true

@@ -9,23 +9,23 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// Why a Service is not sent, or not as it is; see Service and ServiceNotice.
+// Reasons why a Service is not sent, or is changed on the way; see Service and ServiceNotice.
 const (
 	// ReasonExternalName: the Service is of type ExternalName, which is not sent.
 	ReasonExternalName = "ExternalName"
-	// ReasonServiceWithoutEndpoints: the Service has no selector, so in the provider it has
-	// no endpoints.
+	// ReasonServiceWithoutEndpoints: the remote Service has no endpoints. Either pods are sent without
+	// a label in its selector, or it has no selector and the provider allows no addresses.
 	ReasonServiceWithoutEndpoints = "ServiceWithoutEndpoints"
-	// ReasonSentAsClusterIP: the Service has a load balancer or externalIPs, and in the
-	// provider not.
+	// ReasonSentAsClusterIP: the Service has a load balancer or externalIPs, but the remote Service
+	// does not.
 	ReasonSentAsClusterIP = "SentAsClusterIP"
 )
 
-// Service is the remote Service of local: reachable within the provider only, whatever
-// opens it to the outside in the consumer, unless it is Balanced.
+// Service returns the remote Service of local. It is reachable only within the provider, even if the
+// local Service is open to the outside, unless it is Balanced.
 //
-// An alias (ExternalName) is refused: the DNS of the provider would answer with it for a
-// name of the consumer's choice, and what it resolves to there may be another host.
+// It refuses an alias (ExternalName). The provider's DNS would resolve a name of the consumer's choice,
+// and may resolve it to another host.
 func Service(local *corev1.Service, t Target, limits *Limits, classes Classes) (*corev1.Service, *field.Problem) {
 	if local.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, field.Refuse(ReasonExternalName,
@@ -56,12 +56,11 @@ func Service(local *corev1.Service, t Target, limits *Limits, classes Classes) (
 	return &corev1.Service{ObjectMeta: Metadata(local, t), Spec: *spec}, nil
 }
 
-// isHeadless reports whether a Service has no address, so that its name resolves to those
-// of its pods.
+// isHeadless reports whether a Service has no address, so that DNS resolves its name to its pods'
+// addresses.
 func isHeadless(service *corev1.Service) bool { return service.Spec.ClusterIP == corev1.ClusterIPNone }
 
-// ServiceNotice is what the owner of a Service that is sent should know of the remote one,
-// or nil.
+// ServiceNotice returns what the owner of a Service should know about the remote Service, or nil.
 func ServiceNotice(local *corev1.Service, limits *Limits, classes Classes) *field.Problem {
 	unsent := unsentKey(maps.Keys(local.Spec.Selector), limits)
 	switch {
@@ -85,12 +84,12 @@ func ServiceNotice(local *corev1.Service, limits *Limits, classes Classes) *fiel
 	}
 }
 
-// isSentLabel reports whether remote pods have this label of the local ones.
+// isSentLabel reports whether remote pods get this label of the local pods.
 func isSentLabel(key string, limits *Limits) bool { return isCopiedLabel(key) && limits.Sends(key) }
 
-// MergeService is remote with what Service decides about, and with what the provider has
-// filled in: addresses, IP families, defaults. replace reports that a Service has become headless, or is no longer, or has
-// a load balancer of another class: address and class cannot be changed.
+// MergeService returns remote with what Service decides. It keeps what the provider has filled in:
+// addresses, IP families, defaults. replace reports that the Service became headless or stopped to be,
+// or has a load balancer of another class. The address and the class cannot be changed.
 func MergeService(desired, remote *corev1.Service) (merged *corev1.Service, replace bool) {
 	merged = Merged(desired, remote)
 	is, should := &merged.Spec, &desired.Spec
@@ -111,8 +110,8 @@ func MergeService(desired, remote *corev1.Service) (merged *corev1.Service, repl
 	return merged, isHeadless(desired) != isHeadless(remote) || ofAnotherClass(should, &remote.Spec)
 }
 
-// closeToOutside takes away what somebody in the provider has opened a Service with. The
-// API server takes away what depends on the type.
+// closeToOutside removes all fields by which somebody in the provider may have opened a Service to the
+// outside. The API server removes the fields that depend on the type.
 func closeToOutside(spec *corev1.ServiceSpec) {
 	spec.ExternalIPs, spec.ExternalName = nil, ""
 	spec.LoadBalancerIP, spec.LoadBalancerSourceRanges, spec.LoadBalancerClass = "", nil, nil

@@ -11,16 +11,15 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// MostSourceRanges is how many loadBalancerSourceRanges a Service may have that gets a load
-// balancer in a provider. Views hold one more of them, and no others.
+// MostSourceRanges is how many loadBalancerSourceRanges a Service with a load balancer in a provider
+// may have. The consumer's caches keep one more, and drop the rest.
 const MostSourceRanges = 64
 
-// defaultBalancer is how limits call the load balancers of a provider for Services without a
-// class.
+// defaultBalancer is the name, in limits, of a provider's load balancers for Services without a class.
 const defaultBalancer = "default"
 
-// HasClass reports whether a Service is of type LoadBalancer, of a class that the consumer's
-// cloud leaves alone.
+// HasClass reports whether a Service is of type LoadBalancer and has a class. The consumer's cloud
+// ignores such Services.
 func HasClass(service *corev1.Service) bool {
 	return service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil
 }
@@ -31,8 +30,9 @@ func Balanced(local *corev1.Service, limits *Limits, classes Classes) bool {
 	return HasClass(local) && unbalanced(local, limits, classes) == ""
 }
 
-// unbalanced is why a Service of type LoadBalancer gets no load balancer in the provider, or
-// "". Without its source ranges, one would be open to everybody.
+// unbalanced says why a Service of type LoadBalancer gets no load balancer in the provider, or returns
+// "". One reason is source ranges that are not sent: without them, the load balancer would be open to
+// everybody.
 func unbalanced(local *corev1.Service, limits *Limits, classes Classes) string {
 	class := ptr.Deref(local.Spec.LoadBalancerClass, "")
 	remote, mapped := classes.Of(v1alpha1.ClassLoadBalancer, class)
@@ -53,8 +53,8 @@ func unbalanced(local *corev1.Service, limits *Limits, classes Classes) string {
 	}
 }
 
-// openAs has a remote Service opened as desired says, and by nothing else. What the provider
-// has assigned stays: ports of its nodes, and a class if none is desired.
+// openAs opens a remote Service exactly as desired says. It keeps what the provider has assigned: node
+// ports, and a class if desired has none.
 func openAs(is, desired *corev1.ServiceSpec, before []corev1.ServicePort) {
 	is.ExternalIPs, is.ExternalName, is.LoadBalancerIP = nil, "", ""
 	is.LoadBalancerSourceRanges = desired.LoadBalancerSourceRanges
@@ -72,7 +72,7 @@ func openAs(is, desired *corev1.ServiceSpec, before []corev1.ServicePort) {
 	}
 }
 
-// ofAnotherClass reports whether a remote load balancer has to be made again: its class cannot
+// ofAnotherClass reports whether a remote load balancer must be created again, because its class cannot
 // be changed.
 func ofAnotherClass(desired, remote *corev1.ServiceSpec) bool {
 	return desired.Type == corev1.ServiceTypeLoadBalancer && remote.Type == corev1.ServiceTypeLoadBalancer &&

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// The parts of a spec that may change while a pod runs, as named in AnnotationSpecHash.
-// Those of containers are followed by the container's name: a change of one image must
-// not revert what the provider's admission has made of another.
+// The parts of a spec that may change while a pod runs, as AnnotationSpecHash names them. The names of
+// parts of containers end in the container's name. So a change of one image does not revert what the
+// provider's admission changed in another.
 const (
 	partDeadline    = "activeDeadlineSeconds"
 	partTolerations = "tolerations"
@@ -20,10 +20,9 @@ const (
 	partResourcesOf = "resources."
 )
 
-// specHash is the value of AnnotationSpecHash: a hash of each part, as in
-// "image.web=9f86d081884c7d65;tolerations=…". It is deterministic. An ephemeral
-// container never changes, so its name represents it. Only ephemeral containers and
-// tolerations that are sent count.
+// specHash returns the value of AnnotationSpecHash: a hash of each part, as in
+// "image.web=9f86d081884c7d65;tolerations=…". It is deterministic. Ephemeral containers never change,
+// so only their names count. Callers pass only ephemeral containers and tolerations that are sent.
 func specHash(local *corev1.Pod, ephemeral []corev1.EphemeralContainer, tolerations []corev1.Toleration) string {
 	return string(appendSpecHash(make([]byte, 0, 512), local, ephemeral, tolerations))
 }
@@ -67,8 +66,8 @@ func appendPart(b []byte, part, container string, d digest) []byte {
 	return strconv.AppendUint(append(b, '='), uint64(d), 16)
 }
 
-// changedParts are the names of the parts whose hash differs from the recorded one. If
-// the record is missing or damaged, that is every part: sending one again is harmless.
+// changedParts returns the names of the parts whose hash differs from the recorded one. If the record
+// is missing or damaged, it returns every part, because it is harmless to send a part again.
 func changedParts(recorded, desired string) sets.Set[string] {
 	known := sets.New(strings.Split(recorded, ";")...)
 	changed := sets.New[string]()
@@ -81,16 +80,16 @@ func changedParts(recorded, desired string) sets.Set[string] {
 	return changed
 }
 
-// digest is a 64-bit FNV-1a hash in progress. It distinguishes values of one field of
-// one pod, which only the pod's owner chooses. Two that collide by chance, once in
-// 2^64, would keep one change from being sent.
+// digest is an unfinished 64-bit FNV-1a hash. It distinguishes values of one field of one pod, which
+// only the pod's owner chooses. A collision, at a chance of 1 in 2^64, would only keep one change from
+// being sent.
 type digest uint64
 
 func newDigest() digest { return 14695981039346656037 }
 
 func (d digest) byte(b byte) digest { return (d ^ digest(b)) * 1099511628211 }
 
-// text terminates each string, so that two cannot be confused with one.
+// text hashes a string and a terminator, so that two strings never hash as one.
 func (d digest) text(s string) digest {
 	for i := range len(s) {
 		d = d.byte(s[i])
@@ -106,7 +105,7 @@ func (d digest) number(n *int64) digest {
 	return d.text(string(strconv.AppendInt(b[:0], *n, 10)))
 }
 
-// requirements hashes CPU and memory: no other resource may change.
+// requirements hashes only CPU and memory, because no other resource may change.
 func (d digest) requirements(r *corev1.ResourceRequirements) digest {
 	for _, list := range [...]corev1.ResourceList{r.Requests, r.Limits} {
 		for _, name := range resizable {

@@ -13,17 +13,18 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/network"
 )
 
-// PodStatus is the status that local should have, from remote's. Values from the
-// provider are checked and bounded one by one. What is not mentioned here (QoS class,
-// nominated node, generation, claims) keeps its local value. Whatever remote says, the
-// consumer's API server accepts the result in place of local's.
+// PodStatus returns the status that local should have, derived from remote's. It checks and bounds each
+// value from the provider. The QoS class, nominated node, generation and claims keep their local
+// values. Whatever remote says, the consumer's API server accepts the result.
 //
 // A final phase stays, and Running never becomes Pending again.
 //
-// It has only the addresses that reach shows, and never one of the provider's nodes. No time in it
-// is later than now, whatever the provider's clock says. ahead is how far that is ahead, if known.
+// The result has only addresses that reach shows, and never an address of the provider's nodes. None of
+// its times is later than at, even if the provider's clock is ahead. ahead is how far that clock is
+// ahead, if known.
 //
-// The status shares memory with local and remote: read it, or copy it.
+// The status shares memory with local and remote. Callers may read it, but must copy it before they
+// change it.
 func PodStatus(local, remote *corev1.Pod, reach network.Reach, at time.Time, ahead time.Duration) corev1.PodStatus {
 	if isFinal(local.Status.Phase) {
 		return local.Status
@@ -48,8 +49,8 @@ func PodStatus(local, remote *corev1.Pod, reach network.Reach, at time.Time, ahe
 	return to
 }
 
-// reason is remote's, unless it is one that only Spillway gives: what follows from those is not for
-// a provider to decide.
+// reason returns remote's reason, unless it is one that only Spillway may set. A provider must not
+// cause what follows from those.
 func reason(remote string) string {
 	if remote == v1alpha1.ReasonRemotePodLost || remote == v1alpha1.ReasonPodDeleted {
 		return ""
@@ -61,7 +62,8 @@ func isFinal(phase corev1.PodPhase) bool {
 	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
 }
 
-// phase is remote's, unless it is unknown or would revert that the pod runs.
+// phase returns remote's phase. It returns local's if remote's is unknown, or if remote's would turn a
+// running pod back to pending.
 func phase(local, remote corev1.PodPhase) corev1.PodPhase {
 	switch remote {
 	case corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed:
@@ -74,15 +76,15 @@ func phase(local, remote corev1.PodPhase) corev1.PodPhase {
 }
 
 func startTime(local, remote *metav1.Time, now metav1.Time) *metav1.Time {
-	if remote.IsZero() || !isSane(*remote) { // A zero one would come back as none, and be written again.
+	if remote.IsZero() || !isSane(*remote) { // The API server would return a zero time as none, so it would be written again.
 		return local
 	}
 	started := reportedTime(*remote, ptr.Deref(local, metav1.Time{}), now)
 	return &started
 }
 
-// podIPs are the remote pod's addresses that reach shows, or, while reach is
-// pending, the local pod's current ones.
+// podIPs returns the remote pod's addresses that reach shows. While reach is pending, it returns the
+// local pod's current addresses.
 func podIPs(local, remote *corev1.Pod, reach network.Reach) (first string, all []corev1.PodIP) {
 	from := &remote.Status
 	if reach.Pending {
@@ -97,13 +99,13 @@ func podIPs(local, remote *corev1.Pod, reach network.Reach) (first string, all [
 	return first, all
 }
 
-// RemoteIP is the remote pod's address, for people, or "".
+// RemoteIP returns the remote pod's addresses for people, or "".
 func RemoteIP(remote *corev1.Pod) string {
 	return strings.Join(addresses(&remote.Status, network.IsOfPods), ",")
 }
 
-// addresses are at most one IP of each family, in canonical form: what the API
-// server allows.
+// addresses returns at most one IP of each family, in canonical form, because the API server allows no
+// more.
 func addresses(from *corev1.PodStatus, allowed func(netip.Addr) bool) []string {
 	var list []string
 	var has4, has6 bool

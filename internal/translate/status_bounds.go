@@ -9,25 +9,24 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// Limits on a provider's strings, in characters.
+// Limits for a provider's strings, in characters.
 const (
 	maxReason  = 128
 	maxMessage = 1024
 	maxImage   = 512 // and image IDs and container IDs
-	// maxTermination is what a kubelet keeps of a termination message. Programs pass
-	// results in it, so a lower limit would break them.
+	// maxTermination is how much of a termination message a kubelet keeps. Programs pass results in it,
+	// so a lower limit would break them.
 	maxTermination = 4096
 )
 
-// bounded is a string of the provider's, truncated, on one line, without unprintable
-// characters.
+// bounded returns a string of the provider shortened and on one line, without unprintable characters.
 func bounded(s string, limit int) string { return text.Clean(cutAfter(s, limit)) }
 
-// boundedLines is a message of a container, truncated, without unprintable characters. It keeps
-// its lines: programs leave results there, which others parse.
+// boundedLines returns a container's message shortened, without unprintable characters. It keeps line
+// breaks, because programs leave results there that others parse.
 func boundedLines(s string, limit int) string { return text.CleanLines(cutAfter(s, limit)) }
 
-// cutAfter truncates a string to so many characters, and marks where.
+// cutAfter shortens a string to at most limit characters. A shortened string ends in "…".
 func cutAfter(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -44,8 +43,8 @@ func cutAfter(s string, limit int) string {
 	return s
 }
 
-// isSane reports whether a time can be serialised: the API server parses no years of
-// five digits, which a time zone can cause.
+// isSane reports whether the API server can parse a time after it is serialised. It cannot parse years
+// with five digits, which a time zone can cause.
 func isSane(t metav1.Time) bool {
 	if t.IsZero() {
 		return true
@@ -61,10 +60,12 @@ func saneTime(t metav1.Time) metav1.Time {
 	return metav1.Time{Time: t.Truncate(time.Second)}
 }
 
-// reportedTime is a time of the provider's, but none in the future. The provider's clock may be ahead,
-// and controllers here would wait until ours has caught up. was is the time that was reported of
-// the same event before, or zero. It stays, unless the provider now names an earlier one. Otherwise
-// a time in the future would be written again with each look, and once more when it has come.
+// reportedTime returns a time of the provider that is not in the future. The provider's clock may be
+// ahead, and controllers in the consumer would wait until their clock reaches that time.
+//
+// was is the time that was reported before for the same event, or zero. It stays, unless the provider
+// now names an earlier time. Otherwise a future time would be written again at each reconcile, and once
+// more when the time has come.
 func reportedTime(theirs, was, now metav1.Time) metav1.Time {
 	theirs = saneTime(theirs)
 	switch {
@@ -76,13 +77,14 @@ func reportedTime(theirs, was, now metav1.Time) metav1.Time {
 	return theirs
 }
 
-// skewUnseen is how much more than it is known to be a provider's clock may be ahead: it is compared
-// once in a while, coarsely, and the clocks of its nodes are not.
+// skewUnseen is the tolerance for how far a provider's clock is known to be ahead. The manager compares
+// that clock only now and then, and coarsely. It does not compare the clocks of the provider's nodes.
 const skewUnseen = 5 * time.Second
 
-// transitionTime is that time of a condition which has the same status as before, and had it then since
-// was, or zero. If theirs is later, the status may have changed, and changed back, while nobody looked.
-// Then theirs counts, unless was may be the bound that reportedTime gave to theirs.
+// transitionTime returns the lastTransitionTime of a condition. was is the time in the local condition
+// if the status is still the same, or zero. If theirs is later, the status may have changed and changed
+// back in between. Then theirs counts, unless was may be the limit that reportedTime set instead of
+// theirs.
 func transitionTime(theirs, was, now metav1.Time, ahead time.Duration) metav1.Time {
 	if !was.IsZero() && !now.Before(&theirs) && theirs.Sub(was.Time)-skewUnseen > max(ahead, 0) {
 		was = metav1.Time{}
@@ -90,9 +92,9 @@ func transitionTime(theirs, was, now metav1.Time, ahead time.Duration) metav1.Ti
 	return reportedTime(theirs, was, now)
 }
 
-// resourceList keeps quantities that are not negative and whose name is in the spec, or
-// one that a provider's defaults may add. A quantity large enough to cost something was
-// never decoded.
+// resourceList keeps quantities that are not negative and have a known name. The name must be in the
+// spec, or be one that a provider's defaults may add. Quantities that cost too much never get here,
+// because they are not decoded.
 func resourceList(from corev1.ResourceList, spec *corev1.ResourceRequirements) corev1.ResourceList {
 	var to corev1.ResourceList
 	keep := func(name corev1.ResourceName) {

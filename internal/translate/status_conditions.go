@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// reasonReadinessGates is a kubelet's reason when a readiness gate is not open.
+	// reasonReadinessGates is the reason that a kubelet sets while a readiness gate is closed.
 	reasonReadinessGates = "ReadinessGatesNotReady"
-	// RemoteTerminating is the reason why a pod is not Ready that the provider is deleting.
+	// RemoteTerminating is the reason why a pod is not Ready while the provider deletes its remote pod.
 	RemoteTerminating = "RemotePodTerminating"
 )
 
-// remoteConditions are the types of conditions that come from the provider. All others
-// are local, and kept.
+// remoteConditions are the types of conditions that come from the provider. All others are local, and
+// stay.
 var remoteConditions = [...]corev1.PodConditionType{
 	corev1.PodReadyToStartContainers,
 	corev1.PodInitialized,
@@ -30,8 +30,8 @@ var remoteConditions = [...]corev1.PodConditionType{
 	corev1.PodResizeInProgress,
 }
 
-// conditions are the local ones in their order, those of remoteConditions with remote's
-// values, then new ones.
+// conditions returns the local conditions in their order, then new ones. Types in remoteConditions get
+// remote's values.
 func conditions(local, remote *corev1.Pod, now metav1.Time, ahead time.Duration) []corev1.PodCondition {
 	all := make([]corev1.PodCondition, 0, len(local.Status.Conditions)+len(remoteConditions))
 	var done [len(remoteConditions)]bool
@@ -49,7 +49,7 @@ func conditions(local, remote *corev1.Pod, now metav1.Time, ahead time.Duration)
 		if condition, there := remoteCondition(local, remote, c.Type, now, ahead); there {
 			all = append(all, condition)
 		} else if c.Type == corev1.DisruptionTarget {
-			// The consumer disrupts pods as well; the provider knows nothing of that.
+			// The consumer disrupts pods, too, and the provider does not know that.
 			all = append(all, *c)
 		}
 	}
@@ -64,8 +64,8 @@ func conditions(local, remote *corev1.Pod, now metav1.Time, ahead time.Duration)
 	return all
 }
 
-// remoteCondition is the condition as local should have it. The provider's observed
-// generation is that of another object, so local's is kept.
+// remoteCondition returns a condition of remote for local. It keeps local's observed generation,
+// because the provider's is about another object.
 func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType, now metav1.Time, ahead time.Duration) (corev1.PodCondition, bool) {
 	from := find(remote.Status.Conditions, kind)
 	if from == nil || !isStatus(from.Status) {
@@ -86,7 +86,7 @@ func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType, no
 	if kind == corev1.PodReady && len(local.Spec.ReadinessGates) > 0 {
 		applyReadinessGates(&c, local, was)
 	}
-	told := was != nil && was.Reason == RemoteTerminating // Then it stays so when local is deleted, too.
+	told := was != nil && was.Reason == RemoteTerminating // Then it stays so even while local is deleted.
 	if kind == corev1.PodReady && c.Status == corev1.ConditionTrue && (local.DeletionTimestamp.IsZero() || told) && !remote.DeletionTimestamp.IsZero() {
 		endReadiness(&c, remote)
 	}
@@ -98,18 +98,18 @@ func remoteCondition(local, remote *corev1.Pod, kind corev1.PodConditionType, no
 	return c, true
 }
 
-// endReadiness sets Ready to False for a pod that the provider is deleting, as when its node is
-// drained. There everybody knows that from the deletion timestamp, which local does not have: here
-// Services would go on sending to it, and PodDisruptionBudgets would count it.
+// endReadiness sets Ready to False for a pod that the provider is deleting, for example because it
+// drains the node. In the provider, the deletion timestamp says so, but the local pod has none.
+// Services in the consumer would still send traffic to it, and PodDisruptionBudgets would count it.
 func endReadiness(ready *corev1.PodCondition, remote *corev1.Pod) {
 	ready.Status, ready.Reason, ready.Message = corev1.ConditionFalse, RemoteTerminating, "the provider is deleting the remote pod"
 	grace := time.Duration(ptr.Deref(remote.DeletionGracePeriodSeconds, 0)) * time.Second
 	ready.LastTransitionTime = metav1.NewTime(remote.DeletionTimestamp.Add(-grace))
 }
 
-// applyReadinessGates sets Ready to False while a gate is closed. The remote pod has no
-// gates: its Ready is where a kubelet would start. The last transition time is the
-// latest of Ready's inputs, and stays while Ready does, unless that of the remote pod is later.
+// applyReadinessGates sets Ready to False while a gate is closed. The remote pod has no gates, so a
+// kubelet would start with the remote pod's Ready. The last transition time is the latest of Ready's
+// inputs. It stays while Ready stays, unless the remote pod's time is later.
 func applyReadinessGates(ready *corev1.PodCondition, local *corev1.Pod, was *corev1.PodCondition) {
 	var closed []string
 	theirs := ready.LastTransitionTime
@@ -147,7 +147,7 @@ func find(conditions []corev1.PodCondition, kind corev1.PodConditionType) *corev
 	return first(conditions, func(c *corev1.PodCondition) bool { return c.Type == kind })
 }
 
-// first is the first element for which is holds, or nil.
+// first returns the first element for which is returns true, or nil.
 func first[E any](all []E, is func(*E) bool) *E {
 	for i := range all {
 		if is(&all[i]) {

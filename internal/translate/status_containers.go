@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// containerStatuses are those of the containers in the local spec, in its order: no
-// other name, and none twice.
+// containerStatuses returns the statuses of the containers in the local spec, in its order. It returns
+// no other names, and none twice.
 func containerStatuses(containers []corev1.Container, local, remote []corev1.ContainerStatus, mayRestart restarts, now metav1.Time) []corev1.ContainerStatus {
 	if len(local) == 0 && len(remote) == 0 {
 		return nil
@@ -28,7 +28,7 @@ func containerStatuses(containers []corev1.Container, local, remote []corev1.Con
 	return all
 }
 
-// ephemeralStatuses are the same for ephemeral containers, which never restart.
+// ephemeralStatuses is containerStatuses for ephemeral containers, which never restart.
 func ephemeralStatuses(containers []corev1.EphemeralContainer, local, remote []corev1.ContainerStatus, now metav1.Time) []corev1.ContainerStatus {
 	if len(local) == 0 && len(remote) == 0 {
 		return nil
@@ -43,13 +43,13 @@ func ephemeralStatuses(containers []corev1.EphemeralContainer, local, remote []c
 	return all
 }
 
-// isTakenBack reports whether the new state would revert that a container has ended.
+// isTakenBack reports whether the new state would revert the end of a container.
 func isTakenBack(was, is *corev1.ContainerStatus) bool {
 	return was.State.Terminated != nil && is.State.Terminated == nil
 }
 
-// restarts reports whether an ended container may run again. The API server refuses a
-// status in which one runs again that may not.
+// restarts reports whether a container may run again after it has ended. If it may not, the API server
+// refuses a status in which it runs again.
 type restarts func(c *corev1.Container, exitCode int32) bool
 
 func restartRules(spec *corev1.PodSpec) restarts {
@@ -101,8 +101,8 @@ func matches(rule corev1.ContainerRestartRule, exitCode int32) bool {
 	return false
 }
 
-// containerStatus copies the known fields of a status, bounded. Users, mounts, device
-// health and the stop signal stay in the provider. was is the status before, or nil.
+// containerStatus copies the known fields of a status, and bounds them. It leaves out users, mounts,
+// device health and the stop signal. was is the local status so far, or nil.
 func containerStatus(was, from *corev1.ContainerStatus, spec *corev1.ResourceRequirements, now metav1.Time) corev1.ContainerStatus {
 	past := runsOf(was, from)
 	return corev1.ContainerStatus{
@@ -120,8 +120,7 @@ func containerStatus(was, from *corev1.ContainerStatus, spec *corev1.ResourceReq
 	}
 }
 
-// containerState keeps one state: the latest in the life cycle, if remote claims
-// several.
+// containerState keeps one state. If remote claims several, it keeps the latest in the life cycle.
 func containerState(status *corev1.ContainerStatus, past *runs, now metav1.Time) corev1.ContainerState {
 	switch from := &status.State; {
 	case from.Terminated != nil:
@@ -141,7 +140,7 @@ func containerState(status *corev1.ContainerStatus, past *runs, now metav1.Time)
 	return corev1.ContainerState{}
 }
 
-// terminated is how a run of a container has ended, if it has; same is the run at its place in past.
+// terminated returns how a run of a container ended, or nil. same is the run at the same place in past.
 func terminated(from *corev1.ContainerStateTerminated, past *runs, same run, now metav1.Time) *corev1.ContainerStateTerminated {
 	if from == nil {
 		return nil

@@ -8,13 +8,14 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// SetObserved records in a status that PodStatus has made which generation of local it
-// reflects, as a kubelet does. It is for a local pod of which everything has been sent:
-// then its generation is observed once the provider has observed that of remote, which
-// what was sent has raised. A provider that does not say what it has observed counts as
-// having done so as soon as it has started the pod.
+// SetObserved records in a status from PodStatus which generation of local it reflects, as a kubelet
+// does. Call it only when all of local has been sent.
 //
-// A kubelet says so in the conditions too, and of PodScheduled, which is not its own.
+// A change of the spec that is sent raises remote's generation. So local's generation counts as
+// observed once the provider has observed remote's. If a provider does not report what it observed,
+// this counts once it has started the pod.
+//
+// A kubelet also records it in conditions, even in PodScheduled, which it does not own.
 func SetObserved(status *corev1.PodStatus, local, remote *corev1.Pod) {
 	observed := func(generation int64) bool {
 		if generation == 0 {

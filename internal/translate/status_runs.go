@@ -5,16 +5,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// run is when a run of a container began and ended, as far as it has.
+// run is when a run of a container began and ended. Times that have not come are zero.
 type run struct {
-	id                string // That of the container; not all providers say it.
+	id                string // The ID of the container. Not all providers report it.
 	started, finished metav1.Time
 }
 
-// runs are the current run of a container and the one before, as they were reported last.
+// runs are the current and the previous run of a container, as they were last reported.
 type runs struct {
 	current, last run
-	restarted     bool // Since then.
+	restarted     bool // Whether the container restarted since then.
 }
 
 func runsOf(was, is *corev1.ContainerStatus) runs {
@@ -37,8 +37,8 @@ func runOf(state *corev1.ContainerState, id string) run {
 	return run{}
 }
 
-// of is the run of the container with that ID, or an empty one. same is the one at its place: it
-// is the one, too, if there are no IDs and no restart.
+// of returns the run of the container with that ID, or an empty run. same is the run at the same place
+// in the status. It is also the result if there are no IDs and no restart.
 func (r *runs) of(id string, same run) run {
 	switch {
 	case id == same.id && (id != "" || !r.restarted):

@@ -9,13 +9,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// rootCertificate is the ConfigMap with the API server's certificate that
-// Kubernetes puts into every namespace.
+// rootCertificate is the ConfigMap with the API server's certificate. Kubernetes creates it in every
+// namespace.
 const rootCertificate = "kube-root-ca.crt"
 
-// isInjectedToken reports whether a volume is the service account token that admission
-// injects: by its name, and by having nothing else in it, because leaving out what a
-// user has written would break the pod silently.
+// isInjectedToken reports whether a volume is the service account token that admission injects. It
+// checks the name, and that the volume has nothing else. To leave out something that a user wrote would
+// silently break the pod.
 func isInjectedToken(v *corev1.Volume) bool {
 	if !strings.HasPrefix(v.Name, "kube-api-access-") || v.Projected == nil {
 		return false
@@ -35,9 +35,9 @@ func isInjectedToken(v *corev1.Volume) bool {
 	return token
 }
 
-// WithheldToken says that the pod lacks its token, if that may be missed. Kubernetes
-// gives one to nearly every pod, and few use it: one that does has an account of its own,
-// since that of the namespace may do nothing, or asks for a token itself.
+// WithheldToken says that the pod lacks its token, if the pod probably uses one. Otherwise it returns
+// "". Kubernetes injects a token into nearly every pod, but few pods use it. A pod that does has an
+// account other than default, which has no rights, or asks for a token explicitly.
 func WithheldToken(pod *corev1.Pod) string {
 	account := cmp.Or(pod.Spec.ServiceAccountName, "default")
 	if account == "default" && !ptr.Deref(pod.Spec.AutomountServiceAccountToken, false) || len(injectedTokens(pod.Spec.Volumes)) == 0 {
@@ -47,7 +47,7 @@ func WithheldToken(pod *corev1.Pod) string {
 		"if it has to, keep it on the consumer's own nodes, else set automountServiceAccountToken to false"
 }
 
-// injectedTokens are the names of the volumes for which isInjectedToken holds.
+// injectedTokens returns the names of the volumes that are injected tokens.
 func injectedTokens(volumes []corev1.Volume) []string {
 	var names []string
 	for i := range volumes {

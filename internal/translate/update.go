@@ -12,18 +12,15 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// PodChanges are patches for the remote pod: each is the pod as it should be, to be
-// sent as the difference from the one that PodUpdate was given, or nil if nothing
-// differs.
+// PodChanges are patches for the remote pod. Each is the pod as it should be. The caller sends its
+// difference from the remote pod that it passed to PodUpdate. A patch is nil if nothing differs.
 //
-// Ephemeral and Resize come first, Main LAST: Main carries the annotation that records
-// what was sent, the other two included. After a crash in between, what was already
-// sent is found in the remote pod, and nothing, or the same again, is sent. A provider
-// that refuses one of them for good (no resize on that node, say) refuses it once: Main
-// may be sent all the same.
+// Send Ephemeral and Resize first, and Main LAST. Main has the annotation that records what was sent,
+// including the other two. After a crash in between, the remote pod shows what was already sent. Then
+// nothing, or the same again, is sent. A provider that refuses Ephemeral or Resize for good, for
+// example a resize on that node, refuses it only once: Main may be sent anyway.
 type PodChanges struct {
-	// Main is for the pod itself: labels, annotations, images,
-	// activeDeadlineSeconds, tolerations.
+	// Main is for the pod itself: labels, annotations, images, activeDeadlineSeconds, tolerations.
 	Main *corev1.Pod
 	// Ephemeral is for pods/ephemeralcontainers.
 	Ephemeral *corev1.Pod
@@ -34,11 +31,10 @@ type PodChanges struct {
 // resizable are the resources that may change while a container runs.
 var resizable = [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
-// PodUpdate compares what local asks for with what was sent to remote, by the hashes
-// that remote carries. It does not compare the specs: what the provider's admission has
-// changed stays, until the user changes that very part. What Kubernetes would refuse,
-// such as a longer deadline, is skipped. A toleration is sent once the provider's
-// limits allow it.
+// PodUpdate compares what local asks for with what was sent to remote, by the hashes in remote's
+// annotation. It does not compare the specs. So changes by the provider's admission stay until the user
+// changes the same part. It skips changes that Kubernetes would refuse, such as a longer deadline. It
+// sends a toleration once the provider's limits allow it.
 func PodUpdate(local, remote *corev1.Pod, t Target, limits *Limits) PodChanges {
 	ephemeral := allowedEphemeralContainers(local, limits)
 	tolerations := allowedTolerations(local.Spec.Tolerations, remote.Spec.Tolerations, limits)
@@ -72,7 +68,7 @@ func PodUpdate(local, remote *corev1.Pod, t Target, limits *Limits) PodChanges {
 	return changes
 }
 
-// updateSpec sets the fields of the pod itself that Kubernetes allows to change.
+// updateSpec sets the fields of the pod itself that Kubernetes allows to be changed.
 func updateSpec(remote, local *corev1.PodSpec, changed sets.Set[string], tolerations []corev1.Toleration) {
 	updateImages(remote.InitContainers, local.InitContainers, changed)
 	updateImages(remote.Containers, local.Containers, changed)
@@ -94,8 +90,8 @@ func updateImages(remote, local []corev1.Container, changed sets.Set[string]) {
 	}
 }
 
-// mergedTolerations adds missing ones and sets the seconds of existing ones: a
-// toleration cannot be removed from a pod, nor changed in any other way.
+// mergedTolerations adds missing tolerations and sets the seconds of existing ones. Kubernetes allows
+// no other change, and no removal.
 func mergedTolerations(remote, local []corev1.Toleration) []corev1.Toleration {
 	for _, wanted := range local {
 		i := slices.IndexFunc(remote, func(t corev1.Toleration) bool {
@@ -112,8 +108,8 @@ func mergedTolerations(remote, local []corev1.Toleration) []corev1.Toleration {
 	return remote
 }
 
-// withEphemeralContainers adds those that remote lacks, or is nil if it has them all.
-// None can be changed or removed.
+// withEphemeralContainers returns remote with the ephemeral containers that it lacks, or nil if it
+// lacks none. Kubernetes allows nobody to change or remove them.
 func withEphemeralContainers(remote, local *corev1.Pod, ephemeral []corev1.EphemeralContainer, t Target, limits *Limits) *corev1.Pod {
 	var missing []corev1.EphemeralContainer
 	for i := range ephemeral {

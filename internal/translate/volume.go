@@ -12,9 +12,9 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// PersistentVolumeClaim is the remote claim of local, and names the remote volume. Both
-// have local's class: a claim only binds to a volume of its own class, which need not
-// exist in the provider.
+// PersistentVolumeClaim returns the remote claim of local, bound to the remote volume by name. Both
+// have local's class, because a claim binds only to a volume of its own class. The class need not exist
+// in the provider.
 func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*corev1.PersistentVolumeClaim, *field.Problem) {
 	if refusal := ClaimRefusal(local); refusal != nil {
 		return nil, refusal
@@ -26,7 +26,7 @@ func PersistentVolumeClaim(local *corev1.PersistentVolumeClaim, t Target) (*core
 	return remote, nil
 }
 
-// ClaimRefusal is why a claim is not sent, or nil.
+// ClaimRefusal says why a claim is not sent, or returns nil.
 func ClaimRefusal(local *corev1.PersistentVolumeClaim) *field.Problem {
 	if refusal := neverSynced("PersistentVolumeClaim", local); refusal != nil {
 		return refusal
@@ -40,9 +40,9 @@ func ClaimRefusal(local *corev1.PersistentVolumeClaim) *field.Problem {
 	return nil
 }
 
-// PersistentVolume is the remote volume of local, to which claim is bound. It is
-// retained whatever happens in the provider, and reserved for the remote claim. The
-// Secrets it names may be in any namespace; of returns where those of one go.
+// PersistentVolume returns the remote volume of local, which is bound to claim. The remote volume is
+// reserved for the remote claim. Its reclaim policy is always Retain, because the volume is the
+// consumer's. The volume may name Secrets in any namespace. of returns the Target of a local namespace.
 func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t Target, of func(namespace string) Target) (*corev1.PersistentVolume, *field.Problem) {
 	if refusal := VolumeRefusal(local, claim); refusal != nil {
 		return nil, refusal
@@ -50,7 +50,7 @@ func PersistentVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVo
 	return remoteVolume(local, claim, t, of), nil
 }
 
-// VolumeRefusal is why a volume, to which claim is bound, is not sent, or nil.
+// VolumeRefusal says why a volume that is bound to claim is not sent, or returns nil.
 func VolumeRefusal(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim) *field.Problem {
 	if refusal := neverSynced("PersistentVolume", local); refusal != nil {
 		return refusal
@@ -95,7 +95,7 @@ func remoteVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolume
 	return remote
 }
 
-// VolumeSecrets are the Secrets that a volume names, sorted, each once.
+// VolumeSecrets returns the Secrets that a volume names, sorted, each once.
 func VolumeSecrets(pv *corev1.PersistentVolume) []types.NamespacedName {
 	var names []types.NamespacedName
 	for _, ref := range volumeSecretPlaces(&pv.Spec.PersistentVolumeSource) {
@@ -107,8 +107,8 @@ func VolumeSecrets(pv *corev1.PersistentVolume) []types.NamespacedName {
 	return slices.Compact(names)
 }
 
-// volumeSecretPlaces are the places in a volume that name Secrets. A reference without
-// a name or a namespace does not count.
+// volumeSecretPlaces returns the fields of a volume that name Secrets. It skips references without a
+// name or a namespace.
 func volumeSecretPlaces(source *corev1.PersistentVolumeSource) []*corev1.SecretReference {
 	var refs []*corev1.SecretReference
 	if csi := source.CSI; csi != nil {
@@ -121,7 +121,7 @@ func volumeSecretPlaces(source *corev1.PersistentVolumeSource) []*corev1.SecretR
 	return slices.DeleteFunc(refs, func(r *corev1.SecretReference) bool { return r == nil || r.Name == "" || r.Namespace == "" })
 }
 
-// notBound refuses a claim that has no volume, or has lost it.
+// notBound refuses a claim that has no volume, or has lost its volume.
 func notBound(claim *corev1.PersistentVolumeClaim) *field.Problem {
 	if claim.Status.Phase == corev1.ClaimBound && claim.Spec.VolumeName != "" {
 		return nil
@@ -129,27 +129,27 @@ func notBound(claim *corev1.PersistentVolumeClaim) *field.Problem {
 	return NotBound(claim)
 }
 
-// Annotations by which Kubernetes says how far a claim is: that it is bound, and on which
-// node the scheduler wants its volume.
+// Annotations by which Kubernetes records the state of a claim: that it is bound, and for which node
+// the scheduler wants its volume.
 const (
 	AnnotationBindCompleted = "pv.kubernetes.io/bind-completed"
 	AnnotationSelectedNode  = "volume.kubernetes.io/selected-node"
 )
 
-// NotBound refuses a claim, by its metadata, because it has no volume.
+// NotBound refuses a claim that has no volume. It needs only the claim's metadata.
 func NotBound(claim metav1.Object) *field.Problem {
 	return field.Refuse(ReasonClaimNotBound, "PersistentVolumeClaim %s is not bound to a volume yet", claim.GetName())
 }
 
-// isBoundTo reports whether the volume agrees with the claim: anybody can write the
-// name of a volume into a claim.
+// isBoundTo reports whether the volume is bound to the claim, too. Anybody can write the name of a
+// volume into a claim.
 func isBoundTo(pv *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim) bool {
 	ref := pv.Spec.ClaimRef
 	return claim.Spec.VolumeName == pv.Name && ref != nil &&
 		ref.Namespace == claim.Namespace && ref.Name == claim.Name && ref.UID == claim.UID
 }
 
-// storageClass is the class of a claim; the legacy annotation wins.
+// storageClass returns the class of a claim. The legacy annotation takes precedence.
 func storageClass(claim *corev1.PersistentVolumeClaim) string {
 	if class, there := claim.Annotations[corev1.BetaStorageClassAnnotation]; there {
 		return class
@@ -157,8 +157,8 @@ func storageClass(claim *corev1.PersistentVolumeClaim) string {
 	return ptr.Deref(claim.Spec.StorageClassName, "")
 }
 
-// isTiedToNode reports whether a volume can be reached only from nodes of certain
-// names: the provider has no node of that name, or a different one.
+// isTiedToNode reports whether only nodes with certain names can reach a volume. The provider has no
+// node of that name, or another one.
 func isTiedToNode(affinity *corev1.VolumeNodeAffinity) bool {
 	if affinity == nil || affinity.Required == nil {
 		return false
