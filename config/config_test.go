@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestObjects: every directory that is shipped can be built, and has no object twice.
+// TestObjects: every shipped directory can be built, and has no object twice.
 func TestObjects(t *testing.T) {
 	for _, directory := range []string{"default", "shard", "provider", "provider-trusted", "hosted"} {
 		objects, err := config.Objects(directory)
@@ -37,8 +37,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestSameAsKustomize: the program that writes dist/install.yaml and dist/provider.yaml may be
-// another version of kustomize than the library.
+// TestSameAsKustomize: the kustomize program writes dist/install.yaml and dist/provider.yaml. Its
+// version may differ from the library's.
 func TestSameAsKustomize(t *testing.T) {
 	for _, directory := range []string{"default", "provider", "provider-trusted"} {
 		t.Run(directory, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestSameAsKustomize(t *testing.T) {
 	}
 }
 
-// TestProfiles: the manager takes the limits of each profile for what they are.
+// TestProfiles: the manager recognises the profile of the limits in each directory.
 func TestProfiles(t *testing.T) {
 	for directory, want := range map[string]string{"provider": "confined", "provider-trusted": "trusted"} {
 		objects, err := config.Objects(directory)

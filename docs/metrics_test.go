@@ -14,7 +14,7 @@ import (
 
 var metric = regexp.MustCompile("[`\"](spillway_[a-z_]+)[{`\"]")
 
-// TestTroubleshootingNamesMetrics holds the table of metrics against those that there are.
+// TestTroubleshootingNamesMetrics compares the table of metrics with the metrics that exist.
 func TestTroubleshootingNamesMetrics(t *testing.T) {
 	page, err := os.ReadFile("troubleshooting.md")
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// mostMethods is how many methods a type may have (CONTRIBUTING.md): one that has more has more
+// mostMethods is how many methods a type may have (CONTRIBUTING.md). A type with more methods has more
 // than one job.
 const mostMethods = 15
 
-// elsewhere are packages that are not in the manager, or only in tests.
+// elsewhere matches packages that are not in the manager, or only in tests.
 var elsewhere = regexp.MustCompile(`^internal/(hosted|plugin|testing)(/|$)`)
 
 // TestReceivers counts the methods of each type of the manager.
@@ -56,7 +56,7 @@ func TestReceivers(t *testing.T) {
 	}
 }
 
-// receiver is the name of the type of a receiver, without a pointer and parameters.
+// receiver returns the name of a receiver's type, without a pointer and type parameters.
 func receiver(of ast.Expr) string {
 	switch is := of.(type) {
 	case *ast.StarExpr:

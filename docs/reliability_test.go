@@ -18,8 +18,8 @@ var (
 	codeQuote = regexp.MustCompile("`([a-z0-9-]+)`")
 )
 
-// TestReliabilityNamesAll holds the tables of reliability.md, and what the page says
-// is not in them yet, against the bugs and the scenarios that there are.
+// TestReliabilityNamesAll compares reliability.md with the bugs and scenarios that exist. Each must be
+// in a table of the page, or the page must say that it is missing.
 func TestReliabilityNamesAll(t *testing.T) {
 	raw, err := os.ReadFile("reliability.md")
 	if err != nil {
@@ -51,7 +51,7 @@ func TestReliabilityNamesAll(t *testing.T) {
 	})
 }
 
-// firsts are the first groups of matches.
+// firsts returns the first group of each match.
 func firsts(matches [][]string) []string {
 	var all []string
 	for _, match := range matches {
@@ -60,8 +60,8 @@ func firsts(matches [][]string) []string {
 	return all
 }
 
-// accountsFor checks that each of all is either played or said to be later, and that
-// there is nothing else.
+// accountsFor checks that each name in all is either in played or in later, and that these have no
+// other names.
 func accountsFor(t *testing.T, all, played, later []string) {
 	t.Helper()
 	count := map[string]int{}

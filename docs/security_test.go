@@ -1,4 +1,4 @@
-// Package docs_test holds the documentation against the code.
+// Package docs_test compares the documentation with the code.
 package docs_test
 
 import (
@@ -15,8 +15,8 @@ var (
 	separator = regexp.MustCompile(`, (?:and )?`)
 )
 
-// TestSecurityNamesTests checks that each requirement in security.md names
-// tests, and that each of these is in the file that it is said to be in.
+// TestSecurityNamesTests checks that each requirement in security.md names tests, and that each test is
+// in the file that the page names.
 func TestSecurityNamesTests(t *testing.T) {
 	page, err := os.ReadFile("security.md")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestSecurityNamesTests(t *testing.T) {
 	}
 }
 
-// names are those of a list such as: TestA, "a spec, of Ginkgo", TestB.
+// names splits a list such as: TestA, "a spec, of Ginkgo", TestB.
 func names(list string) []string {
 	var all []string
 	for i, part := range strings.Split(list, `"`) {
@@ -58,8 +58,8 @@ func names(list string) []string {
 	return all
 }
 
-// TestSecurityNamesSlowTests checks that the page says which of its files in
-// test/integration have specs that only make test-long runs.
+// TestSecurityNamesSlowTests checks that the page names its files in test/integration whose specs only
+// make test-long runs.
 func TestSecurityNamesSlowTests(t *testing.T) {
 	page, err := os.ReadFile("security.md")
 	if err != nil {
@@ -89,7 +89,7 @@ func TestSecurityNamesSlowTests(t *testing.T) {
 	}
 }
 
-// mentions checks that a file of the repository has each of these in it.
+// mentions checks that a file of the repository contains each of the names.
 func mentions(t *testing.T, file string, names []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", file))

@@ -30,7 +30,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
-// startServer starts an API server, with the kinds of Spillway.
+// startServer starts an API server with the kinds of Spillway.
 func startServer(t *testing.T) *rest.Config {
 	t.Helper()
 	assets := os.Getenv("KUBEBUILDER_ASSETS")
@@ -59,7 +59,8 @@ func kubeconfigOf(t *testing.T, server *rest.Config) []byte {
 	return written
 }
 
-// lifeOfAManager runs one until the provider is connected, and returns when it has ended.
+// lifeOfAManager runs a manager until the provider is connected, and returns when the manager has
+// ended.
 func lifeOfAManager(t *testing.T, consumer *rest.Config, c client.Client, generation int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -92,7 +93,8 @@ func lifeOfAManager(t *testing.T, consumer *rest.Config, c client.Client, genera
 	}
 }
 
-// TestNothingStaysOfAManager that has ended: tests run thousands in one process.
+// TestNothingStaysOfAManager: a manager that has ended leaves no goroutines. Tests run thousands of
+// managers in one process.
 func TestNothingStaysOfAManager(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
@@ -113,20 +115,20 @@ func TestNothingStaysOfAManager(t *testing.T) {
 		}
 	}
 	const lives = 10
-	lifeOfAManager(t, consumer, c, 0) // What a process needs once.
+	lifeOfAManager(t, consumer, c, 0) // Starts what a process needs only once.
 	before := settled()
 	for life := range lives {
 		lifeOfAManager(t, consumer, c, int64(life)+1)
 	}
 	after := settled()
-	if after >= before+lives { // Less than one for each.
+	if after >= before+lives { // At least one for each manager stayed.
 		var profile bytes.Buffer
 		_ = pprof.Lookup("goroutine").WriteTo(&profile, 1)
 		t.Errorf("%d goroutines after one manager, %d after %d more:\n%s", before, after, lives, profile.String())
 	}
 }
 
-// settled counts the goroutines after they had time to end.
+// settled waits for goroutines to end, and returns how many are left.
 func settled() int {
 	count, last := 0, -1
 	_ = wait.PollUntilContextTimeout(context.Background(), 500*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {

@@ -39,7 +39,7 @@ func TestLimitMemory(t *testing.T) {
 	}
 }
 
-// TestTheManifestSaysTheLimit compares the shipped manifest with what the manager reads.
+// TestTheManifestSaysTheLimit compares the shipped manifest with the variable that the manager reads.
 func TestTheManifestSaysTheLimit(t *testing.T) {
 	manifest, err := os.ReadFile("../../config/manager/manager.yaml")
 	if err != nil {

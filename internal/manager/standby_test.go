@@ -21,7 +21,7 @@ import (
 	"github.com/spillway-io/spillway/internal/manager"
 )
 
-// A standby that is scraped would watch the consumer, and take over with those watches.
+// If a scrape made a standby watch the consumer, the standby would later lead with these old watches.
 func TestAScrapedStandbyReadsOnlyTheLeaseOfTheElection(t *testing.T) {
 	server := startServer(t)
 	c, err := client.New(server, client.Options{})
@@ -39,7 +39,7 @@ func TestAScrapedStandbyReadsOnlyTheLeaseOfTheElection(t *testing.T) {
 		}
 	}
 	registry := crmetrics.Registry
-	crmetrics.Registry = prometheus.NewRegistry() // The manager's metrics are registered once in a process.
+	crmetrics.Registry = prometheus.NewRegistry() // A process can register the manager's metrics only once.
 	t.Cleanup(func() { crmetrics.Registry = registry })
 	reads := &reads{standsBy: make(chan struct{})}
 	mgr, err := manager.New(t.Context(), server, manager.Options{WrapTransport: reads.wrap, Manager: ctrl.Options{
@@ -65,7 +65,7 @@ func TestAScrapedStandbyReadsOnlyTheLeaseOfTheElection(t *testing.T) {
 	}
 }
 
-// reads are what is read of Spillway's kinds, of nodes and of pods.
+// reads records requests for Spillway's kinds, nodes and pods.
 type reads struct {
 	standsBy chan struct{}
 	once     sync.Once

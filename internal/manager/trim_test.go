@@ -43,15 +43,15 @@ func trimmed(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := trimWaitingPod(obj) // A cache may pass it through twice.
+	again, err := trimWaitingPod(obj) // A cache may transform an object twice.
 	if err != nil || again != obj {
 		t.Fatalf("trimmed again it is %v, %v", again, err)
 	}
 	return obj.(*waitingPod).DeepCopyObject().(*corev1.Pod)
 }
 
-// TestTrimWaitingPod compares the decisions about a trimmed pod, and the patches that
-// follow, with those about the whole one.
+// TestTrimWaitingPod compares the decisions about a trimmed pod, and the resulting patches, with those
+// about the whole pod.
 func TestTrimWaitingPod(t *testing.T) {
 	nso := builder.Offloading("team").Obj()
 	going := waitingPodOf("ReplicaSet")
@@ -89,7 +89,7 @@ func TestTrimWaitingPod(t *testing.T) {
 			if diff := cmp.Diff(patch(t, pod, want), patch(t, small, got)); diff != "" {
 				t.Errorf("patch (-whole +trimmed):\n%s", diff)
 			}
-			whole := pod == refused || pod == described // It is rare, and read as a whole.
+			whole := pod == refused || pod == described // Such pods are rare, and decisions read all of them.
 			if small.ManagedFields != nil || !whole && (small.Spec.Containers != nil || small.Labels != nil || small.Status.Phase != "") {
 				t.Errorf("too much is kept: %+v", small)
 			}
@@ -97,8 +97,8 @@ func TestTrimWaitingPod(t *testing.T) {
 	}
 }
 
-// TestTrimKeepsWhichNodesAPodAsksFor compares the decisions about the affinity of a
-// trimmed pod with those about the whole one's.
+// TestTrimKeepsWhichNodesAPodAsksFor compares the decisions about the affinity of a trimmed pod and of
+// the whole pod.
 func TestTrimKeepsWhichNodesAPodAsksFor(t *testing.T) {
 	nso := builder.Offloading("team").Obj()
 	nso.Spec.PodOffloadingStrategy = v1alpha1.PodsLocal
@@ -126,7 +126,7 @@ func TestTrimKeepsWhichNodesAPodAsksFor(t *testing.T) {
 	}
 }
 
-// patch adds the tolerations of a plan to a pod.
+// patch returns the patch that adds a plan's tolerations to a pod.
 func patch(t *testing.T, pod *corev1.Pod, plan unscheduledpod.Plan) string {
 	t.Helper()
 	after := pod.DeepCopy()
@@ -138,8 +138,8 @@ func patch(t *testing.T, pod *corev1.Pod, plan unscheduledpod.Plan) string {
 	return string(raw)
 }
 
-// TestAWaitingPodTakesLittle measures a cache's memory for each, as read: an Indexer of
-// client-go's, with the index that controller-runtime has.
+// TestAWaitingPodTakesLittle measures how much memory a cache takes for each pod. Like
+// controller-runtime, it uses client-go's Indexer with an index by namespace.
 func TestAWaitingPodTakesLittle(t *testing.T) {
 	const pods, most, least = 4000, 1024, 256
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
@@ -174,7 +174,7 @@ func TestAWaitingPodTakesLittle(t *testing.T) {
 	runtime.KeepAlive(indexer)
 }
 
-// typicalPod is a Deployment's, with the additions of admission plugins.
+// typicalPod returns a Deployment's pod, with the additions of admission plugins.
 func typicalPod() *corev1.Pod {
 	pod := waitingPodOf("ReplicaSet")
 	pod.Name, pod.UID, pod.ResourceVersion = "web-67ff8d8774", "6b0ddc5c-1c40-4be0-8d6e-5a6e9f4cbd9d", "123456789"

@@ -28,8 +28,8 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestAccountOfTheMark: objects created by another account of the same consumer, or by
-// one that the policies do not hold, are still ours.
+// TestAccountOfTheMark: an object with the mark belongs to this manager even if another account of the
+// consumer created it, or an account that the policies do not confine.
 func TestAccountOfTheMark(t *testing.T) {
 	ours := Mark{Origin: "origin-uid", ClusterID: "eu", Account: "spillway-consumer"}
 	if got := ours.Labels()[v1alpha1.LabelAccount]; got != "spillway-consumer" {

@@ -13,7 +13,7 @@ import (
 func TestPodRefusal(t *testing.T) {
 	tests := map[string]struct {
 		pod  string
-		want string // the reason, and what the message names; empty if the pod can be sent
+		want string // The reason, and what the message names. Empty if the pod can be sent.
 	}{
 		"plain":                  {`{spec: {containers: [{name: web}]}}`, ""},
 		"mirror of a static one": {`{metadata: {annotations: {kubernetes.io/config.mirror: x}}}`, "StaticPod: from a manifest on its node"},
@@ -116,7 +116,7 @@ func TestPodRefusal(t *testing.T) {
 	}
 }
 
-// sentWhole compares all that a pod of TestPodRefusal asks for.
+// sentWhole checks that the remote pod has everything that a pod of TestPodRefusal asks for.
 func sentWhole(t *testing.T, local, remote *corev1.Pod) {
 	t.Helper()
 	want := local.Spec.DeepCopy()

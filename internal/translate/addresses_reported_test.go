@@ -11,7 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// TestWithAddresses: the status has the addresses in the annotations of all providers.
+// TestWithAddresses: the status shows the addresses in the annotations of all providers.
 func TestWithAddresses(t *testing.T) {
 	const (
 		class = `{type: LoadBalancer, loadBalancerClass: x}`
@@ -22,7 +22,7 @@ func TestWithAddresses(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec        string
 		annotations map[string]string
-		shown       string // In the status, before.
+		shown       string // In the status before.
 		addresses   []string
 		want        map[string]string
 		wantShown   string
@@ -77,7 +77,8 @@ func TestWithAddresses(t *testing.T) {
 	}
 }
 
-// TestMostIngress: whoever may edit a Service may write annotations.
+// TestMostIngress: the status is limited, because everybody who may edit a Service may write
+// annotations.
 func TestMostIngress(t *testing.T) {
 	local := serviceOf(t, `{type: LoadBalancer, loadBalancerClass: x}`)
 	local.Annotations = map[string]string{}
@@ -90,7 +91,7 @@ func TestMostIngress(t *testing.T) {
 	}
 }
 
-// TestAddressesOfAnIngress: it has them as a Service does, without a mode.
+// TestAddressesOfAnIngress: an Ingress shows addresses as a Service does, but without a mode.
 func TestAddressesOfAnIngress(t *testing.T) {
 	local := ingressOf(t, `{}`)
 	local.Annotations = map[string]string{"addresses.spillway.io/us": "203.0.113.2"}
@@ -103,7 +104,7 @@ func TestAddressesOfAnIngress(t *testing.T) {
 	if WithAddresses(got, "eu", []string{"203.0.113.1", "lb.example.com"}, nobodys) != got {
 		t.Error("it is written again")
 	}
-	got.Status.LoadBalancer.Ingress = append(got.Status.LoadBalancer.Ingress, networkingv1.IngressLoadBalancerIngress{IP: "203.0.113.9"}) // A controller at home has it now.
+	got.Status.LoadBalancer.Ingress = append(got.Status.LoadBalancer.Ingress, networkingv1.IngressLoadBalancerIngress{IP: "203.0.113.9"}) // A controller in the consumer serves it now.
 	gone := WithAddresses(got, "eu", nil, nobodys)
 	if diff := cmp.Diff(append(want[2:], networkingv1.IngressLoadBalancerIngress{IP: "203.0.113.9"}), gone.Status.LoadBalancer.Ingress); diff != "" || len(gone.Annotations) != 1 {
 		t.Errorf("%v, (-want +got):\n%s", gone.Annotations, diff)

@@ -16,9 +16,8 @@ var (
 	narrow = network.Reach{Ranges: []netip.Prefix{netip.MustParsePrefix("10.8.0.0/14"), netip.MustParsePrefix("fd00:8::/48")}}
 )
 
-// hostile are addresses that are no pod's, and mean something else to whoever sends to
-// them: the node itself, its cloud's metadata service, many at once, or whatever a
-// program parses from them.
+// hostile are addresses that no pod has. A client that sends to them would reach something else: its
+// own node, the cloud's metadata service, many hosts at once, or whatever its parser reads.
 var hostile = []string{"127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "::1", "::", "fe80::1", "fe80::1%eth0", "ff02::1", "::ffff:10.8.0.1",
 	"::ffff:127.0.0.1", "010.8.0.1", "10.8.1", "0x0a080001", "localhost", "", "10.8.0.1\n10.9.0.1"}
 

@@ -42,7 +42,7 @@ func BenchmarkPod(b *testing.B) {
 	}
 }
 
-// BenchmarkPodUpdate is about a pod that nobody has changed, the usual case.
+// BenchmarkPodUpdate measures the usual case: nobody has changed the pod.
 func BenchmarkPodUpdate(b *testing.B) {
 	local := podOf(b, running)
 	remote := sentPod(b, local, shared)

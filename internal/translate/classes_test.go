@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// classes map x, which filled fields have as their value.
+// classes map x, which is the value of filled fields.
 var classes = Classes{
 	{Kind: v1alpha1.ClassPriority, Name: "x", RemoteName: "batch"},
 	{Kind: v1alpha1.ClassRuntime, Name: "x", RemoteName: "gvisor"},
@@ -19,11 +19,11 @@ var classes = Classes{
 	{Kind: v1alpha1.ClassLoadBalancer, Name: "any"},
 }
 
-// balancing are limits that allow the load balancers of classes.
+// balancing allows the load balancers of classes.
 var balancing = &Limits{LoadBalancerClasses: []string{"nlb", "default"}}
 
-// TestClassesOfPods: a pod has the names of the provider there. Without a PriorityClass it
-// goes, and without its RuntimeClass it stays here.
+// TestClassesOfPods: a remote pod has the provider's names of classes. A pod is sent without its
+// PriorityClass, but not without its RuntimeClass.
 func TestClassesOfPods(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec, want string
@@ -63,7 +63,7 @@ func TestClassesOfPods(t *testing.T) {
 	}
 }
 
-// TestClassesThatAreNotThere: a pod waits for each of its classes in the provider, and goes if
+// TestClassesThatAreNotThere: a pod waits until the provider has each of its classes. It is sent if
 // nobody can tell.
 func TestClassesThatAreNotThere(t *testing.T) {
 	const missing, unread = v1alpha1.ReasonClassMissing, v1alpha1.ReasonReferenceNotSynced
@@ -98,13 +98,13 @@ func TestClassesThatAreNotThere(t *testing.T) {
 	}
 }
 
-// TestIngressClassesThatAreNotThere: so does an Ingress.
+// TestIngressClassesThatAreNotThere: an Ingress waits until the provider has its class.
 func TestIngressClassesThatAreNotThere(t *testing.T) {
 	const missing = "ClassMissing: spec.ingressClassName: the provider has no IngressClass \"eu-public\", to which the ClusterBinding maps it; "
 	for name, test := range map[string]struct {
 		class string
 		has   Presence
-		want  string // The beginning of what refuses it.
+		want  string // The beginning of the refusal.
 	}{
 		"there":           {"public", ClassThere, ""},
 		"nobody can tell": {"public", ClassUnknown, ""},

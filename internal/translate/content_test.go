@@ -13,7 +13,7 @@ func TestWithoutContent(t *testing.T) {
 	large := strings.Repeat("x", 100_000)
 	tests := map[string]struct {
 		full any
-		held int // Entries that are left.
+		held int // How many entries are left.
 		size int64
 	}{
 		"ConfigMap":                             {&corev1.ConfigMap{Data: map[string]string{"a": large, "b": "1"}, BinaryData: map[string][]byte{"c": []byte(large)}}, 2, 200_000},

@@ -27,7 +27,8 @@ func TestDataIsCopied(t *testing.T) {
 	}
 }
 
-// TestMetadataOfDataIsMade, and not copied: labels and annotations may be commands.
+// TestMetadataOfDataIsMade: metadata is built, not copied, because labels and annotations may be
+// commands.
 func TestMetadataOfDataIsMade(t *testing.T) {
 	const metadata = `{namespace: team, name: web, uid: uid, resourceVersion: "5", finalizers: [f], labels: {app: web}, ownerReferences: [{kind: x, name: y}]}`
 	want := metav1.ObjectMeta{Name: "web", Namespace: "team-eu", Labels: mark.Labels(), Annotations: provenanceOf("app;")}

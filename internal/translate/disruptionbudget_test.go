@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// budgetOf is the PodDisruptionBudget team/web of that content.
+// budgetOf returns the PodDisruptionBudget team/web with that content.
 func budgetOf(t testing.TB, content string) *policyv1.PodDisruptionBudget {
 	t.Helper()
 	budget := parse[policyv1.PodDisruptionBudget](t, `{metadata: {namespace: team, name: web, uid: uid, labels: {app: web}}}`)
@@ -20,7 +20,7 @@ func budgetOf(t testing.TB, content string) *policyv1.PodDisruptionBudget {
 	return budget
 }
 
-// TestPodDisruptionBudget has what the provider is asked for, with so many healthy pods there.
+// TestPodDisruptionBudget compares the remote budget for a number of healthy pods in the provider.
 func TestPodDisruptionBudget(t *testing.T) {
 	const selector = `selector: {matchLabels: {app: web}}, `
 	half, one := `{spec: {`+selector+`minAvailable: 50%}, status: `, `{spec: {`+selector+`maxUnavailable: 1}, status: `
@@ -86,7 +86,7 @@ func TestPodDisruptionBudgetRefusals(t *testing.T) {
 	}
 }
 
-// TestIsHealthy: a budget counts what the disruption controller counts.
+// TestIsHealthy: a budget counts the pods that the disruption controller counts.
 func TestIsHealthy(t *testing.T) {
 	const ready, unready = `status: {conditions: [{type: Ready, status: "True"}]}`, `status: {conditions: [{type: Ready, status: "False"}, {type: Other, status: "True"}]}`
 	const web, going = `metadata: {labels: {app: web}}, `, `metadata: {labels: {app: web}, deletionTimestamp: "2026-01-01T00:00:00Z"}, `
@@ -111,7 +111,7 @@ func TestIsHealthy(t *testing.T) {
 	}
 }
 
-// TestMergePodDisruptionBudget: what is sent is put right, and what is the provider's stays.
+// TestMergePodDisruptionBudget: the merge corrects what is sent, and keeps what the provider added.
 func TestMergePodDisruptionBudget(t *testing.T) {
 	desired, refusal := PodDisruptionBudget(budgetOf(t, `{spec: {selector: {matchLabels: {app: web}}, maxUnavailable: 1}, status: {desiredHealthy: 2}}`), mapped, generous, 0)
 	if refusal != nil {

@@ -11,13 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// listing are limits that allow some ranges.
+// listing allows some ranges.
 var listing = &Limits{EndpointCIDRs: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/48")}}
 
-// ofPods is the label of what the consumer's controller lists.
+// ofPods has the label of EndpointSlices that the consumer's controller writes.
 const ofPods = `metadata: {labels: {endpointslice.kubernetes.io/managed-by: endpointslice-controller.k8s.io}}, `
 
-// sliceOf is the EndpointSlice team/web of that content.
+// sliceOf returns the EndpointSlice team/web with that content.
 func sliceOf(t testing.TB, content string) *discoveryv1.EndpointSlice {
 	t.Helper()
 	slice := parse[discoveryv1.EndpointSlice](t, `{metadata: {namespace: team, name: web, uid: uid, labels: {kubernetes.io/service-name: web}}}`)
@@ -25,7 +25,7 @@ func sliceOf(t testing.TB, content string) *discoveryv1.EndpointSlice {
 	return slice
 }
 
-// TestEndpointSlice has what the provider is asked for.
+// TestEndpointSlice compares the remote EndpointSlice with the expected one.
 func TestEndpointSlice(t *testing.T) {
 	const someLeftOut, own = "it is sent without some of its addresses", `nodeName: eu`
 	for name, test := range map[string]struct{ local, want, leftOut string }{
@@ -102,7 +102,7 @@ func TestEndpointSliceRefusals(t *testing.T) {
 	}
 }
 
-// TestAllowsAddress: even where everything is listed, some addresses are never allowed.
+// TestAllowsAddress: some addresses are never allowed, even if the limits list every range.
 func TestAllowsAddress(t *testing.T) {
 	everything := &Limits{EndpointCIDRs: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}
 	for text, want := range map[string]bool{
@@ -136,7 +136,7 @@ func TestAllowsAddress(t *testing.T) {
 	}
 }
 
-// TestHasEndpointsElsewhere: what a provider has already, nobody sends to it.
+// TestHasEndpointsElsewhere: endpoints that the provider lists itself do not count.
 func TestHasEndpointsElsewhere(t *testing.T) {
 	for name, test := range map[string]struct {
 		local string
@@ -155,8 +155,8 @@ func TestHasEndpointsElsewhere(t *testing.T) {
 	}
 }
 
-// TestLabelsOfSlices: the labels that say what an EndpointSlice is for are sent whatever is
-// listed, and those that its Service has are not.
+// TestLabelsOfSlices: labels that say what an EndpointSlice is for are always sent. Labels that it has
+// from its Service are sent only if the limits list them.
 func TestLabelsOfSlices(t *testing.T) {
 	local := sliceOf(t, `{`+ofPods+`addressType: IPv4, endpoints: [{addresses: [10.1.0.1]}]}`)
 	local.Labels["service.kubernetes.io/headless"], local.Labels["example.com/team"], local.Labels["app"] = "", "a", "web"

@@ -15,17 +15,17 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// subject is a type with decisions, and a way to translate one of its values.
+// subject is a type with decisions, and a function that translates one of its values.
 type subject struct {
 	kind   reflect.Type
 	fields decisions
-	// translate passes a value to set, and returns what is sent. later is the same in a copy that
-	// was there before the change. It is invalid if the copy is made again, and of a kind without
-	// a merge. The TestChangesFollow of such a kind says what its owner may change.
+	// translate calls set with a value, and returns what is sent. later is the same value in a copy
+	// that existed before the change. It is invalid if the copy must be created again, or its kind has
+	// no merge. The TestChangesFollow of such a kind says what its owner may change.
 	translate func(t *testing.T, set func(reflect.Value)) (sent, later reflect.Value, _ *field.Problem)
 }
 
-// anywhereIn is the translate of a subject that is somewhere in an object.
+// anywhereIn returns the translate function of a subject that is somewhere in an object.
 func anywhereIn[T, O any](local func(*testing.T) *O, where func(*O) *T, translate func(*O) (*O, *field.Problem), merge func(desired, remote *O) (*O, bool)) func(*testing.T, func(reflect.Value)) (_, _ reflect.Value, _ *field.Problem) {
 	return func(t *testing.T, set func(reflect.Value)) (sent, later reflect.Value, _ *field.Problem) {
 		t.Helper()
@@ -46,12 +46,12 @@ func anywhereIn[T, O any](local func(*testing.T) *O, where func(*O) *T, translat
 	}
 }
 
-// inPlace is a merge that never has a copy made again.
+// inPlace converts a merge that never needs the copy to be created again.
 func inPlace[O any](merge func(desired, remote O) O) func(desired, remote O) (O, bool) {
 	return func(desired, remote O) (O, bool) { return merge(desired, remote), false }
 }
 
-// inPod is a subject that is somewhere in a pod.
+// inPod returns a subject that is somewhere in a pod.
 func inPod[T any](fields decisions, where func(*corev1.Pod) *T) subject {
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *corev1.Pod {
 		t.Helper()
@@ -70,7 +70,7 @@ type boundVolume struct {
 	claim  *corev1.PersistentVolumeClaim
 }
 
-// inVolume is a subject that is in a volume, or in its claim.
+// inVolume returns a subject that is in a volume, or in its claim.
 func inVolume[T any](fields decisions, where func(*boundVolume) *T) subject {
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *boundVolume {
 		t.Helper()
@@ -92,7 +92,7 @@ func inData[T any](fields decisions, translate func(*T, Target) (*T, *field.Prob
 		func(local *T) (*T, *field.Problem) { return translate(local, mapped) }, nil)}
 }
 
-// inSlice is a subject that is somewhere in an EndpointSlice.
+// inSlice returns a subject that is somewhere in an EndpointSlice.
 func inSlice[T any](fields decisions, where func(*discoveryv1.EndpointSlice) *T) subject {
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *discoveryv1.EndpointSlice {
 		t.Helper()
@@ -103,7 +103,7 @@ func inSlice[T any](fields decisions, where func(*discoveryv1.EndpointSlice) *T)
 	}, MergeEndpointSlice)}
 }
 
-// inService is a subject that is somewhere in a Service.
+// inService returns a subject that is somewhere in a Service.
 func inService[T any](fields decisions, where func(*corev1.Service) *T) subject {
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *corev1.Service {
 		t.Helper()
@@ -240,8 +240,8 @@ func TestEveryFieldHasADecision(t *testing.T) {
 	}
 }
 
-// examples are values of fields that cannot be filled, because that would set what excludes
-// each other, or what is refused. A field of one type only has its name before it.
+// examples are values of fields that cannot be filled, because some parts would exclude each other or
+// be refused. If only one type has such a field, the key begins with the name of the type.
 var examples = map[string]string{
 	"Affinity":               `{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: Exists}]}]}}}`,
 	"Backend":                `{service: {name: web}}`,
@@ -295,7 +295,7 @@ var examples = map[string]string{
 	"GRPCRouteFilter (backend)/Type":            `RequestHeaderModifier`,
 }
 
-// TestDecisionsAreCarriedOut of what is created, and of what is changed afterwards.
+// TestDecisionsAreCarriedOut checks objects when they are created, and after they are changed.
 func TestDecisionsAreCarriedOut(t *testing.T) {
 	for name, s := range subjects {
 		for field, d := range s.fields {

@@ -21,7 +21,7 @@ var (
 	shared = Target{Mark: mark, Namespace: "mount", Hashed: true}
 )
 
-// podOf is the pod team/web of that YAML.
+// podOf returns the pod team/web from YAML.
 func podOf(t testing.TB, manifest string) *corev1.Pod {
 	t.Helper()
 	pod := parse[corev1.Pod](t, manifest)
@@ -41,7 +41,7 @@ func parse[T any](t testing.TB, manifest string) *T {
 	return obj
 }
 
-// sent is the remote pod of local, which must not be refused.
+// sentPod returns the remote pod of local, which must not be refused.
 func sentPod(t testing.TB, local *corev1.Pod, target Target) *corev1.Pod {
 	t.Helper()
 	remote, refusal := Pod(local, target, generous, classes)
@@ -51,8 +51,8 @@ func sentPod(t testing.TB, local *corev1.Pod, target Target) *corev1.Pod {
 	return remote
 }
 
-// harmless are the values that fill uses instead of the obvious ones: those that pod
-// security baseline allows.
+// harmless are values that fill uses instead of the obvious ones, because pod security baseline allows
+// them.
 var harmless = map[reflect.Type]any{
 	reflect.TypeFor[resource.Quantity]():                    resource.MustParse("1"),
 	reflect.TypeFor[metav1.Time]():                          metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
@@ -71,7 +71,7 @@ var harmless = map[reflect.Type]any{
 		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone"}}}}}},
 }
 
-// filler sets everything in a value, by default to something plain.
+// filler sets everything in a value, usually to something plain.
 type filler struct {
 	text    func() string
 	number  func() int64

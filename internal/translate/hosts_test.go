@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// hostTable has which patterns allow which hosts.
+// hostTable says which patterns allow which hosts.
 var hostTable = []struct {
 	patterns, host string
 	want           bool
@@ -49,7 +49,7 @@ var hostTable = []struct {
 	{"eu =a.example.com", "a.example.com", false},
 }
 
-// TestHostPatterns: what the account eu may have, by the text of the limit.
+// TestHostPatterns: the text of the limit decides which hosts the account eu may have.
 func TestHostPatterns(t *testing.T) {
 	for _, test := range hostTable {
 		if got := HostsFor(listed(test.patterns), "eu").Allow(test.host); got != test.want {

@@ -23,8 +23,8 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// routesPolicy is what holds the Ingresses of consumers in a provider, as an API server
-// compiles it.
+// routesPolicy is the policy in a provider that checks the Ingresses of consumers, compiled as an API
+// server does.
 type routesPolicy struct {
 	validations []admissionv1.Validation
 	compiled    cel.ConditionEvaluator
@@ -62,8 +62,8 @@ func compiledRoutesPolicy(t *testing.T) routesPolicy {
 	return routesPolicy{policy.Spec.Validations, compiled}
 }
 
-// refusal is the message, or its expression, of the first validation that does not hold when account eu writes
-// an Ingress with these limits; "" if all do. before is nil of a creation.
+// refusal returns the message, or else the expression, of the first validation that fails when account
+// eu writes an Ingress with these limits. It returns "" if none fails. before is nil for a creation.
 func (p routesPolicy) refusal(t *testing.T, before, after *networkingv1.Ingress, limits map[string]string) string {
 	t.Helper()
 	attributes := &admission.VersionedAttributes{VersionedKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), VersionedObject: after}
@@ -92,7 +92,7 @@ func (p routesPolicy) refusal(t *testing.T, before, after *networkingv1.Ingress,
 	return ""
 }
 
-// remoteIngress is a remote Ingress of account eu of that spec, and of class public.
+// remoteIngress returns a remote Ingress of account eu with that spec and class public.
 func remoteIngress(t testing.TB, spec string) *networkingv1.Ingress {
 	remote := ingressOf(t, spec)
 	remote.Labels = mark.Labels()
@@ -100,12 +100,12 @@ func remoteIngress(t testing.TB, spec string) *networkingv1.Ingress {
 	return remote
 }
 
-// TestHostsOfThePolicy: the provider's policy lets in the hosts that are sent, and no other.
+// TestHostsOfThePolicy: the provider's policy allows the hosts that are sent, and no other.
 func TestHostsOfThePolicy(t *testing.T) {
 	policy := compiledRoutesPolicy(t)
 	for _, test := range hostTable {
 		if test.host == "" {
-			continue // It is All there.
+			continue // An Ingress without a host is for every host.
 		}
 		limits := map[string]string{"ingressClasses": "public", "ingressHosts": test.patterns}
 		host := test.host
@@ -179,8 +179,8 @@ func TestRoutesPolicy(t *testing.T) {
 	}
 }
 
-// TestLargestIngress: the policy has the budget for the largest Ingress that is sent, with
-// as many patterns as fit into the limit.
+// TestLargestIngress: the largest Ingress that is sent does not exceed the policy's cost budget, even
+// with as many patterns as fit into the limit.
 func TestLargestIngress(t *testing.T) {
 	limits := map[string]string{"ingressClasses": "public", "ingressHosts": strings.Repeat("*.team-a.example.com,", 190) + "*.last.example"}
 	remote := remoteIngress(t, "")

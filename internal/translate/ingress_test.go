@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// ingressOf is the Ingress team/web of that spec, and of class public.
+// ingressOf returns the Ingress team/web with that spec and class public.
 func ingressOf(t testing.TB, spec string) *networkingv1.Ingress {
 	t.Helper()
 	ingress := parse[networkingv1.Ingress](t, `{metadata: {namespace: team, name: web, uid: uid, labels: {app: web}}, spec: {ingressClassName: public}}`)
@@ -23,7 +23,7 @@ func ingressOf(t testing.TB, spec string) *networkingv1.Ingress {
 	return ingress
 }
 
-// euClasses maps public, and one that the provider does not allow.
+// euClasses maps public, and another class that the provider does not allow.
 var euClasses = Classes{
 	{Kind: v1alpha1.ClassIngress, Name: "public", RemoteName: "eu-public"}, {Kind: v1alpha1.ClassIngress, Name: "other", RemoteName: "eu-other"},
 	{Kind: v1alpha1.ClassLoadBalancer, Name: "internal", RemoteName: "eu-internal"},
@@ -32,7 +32,7 @@ var euClasses = Classes{
 // routing allows the class, every host, and some annotations.
 var routing = &Limits{IngressClasses: []string{"eu-public"}, IngressHosts: []string{All}, MetadataKeys: []string{"nginx.ingress.kubernetes.io/"}}
 
-// inIngress is a subject that is somewhere in an Ingress.
+// inIngress returns a subject that is somewhere in an Ingress.
 func inIngress[T any](fields decisions, where func(*networkingv1.IngressSpec) *T) subject {
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *networkingv1.Ingress {
 		t.Helper()
@@ -47,7 +47,7 @@ func firstPath(s *networkingv1.IngressSpec) *networkingv1.HTTPIngressPath {
 	return &s.Rules[0].HTTP.Paths[0]
 }
 
-// TestIngress has what the provider is asked for.
+// TestIngress compares the remote Ingress with the expected one.
 func TestIngress(t *testing.T) {
 	const spec = `{
 		tls: [{hosts: [a.example.com, "*.b.example.com"], secretName: cert}],
@@ -124,7 +124,7 @@ func TestIngressRefusals(t *testing.T) {
 	}
 }
 
-// TestIngressSecrets has the Secrets that an Ingress has its certificates from.
+// TestIngressSecrets checks which Secrets have the certificates of an Ingress.
 func TestIngressSecrets(t *testing.T) {
 	for spec, want := range map[string][]string{
 		`{}`:                       nil,
@@ -137,8 +137,7 @@ func TestIngressSecrets(t *testing.T) {
 	}
 }
 
-// TestMergeIngress: the spec is as it should be; what the provider has added to the metadata
-// stays.
+// TestMergeIngress: the merge corrects the spec, and keeps metadata that the provider added.
 func TestMergeIngress(t *testing.T) {
 	const spec = `{rules: [{host: a.example.com, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}`
 	desired, refusal := Ingress(ingressOf(t, spec), mapped, routing, euClasses, nil)
@@ -171,8 +170,8 @@ func TestMergeIngress(t *testing.T) {
 	}
 }
 
-// TestCutIngress: one with too much of anything keeps its class and nothing else, and is
-// refused; one that is just small enough stays as it is.
+// TestCutIngress: an Ingress that is too large in any way keeps only its class, and is refused. An
+// Ingress that is just small enough stays as it is.
 func TestCutIngress(t *testing.T) {
 	paths := func(n int, path string) networkingv1.IngressRule {
 		all := make([]networkingv1.HTTPIngressPath, n)

@@ -10,13 +10,12 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TestKeysOfMetadata in test/admission compares the keys that are sent with the
-// provider's policy.
+// TestKeysOfMetadata in test/admission compares the keys that are sent with the provider's policy.
 
 const keysNotLetIn = ": the provider does not let that in (metadataKeys, reservedKeys in ConfigMap spillway-provider/limits)"
 
-// TestKeysAndChangedLimits follows a running pod: what the provider lists later is
-// sent, once, and what it removes from the list stays, without a write.
+// TestKeysAndChangedLimits changes limits while a pod runs. A key that the provider lists later is sent
+// once. A key that it removes from the list stays, without a write.
 func TestKeysAndChangedLimits(t *testing.T) {
 	local := podOf(t, `
 metadata:
@@ -51,8 +50,8 @@ spec: {containers: [{name: c, image: i}]}`)
 	}
 }
 
-// TestOldKeysStay is about a pod that was sent when all its labels and annotations
-// were: nothing is written before its owner changes something, and then only that.
+// TestOldKeysStay: a pod was sent with all its labels and annotations. Nothing is written until its
+// owner changes something, and then only that.
 func TestOldKeysStay(t *testing.T) {
 	none := &Limits{}
 	local := podOf(t, `
@@ -63,7 +62,7 @@ spec: {containers: [{name: c, image: i}]}`)
 		t.Fatalf("it is changed, or said to lack something: %v, %v", changes, Withheld(local, remote, none))
 	}
 
-	local.Labels["example.com/a"] = "2" // The new value may be another command.
+	local.Labels["example.com/a"] = "2" // The new value may be a different command.
 	if changes := PodUpdate(local, remote, mapped, none); changes != (PodChanges{}) {
 		t.Fatalf("another value is sent: %v", changes)
 	}
@@ -88,8 +87,7 @@ spec: {containers: [{name: c, image: i}]}`)
 	}
 }
 
-// TestKeysOfTheProvider is about a key that the provider itself has set: withholding it
-// changes nothing there.
+// TestKeysOfTheProvider: the provider itself has set a key. To withhold it changes nothing there.
 func TestKeysOfTheProvider(t *testing.T) {
 	local := podOf(t, `{metadata: {name: p, namespace: team, uid: u, annotations: {example.com/a: ours}}, spec: {containers: [{name: c, image: i}]}}`)
 	remote := sentUnder(t, local, &Limits{})
@@ -99,7 +97,7 @@ func TestKeysOfTheProvider(t *testing.T) {
 	}
 }
 
-// TestWithheldKeysAreFew: a pod may have as many keys as it likes.
+// TestWithheldKeysAreFew: a message names only a few keys, although a pod may have any number.
 func TestWithheldKeysAreFew(t *testing.T) {
 	local := podOf(t, `{metadata: {name: p, namespace: team, uid: u}, spec: {containers: [{name: c, image: i}]}}`)
 	local.Annotations = map[string]string{}
@@ -112,7 +110,7 @@ func TestWithheldKeysAreFew(t *testing.T) {
 	}
 }
 
-// TestWithheldKeysInTheEnvironment: a container reads what its pod has here.
+// TestWithheldKeysInTheEnvironment: a container reads the values that its pod has in the consumer.
 func TestWithheldKeysInTheEnvironment(t *testing.T) {
 	const manifest = `
 metadata: {name: p, namespace: team, uid: u, labels: {tags.example.com/service: "$(A) shop"}, annotations: {app.kubernetes.io/name: web}}
@@ -133,7 +131,7 @@ spec:
 		return values
 	}
 	want := map[string]string{
-		"A": "$$(A) shop", // A reference is none where it is escaped.
+		"A": "$$(A) shop", // Escaped, it is not a reference.
 		"B": "metadata.annotations['app.kubernetes.io/name']", "C": "metadata.labels['tags.example.com/other']",
 	}
 	if diff := cmp.Diff(want, read(&Limits{})); diff != "" {
@@ -154,7 +152,8 @@ func sentUnder(t *testing.T, local *corev1.Pod, limits *Limits) *corev1.Pod {
 	return remote
 }
 
-// TestSends: keys that describe, and those that the provider lists; what it reserves never.
+// TestSends: keys that only describe are sent, and keys that the provider lists. Reserved keys never
+// are.
 func TestSends(t *testing.T) {
 	listing := &Limits{MetadataKeys: []string{"example.com/role", "example.org/"}}
 	all := &Limits{MetadataKeys: []string{"*"}, ReservedKeys: []string{"team", "example.org/"}}
@@ -185,8 +184,8 @@ func TestSends(t *testing.T) {
 	}
 }
 
-// TestWithhold: what is not let in is left out of a new object, and of the record of what
-// was copied. Where all is let in, nothing is written down.
+// TestWithhold: a new object lacks the keys that the provider does not allow, and the record of copied
+// keys lacks them, too. If the provider allows all keys, nothing changes.
 func TestWithhold(t *testing.T) {
 	desired := podOf(t, `{metadata: {labels: {app: web, example.com/a: "1"}, annotations: {note: hello, example.com/b: "1"}}}`)
 	(&Limits{}).Withhold(desired, nil)

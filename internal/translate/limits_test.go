@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// generous are limits that allow everything the other tests send.
+// generous allows everything that the other tests send.
 var generous = &Limits{VolumeTypes: []string{"nfs", "iscsi", "fc", "csi"}, TolerationKeys: []string{"a", "b"}}
 
 func TestLimitsOf(t *testing.T) {
@@ -35,7 +35,7 @@ func TestLimitsOf(t *testing.T) {
 func TestLimitsThatMeanNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		data map[string]string
-		want string // Part of the message.
+		want string // A part of the message.
 	}{
 		"an unknown key":         {map[string]string{"tolerationKeys": "a", "tolerations": "b"}, "the provider refuses all new pods and namespaces, because its ConfigMap spillway-provider/limits has the unknown key tolerations; the keys are podSecurity, volumeTypes, "},
 		"a type that is never":   {map[string]string{"volumeTypes": "nfs, hostPath"}, "limits lists hostPath under volumeTypes, which may have nfs, iscsi, fc and csi, or *, alone"},
@@ -63,7 +63,8 @@ func TestLimitsThatMeanNothing(t *testing.T) {
 	}
 }
 
-// TestProfile: what is shipped has a name, and what is in between says what it opens.
+// TestProfile: shipped limits have a name. For limits between the profiles, the name says what they
+// open.
 func TestProfile(t *testing.T) {
 	trusted := map[string]string{"podSecurity": "privileged", "volumeTypes": "*", "tolerationKeys": "*", "metadataKeys": "*", "priorityClasses": "*"}
 	limits := LimitsOf(trusted)
@@ -128,8 +129,8 @@ func TestWithheldTolerations(t *testing.T) {
 	tests := map[string]struct {
 		limits     *Limits
 		toleration string
-		want       string // Empty: it is sent.
-		stays      bool   // It is not sent, and nothing is reported.
+		want       string // Empty if it is sent.
+		stays      bool   // Whether it is not sent, without a report.
 	}{
 		"every taint":                          {limits, `{operator: Exists}`, "the toleration of every taint" + offered, false},
 		"every taint softly":                   {limits, `{operator: Exists, effect: PreferNoSchedule}`, "the toleration of every taint" + offered, false},
@@ -167,8 +168,8 @@ func TestWithheldTolerations(t *testing.T) {
 	}
 }
 
-// TestTolerationsAndChangedLimits follows a running pod: what the provider offers later
-// is sent, once, and what it withdraws stays, without a write.
+// TestTolerationsAndChangedLimits changes limits while a pod runs. A toleration that the provider
+// offers later is sent once. One that it withdraws stays, without a write.
 func TestTolerationsAndChangedLimits(t *testing.T) {
 	local := podOf(t, "metadata: {name: p, namespace: team, uid: u}\nspec: {tolerations: [{key: example.com/batch, operator: Exists}, {operator: Exists}], containers: [{name: c, image: i}]}")
 	none, offering := &Limits{}, &Limits{TolerationKeys: []string{"example.com/batch"}}
@@ -193,8 +194,7 @@ func TestTolerationsAndChangedLimits(t *testing.T) {
 	}
 }
 
-// TestOldTolerationsStay is about pods that were sent before limits existed: nothing is
-// written because of limits.
+// TestOldTolerationsStay: for pods that were sent before limits existed, limits cause no write.
 func TestOldTolerationsStay(t *testing.T) {
 	local := podOf(t, "metadata: {name: p, namespace: team, uid: u}\nspec: {tolerations: [{operator: Exists}], containers: [{name: c, image: i}]}")
 	remote, refusal := Pod(local, mapped, generous, nil)
@@ -211,7 +211,8 @@ func TestOldTolerationsStay(t *testing.T) {
 	}
 }
 
-// TestTolerates: what is offered, what keeps no pod off, and what Kubernetes gives to all.
+// TestTolerates: a toleration is sent if the provider offers the taint, the taint keeps no pod off, or
+// Kubernetes adds the toleration to all pods.
 func TestTolerates(t *testing.T) {
 	limits := &Limits{TolerationKeys: []string{"example.com/batch"}}
 	for name, test := range map[string]struct {
@@ -256,7 +257,8 @@ func TestSecretAttribute(t *testing.T) {
 	}
 }
 
-// TestLimitSize: a value of 4096 characters is read, and a longer one refuses everything.
+// TestLimitSize: the manager reads a value of 4096 characters. A longer value makes the provider refuse
+// everything.
 func TestLimitSize(t *testing.T) {
 	for size, want := range map[int]bool{4096: true, 4097: false} {
 		if got := LimitsOf(map[string]string{"tolerationKeys": strings.Repeat("ü", size)}).Unknown == nil; got != want {

@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// TestMetadataTooLarge counts what would be sent, and what each entry takes by itself.
+// TestMetadataTooLarge counts what would be sent, and the memory of each entry itself.
 func TestMetadataTooLarge(t *testing.T) {
 	entry := func(size int) map[string]string {
 		return map[string]string{"a": strings.Repeat("x", size-1-EntrySize("", ""))}

@@ -17,7 +17,7 @@ func localMeta(labels, annotations map[string]string) *metav1.ObjectMeta {
 	}
 }
 
-// with are the entries of the maps together.
+// with returns a map with the entries of all maps.
 func with(all ...map[string]string) map[string]string {
 	result := map[string]string{}
 	for _, m := range all {
@@ -73,8 +73,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestMergeMetadataKeepsTheAccount is about objects that were created by another account,
-// or by none: the label causes no write.
+// TestMergeMetadataKeepsTheAccount: if another account, or none, created an object, the account label
+// causes no write.
 func TestMergeMetadataKeepsTheAccount(t *testing.T) {
 	ours := mapped
 	ours.Mark.Account = "spillway-consumer"
@@ -92,8 +92,8 @@ func TestMergeMetadataKeepsTheAccount(t *testing.T) {
 
 func TestMergeMetadata(t *testing.T) {
 	tests := map[string]struct {
-		// was and is are what the user's labels and annotations were when they
-		// were last sent, and are now; there changes the remote ones in between.
+		// was and is are the user's labels and annotations when they were last sent, and now. there
+		// changes the remote ones in between.
 		wasLabels, isLabels           map[string]string
 		wasAnnotations, isAnnotations map[string]string
 		there                         func(remote *metav1.ObjectMeta)

@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// inPolicy is a subject that is somewhere in a NetworkPolicy.
+// inPolicy returns a subject that is somewhere in a NetworkPolicy.
 func inPolicy[T any](fields decisions, where func(*networkingv1.NetworkPolicySpec) *T) subject {
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *networkingv1.NetworkPolicy {
 		t.Helper()

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What a NetworkPolicy means, as the API describes it. It shares no code with the
+// This file implements what a NetworkPolicy means, as the API describes it. It shares no code with the
 // translation.
 
 // source is the other end of a connection: a pod, or an address outside of the cluster.
@@ -20,7 +20,7 @@ type source struct {
 	ip              string
 }
 
-// isolates reports whether a policy has a say in a direction.
+// isolates reports whether a policy applies to a direction.
 func isolates(spec *networkingv1.NetworkPolicySpec, direction networkingv1.PolicyType) bool {
 	if len(spec.PolicyTypes) > 0 {
 		return slices.Contains(spec.PolicyTypes, direction)
@@ -28,8 +28,8 @@ func isolates(spec *networkingv1.NetworkPolicySpec, direction networkingv1.Polic
 	return direction == networkingv1.PolicyTypeIngress || len(spec.Egress) > 0
 }
 
-// allows reports whether a policy of a namespace allows the pods that it selects to talk
-// to the other end, in a direction, at a port.
+// allows reports whether a policy in a namespace allows its selected pods to talk to the other end, in
+// a direction, at a port.
 func allows(spec *networkingv1.NetworkPolicySpec, namespace string, direction networkingv1.PolicyType, other source, port int32) bool {
 	type rule struct {
 		ports []networkingv1.NetworkPolicyPort
@@ -56,7 +56,8 @@ func allows(spec *networkingv1.NetworkPolicySpec, namespace string, direction ne
 	})
 }
 
-// anyOf reports whether one of them matches; none is no restriction.
+// anyOf reports whether match is true for one of them, or there are none: an empty list restricts
+// nothing.
 func anyOf[T any](all []T, match func(T) bool) bool {
 	return len(all) == 0 || slices.ContainsFunc(all, match)
 }

@@ -14,21 +14,21 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// worlds is how many the property is checked in, each with one policy.
+// worlds is how many random worlds the test checks, each with one policy.
 const worlds = 1000
 
-// world is both clusters, drawn at random.
+// world is the state of both clusters, chosen at random.
 type world struct {
 	*rand.Rand
 	limits *Limits
-	// local are the labels of the consumer's namespaces, and remote those of the provider's,
-	// which somebody else gives them.
+	// local are the labels of the consumer's namespaces. remote are the labels of the provider's
+	// namespaces, which others set.
 	local, remote map[string]map[string]string
 	mapped        map[string]string
 	shared        []string
 }
 
-// The keys of the labels in the worlds. Pods are sent without the last three.
+// The keys of labels in the worlds. Pods are sent without those in keysNotSent.
 var (
 	keysSent    = []string{"app", "app.kubernetes.io/name", "allowed.example.com/x"}
 	keysNotSent = []string{"other.example.com/x", "spillway.io/x", "topology.kubernetes.io/zone"}
@@ -47,7 +47,7 @@ func newWorld(seed uint64) *world {
 	for _, name := range []string{policyNamespace, "shop", "bank", "kube-system", "monitoring"} {
 		w.local[name] = w.labels(name)
 	}
-	// A remote namespace may have the name of any local one, but not of another remote one.
+	// A remote namespace may have the name of any local namespace, but not of another remote one.
 	names := []string{"shop", "bank-eu", "monitoring", "tenant", mountNamespace}
 	for _, name := range []string{"shop", "bank", "gone"} {
 		if i := w.IntN(len(names)); w.IntN(3) > 0 {
@@ -107,7 +107,7 @@ func (w *world) peers() []networkingv1.NetworkPolicyPeer {
 		switch w.IntN(7) {
 		case 0:
 			peer.IPBlock = &networkingv1.IPBlock{CIDR: "192.0.2.0/24", Except: []string{"192.0.2.64/26"}}
-		case 1: // Of an API that nobody here knows.
+		case 1: // A peer of a newer API.
 		case 2:
 			peer.PodSelector = w.selector()
 		case 3, 4:
@@ -152,8 +152,8 @@ func (w *world) policy() *networkingv1.NetworkPolicy {
 	return local
 }
 
-// home is the local namespace whose pods, or whose equals, are in one of the provider; ""
-// if they are somebody else's.
+// home returns the local namespace whose pods, or counterparts of them, are in a namespace of the
+// provider. It returns "" if the pods are somebody else's. copied reports whether they are remote pods.
 func (w *world) home(remote string) (local string, copied bool) {
 	if remote == mountNamespace {
 		return "", false
@@ -172,8 +172,8 @@ func (w *world) home(remote string) (local string, copied bool) {
 	return "", false
 }
 
-// ends are pods of a namespace of the provider, each as it is there and as it is at home.
-// Somebody else's pod is at home what no selector and no address can mean.
+// ends returns pods in a namespace of the provider, as they are in the provider and in the consumer. In
+// the consumer, a pod of somebody else is an address that no selector and no ipBlock matches.
 func (w *world) ends(namespace string) (there, home []source) {
 	local, copied := w.home(namespace)
 	for range 8 {
@@ -181,7 +181,7 @@ func (w *world) ends(namespace string) (there, home []source) {
 		pod := source{namespace: namespace, namespaceLabels: w.remote[namespace], labels: maps.Clone(labels)}
 		if copied {
 			maps.DeleteFunc(pod.labels, func(key, _ string) bool { return slices.Contains(keysNotSent, key) })
-			pod.labels[w.one(keysNotSent...)] = w.one("a", "b") // Written by somebody there.
+			pod.labels[w.one(keysNotSent...)] = w.one("a", "b") // Somebody in the provider set it.
 		}
 		there = append(there, pod)
 		if local == "" {
@@ -196,8 +196,9 @@ func (w *world) ends(namespace string) (there, home []source) {
 	return there, home
 }
 
-// TestNeverWider: what the remote policy allows, the local one allows at home. And where
-// no label is missing, it allows no less between those that have a counterpart.
+// TestNeverWider: the local policy allows everything that the remote policy allows. If pods are sent
+// with all labels that the policy names, the remote policy also allows no less between pods that have a
+// counterpart.
 func TestNeverWider(t *testing.T) {
 	met := map[string]int{}
 	for seed := range uint64(worlds) {
@@ -245,7 +246,7 @@ func (w *world) compare(t *testing.T, local, remote *networkingv1.NetworkPolicy,
 					case !is && should && exact:
 						t.Errorf("%s at port %d is narrower: %+v, at home %+v", direction, port, there[i], home[i])
 					case is && home[i].ip == "203.0.113.1":
-						met["somebody else's, allowed"]++ // Everybody is.
+						met["somebody else's, allowed"]++ // The rule allows everybody.
 					case is:
 						met["allowed"]++
 					case should:

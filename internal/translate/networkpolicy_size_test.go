@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestCutPolicy: a policy of too many parts, of whatever kind, keeps its podSelector and
-// nothing else, and is refused; one that is just small enough stays as it is.
+// TestCutPolicy: a policy with too many parts of any kind keeps only its podSelector, and is refused. A
+// policy that is just small enough stays as it is.
 func TestCutPolicy(t *testing.T) {
 	selector := metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	peers, ports := make([]networkingv1.NetworkPolicyPeer, mostPolicyParts-1), make([]networkingv1.NetworkPolicyPort, mostPolicyParts-1)

@@ -13,14 +13,14 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// peers are the namespaces of the tests: two that are mapped, and one of the cluster.
+// peers are two mapped namespaces and one that both clusters have.
 var peers = []PeerNamespace{
 	{Labels: map[string]string{"kubernetes.io/metadata.name": "kube-system"}, Remote: "kube-system", Shared: true},
 	{Labels: map[string]string{"kubernetes.io/metadata.name": "shop", "team": "b"}, Remote: "shop-eu"},
 	{Labels: map[string]string{"kubernetes.io/metadata.name": "team", "team": "a"}, Remote: "team-eu"},
 }
 
-// policyOf is the policy team/web with that spec.
+// policyOf returns the policy team/web with that spec.
 func policyOf(t testing.TB, spec string) *networkingv1.NetworkPolicy {
 	t.Helper()
 	return &networkingv1.NetworkPolicy{
@@ -33,11 +33,12 @@ func inNames(names string) string {
 	return `namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [` + names + `]}]}`
 }
 
-// TestNetworkPolicyPeers of one ingress rule, and of an egress rule that has the same.
+// TestNetworkPolicyPeers checks the peers of one ingress rule, and of an egress rule with the same
+// peers.
 func TestNetworkPolicyPeers(t *testing.T) {
 	const left = "left"
 	for name, test := range map[string]struct {
-		peers, want string // left: the rule is left out.
+		peers, want string // left means that the rule is left out.
 		omitted     []Omission
 	}{
 		"nobody in particular":        {`[]`, `[]`, nil},
@@ -87,7 +88,7 @@ func TestNetworkPolicyPeers(t *testing.T) {
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
-			for i := range want.Spec.Ingress { // A rule without peers has none, not an empty list.
+			for i := range want.Spec.Ingress { // A rule without peers has nil, not an empty list.
 				if len(want.Spec.Ingress[i].From) == 0 {
 					want.Spec.Ingress[i].From, want.Spec.Egress[i].To = nil, nil
 				}
@@ -105,7 +106,7 @@ func TestNetworkPolicyPeers(t *testing.T) {
 	}
 }
 
-// TestPolicyTypes are what the API server makes of none, also when no rule is left.
+// TestPolicyTypes: without types, a policy gets the API server's defaults, even if no rule is left.
 func TestPolicyTypes(t *testing.T) {
 	for name, test := range map[string]struct{ spec, want string }{
 		"none":              {`{podSelector: {}}`, `{podSelector: {}, policyTypes: [Ingress]}`},
@@ -123,7 +124,7 @@ func TestPolicyTypes(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicyRefusals is about policies that would apply to other pods than here.
+// TestNetworkPolicyRefusals: policies that would apply to other pods than in the consumer are refused.
 func TestNetworkPolicyRefusals(t *testing.T) {
 	selects := func(key string) *field.Problem {
 		return &field.Problem{Reason: ReasonSelectorNotSent, Message: "NetworkPolicy web: spec.podSelector names the label " + key + ", which is not sent with pods: it would apply to other pods than here"}
@@ -150,7 +151,7 @@ func TestNetworkPolicyRefusals(t *testing.T) {
 	}
 }
 
-// TestPolicyNames are bounded: the peer that would be too many is left out.
+// TestPolicyNames: the number of names is limited. A peer that would exceed the limit is left out.
 func TestPolicyNames(t *testing.T) {
 	var many []PeerNamespace
 	for i := range MostPolicyNames {
@@ -164,7 +165,7 @@ func TestPolicyNames(t *testing.T) {
 	}
 }
 
-// TestPolicySelectors are bounded: so is what a policy costs, however many peers it has.
+// TestPolicySelectors: the number of selectors is limited, which limits the cost of a policy.
 func TestPolicySelectors(t *testing.T) {
 	peer := networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{}}
 	local := &networkingv1.NetworkPolicy{Spec: networkingv1.NetworkPolicySpec{Ingress: []networkingv1.NetworkPolicyIngressRule{{}}}}
@@ -194,7 +195,7 @@ func TestOmitted(t *testing.T) {
 	}
 }
 
-// TestMergeNetworkPolicy: the spec is ours, and so is what we say of it.
+// TestMergeNetworkPolicy: the merge corrects the spec and the annotation about what was left out.
 func TestMergeNetworkPolicy(t *testing.T) {
 	sent := func(spec string, changes ...func(*networkingv1.NetworkPolicy)) *networkingv1.NetworkPolicy {
 		remote, _, refusal := NetworkPolicy(policyOf(t, spec), mapped, nil, func() []PeerNamespace { return peers })

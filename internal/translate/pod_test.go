@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// bound is a pod as it is after admission and binding, with a bit of everything.
+// bound is a pod after admission and binding, with a bit of everything.
 const bound = `
 metadata: {labels: {app: web}, annotations: {note: hello}}
 spec:
@@ -48,7 +48,7 @@ spec:
     projected: {sources: [{downwardAPI: {items: [{path: ns, fieldRef: {fieldPath: metadata.namespace}}, {path: uid, fieldRef: {fieldPath: metadata.uid}}, {path: annotations, fieldRef: {fieldPath: metadata.annotations}}]}}, {secret: {name: s}}]}
   - {name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: t}}]}}`
 
-// boundRemote is its remote pod; <name> stands for the remote name of name.
+// boundRemote is the remote pod of bound. <name> stands for the remote name of name.
 const boundRemote = `
 spec:
   automountServiceAccountToken: false
@@ -112,8 +112,8 @@ func TestPod(t *testing.T) {
 	}
 }
 
-// TestFilesOfAllLabels: a pod reads what its owner has written, as a kubelet writes it,
-// and as it is now. Nothing is written for a pod that does not ask, or was sent before.
+// TestFilesOfAllLabels: a pod reads the labels that its owner wrote, in a kubelet's format, and with
+// current values. A pod that does not ask for them, or was sent before, causes no write.
 func TestFilesOfAllLabels(t *testing.T) {
 	local := podOf(t, `
 metadata: {labels: {b.example.com/x: "1", a: ""}, annotations: {note: "two\nlines \"quoted\"", spillway.io/remote-uid: x, kubernetes.io/config.seen: ü}}
@@ -141,7 +141,7 @@ spec: {containers: [{name: web}], volumes: [{name: info, downwardAPI: {items: [
 	}
 }
 
-// A cache returns the local pod: changes of the remote one must not reach it.
+// The local pod comes from a cache, so a change of the remote pod must not change it.
 func TestPodSharesNoMemory(t *testing.T) {
 	local := podOf(t, bound)
 	before := local.DeepCopy()

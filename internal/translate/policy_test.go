@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// podsPolicy gives pods their toleration. It has the same lists.
+// podsPolicy is the policy that adds the toleration to pods. It has the same lists as this package.
 const podsPolicy = "../../config/policy/pods.yaml"
 
-// TestListsOfThePolicy compares the lists of the admission policy with the tables here:
-// a pod that can never be sent gets no toleration. TestNeverSent in test/admission
-// checks that the expressions use them as PodRefusal does.
+// TestListsOfThePolicy compares the lists in the admission policy with the tables here, because a pod
+// that can never be sent gets no toleration. TestNeverSent in test/admission checks that the
+// expressions use them as PodRefusal does.
 func TestListsOfThePolicy(t *testing.T) {
 	lists := policyLists(t)
 	for name, want := range map[string][]string{
@@ -33,7 +33,7 @@ func TestListsOfThePolicy(t *testing.T) {
 			t.Errorf("%s (-here +in the policy):\n%s", name, diff)
 		}
 	}
-	// Everything else that is refused by its field alone has its own expression.
+	// All other fields that are refused whatever their value have their own expression.
 	rest := slices.Concat(refusedNames(securityContextPlan), refusedNames(podSecurityContextPlan), refusedNames(containerPlan))
 	if diff := cmp.Diff([]string{"privileged"}, rest); diff != "" {
 		t.Errorf("other fields that are refused (-the policy knows +here):\n%s", diff)
@@ -56,7 +56,7 @@ func stringsOf[S ~string](of []S) []string {
 	return all
 }
 
-// policyLists are the variables of the policy that are lists of strings.
+// policyLists returns the policy's variables that are lists of strings.
 func policyLists(t *testing.T) map[string][]string {
 	t.Helper()
 	raw, err := os.ReadFile(podsPolicy)

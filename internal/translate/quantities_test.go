@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// TestQuantities covers each place of a pod from which a quantity is sent: one that
-// would end the connection when it comes back is refused beforehand.
+// TestQuantities covers each field of a pod with a quantity. A quantity that would end the connection
+// when it comes back is refused before it is sent.
 func TestQuantities(t *testing.T) {
 	const why = " has more than 40 characters, or an exponent beyond 18"
 	for name, test := range map[string]struct{ pod, field string }{
@@ -39,8 +39,8 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
-// TestResizeBeyondBounds is about an existing pod: a quantity that it may not have is
-// skipped, and the rest is sent.
+// TestResizeBeyondBounds: a resize of an existing pod skips a quantity that is not allowed, and sends
+// the rest.
 func TestResizeBeyondBounds(t *testing.T) {
 	const pod = `spec: {containers: [{name: web, resources: {limits: {cpu: %, memory: #}}}]}`
 	remote := podOf(t, strings.NewReplacer("%", "1", "#", "1Gi").Replace(pod))

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// everyReference is a pod that names something in every place where it can.
+// everyReference is a pod that names an object in every possible field.
 const everyReference = `
 spec:
   imagePullSecrets: [{name: pull}, {name: ""}]
@@ -92,8 +92,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// A remote pod names exactly what PodReferences returns for the local one, under the
-// remote name: nothing is renamed that is not sent, or sent that is not renamed.
+// A remote pod names exactly the objects that PodReferences returns for the local one, by their remote
+// names. So every object that is renamed is sent, and every object that is sent is renamed.
 func TestReferencesAreThoseOfTheRemotePod(t *testing.T) {
 	for name, target := range map[string]Target{"mapped": mapped, "shared": shared} {
 		t.Run(name, func(t *testing.T) {

@@ -22,13 +22,13 @@ const (
 	atRemote = `{group: gateway.networking.k8s.io, kind: Gateway, namespace: gateways, name: public}`
 )
 
-// condition is one of a status of a route.
+// condition returns a condition of a route, as YAML.
 func condition(kind, status, reason, message string, generation int, at string) string {
 	return fmt.Sprintf(`{type: %s, status: %q, reason: %q, message: %q, observedGeneration: %d, %s}`, kind, status, reason, message, generation, at)
 }
 
-// TestReportRoute: a local route of generation 3 has parents public and infra/private, and
-// one at home; its copy is of generation 7.
+// TestReportRoute: a local route of generation 3 has the parents public and infra/private, and one that
+// is not mapped. Its copy has generation 7.
 func TestReportRoute(t *testing.T) {
 	yes := func(generation int, at string) string {
 		return condition("Accepted", "True", "Accepted", "", generation, at)
@@ -38,9 +38,9 @@ func TestReportRoute(t *testing.T) {
 	home := `{controllerName: example.com/home, parentRef: {name: home}, conditions: [` + yes(3, then) + `]}`
 	us := strings.ReplaceAll(public(yes(3, then)), "/eu", "/us")
 	for name, test := range map[string]struct {
-		local, remote, want string // Entries of status.parents. want: "" if the local one stays.
-		drifted             bool   // The copy is not as it should be.
-		gone                bool   // There is no copy to be.
+		local, remote, want string // Entries of status.parents. want is "" if the local status stays.
+		drifted             bool   // Whether the copy differs from what it should be.
+		gone                bool   // Whether there should be no copy.
 	}{
 		"nothing is said":                 {},
 		"it is accepted":                  {remote: there(yes(7, then)), want: public(yes(3, then))},
@@ -71,7 +71,7 @@ func TestReportRoute(t *testing.T) {
 			theirs + `{name: home, namespace: gateways}, conditions: [` + yes(7, then) + `]}`,
 			theirs + `{group: "", kind: Service, name: public, namespace: gateways}, conditions: [` + yes(7, then) + `]}`}, ", ")},
 
-		// A provider may say anything.
+		// A provider may report anything.
 		"no reason":                {remote: there(condition("Accepted", "True", "", "", 7, then)), want: public(condition("Accepted", "True", "Unreadable", "", 3, then))},
 		"a bad reason":             {remote: there(condition("Accepted", "True", "<b>", "", 7, then)), want: public(condition("Accepted", "True", "Unreadable", "", 3, then))},
 		"a long reason":            {remote: there(condition("Accepted", "True", strings.Repeat("a", 129), "", 7, then)), want: public(condition("Accepted", "True", "Unreadable", "", 3, then))},
@@ -136,8 +136,8 @@ func checkReport[T Route](t *testing.T, local, want T, said []gatewayv1.RoutePar
 	}
 }
 
-// TestReportRouteOfAPart: a route at a Gateway and at a part of it has a copy at the whole one, and
-// what is said of that is said of both.
+// TestReportRouteOfAPart: the parents of a route are a Gateway and a section of it. Its copy has only
+// the whole Gateway as a parent, and the report about that applies to both.
 func TestReportRouteOfAPart(t *testing.T) {
 	manifest := func(entries string) string {
 		return `{metadata: {generation: 3, creationTimestamp: "2025-01-01T00:00:00Z"}, spec: {parentRefs: [{name: public, sectionName: https}, {name: public}]}, status: {parents: [` + entries + `]}}`
@@ -150,8 +150,8 @@ func TestReportRouteOfAPart(t *testing.T) {
 	checkReport(t, routeOf[gatewayv1.HTTPRoute](t, manifest("")), want, said, HTTPRoute, true, false, false)
 }
 
-// TestReportRouteIsBounded: of the 32 entries that a status may have, a provider takes 16 at
-// most, and none that others have.
+// TestReportRouteIsBounded: a status may have 32 entries. A provider gets at most 16 of them, and
+// replaces none of others.
 func TestReportRouteIsBounded(t *testing.T) {
 	for _, test := range []struct{ others, want int }{{0, 16}, {16, 16}, {20, 12}, {32, 0}} {
 		local := routeOf[gatewayv1.HTTPRoute](t, `{}`)
@@ -177,7 +177,7 @@ func TestReportRouteIsBounded(t *testing.T) {
 	}
 }
 
-// TestRouteReporters: they are found by the controllers' names.
+// TestRouteReporters: the names of controllers tell the reporters.
 func TestRouteReporters(t *testing.T) {
 	route := routeOf[gatewayv1.GRPCRoute](t, `{status: {parents: [{controllerName: spillway.io/us}, {controllerName: example.com/x}, {controllerName: spillway.io/eu}, {controllerName: spillway.io/us}]}}`)
 	if got := strings.Join(RouteReporters(route), ","); got != "eu,us" {

@@ -16,13 +16,13 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// gateways are those of the tests: two of the consumer's stand for one of the provider's.
+// gateways maps the Gateways of the tests. It maps two local Gateways to the same one of the provider.
 func gateways(local types.NamespacedName) (types.NamespacedName, bool) {
 	remote, mapped := map[string]string{"team/public": "public", "infra/public": "public", "infra/private": "private"}[local.String()]
 	return types.NamespacedName{Namespace: "gateways", Name: remote}, mapped
 }
 
-// routeOf is the route team/web of that YAML.
+// routeOf returns the route team/web from YAML.
 func routeOf[T any, R interface {
 	*T
 	metav1.Object
@@ -35,7 +35,7 @@ func routeOf[T any, R interface {
 	return route
 }
 
-// inHTTPRoute is a subject that is somewhere in an HTTPRoute.
+// inHTTPRoute returns a subject that is somewhere in an HTTPRoute.
 func inHTTPRoute[T any](fields decisions, where func(*gatewayv1.HTTPRouteSpec) *T) subject {
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *gatewayv1.HTTPRoute {
 		t.Helper()
@@ -45,7 +45,7 @@ func inHTTPRoute[T any](fields decisions, where func(*gatewayv1.HTTPRouteSpec) *
 	}, inPlace(MergeRoute[*gatewayv1.HTTPRoute]))}
 }
 
-// inGRPCRoute is a subject that is somewhere in a GRPCRoute.
+// inGRPCRoute returns a subject that is somewhere in a GRPCRoute.
 func inGRPCRoute[T any](fields decisions, where func(*gatewayv1.GRPCRouteSpec) *T) subject {
 	return subject{reflect.TypeFor[T](), fields, anywhereIn(func(t *testing.T) *gatewayv1.GRPCRoute {
 		t.Helper()
@@ -62,10 +62,10 @@ spec:
   - filters: [{type: RequestMirror, requestMirror: {backendRef: {name: shadow}}}]
     backendRefs: [{name: web, filters: [{type: RequestMirror, requestMirror: {backendRef: {name: shadow}}}]}]`
 
-// all maps each Gateway to one of that name.
+// all maps each Gateway to one with the same name.
 func all(local types.NamespacedName) (types.NamespacedName, bool) { return local, true }
 
-// TestRoutePartsSentWhole: what is sent whole has no field that nobody knows.
+// TestRoutePartsSentWhole: types that are sent whole have only known fields.
 func TestRoutePartsSentWhole(t *testing.T) {
 	got := map[string]string{}
 	var collect func(reflect.Type)
@@ -118,11 +118,11 @@ const (
 	atPublic  = `parentRefs: [` + toPublic + `], rules: `
 )
 
-// TestRoutes has what the provider is asked for, of both kinds.
+// TestRoutes compares the remote routes of both kinds with the expected ones.
 func TestRoutes(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec, want, leftOut string
-		stays               bool // It is for no Gateway of the provider.
+		stays               bool // Whether no parent is mapped to a Gateway of the provider.
 	}{
 		"at a Gateway of its namespace": {spec: `{parentRefs: [{name: public}], hostnames: [web.example.com]}`, want: `{parentRefs: [` + toPublic + `], hostnames: [web.example.com]}`},
 		"at a part of another":          {spec: `{parentRefs: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra, name: private, sectionName: https, port: 443}]}`, want: `{parentRefs: [` + toPrivate + `]}`},
@@ -184,14 +184,15 @@ func checkRoute[T Route](t *testing.T, local, want T, send func(T, Target, Gatew
 	}
 }
 
-// TestRetriesAreLeftOut: not every provider knows them, and what it drops would be sent for ever.
+// TestRetriesAreLeftOut: not every provider knows retries. If one dropped them, the manager would send
+// them again and again.
 func TestRetriesAreLeftOut(t *testing.T) {
 	checkRoute(t, routeOf[gatewayv1.HTTPRoute](t, `{spec: {`+atGateway+`[{retry: {codes: [503]}, backendRefs: [{name: a}]}]}}`),
 		routeOf[gatewayv1.HTTPRoute](t, `{spec: {`+atPublic+`[{backendRefs: [{name: a}]}]}}`), HTTPRoute,
 		"left out in the provider: spec.rules[0].retry (versions and channels of the Gateway API differ in its fields)", false)
 }
 
-// TestRouteRefusals names the field, of both kinds.
+// TestRouteRefusals: refusals of both kinds name the field.
 func TestRouteRefusals(t *testing.T) {
 	const only = "a route is sent only if all its backends are Services of its own namespace"
 	for name, test := range map[string]struct{ manifest, reason, message string }{
@@ -221,7 +222,7 @@ func TestRouteRefusals(t *testing.T) {
 }
 
 // TestNotAcceptedHere: a parent that a Gateway of the consumer refuses does not count, whatever
-// providers say of it.
+// providers report.
 func TestNotAcceptedHere(t *testing.T) {
 	const refuses = `conditions: [{type: Accepted, status: "False", reason: NotAllowedByListeners}]`
 	const home, provider = `controllerName: example.com/home, `, `controllerName: spillway.io/eu, `
@@ -296,7 +297,7 @@ func TestRouteRefusal(t *testing.T) {
 	}
 }
 
-// TestGatewaysOfClasses: a mapping names a Gateway by its namespace and its name.
+// TestGatewaysOfClasses: a mapping names a Gateway by its namespace and name.
 func TestGatewaysOfClasses(t *testing.T) {
 	classes := Classes{{Kind: v1alpha1.ClassIngress, Name: "team/a", RemoteName: "b/c"}, {Kind: v1alpha1.ClassGateway, Name: "team/public", RemoteName: "infra/eu.public"}}
 	for name, want := range map[string]string{"public": "infra/eu.public", "a": "", "other": ""} {
@@ -307,7 +308,7 @@ func TestGatewaysOfClasses(t *testing.T) {
 	}
 }
 
-// TestMergeRoute of a copy that has changed.
+// TestMergeRoute corrects a copy that somebody has changed.
 func TestMergeRoute(t *testing.T) {
 	const manifest = `{metadata: {labels: {app: web}}, spec: {parentRefs: [{name: public}], hostnames: [a.example.com], rules: [{backendRefs: [{name: a}]}]}}`
 	desired, refusal := HTTPRoute(routeOf[gatewayv1.HTTPRoute](t, manifest), mapped, gateways)
@@ -349,7 +350,7 @@ func TestMergeRoute(t *testing.T) {
 	}
 }
 
-// TestCutRoute: what a team can make too large is not held, and is refused.
+// TestCutRoute: a route that is too large is cut in the cache, and refused.
 func TestCutRoute(t *testing.T) {
 	const parents = `parentRefs: [{name: public}]`
 	long := strings.Repeat("x", mostRoute)
@@ -386,7 +387,7 @@ func TestCutRoute(t *testing.T) {
 	}
 }
 
-// TestSentFilters: each filter that is sent is a type of the API, and all others are refused.
+// TestSentFilters: sentFilters are types of the API, and exactly those without a refusal.
 func TestSentFilters(t *testing.T) {
 	var got []string
 	for field, d := range httpRouteFilterFields {

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What a pod requires of labels that the provider's nodes have, too, holds there.
+// The remote pod keeps what the local pod requires of labels that the provider's nodes have, too.
 func TestSelectNodes(t *testing.T) {
 	const amd, arm = `{key: kubernetes.io/arch, operator: In, values: [amd64]}`, `{key: kubernetes.io/arch, operator: NotIn, values: [arm64]}`
 	const virtual, local = `{key: spillway.io/node-type, operator: In, values: [virtual]}`, `{key: spillway.io/node-type, operator: DoesNotExist}`

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestRangesByAnnotation: a load balancer whose ranges are not sent would be open to all.
+// TestRangesByAnnotation: a load balancer whose source ranges are not sent would be open to everybody.
 func TestRangesByAnnotation(t *testing.T) {
 	local := serviceOf(t, `{type: LoadBalancer, loadBalancerClass: x}`)
 	if !Balanced(local, balancing, classes) {
@@ -16,7 +16,7 @@ func TestRangesByAnnotation(t *testing.T) {
 	if Balanced(local, balancing, classes) {
 		t.Error("it is open to all there")
 	}
-	local.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"} // The field counts then.
+	local.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"} // Then the field takes precedence.
 	if !Balanced(local, balancing, classes) {
 		t.Error("it is not sent as LoadBalancer")
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// serviceOf is the Service team/web of that spec.
+// serviceOf returns the Service team/web with that spec.
 func serviceOf(t testing.TB, spec string) *corev1.Service {
 	t.Helper()
 	service := parse[corev1.Service](t, `{metadata: {namespace: team, name: web, uid: uid, labels: {app: web}}}`)
@@ -20,7 +20,7 @@ func serviceOf(t testing.TB, spec string) *corev1.Service {
 	return service
 }
 
-// TestService has what the provider is asked for.
+// TestService compares the remote Service with the expected one.
 func TestService(t *testing.T) {
 	const stored = `clusterIP: 10.0.0.7, clusterIPs: [10.0.0.7], ipFamilies: [IPv4], ipFamilyPolicy: SingleStack, internalTrafficPolicy: Cluster, sessionAffinity: None`
 	for name, test := range map[string]struct{ local, want string }{
@@ -84,7 +84,7 @@ func TestServiceRefusals(t *testing.T) {
 	}
 }
 
-// TestServiceNotice: what is other in the provider than one would think.
+// TestServiceNotice: the owner learns how the remote Service differs from what they may expect.
 func TestServiceNotice(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec            string
@@ -120,14 +120,14 @@ func TestServiceNotice(t *testing.T) {
 	}
 }
 
-// TestMergeService: what the provider has filled in stays, and what opens it to the
-// outside goes.
+// TestMergeService: the merge keeps what the provider has filled in, and removes what opens the Service
+// to the outside.
 func TestMergeService(t *testing.T) {
 	const filled = `clusterIP: 10.1.0.9, clusterIPs: [10.1.0.9], ipFamilies: [IPv4], ipFamilyPolicy: SingleStack`
 	const defaults = `sessionAffinity: None, internalTrafficPolicy: Cluster`
 	for name, test := range map[string]struct {
 		local, remote string
-		want          string // Empty: as it is.
+		want          string // Empty if remote stays as it is.
 		replace       bool
 	}{
 		"as it should be": {`{` + defaults + `, selector: {app: web}, ports: [{port: 80}]}`, `{type: ClusterIP, ` + filled + `, ` + defaults + `, selector: {app: web}, ports: [{port: 80}]}`, "", false},

@@ -108,7 +108,7 @@ func TestObservedConditions(t *testing.T) {
 	}
 }
 
-// TestTerminatingIsNotReady: a pod that the provider deletes is one that is going here, too.
+// TestTerminatingIsNotReady: if the provider is deleting the remote pod, the local pod is not Ready.
 func TestTerminatingIsNotReady(t *testing.T) {
 	const ready = `status: {conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z"}]}`
 	const unready = `status: {conditions: [{type: Ready, status: "False", reason: Crashed}]}`

@@ -60,8 +60,8 @@ func containersAfter(t *testing.T, spec, local, remote string) []corev1.Containe
 	return PodStatus(l, r, routed, present, 0).ContainerStatuses
 }
 
-// The API server refuses the status of a container that has ended and runs
-// again, unless its restart policy says so.
+// The API server refuses a status in which an ended container runs again, unless its restart policy
+// allows that.
 func TestContainersThatHaveEnded(t *testing.T) {
 	tests := map[string]struct {
 		pod, container string
@@ -102,7 +102,7 @@ func TestContainersThatHaveEnded(t *testing.T) {
 	}
 }
 
-// A rule of an init container that restarts all containers affects the others too.
+// A rule of an init container that restarts all containers also applies to the others.
 func TestInitContainerThatHasAllRestart(t *testing.T) {
 	got := containersAfter(t, `
 {restartPolicy: Never, containers: [{name: web}], initContainers: [{name: init, restartPolicyRules: [{action: RestartAllContainers}]}]}`,
@@ -149,8 +149,8 @@ func TestHugeStatusIsBounded(t *testing.T) {
 	checkStatus(t, local, remote, PodStatus(local, remote, routed, present, 0))
 }
 
-// TestBoundsOfContainers: what a provider says of a container is cut, and programs' results
-// are not.
+// TestBoundsOfContainers: strings that a provider reports about a container are shortened, but not the
+// results of programs.
 func TestBoundsOfContainers(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	cut := func(n int) string { return strings.Repeat("x", n-1) + "…" }

@@ -29,13 +29,12 @@ status:
   conditions: [{type: PodScheduled, status: "True"}, {type: example.org/gate, status: "True"}]
   initContainerStatuses: [{name: init, state: {terminated: {exitCode: 0}}}]`
 
-// maxStatus is more than the status of a pod of four containers ever has: the
-// strings of a container are some 9,000 characters, and three bytes each at most
-// in what is printed most often.
+// maxStatus is more than a status of a pod with four containers ever has, in bytes. The strings of a
+// container have some 9,000 characters. Most printed characters take at most three bytes.
 const maxStatus = 4 * 9_000 * utf8.UTFMax * 2
 
-// FuzzPodStatus lets a provider report anything: the result is accepted by the
-// consumer's API server, and a second call, an hour later, returns the same.
+// FuzzPodStatus lets a provider report anything. The consumer's API server accepts the result, and a
+// second call, an hour later, returns the same.
 func FuzzPodStatus(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `{"phase":"Succeeded"}`, `{"phase":"\u0000","podIP":"::ffff:1.2.3.4","podIPs":[{"ip":"1.2.3.4"},{"ip":"::1"},{"ip":"::2"}]}`,
@@ -60,7 +59,7 @@ func FuzzPodStatus(f *testing.F) {
 	})
 }
 
-// fillStatus fills the status, and gives its containers names that exist.
+// fillStatus fills the status, and names its containers like existing ones.
 func fillStatus(f filler, pod *corev1.Pod) {
 	f.fill(reflect.ValueOf(&pod.Status).Elem())
 	names := []string{"web", "init", "debug"}
@@ -142,7 +141,8 @@ func checkContainers(t *testing.T, spec []corev1.Container, statuses []corev1.Co
 	}
 }
 
-// checkStrings checks that a value has no unprintable characters. Messages of containers have lines.
+// checkStrings checks that a value has no unprintable characters. Only messages of containers may have
+// line breaks.
 func checkStrings(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {

@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// present is later than all times in these tests, if they do not say that they are in the future.
+// present is later than all times in these tests, except those that are called future or later.
 var present = time.Date(2026, 3, 1, 0, 0, 0, 900, time.UTC)
 
-// statusAfter is the status of a pod of one container, given the two statuses.
+// statusAfter returns the status of a pod with one container, for the given local and remote statuses.
 func statusAfter(t *testing.T, local, remote string) corev1.PodStatus {
 	t.Helper()
 	l := podOf(t, `{spec: {restartPolicy: Never, containers: [{name: web}]}}`)
@@ -57,8 +57,8 @@ func TestPodStatus(t *testing.T) {
 	}
 }
 
-// Which fields of the status come from the provider. All others are local, except the
-// addresses of nodes, which are not shown.
+// Fields of the status that come from the provider. All others are local, except the addresses of
+// nodes, which are never shown.
 var (
 	remoteStatus = []string{"Phase", "Conditions", "Message", "Reason", "PodIP", "PodIPs", "StartTime",
 		"InitContainerStatuses", "ContainerStatuses", "EphemeralContainerStatuses", "AllocatedResources", "Resources"}
@@ -87,7 +87,7 @@ spec: {resources: {requests: {x: 1}}, initContainers: [{name: x, resources: {lim
 	}
 }
 
-// checkFields checks that exactly those fields are set, and all are mentioned.
+// checkFields checks that exactly the fields in set are set, and that set and unset name all fields.
 func checkFields(t *testing.T, status any, set, unset []string) {
 	t.Helper()
 	v := reflect.ValueOf(status)
@@ -159,8 +159,8 @@ func TestSaneTime(t *testing.T) {
 	}
 }
 
-// TestTimesOfOneAhead: a provider whose clock is a minute ahead delays nothing here. While only time passes,
-// until long after it has caught up, nothing is written again.
+// TestTimesOfOneAhead: a provider whose clock is a minute ahead delays nothing in the consumer. While
+// only time passes, nothing is written again, until long after the consumer's clock has caught up.
 func TestTimesOfOneAhead(t *testing.T) {
 	const now, later, past = `"2026-03-01T00:00:00Z"`, `"2026-03-01T00:01:00Z"`, `"2026-02-28T23:59:58Z"`
 	status := func(at, id string) string {
@@ -198,8 +198,8 @@ func TestTimesOfOneAhead(t *testing.T) {
 	}
 }
 
-// TestSince: a condition that has changed and changed back while nobody looked is as old as the provider
-// says. Its time is not written again while time passes.
+// TestSince: a condition changed and changed back between two looks. It is as old as the provider says.
+// Its time is not written again while time passes.
 func TestSince(t *testing.T) {
 	const now, far, before, recent, future = `"2026-03-01T00:00:00Z"`, `"2026-02-28T23:00:00Z"`, `"2026-02-28T23:54:56Z"`, `"2026-02-28T23:55:00Z"`, `"2026-03-01T00:01:00Z"`
 	for name, test := range map[string]struct {

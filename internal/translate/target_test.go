@@ -44,7 +44,7 @@ func TestName(t *testing.T) {
 }
 
 func TestNameIsFixed(t *testing.T) {
-	// Existing objects in a provider are found again by this very name.
+	// The manager finds existing remote objects by this name, so it must never change.
 	if got := shared.Name("team", "web"); got != "web-1392ade3b0d8f485e74733cb76130335" {
 		t.Errorf("got %s", got)
 	}

@@ -25,7 +25,7 @@ spec:
   - {name: web, image: "web:1", resources: {requests: {cpu: 1, memory: 1Gi}}}
   - {name: log, image: "log:1"}`
 
-// admitted is what a provider's admission may do to a pod: none of it is reverted.
+// admitted makes changes that a provider's admission may make to a pod. None of them is reverted.
 func admitted(p *corev1.Pod) {
 	p.Labels["provider"] = "x"
 	p.Spec.NodeName, p.Spec.ServiceAccountName = "node", "default"
@@ -64,9 +64,9 @@ func podResources(cpus string) *corev1.ResourceRequirements {
 
 func TestPodUpdate(t *testing.T) {
 	tests := map[string]struct {
-		// was changes the local pod before it is sent, there the remote pod, user
-		// the local one. main, ephemeral and resize say how the patches differ
-		// from the remote pod; one that is nil is not sent.
+		// was changes the local pod before it is sent. there changes the remote pod, and user changes
+		// the local pod afterwards. main, ephemeral and resize say how the patches differ from the
+		// remote pod. If one is nil, that patch is not sent.
 		was, there, user, main, ephemeral, resize func(*corev1.Pod)
 	}{
 		"nothing": {user: func(*corev1.Pod) {}},
@@ -304,8 +304,8 @@ func patched(remote *corev1.Pod, change func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// checkConverges carries the patches out one by one: whichever were, the next decision
-// sends only those that are left, and in the end none.
+// checkConverges applies the patches one by one. After each, the next decision sends only the rest, and
+// in the end nothing.
 func checkConverges(t *testing.T, local, remote *corev1.Pod, changes PodChanges) {
 	t.Helper()
 	pod := remote.DeepCopy()
@@ -360,7 +360,7 @@ func TestPodLevelResources(t *testing.T) {
 	checkConverges(t, local, remote, changes)
 }
 
-// TestChangesFollow: what the owner of a pod may change after it was sent.
+// TestChangesFollow lists what the owner of a pod may change after it was sent.
 func TestChangesFollow(t *testing.T) {
 	const fixed = "Kubernetes refuses the change of a pod on a node"
 	stays := func(all string) map[string]string {

@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// claimOf is a claim that is bound to the volume disk, with more YAML.
+// claimOf returns a claim that is bound to the volume disk, with more YAML applied.
 func claimOf(t testing.TB, more string) *corev1.PersistentVolumeClaim {
 	t.Helper()
 	claim := parse[corev1.PersistentVolumeClaim](t, `
@@ -23,7 +23,7 @@ spec: {volumeName: disk, storageClassName: fast}`)
 	return claim
 }
 
-// volumeOf is the volume disk, bound to the claim team/data, with more YAML.
+// volumeOf returns the volume disk, bound to the claim team/data, with more YAML applied.
 func volumeOf(t testing.TB, more string) *corev1.PersistentVolume {
 	t.Helper()
 	pv := parse[corev1.PersistentVolume](t, `
@@ -45,7 +45,7 @@ spec:
     controllerExpandSecretRef: {namespace: storage, name: admin}
     controllerPublishSecretRef: {namespace: storage}`
 
-// places maps every namespace.
+// places returns the target of any namespace.
 func places(namespace string) Target { return Target{Mark: mark, Namespace: namespace + "-eu"} }
 
 func secretAt(place string) *corev1.SecretReference {
@@ -61,7 +61,7 @@ func TestPersistentVolumeAndClaim(t *testing.T) {
 		claim     string
 		class     string
 		claimName string
-		// own and admin are where the Secrets are, as namespace/name.
+		// own and admin are the remote Secrets, as namespace/name.
 		own, admin string
 	}{
 		"mapped": {target: mapped, class: "fast", claimName: "data", places: places, own: "team-eu/own", admin: "storage-eu/admin"},

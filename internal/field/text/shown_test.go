@@ -11,12 +11,11 @@ import (
 	"testing"
 )
 
-// cleaning are the functions that return text without what cannot be printed.
+// cleaning are the functions that return text without unprintable characters.
 var cleaning = []string{"Clean", "Bound", "Short", "Note", "bounded", "boundedLines"}
 
-// TestTextIsCleanedWhereItIsStored looks for the places where text gets into an object of the
-// API, or into an event: a provider may have written part of it, and people read it on
-// terminals.
+// TestTextIsCleanedWhereItIsStored looks for places that put text into an object of the API, or into an
+// event. A provider may have written a part of that text, and people read it on terminals.
 func TestTextIsCleanedWhereItIsStored(t *testing.T) {
 	seen := 0
 	for _, root := range []string{"../../../internal", "../../../controllers"} {
@@ -50,7 +49,7 @@ func TestTextIsCleanedWhereItIsStored(t *testing.T) {
 	}
 }
 
-// shown is the text that a node puts into an object of the API, or into an event, or nil.
+// shown returns the text that a node puts into an object of the API, or into an event, or nil.
 func shown(node ast.Node, imports map[string]string) ast.Expr {
 	switch n := node.(type) {
 	case *ast.CompositeLit:
@@ -74,7 +73,7 @@ func shown(node ast.Node, imports map[string]string) ast.Expr {
 	return nil
 }
 
-// isOfAPI reports whether a type is one of Kubernetes' or our own API.
+// isOfAPI reports whether a type belongs to the API of Kubernetes or Spillway.
 func isOfAPI(expr ast.Expr, imports map[string]string) bool {
 	of, ok := expr.(*ast.SelectorExpr)
 	if !ok {
