@@ -18,19 +18,18 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// The account of a consumer in a provider, and the ConfigMap that belongs to the provider's
-// administrator.
+// The consumer's account in a provider, and the ConfigMap of the provider's administrator.
 const (
 	ProviderNamespace = "spillway-provider"
 	ProviderAccount   = "spillway-consumer"
 	Limits            = "limits"
 )
 
-// The manager in the consumer.
+// The manager's namespace and names in the consumer.
 const (
 	Namespace = "spillway-system"
 	Manager   = "spillway-manager"
-	// Image is what the manifests name.
+	// Image is the image in the manifests.
 	Image = "ghcr.io/spillway-io/spillway:dev"
 )
 

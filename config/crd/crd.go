@@ -1,6 +1,5 @@
-// Package crd has the CustomResourceDefinitions of this version, for programs that compare
-// them with those that a cluster serves. Package config builds all manifests, but needs
-// kustomize for that.
+// Package crd embeds the CustomResourceDefinitions of this version. Programs compare them with those
+// that a cluster serves. Package config builds all manifests, but needs kustomize for that.
 package crd
 
 import "embed"

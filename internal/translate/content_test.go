@@ -125,7 +125,7 @@ func TestLacksContent(t *testing.T) {
 	}
 }
 
-// TestParseDigest: a provider may send something that looks like a digest.
+// TestParseDigest: a provider may send text that looks like a digest.
 func TestParseDigest(t *testing.T) {
 	for name, test := range map[string]struct {
 		data map[string]string

@@ -125,8 +125,8 @@ func (l *Limits) addresses(all []string, of discoveryv1.AddressType) []string {
 }
 
 // allowsAddress reports whether an EndpointSlice may have an address. The address must mean the same on
-// each node, and be in a range that the provider's administrator lists. With other addresses, a team
-// could use a Service to reach what the provider closes to its namespace (CVE-2021-25740).
+// each node, and be in a range that the provider's administrator lists. A Service with other addresses
+// could let a team reach what the provider closes to its namespace (CVE-2021-25740).
 func (l *Limits) allowsAddress(ip netip.Addr) bool {
 	return network.IsOfPods(ip) && l != nil && slices.ContainsFunc(l.EndpointCIDRs, func(p netip.Prefix) bool { return p.Contains(ip) })
 }

@@ -14,7 +14,7 @@ var ingressBackendFields = decisions{
 	"Resource": refuse(ReasonResourceBackend, "the provider does not have what it names, or has something else of that name; only Services are sent"),
 }
 
-// The rest is sent whole.
+// All other types are sent whole.
 var (
 	ingressTLSFields = decisions{
 		"Hosts":      send(),

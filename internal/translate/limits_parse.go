@@ -151,7 +151,7 @@ func listProblem(data map[string]string) string {
 		}
 	}
 	for _, key := range listed(data[limitMetadataKeys]) {
-		if key != All && !strings.Contains(key, "/") { // Keys without a domain need no entry; it was meant for a domain.
+		if key != All && !strings.Contains(key, "/") { // Keys without a domain need no entry, so a domain was meant.
 			return "lists " + quoted(key) + " under " + limitMetadataKeys + ", which may have keys with a domain, and domains with a / at their end, or *"
 		}
 	}

@@ -84,9 +84,9 @@ func Merged[T interface {
 	return merged
 }
 
-// MergeMetadata returns the labels and annotations that remote should have. It takes those of desired,
-// which Metadata made, and keeps those that the provider added. remote records which keys were copied
-// before. Keys that are no longer in desired are removed.
+// MergeMetadata returns the labels and annotations that remote should have. It sets all in desired,
+// which Metadata made, and keeps all that the provider added. remote records which keys were copied
+// before. It removes those that are no longer in desired.
 //
 // The account label stays as it is, because the provider's policies let nobody change it. Another
 // account, or none, may have created remote.

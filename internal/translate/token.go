@@ -58,7 +58,7 @@ func injectedTokens(volumes []corev1.Volume) []string {
 	return names
 }
 
-// withoutMounts drops the mounts of some volumes.
+// withoutMounts returns the mounts, except mounts of the given volumes.
 func withoutMounts(mounts []corev1.VolumeMount, volumes []string) []corev1.VolumeMount {
 	if !slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return slices.Contains(volumes, m.Name) }) {
 		return mounts
