@@ -2,8 +2,8 @@
 //
 // Everything that Spillway creates in a provider carries a Mark: that Spillway manages it, for which
 // consumer (its origin), and through which ClusterBinding (its clusterID). Annotations name the local
-// object and its UID. If an object lacks one of these labels, Spillway reports it, but never writes or
-// deletes it.
+// object and its UID. If an object lacks any of these, it is not this manager's: Spillway reports it,
+// but never writes or deletes it.
 //
 // The mark also names the manager's account, for the provider's policies. Spillway recognises its
 // objects without it: an administrator may replace the account, and with other credentials the manager
