@@ -1,6 +1,6 @@
-// Package check answers what is asked about an installation from outside of the manager:
-// whether it works, and whether it may go. Each is one look, by an account that may read;
-// the Helm chart asks both, in Jobs of the manager's image.
+// Package check answers two questions about an installation from outside the manager: does it work, and can
+// it be uninstalled. Each answer is one look, by an account that may read. The Helm chart asks both, in Jobs
+// that run the manager's image.
 package check
 
 import (
@@ -17,12 +17,12 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// LeaseName is the Lease of the manager that works.
+// LeaseName is the name of the Lease that the active manager holds.
 const LeaseName = "spillway-manager"
 
-// Removal is an error if something is left that only the manager can take back, and names
-// it. Without the manager, a ClusterBinding and a NamespaceOffloading would hang in their
-// deletion, with what they have made in the providers.
+// Removal returns an error that names what is left if only the manager can remove it. Without the manager,
+// the deletion of a ClusterBinding or a NamespaceOffloading would hang, and what they created in the
+// providers would stay.
 func Removal(ctx context.Context, reader client.Reader) error {
 	var bindings v1alpha1.ClusterBindingList
 	var offloadings v1alpha1.NamespaceOffloadingList
@@ -46,7 +46,7 @@ func Removal(ctx context.Context, reader client.Reader) error {
 		"To keep them instead, helm rollback to the revision that helm history shows: until then Helm does not upgrade", few(offloaded), few(bound), v1alpha1.LabelOffload)
 }
 
-// few names some of a list.
+// few lists the first names.
 func few(names []string) string {
 	const most = 5
 	switch {
@@ -58,8 +58,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Holder is the manager that works, as it calls itself; empty if the Lease was not renewed in
-// its time.
+// Holder returns the identity of the active manager, or "" if the Lease has expired.
 func Holder(ctx context.Context, reader client.Reader, namespace string, now time.Time) (string, error) {
 	var lease coordinationv1.Lease
 	if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: LeaseName}, &lease); err != nil {
@@ -72,8 +71,8 @@ func Holder(ctx context.Context, reader client.Reader, namespace string, now tim
 	return ptr.Deref(lease.Spec.HolderIdentity, ""), nil
 }
 
-// Installation says which manager works and how many bindings are Ready. It is an error if
-// none works: the Lease was not renewed in its time.
+// Installation says which manager is active and how many bindings are Ready. It returns an error if the Lease
+// has expired, because then no manager is active.
 func Installation(ctx context.Context, reader client.Reader, namespace string, now time.Time) (string, error) {
 	holder, err := Holder(ctx, reader, namespace, now)
 	if err != nil {

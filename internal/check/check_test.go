@@ -57,7 +57,7 @@ func TestRemoval(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		objects []client.Object
-		want    string // Part of the error; empty: it may go.
+		want    string // Part of the error; empty: no error.
 	}{
 		"nothing is left": {[]client.Object{lease("a", now)}, ""},
 		"a binding":       {[]client.Object{binding("eu", metav1.ConditionFalse)}, "still offloaded (none), or clusters bound (eu). Delete these"},
@@ -68,7 +68,7 @@ func TestRemoval(t *testing.T) {
 	}
 }
 
-// TestRemovalWithoutCRDs: what there is no kind for cannot be left; what cannot be read may.
+// TestRemovalWithoutCRDs checks that a missing kind counts as empty, and that an unreadable kind is an error.
 func TestRemovalWithoutCRDs(t *testing.T) {
 	answering := func(answer error) client.Reader {
 		return fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{

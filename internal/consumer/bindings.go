@@ -10,14 +10,14 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
-// Exists reads an object of a cache, which must not be changed, and reports whether there is one.
+// Exists reads an object from a cache, and reports whether it exists. Callers must not change the object.
 func Exists(ctx context.Context, cache client.Reader, key client.ObjectKey, object client.Object) (bool, error) {
 	err := cache.Get(ctx, key, object, client.UnsafeDisableDeepCopy)
 	return err == nil, client.IgnoreNotFound(err)
 }
 
-// Bindings compares all ClusterBindings of a cache, for one pass. They are shared, and must
-// not be changed.
+// Bindings returns an index of all ClusterBindings in a cache, for one pass. They are shared, and callers
+// must not change them.
 func Bindings(ctx context.Context, cache client.Reader) (placement.Index, error) {
 	var all v1alpha1.ClusterBindingList
 	if err := cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {

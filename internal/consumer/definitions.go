@@ -19,27 +19,27 @@ import (
 )
 
 const (
-	// lookAgain is how often to look while the kinds are of another version, and lookRarely while they
-	// are of this one. Most looks are one small request.
+	// lookAgain is how often to compare the kinds while they are of another version, and lookRarely while
+	// they are of this version. Most comparisons are one small request.
 	lookAgain, lookRarely = 20 * time.Second, 10 * time.Minute
 	// lookTimeout is how long the consumer may take for an answer.
 	lookTimeout = 10 * time.Second
 )
 
-// Definitions knows how the kinds that the consumer serves differ from the kinds of this version. It
-// reads what the API server publishes of them, which everybody may read who is authenticated,
-// and not the CustomResourceDefinitions, for which the manager has no right.
+// Definitions knows how the kinds that the consumer serves differ from the kinds of this version. It reads
+// the schemas that the API server publishes, because every authenticated account may read those. The manager
+// has no right to read CustomResourceDefinitions.
 type Definitions struct {
 	Repeats *Repeats
 	Clock   clock.Clock
-	// API asks the consumer.
+	// API is the client for the consumer.
 	API rest.Interface
 
 	events chan event.TypedGenericEvent[*v1alpha1.ClusterBinding]
 
 	mu    sync.Mutex
 	known *definitions.Skew
-	// read is the address of what was read last: it has a hash of the content.
+	// read is the address that was last read. It contains a hash of the content.
 	read string
 }
 
@@ -53,10 +53,10 @@ func NewDefinitions(api rest.Interface, repeats *Repeats, c clock.Clock) *Defini
 	return &Definitions{Repeats: repeats, Clock: c, API: api, events: make(chan event.TypedGenericEvent[*v1alpha1.ClusterBinding], 1)}
 }
 
-// NeedLeaderElection is false: replicas that share the bindings all report.
+// NeedLeaderElection is false, because all replicas that share the bindings report.
 func (*Definitions) NeedLeaderElection() bool { return false }
 
-// Start looks until ctx ends.
+// Start compares the kinds until ctx ends.
 func (d *Definitions) Start(ctx context.Context) error {
 	for {
 		if err := d.look(ctx); err != nil && ctx.Err() == nil {
@@ -76,19 +76,19 @@ func (d *Definitions) Start(ctx context.Context) error {
 	}
 }
 
-// Skew is how the kinds differ; nil: not known yet.
+// Skew returns how the kinds differ; nil if that is not known yet.
 func (d *Definitions) Skew() *definitions.Skew {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.known
 }
 
-// Events tells, with an empty ClusterBinding, that what Skew returns has changed.
+// Events sends an event with an empty ClusterBinding when the result of Skew has changed.
 func (d *Definitions) Events() <-chan event.TypedGenericEvent[*v1alpha1.ClusterBinding] {
 	return d.events
 }
 
-// look reads the schemas, if they are not those that were read last.
+// look reads the schemas, unless it has already read this version of them.
 func (d *Definitions) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -111,12 +111,12 @@ func (d *Definitions) look(ctx context.Context) error {
 	d.known, d.read = &skew, at
 	select {
 	case d.events <- event.TypedGenericEvent[*v1alpha1.ClusterBinding]{Object: &v1alpha1.ClusterBinding{}}:
-	default: // They will be looked at.
+	default: // An event is already pending.
 	}
 	return nil
 }
 
-// address is where the schemas of our kinds are published.
+// address returns the address at which the API server publishes the schemas of Spillway's kinds.
 func (d *Definitions) address(ctx context.Context) (string, error) {
 	body, err := d.API.Get().AbsPath("/openapi/v3").SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if err != nil {
@@ -137,7 +137,7 @@ func (d *Definitions) address(ctx context.Context) (string, error) {
 	return at, nil
 }
 
-// served are the schemas of our kinds.
+// served reads the schemas of Spillway's kinds.
 func (d *Definitions) served(ctx context.Context, at string) (map[string]definitions.Schema, error) {
 	body, err := d.API.Get().RequestURI(at).SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if err != nil {

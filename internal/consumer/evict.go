@@ -13,10 +13,10 @@ import (
 // evictionTimeout limits one eviction.
 const evictionTimeout = 10 * time.Second
 
-// Evict sends one request to evict a pod, if that is as it was seen.
+// Evict sends one request to evict a pod, on the condition that the pod is still as it was seen.
 //
-// The client library would block its caller for as long as the API server's Retry-After
-// says, up to ten times, and lose the reason.
+// The client library would block its caller for as long as the API server's Retry-After says, up to ten
+// times, and lose the reason.
 func Evict(ctx context.Context, consumer kubernetes.Interface, pod *corev1.Pod, seen *metav1.Preconditions) error {
 	ctx, cancel := context.WithTimeout(ctx, evictionTimeout)
 	defer cancel()

@@ -1,7 +1,6 @@
-// Package consumer learns from the answers of the consumer's API server what concerns
-// the manager as a whole: which of its writes are refused, and whether the cluster was
-// restored from a backup. It looks at all requests, below all clients, so that no
-// controller can forget to.
+// Package consumer learns from the answers of the consumer's API server what concerns the manager as a whole:
+// whether the API server refuses writes, and whether the cluster was restored from a backup. It sits below
+// all clients and sees every request, so no controller can bypass it.
 package consumer
 
 import (
@@ -27,22 +26,19 @@ import (
 )
 
 const (
-	// refusedFor is how long a refused write counts that is not tried again: whoever
-	// wanted it may have no reason any more. What is wanted is tried at least every five
-	// minutes.
+	// refusedFor is how long a refused write counts if nobody tries it again, because it may not be needed
+	// any more. A write that is still needed is tried at least every five minutes.
 	refusedFor = 10 * time.Minute
-	// mostPaths bounds the refused objects that are remembered of one kind of write,
-	// mostSaid the kinds of writes that are quoted, and mostMessage, in characters, each
-	// quotation.
+	// mostPaths limits how many refused objects are remembered for each kind of write. mostSaid limits how
+	// many kinds of writes a message quotes, and mostMessage the characters of each quotation.
 	mostPaths, mostSaid, mostMessage = 1000, 3, 512
 )
 
-// Refusals knows which writes the consumer refuses: its roles do not give the
-// manager's account the right, or an admission policy or webhook denies it. Events do not
-// count: nothing waits for one, and one that is refused is not sent again, so that it
-// could not be seen whether the next one would be refused, too.
+// Refusals knows which writes the consumer refuses. Either the manager's account lacks the right, or an
+// admission policy or webhook denies the write. Events do not count: a refused event is not sent again, so a
+// later success could not be seen.
 type Refusals struct {
-	// Who returns the account as whom the consumer knows the manager; "" if unknown.
+	// Who returns the name under which the consumer knows the manager's account; "" if unknown.
 	Who   func() string
 	Clock clock.PassiveClock
 
@@ -52,18 +48,18 @@ type Refusals struct {
 	writes map[string]*refused // By verb and resource.
 }
 
-// refused is a kind of write that is refused for some objects.
+// refused is one kind of write, which the consumer refuses for some objects.
 type refused struct {
-	said  string               // Of the first one; it stays while any is refused.
-	paths map[string]time.Time // Since when each has not been tried again.
+	said  string               // The answer for the first object; it stays while any is refused.
+	paths map[string]time.Time // The time of each object's last refusal.
 }
 
-// NewRefusals returns Refusals that know of none.
+// NewRefusals returns Refusals that know of no refused write.
 func NewRefusals(who func() string, c clock.PassiveClock) *Refusals {
 	return &Refusals{Who: who, Clock: c, events: make(chan event.TypedGenericEvent[*v1alpha1.ClusterBinding], 1), writes: map[string]*refused{}}
 }
 
-// Wrap returns a transport that notes what is refused.
+// Wrap returns a transport that records refused writes.
 func (r *Refusals) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(req)
@@ -92,8 +88,8 @@ func (r *Refusals) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Said says which writes are refused, by whom and why, and after how long something in
-// it may have expired; "" and zero if none is.
+// Said says which writes the consumer refuses, for which account and why. again is how long until part of the
+// text may expire. Both are zero if no write is refused.
 func (r *Refusals) Said() (text string, again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,12 +116,12 @@ func (r *Refusals) Said() (text string, again time.Duration) {
 	return strings.Join(said, "; "), again
 }
 
-// Events tells, with an empty ClusterBinding, that what Said returns has changed. It may
-// leave out changes that the reader of an earlier event sees.
+// Events sends an event with an empty ClusterBinding when the result of Said has changed. It may merge
+// several changes into one event.
 func (r *Refusals) Events() <-chan event.TypedGenericEvent[*v1alpha1.ClusterBinding] { return r.events }
 
 func (r *Refusals) note(what, path, message string) {
-	who := r.Who() // It may ask the consumer.
+	who := r.Who() // This may send a request to the consumer.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w, known := r.writes[what]
@@ -142,7 +138,7 @@ func (r *Refusals) note(what, path, message string) {
 	}
 }
 
-// passed notes that a write was carried out, or that its object is gone.
+// passed notes that a write succeeded, or that its object no longer exists.
 func (r *Refusals) passed(what, path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,8 +152,8 @@ func (r *Refusals) passed(what, path string) {
 	}
 }
 
-// gone notes that an object was deleted: what else was wanted of it is not wanted any more,
-// or is tried again.
+// gone notes that an object was deleted. Other refused writes to it are not needed any more, or will be tried
+// again.
 func (r *Refusals) gone(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,20 +166,20 @@ func (r *Refusals) gone(path string) {
 	}
 }
 
-// tell has the bindings looked at. The lock is held.
+// tell enqueues the bindings. The caller holds the lock.
 func (r *Refusals) tell() {
 	select {
 	case r.events <- event.TypedGenericEvent[*v1alpha1.ClusterBinding]{Object: &v1alpha1.ClusterBinding{}}:
-	default: // They will be.
+	default: // An event is already pending.
 	}
 }
 
-// verbs are those of RBAC, by the method of a request that writes.
+// verbs maps the HTTP methods of writes to RBAC verbs.
 var verbs = map[string]string{
 	http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
 }
 
-// resource is what a path is about, as in an RBAC role: pods/status, or
+// resource returns the resource in a path, as an RBAC role names it: pods/status, or
 // namespacemaps.offloading.spillway.io.
 func resource(path string) string {
 	group := ""
@@ -207,12 +203,12 @@ func resource(path string) string {
 	}
 }
 
-// refusals are the codes with which a write may be refused: a policy or a webhook says
-// which one.
+// refusals are the status codes of a refused write. A policy or a webhook chooses which of them it returns.
 var refusals = []int{http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusBadRequest}
 
-// why is the message of a refusal. What is wrong with an object itself is for its owner,
-// and is said there; a namespace that is going takes nothing new, for a good reason.
+// why returns the message of a refusal. It ignores answers about an invalid object, because another message
+// tells the object's owner. It also ignores that a namespace being deleted accepts no new objects, because
+// that is normal.
 func why(code int, body []byte) (message string, ok bool) {
 	message = string(body)
 	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
@@ -225,10 +221,10 @@ func why(code int, body []byte) (message string, ok bool) {
 	return text.Bound(message, mostMessage), code == http.StatusForbidden || strings.Contains(message, " denied request") || strings.Contains(message, " denied the request")
 }
 
-// mostBody bounds what is read of an answer.
+// mostBody limits how many bytes of an answer are read.
 const mostBody = 1 << 20
 
-// keepBody returns the body of a response, which can still be read afterwards.
+// keepBody reads the body of a response. Others can still read it afterwards.
 func keepBody(resp *http.Response) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, mostBody))
 	if err != nil {
@@ -239,7 +235,7 @@ func keepBody(resp *http.Response) ([]byte, error) {
 	return body, nil
 }
 
-// kept is a body of which the beginning was read.
+// kept is a body whose beginning has been read.
 type kept struct {
 	io.Reader
 	io.Closer

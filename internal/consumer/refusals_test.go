@@ -10,14 +10,14 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// answer is one of the consumer's.
+// answer is one answer of the consumer.
 type answer struct {
 	method, path string
 	code         int
 	body         string
 }
 
-// given gives answers to requests through a wrapped transport.
+// given sends requests through a wrapped transport, which gets these answers.
 func given(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper, answers ...answer) {
 	t.Helper()
 	for _, a := range answers {

@@ -12,17 +12,15 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Repeats keeps a patch from being sent again that has changed nothing, or was invalid, as
-// long as its object and the kind's schema are the same. An API server whose
-// CustomResourceDefinitions are older than the manager drops fields that it does not know:
-// a controller that compares the stored object with the desired one would write them for ever.
-// Whoever sends such a patch again gets the answer to the first one.
+// Repeats stops a patch that has changed nothing, or was invalid, from being sent again while its object and
+// the kind's schema stay the same. An API server with older CustomResourceDefinitions drops fields that it
+// does not know. Then a controller that compares the stored object with the desired one would write forever.
+// Repeats answers such a patch with the first response.
 //
-// Patches without a resourceVersion are always sent: whether one would change anything is not
-// known.
+// Patches without a resourceVersion are always sent, because nobody knows whether they would change anything.
 type Repeats struct {
 	mu sync.Mutex
-	// futile are the last such patches, by path. There are no more than objects of our kinds.
+	// futile has the last such patch of each path, so at most one for each object of Spillway's kinds.
 	futile map[string]futile
 }
 
@@ -31,17 +29,17 @@ type futile struct {
 	response      http.Response // Without its body.
 }
 
-// NewRepeats returns Repeats that know of none.
+// NewRepeats returns Repeats that remember no patch.
 func NewRepeats() *Repeats { return &Repeats{futile: map[string]futile{}} }
 
-// Forget has everything sent again: the schemas may have changed.
+// Forget forgets all patches, because the schemas may have changed.
 func (r *Repeats) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.futile)
 }
 
-// Wrap returns a transport that answers such patches itself.
+// Wrap returns a transport that answers repeated patches itself.
 func (r *Repeats) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		if req.Method != http.MethodPatch || req.Body == nil || !strings.HasPrefix(req.URL.Path, "/apis/"+v1alpha1.GroupVersion.Group+"/") {
@@ -79,8 +77,8 @@ func (r *Repeats) of(path string) (futile, bool) {
 	return known, ok
 }
 
-// note remembers a patch after which the object has the version of before, or whose object the
-// schema refuses.
+// note remembers a patch that did not change the object's resource version, or whose object the schema
+// refused.
 func (r *Repeats) note(path string, patch, answer []byte, resp *http.Response) {
 	before := versionOf(patch)
 	_, denied := why(resp.StatusCode, answer)
@@ -96,13 +94,13 @@ func (r *Repeats) note(path string, patch, answer []byte, resp *http.Response) {
 	r.futile[path] = futile{patch, answer, response}
 }
 
-// versionOf is the resourceVersion of an object, or that a patch asks for.
+// versionOf returns the resourceVersion in an object or a patch.
 func versionOf(document []byte) string {
 	var object struct {
 		Metadata struct {
 			ResourceVersion string `json:"resourceVersion"`
 		} `json:"metadata"`
 	}
-	_ = json.Unmarshal(document, &object) // Whatever has none has none.
+	_ = json.Unmarshal(document, &object) // A document that does not parse has no version.
 	return object.Metadata.ResourceVersion
 }

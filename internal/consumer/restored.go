@@ -14,18 +14,17 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 )
 
-// Restored detects that the consumer's etcd was restored from a backup under the manager:
-// resource versions then go back. A watch continues from the last version that it has
-// seen, which is now in the future, and shows nothing until the restored cluster has
-// reached it; and what is in memory is about objects that may never have existed. So the
-// manager must exit and start again.
+// Restored detects that the consumer's etcd was restored from a backup while the manager runs. Resource
+// versions then go back. A watch continues from the last version that it has seen, which is now in the
+// future. So it shows nothing until the restored cluster has reached that version. The manager's memory may
+// also be about objects that never existed. So the manager must exit and start again.
 //
-// The Leases that this process reads and writes every few seconds anyway reveal it: that
-// of the leader election, which also a standby reads, that of a replica, those of the
-// virtual nodes. So it needs no request of its own, and no binding.
+// Restored looks at the Leases that this process reads and writes every few seconds anyway: those of the
+// leader election (which a standby also reads), the replicas and the virtual nodes. So it needs no request of
+// its own, and no binding.
 type Restored struct {
 	mu   sync.Mutex
-	seen map[string]client.Object // The latest of each Lease, by path.
+	seen map[string]client.Object // The latest version of each Lease, by path.
 	is   bool
 	said chan error
 }
@@ -40,11 +39,10 @@ func NewRestored() *Restored {
 	return &Restored{seen: map[string]client.Object{}, said: make(chan error, 1)}
 }
 
-// NeedLeaderElection is false: a standby, too, would take over with watches that show
-// nothing.
+// NeedLeaderElection is false, because a standby would take over with watches that show nothing.
 func (*Restored) NeedLeaderElection() bool { return false }
 
-// Start ends the manager, with an error, if the consumer was restored from a backup.
+// Start waits, and returns an error, which ends the manager, when the consumer was restored from a backup.
 func (r *Restored) Start(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -61,13 +59,13 @@ func (r *Restored) Is() bool {
 	return r.is
 }
 
-// Wrap returns a transport that looks at the Leases.
+// Wrap returns a transport that checks the Leases.
 func (r *Restored) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		if !strings.Contains(req.URL.Path, "/apis/coordination.k8s.io/") || !strings.Contains(req.URL.Path, "/leases/") || req.Method == http.MethodDelete {
 			return next.RoundTrip(req)
 		}
-		before := r.latest(req.URL.Path) // Another request may overtake this one.
+		before := r.latest(req.URL.Path) // Read it first, because another request may overtake this one.
 		resp, err := next.RoundTrip(req)
 		if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
 			return resp, err
@@ -91,7 +89,7 @@ func (r *Restored) latest(path string) client.Object {
 	return r.seen[path]
 }
 
-// note compares a Lease with what was seen before it was asked for.
+// note compares a Lease with the version that was known before the request.
 func (r *Restored) note(path string, before, lease client.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,6 +104,6 @@ func (r *Restored) note(path string, before, lease client.Object) {
 	r.is = true
 	select {
 	case r.said <- err:
-	default: // Already said.
+	default: // It is already reported.
 	}
 }

@@ -28,7 +28,7 @@ func TestRestored(t *testing.T) {
 			given(t, r.Wrap, test.answers...)
 			ctx, cancel := context.WithCancel(t.Context())
 			if test.want == "" {
-				cancel() // Or it would go on.
+				cancel() // Otherwise it would not return.
 			}
 			defer cancel()
 			if err := r.Start(ctx); (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {

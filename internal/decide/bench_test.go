@@ -7,7 +7,7 @@ import (
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 )
 
-// BenchmarkCopy is the decision about a ConfigMap that a pod needs.
+// BenchmarkCopy measures the decision about a ConfigMap that a pod needs.
 func BenchmarkCopy(b *testing.B) {
 	for name, moment := range map[string]fixture.Snapshot{
 		"to be pinned":        fixture.Wanted(fixture.Local(), nil),

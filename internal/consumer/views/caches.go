@@ -19,8 +19,8 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/rights"
 )
 
-// newView makes the cache of one binding, which watches its pods. Readers share what it returns and must not
-// change it: copying a pod for each read would be the largest part of the work.
+// newView creates the cache of one binding, which watches the pods of its virtual node. Readers share the
+// cached objects and must not change them. Copying a pod for each read would be the largest part of the work.
 func newView(ctx context.Context, o Options, clusterID, node string) (*View, error) {
 	sent, err := labels.NewRequirement(v1alpha1.LabelSyncedTo+clusterID, selection.Exists, nil)
 	if err != nil {
@@ -33,7 +33,7 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 		ByObject:                     map[client.Object]cache.ByObject{&corev1.Pod{}: onNode},
 		DefaultTransform:             func(obj any) (any, error) { return Held(obj), nil },
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
-		ReaderFailOnMissingInformer:  true, // A read would start one otherwise, and wait for it.
+		ReaderFailOnMissingInformer:  true, // Otherwise a read would start an informer and wait for it.
 	})
 	if err != nil {
 		return nil, err
@@ -60,12 +60,12 @@ func addIndexes(ctx context.Context, to cache.Cache, all []Index) error {
 	return nil
 }
 
-// neverSent are the types of Secrets that let their holder act as somebody in the
-// consumer. They are not even read.
+// neverSent are the types of Secrets that let their holder act under an identity of the consumer. The manager
+// does not even read them.
 var neverSent = fields.AndSelectors(fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
 	fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeBootstrapToken)))
 
-// newCatalogue makes the cache that all bindings share.
+// newCatalogue creates the cache that all bindings share.
 func newCatalogue(ctx context.Context, o Options, kinds []Kind, served *rights.Rights) (cache.Cache, error) {
 	objects := map[client.Object]cache.ByObject{}
 	for _, kind := range kinds {

@@ -10,10 +10,9 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// NewInformer is for caches of metadata. The library wraps such a watch in a
-// watch.Filter, whose goroutine blocks for ever if the watch is stopped while it has an
-// event to deliver, which happens at the end of a manager. A test that runs thousands
-// of managers in one process would keep all of them.
+// NewInformer is for caches of metadata. The library wraps such a watch in a watch.Filter. Its goroutine
+// blocks forever if the watch is stopped while it has an event to deliver, which happens when a manager ends.
+// A test that runs thousands of managers in one process would keep all these goroutines.
 func NewInformer(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: toolscache.ToListerWatcherWithContext(from).ListWithContext, WatchFuncWithContext: drainedWatch(from),
@@ -30,7 +29,7 @@ func drainedWatch(from toolscache.ListerWatcher) func(context.Context, metav1.Li
 	}
 }
 
-// drained consumes what is left of a stopped watch, until it is closed.
+// drained consumes the remaining events of a stopped watch, until the watch is closed.
 type drained struct{ watch.Interface }
 
 // Stop implements watch.Interface.

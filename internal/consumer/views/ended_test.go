@@ -11,8 +11,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// TestAWatchEnds although it has an event that nobody takes. synctest checks that
-// nothing is left of it: it fails when a goroutine of its bubble waits for ever.
+// TestAWatchEnds checks that a watch ends although nobody has received its event. synctest checks that no
+// goroutine is left: it fails when a goroutine of its bubble waits forever.
 func TestAWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := watch.NewRaceFreeFake()

@@ -16,14 +16,14 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/rights"
 )
 
-// extensions are the kinds, by the type of an object, that the consumer perhaps does not
-// serve, because a CustomResourceDefinition brings them. An informer asks for such a kind until it is served, in the
-// end about three times a minute.
+// extensions are the kinds that the consumer may not serve, because a CustomResourceDefinition defines them.
+// They are listed by Go type. An informer asks for such a kind until the consumer serves it, after a while
+// about three times a minute.
 type extensions map[reflect.Type]extension
 
 type extension struct {
 	gvk  schema.GroupVersionKind
-	list runtime.Object // An empty one.
+	list runtime.Object // Empty.
 }
 
 func extensionsOf(o Options) (extensions, error) {
@@ -41,7 +41,7 @@ func extensionsOf(o Options) (extensions, error) {
 	return all, nil
 }
 
-// mapper resolves extensions without asking the consumer, and all else by others.
+// mapper resolves extensions without a request to the consumer, and all other kinds through others.
 func (e extensions) mapper(others meta.RESTMapper) meta.RESTMapper {
 	if len(e) == 0 {
 		return others
@@ -53,8 +53,8 @@ func (e extensions) mapper(others meta.RESTMapper) meta.RESTMapper {
 	return meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, others}}
 }
 
-// informers returns how the catalogue makes its informers. Those of extensions note in served
-// whether the consumer serves them.
+// informers returns the function that creates the catalogue's informers. Those of extensions note in served
+// whether the consumer serves the kind.
 func (e extensions) informers(served *rights.Rights) informer.NewFunc {
 	return func(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		if of, is := e[reflect.TypeOf(object)]; is {
@@ -65,8 +65,8 @@ func (e extensions) informers(served *rights.Rights) informer.NewFunc {
 	}
 }
 
-// silently logs the errors of watches, but not that a kind is not served: that is noted. Which
-// object does not decode is logged.
+// silently logs the errors of watches and undecodable objects. It does not log that a kind is not served,
+// because served records that.
 func silently(ctx context.Context, reflector *toolscache.Reflector, err error) {
 	if missing := (rights.MissingError{}); !errors.As(err, &missing) || !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 		toolscache.DefaultWatchErrorHandler(ctx, reflector, err)

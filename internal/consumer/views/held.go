@@ -15,9 +15,9 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Held is what a View keeps of an object: nothing that is never read, and no content of
-// ConfigMaps and Secrets, which is read when it is sent. Applied to its own result it
-// changes nothing: a cache may apply it twice, while others read it.
+// Held returns what a View keeps of an object. It drops fields that nobody reads. It also drops the content
+// of ConfigMaps and Secrets, which the manager reads when it sends them. Applied to its own result it changes
+// nothing, because a cache may apply it twice while others read the object.
 func Held(obj any) any {
 	object, ok := obj.(metav1.Object)
 	if !ok {
@@ -49,7 +49,7 @@ func Held(obj any) any {
 	return translate.WithoutContent(obj)
 }
 
-// trimKind takes away what of some kinds is never sent, or is too much to be held.
+// trimKind removes fields, by kind, that are never sent or too large to hold.
 func trimKind(obj any) {
 	switch object := obj.(type) {
 	case *discoveryv1.EndpointSlice:
@@ -69,20 +69,20 @@ func trimKind(obj any) {
 	}
 }
 
-// cutKind takes away what may be as long as labels and annotations, of an object that is not
-// sent because these are too long.
+// cutKind removes fields that may be as long as labels and annotations. The object has such long ones that it
+// is not sent.
 func cutKind(obj any) {
 	switch object := obj.(type) {
 	case *corev1.Service:
 		object.Spec.Selector, object.Spec.Ports = nil, nil
 	case *policyv1.PodDisruptionBudget:
 		object.Spec.Selector = nil
-	case *networkingv1.Ingress: // Else the Secrets that it names would be sent, and it would not.
+	case *networkingv1.Ingress: // Otherwise its Secrets would be sent although it is not.
 		object.Spec = networkingv1.IngressSpec{IngressClassName: object.Spec.IngressClassName}
 	}
 }
 
-// trimEndpoints takes away what is never sent, which is most of an endpoint.
+// trimEndpoints removes fields that are never sent, which are most of an endpoint.
 func trimEndpoints(endpoints []discoveryv1.Endpoint) {
 	for i := range endpoints {
 		if e := &endpoints[i]; e.TargetRef != nil || e.Zone != nil || e.Hints != nil || e.DeprecatedTopology != nil {
@@ -91,9 +91,8 @@ func trimEndpoints(endpoints []discoveryv1.Endpoint) {
 	}
 }
 
-// trimService takes away what a team may make as long as it likes, and is never sent, and the
-// status, unless it may come from providers. That there are externalIPs, or too many source
-// ranges, is told to the owner.
+// trimService removes fields that are never sent and have no size limit. It also removes the status, unless
+// providers may report it. It keeps enough to tell the owner of externalIPs or of too many source ranges.
 func trimService(service *corev1.Service) {
 	if len(service.Status.Conditions) > 0 {
 		service.Status.Conditions = nil
@@ -112,9 +111,9 @@ func trimService(service *corev1.Service) {
 	}
 }
 
-// trimMetadata keeps an object's identity, whether it is being deleted, and what
-// Spillway and its users have written on it for each other; of a claim, also whether it is
-// bound, and the node for which it waits.
+// trimMetadata keeps an object's identity, whether it is being deleted, and the labels and annotations that
+// Spillway and its users write for each other. For a claim it also keeps whether it is bound, and the node
+// that it waits for.
 func trimMetadata(obj any) (any, error) {
 	metadata, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -135,20 +134,20 @@ func trimMetadata(obj any) (any, error) {
 	return trimmed, nil
 }
 
-// mostValue is longer than any value that Spillway writes: the names of a few copies, or the
-// addresses of a load balancer in one provider.
+// mostValue is longer than any value that Spillway writes: the names of a few copies, or the addresses of a
+// load balancer in one provider.
 const mostValue = 4096
 
-// known reports whether a label or annotation in Spillway's domain is one that
-// decisions use. Anybody may have written others, or longer ones.
+// known reports whether a decision uses this label or annotation of Spillway's domain. Anybody may write
+// others, or longer ones.
 func known(key, value string) bool {
 	return len(value) <= mostValue &&
 		(key == v1alpha1.LabelSync || strings.HasPrefix(key, v1alpha1.LabelSyncedTo) || strings.HasPrefix(key, v1alpha1.AnnotationRemote) ||
 			strings.HasPrefix(key, v1alpha1.AnnotationAddressesPrefix))
 }
 
-// ours keeps what is known, up to translate.MostMetadata, which is more than the marks
-// of all bindings that one object can have.
+// ours keeps the known labels or annotations, up to translate.MostMetadata. That is more than the marks of
+// all bindings that one object can have.
 func ours(all map[string]string) map[string]string {
 	kept, size := map[string]string{}, 0
 	for _, key := range slices.Sorted(maps.Keys(all)) {
@@ -163,8 +162,8 @@ func ours(all map[string]string) map[string]string {
 	return kept
 }
 
-// trim removes what is neither sent nor read. kubectl's last-applied annotation repeats
-// the whole object.
+// trim removes what is neither sent nor read. For example, kubectl's last-applied annotation repeats the
+// whole object.
 func trim(all map[string]string) {
 	own := ours(all)
 	maps.DeleteFunc(all, func(key, _ string) bool {
@@ -173,8 +172,8 @@ func trim(all map[string]string) {
 	})
 }
 
-// finalizers are the first ones, up to translate.MostMetadata: usually all. A patch of
-// some leaves the others alone, as long as it has one that stays.
+// finalizers returns the first finalizers, up to translate.MostMetadata, which is usually all. A patch of
+// these leaves the others alone, as long as at least one of these stays.
 func finalizers(all []string) []string {
 	size := 0
 	for i, name := range all {

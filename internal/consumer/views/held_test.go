@@ -29,7 +29,7 @@ func withKeys(labels, annotations map[string]string) metav1.ObjectMeta {
 func TestHeldMetadata(t *testing.T) {
 	long := strings.Repeat("x", translate.MostMetadata)
 	fits, many := long[100:], map[string]string{}
-	for i := range 2000 { // Each takes more in memory than as it is sent.
+	for i := range 2000 { // Each takes more memory than bytes on the wire.
 		many[strconv.Itoa(i)] = ""
 	}
 	mark := map[string]string{"synced-to.spillway.io/eu": "true"}
@@ -69,7 +69,7 @@ func TestHeldMetadata(t *testing.T) {
 	}
 }
 
-// TestHeldServices: a team may have as many, and as long ones, as the API server takes.
+// TestHeldServices tests fields that the API server does not limit in number or length.
 func TestHeldServices(t *testing.T) {
 	long := strings.Repeat("x", translate.MostMetadata)
 	port := corev1.ServicePort{Name: "http", Port: 80}
@@ -100,7 +100,7 @@ func TestHeldServices(t *testing.T) {
 	}
 }
 
-// TestHeldBudgets: nor does an API server limit the selector of a budget.
+// TestHeldBudgets tests a budget's selector, which the API server does not limit either.
 func TestHeldBudgets(t *testing.T) {
 	selector := func(key string, values ...string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Values: values}}}
@@ -133,8 +133,8 @@ func TestHeldBudgets(t *testing.T) {
 	}
 }
 
-// TestHeldIngresses: one with too much of anything keeps its class alone, so that it is refused:
-// also one whose annotations, which may close it, are not held.
+// TestHeldIngresses checks that an Ingress with too much of anything keeps only its class, so that it is
+// refused. That includes an Ingress whose annotations are not held, because they may restrict access to it.
 func TestHeldIngresses(t *testing.T) {
 	rules := []networkingv1.IngressRule{{Host: "a.example.com"}}
 	for name, test := range map[string]struct {
@@ -177,7 +177,7 @@ func TestHeldContent(t *testing.T) {
 	}
 }
 
-// TestMarksAreBounded: anybody may write more marks than there can be bindings.
+// TestMarksAreBounded tests more marks than bindings can exist, because anybody may write marks.
 func TestMarksAreBounded(t *testing.T) {
 	labels, annotations := map[string]string{}, map[string]string{}
 	var names []string
@@ -225,7 +225,7 @@ func TestCatalogueKeepsKnownKeys(t *testing.T) {
 	}
 }
 
-// TestHeldPolicies: an empty rule takes sixteen times as much in memory as in the API server.
+// TestHeldPolicies tests empty rules: each takes sixteen times as much memory here as in the API server.
 func TestHeldPolicies(t *testing.T) {
 	rules := make([]networkingv1.NetworkPolicyIngressRule, 700_000)
 	got := Held(&networkingv1.NetworkPolicy{Spec: networkingv1.NetworkPolicySpec{Ingress: rules}}).(*networkingv1.NetworkPolicy)
@@ -234,7 +234,7 @@ func TestHeldPolicies(t *testing.T) {
 	}
 }
 
-// TestHeldEndpoints: what is never sent is most of an endpoint.
+// TestHeldEndpoints checks that most of an endpoint is dropped, because it is never sent.
 func TestHeldEndpoints(t *testing.T) {
 	kept := discoveryv1.Endpoint{Addresses: []string{"10.1.0.1"}, NodeName: ptr.To("eu"), Hostname: ptr.To("db-0")}
 	in := kept
@@ -245,8 +245,8 @@ func TestHeldEndpoints(t *testing.T) {
 	}
 }
 
-// TestHeldRoutes: what a team can make too large is not held; who serves a route, and what is said of
-// it, is.
+// TestHeldRoutes checks that fields which a team can make too large are dropped. A route's parents and their
+// status stay.
 func TestHeldRoutes(t *testing.T) {
 	for size, cut := range map[int]bool{10: false, 5000: true} {
 		route := &gatewayv1.HTTPRoute{}

@@ -12,30 +12,30 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// fieldPinned is the index of the catalogue by the clusterIDs for which an object is pinned.
+// fieldPinned is the name of the catalogue's index by the clusterIDs that an object is pinned for.
 const fieldPinned = "spillway.pinned"
 
-// Need makes the View watch a kind from now on, and reports whether it can be read. If it cannot
-// yet, the function then is called once it can. Before that, the View shows no object of the kind.
-// So call Need before you pin one. The Views call it when the catalogue shows a pinned object.
+// Need makes the View watch a kind from now on, and reports whether the kind can be read. If not, Need calls
+// the function once it can. Until then the View shows no object of the kind, so call Need before you pin one.
+// The Views call it when the catalogue shows a pinned object.
 func (view *View) Need(ctx context.Context, kind client.Object, who any, then func()) (readable bool, err error) {
 	return informer.Need(ctx, view.Cache, kind, who, then)
 }
 
-// WaitForCacheSync implements cache.Cache: it waits until the View holds all that is pinned for
-// the binding, as far as the catalogue shows it.
+// WaitForCacheSync implements cache.Cache. It waits until the View holds every object that the catalogue
+// shows as pinned for the binding.
 func (view *View) WaitForCacheSync(ctx context.Context) bool {
 	if !view.of.Catalogue.WaitForCacheSync(ctx) {
 		return false
 	}
 	if err := view.of.needPinned(ctx, view); err != nil {
 		log.FromContext(ctx).Error(err, "what is pinned is not known", "clusterID", view.ClusterID)
-		return false // The cache is ending, and the manager with it.
+		return false // The cache and the manager are stopping.
 	}
 	return view.Cache.WaitForCacheSync(ctx)
 }
 
-// needPinned has a View watch the kinds of which the catalogue shows a pinned object.
+// needPinned makes a View watch each kind that has a pinned object in the catalogue.
 func (v *Views) needPinned(ctx context.Context, view *View) error {
 	for _, kind := range v.Kinds {
 		list := kind.List()
@@ -52,8 +52,8 @@ func (v *Views) needPinned(ctx context.Context, view *View) error {
 	return nil
 }
 
-// follow makes the views watch a kind when the catalogue shows a pinned object of it, until ctx
-// ends. A View that is made later finds the earlier objects in WaitForCacheSync.
+// follow makes the views watch a kind when the catalogue shows a pinned object of it, until ctx ends. A View
+// that is created later finds the earlier objects in WaitForCacheSync.
 func (v *Views) follow(ctx context.Context, kind Kind) error {
 	return informer.Watch(ctx, v.Catalogue, kind.Metadata, func(e informer.Change) {
 		if e.After == nil {
@@ -67,7 +67,7 @@ func (v *Views) follow(ctx context.Context, kind Kind) error {
 	})
 }
 
-// of returns the views of clusters.
+// of returns the views with these clusterIDs.
 func (v *Views) of(clusterIDs []string) []*View {
 	if len(clusterIDs) == 0 {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// Pod finds a pod of a virtual node, with the name of the ClusterBinding and the View that
-// has it; nil if none has. It never waits: filling is set if a View is not complete yet.
-// The pod is shared, and must not be changed.
+// Pod finds a pod on a virtual node, the name of the ClusterBinding and the View that has it. All are zero if
+// no View has the pod. Pod never waits: filling reports that a View is still incomplete. The pod is shared,
+// and callers must not change it.
 func (v *Views) Pod(ctx context.Context, key types.NamespacedName) (pod *corev1.Pod, binding string, in *View, filling bool, err error) {
 	for name, view := range v.All() {
 		found := &corev1.Pod{}

@@ -1,18 +1,17 @@
 // Package views caches the consumer's objects for each ClusterBinding.
 //
-// A View belongs to one binding. It holds the pods of its virtual node, and the
-// ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes that carry the
-// binding's label, because they are sent to its provider. Of ConfigMaps and Secrets it
-// holds a digest, not the content, which is read when it is sent: anybody may label
-// something large. Pods that are not offloaded are never in memory. The Catalogue,
-// which all bindings share, has the metadata of everything that may have to be sent one
-// day; and of the kinds that are sent because of their namespace, such as Services, all
-// that there are: they are small, they carry no label of the binding, and one watch for
-// each binding and namespace would be many.
+// A View belongs to one binding. It holds the pods of the binding's virtual node. It also holds the
+// ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes with the binding's label, because these
+// are sent to its provider. For ConfigMaps and Secrets it holds a digest. The manager reads the content when
+// it sends it, because anybody may label something large. Pods that are not offloaded are never in memory.
 //
-// The price is a watch of the consumer for each binding, and one more for each kind of which
-// an object is sent (informer.Demand). In return, replicas of the manager can split the
-// bindings without sharing anything, and a restart is one LIST per kind and binding.
+// All bindings share the Catalogue. It has the metadata of every object that may have to be sent later. It
+// also has all objects of the kinds that are sent because of their namespace, such as Services. These are
+// small, and have no label of the binding. One watch for each binding and namespace would be too many.
+//
+// The price is a watch of the consumer for each binding, and one more for each kind with a sent object
+// (informer.Demand). In return, replicas of the manager can divide the bindings without sharing anything, and
+// a restart costs one LIST for each kind and binding.
 package views
 
 import (
@@ -39,38 +38,37 @@ import (
 
 // Options are what the views share.
 type Options struct {
-	// Config, HTTPClient, Scheme and Mapper are those of the consumer.
+	// Config, HTTPClient, Scheme and Mapper are for the consumer.
 	Config     *rest.Config
 	HTTPClient *http.Client
 	Scheme     *runtime.Scheme
 	Mapper     meta.RESTMapper
-	// Kinds of objects that are held when they carry a binding's label.
+	// Kinds are the kinds whose objects are held if they have a binding's label.
 	Kinds []client.Object
-	// Indexes that every View has.
+	// Indexes are the indexes that every View has.
 	Indexes []Index
-	// Whole are the kinds of which the Catalogue holds all objects as they are, with their
-	// indexes there.
+	// Whole are the kinds whose objects the Catalogue holds completely, with their indexes in the Catalogue.
 	Whole []Index
 }
 
-// Index is one of a View's caches.
+// Index is an index of a View's cache or of the Catalogue.
 type Index struct {
 	Object  client.Object
 	Field   string
 	Extract client.IndexerFunc
-	// Extension tells that the consumer may not serve the kind.
+	// Extension reports that the consumer may not serve the kind.
 	Extension bool
 }
 
-// Kind is a kind of which objects are held when they carry a binding's label.
+// Kind is a kind whose objects are held if they have a binding's label.
 type Kind struct {
-	// Object is an empty one, and Metadata what the Catalogue is asked for.
+	// Object is an empty object, and Metadata is the type that the Catalogue requests.
 	Object   client.Object
 	Metadata *metav1.PartialObjectMetadata
-	list     runtime.Object // An empty one of such objects.
+	list     runtime.Object // An empty list of such objects.
 }
 
-// List is an empty list of the metadata of the kind.
+// List returns an empty list of the kind's metadata.
 func (k Kind) List() *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(k.Metadata.GroupVersionKind().GroupVersion().WithKind(k.Metadata.Kind + "List"))
@@ -79,13 +77,13 @@ func (k Kind) List() *metav1.PartialObjectMetadataList {
 
 // Views holds one View for each ClusterBinding.
 type Views struct {
-	// Kinds are those of the Options.
+	// Kinds are those in the Options.
 	Kinds []Kind
-	// Catalogue holds the metadata of all objects of the Kinds, and all of the Whole ones.
+	// Catalogue holds the metadata of all objects of the Kinds, and the complete objects of the Whole kinds.
 	Catalogue cache.Cache
-	// Served knows which of the Whole kinds the consumer does not serve, or does not let us read,
-	// though it may later. Nothing is decided about these: the Catalogue shows nothing of them, or
-	// something old.
+	// Served knows which of the Whole kinds the consumer does not serve, or does not let the manager read.
+	// The Catalogue shows nothing, or something outdated, for them. So nothing is decided about them until
+	// that changes.
 	Served  *rights.Rights
 	options Options
 
@@ -99,10 +97,10 @@ var (
 	_ manager.LeaderElectionRunnable = &Views{}
 )
 
-// View is the cache of one ClusterBinding.
+// View is the cache for one ClusterBinding.
 type View struct {
 	cache.Cache
-	// ClusterID and Node are those of the binding.
+	// ClusterID and Node belong to the binding.
 	ClusterID, Node string
 
 	of     *Views
@@ -129,7 +127,7 @@ func New(ctx context.Context, o Options) (*Views, error) {
 	return v, err
 }
 
-// NeedLeaderElection is true: only the replica that works needs the memory.
+// NeedLeaderElection is true, because only the active replica needs the memory.
 func (*Views) NeedLeaderElection() bool { return true }
 
 // Start runs the catalogue and the views until ctx ends.
@@ -148,8 +146,8 @@ func (v *Views) Start(ctx context.Context) error {
 	return v.Catalogue.Start(ctx)
 }
 
-// Open ensures that the ClusterBinding of that name has a View. It never blocks: the
-// View fills in the background.
+// Open ensures that the ClusterBinding with that name has a View. It never blocks: the View fills in the
+// background.
 func (v *Views) Open(ctx context.Context, name, clusterID, node string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -157,7 +155,7 @@ func (v *Views) Open(ctx context.Context, name, clusterID, node string) error {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
-		return err // The caller may have lost its View already, and nobody would close this one.
+		return err // The caller may have closed its View already, and nobody would close this one.
 	}
 	view, err := newView(ctx, v.options, clusterID, node)
 	if err != nil {
@@ -171,7 +169,7 @@ func (v *Views) Open(ctx context.Context, name, clusterID, node string) error {
 	return nil
 }
 
-// Close ends the View of that name, if there is one.
+// Close ends the View with that name, if there is one.
 func (v *Views) Close(name string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -183,22 +181,22 @@ func (v *Views) Close(name string) {
 	}
 }
 
-// Get is the View of the ClusterBinding of that name, or nil. Reading a View that is
-// still filling waits for it.
+// Get returns the View of the ClusterBinding with that name, or nil. A read waits while the View is still
+// filling.
 func (v *Views) Get(name string) *View {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.views[name]
 }
 
-// All are the existing views, by the name of their ClusterBinding.
+// All returns the existing views, by the name of their ClusterBinding.
 func (v *Views) All() map[string]*View {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return maps.Clone(v.views)
 }
 
-// Each calls do with each object of a kind that the View holds, which must not be changed.
+// Each calls do for each object of a kind that the View holds. do must not change the object.
 func (view *View) Each(ctx context.Context, kind Kind, do func(client.Object)) error {
 	list, ok := kind.list.DeepCopyObject().(client.ObjectList)
 	if !ok {

@@ -1,14 +1,13 @@
-// Package address decides, without any I/O, which addresses of a provider's load balancers
-// the consumer shows in the status of its own objects.
+// Package address decides, without any I/O, which addresses of a provider's load balancers the consumer shows
+// in the status of its own objects.
 //
-// Whoever reads such a status, such as a controller that writes DNS records, leads users
-// to the address. A provider could name one of the consumer's own, or a name that means
-// something else here. Everything else is the provider's to say: any name of its own may
-// lead anywhere.
+// Readers of such a status, such as a controller that writes DNS records, lead users to the address. A
+// provider could report an address of the consumer itself, or a name that means something else in the
+// consumer. Spillway checks only for these: a provider's own name may lead anywhere anyway.
 //
-// Several providers may report addresses of one object, and its status is one list. So an
-// annotation for each provider says which addresses are that provider's, and the list has
-// those of all annotations. Users may write annotations: what is read there is checked again.
+// Several providers may report addresses of one object, and its status is one list. So each provider has an
+// annotation with its addresses, and the list has the addresses of all annotations. Users may write
+// annotations, so addresses that are read from them are checked again.
 package address
 
 import (
@@ -26,24 +25,24 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// Most is how many addresses of one object each provider may report. An annotation with so
-// many takes at most 4,063 bytes.
+// Most is how many addresses of one object each provider may report. An annotation then has at most 4,063
+// bytes.
 const Most = 16
 
-// separator is between the addresses in an annotation.
+// separator separates the addresses in an annotation.
 const separator = ","
 
 // Refused is an address that is not shown.
 type Refused struct {
-	// Address is as the provider reports it, on one line, and at most 64 characters long.
+	// Address is what the provider reports, on one line and at most 64 characters long.
 	Address string
-	// Why is the cause, for people.
+	// Why is the cause, for users.
 	Why string
 }
 
 var tooMany = fmt.Sprintf("no more than %d addresses of one object are shown", Most)
 
-// Why an address is not shown.
+// Reasons why an address is not shown.
 const (
 	notAnAddress = "it is neither an IP address nor a DNS name of several labels in lower case"
 	notOneHost   = "it means something else on each node, or to each program"
@@ -51,10 +50,10 @@ const (
 	ownAddress   = "this cluster has that address, or that range, itself"
 )
 
-// Checked returns those of the reported IP addresses and host names that may be shown: in
-// their canonical form, sorted, each once; and those that may not. Empty ones are neither.
-// own reports whether an address is one of the consumer's own: see OfNodes. What comes
-// after the first Most is not read.
+// Checked divides the reported IP addresses and host names into those that may be shown and those that may
+// not. shown is in canonical form, sorted and without duplicates. Empty entries are in neither list. own
+// reports whether an address belongs to the consumer: see OfNodes. Checked ignores entries after the first
+// Most.
 func Checked(reported []string, own func(netip.Addr) bool) (shown []string, refused []Refused) {
 	read := 0
 	for _, said := range reported {
@@ -82,8 +81,8 @@ func Checked(reported []string, own func(netip.Addr) bool) (shown []string, refu
 	return slices.Compact(shown), refused
 }
 
-// notHosts are ranges without an address of a host that is the same for all: this network,
-// what is reserved, and IPv6 addresses that some programs take for the IPv4 address in them.
+// notHosts are ranges in which no address means the same host everywhere: this network, reserved ranges, and
+// IPv6 addresses that some programs take for the IPv4 address in them.
 var notHosts = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("240.0.0.0/4"),
 	netip.MustParsePrefix("::/96"), netip.MustParsePrefix("64:ff9b::/96"),
@@ -99,11 +98,11 @@ func refusalOfIP(ip netip.Addr, own func(netip.Addr) bool) string {
 	return ""
 }
 
-// inClusters are domains whose names each cluster, or each host, answers itself.
+// inClusters are domains whose names each cluster, or each host, resolves itself.
 var inClusters = []string{".svc", ".cluster.local", ".localhost", ".localdomain"}
 
-// refusalOfName is about what is no IP address. A last label with a digit at its start is
-// no domain: programs read 127.1, 010.0.0.1 and 10.0x1 as IPv4 addresses.
+// refusalOfName says why a name may not be shown. A last label that begins with a digit is not a domain:
+// programs read 127.1, 010.0.0.1 and 10.0x1 as IPv4 addresses.
 func refusalOfName(name string) string {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
@@ -115,8 +114,8 @@ func refusalOfName(name string) string {
 	return ""
 }
 
-// OfNodes reports of an address whether one of the consumer's own nodes has it, or its pods
-// do. Virtual nodes have none.
+// OfNodes returns a function that reports whether one of the consumer's own nodes, or a pod on it, has an
+// address. Virtual nodes have none.
 func OfNodes(nodes []corev1.Node) func(netip.Addr) bool {
 	var ranges []netip.Prefix
 	for i := range nodes {
@@ -141,8 +140,8 @@ func contains(ranges []netip.Prefix, ip netip.Addr) bool {
 	return slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// Annotate returns annotations with the addresses of the provider of that clusterID, and
-// without its annotation if it has none. The argument stays as it is.
+// Annotate returns annotations with the addresses of the provider with that clusterID. If it has none, its
+// annotation is missing. The argument does not change.
 func Annotate(annotations map[string]string, clusterID string, shown []string) map[string]string {
 	merged := maps.Clone(annotations)
 	if len(shown) == 0 {
@@ -156,8 +155,8 @@ func Annotate(annotations map[string]string, clusterID string, shown []string) m
 	return merged
 }
 
-// All are the addresses of all providers in annotations, by clusterID, each once, without
-// what may not be shown.
+// All returns the addresses of all providers in annotations, by clusterID, without duplicates and without
+// addresses that may not be shown.
 func All(annotations map[string]string, own func(netip.Addr) bool) []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {

@@ -17,12 +17,12 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// own says that the consumer has 10.0.0.0/8 and fd00::/16.
+// own reports addresses in 10.0.0.0/8 and fd00::/16 as the consumer's.
 func own(ip netip.Addr) bool {
 	return netip.MustParsePrefix("10.0.0.0/8").Contains(ip) || netip.MustParsePrefix("fd00::/16").Contains(ip)
 }
 
-// TestChecked: what a provider may name, and what it may not.
+// TestChecked tests which addresses a provider may report.
 func TestChecked(t *testing.T) {
 	const (
 		malformed = "it is neither"
@@ -32,7 +32,7 @@ func TestChecked(t *testing.T) {
 	)
 	for reported, want := range map[string]struct{ shown, why string }{
 		"203.0.113.10":                  {"203.0.113.10", ""},
-		"192.168.1.1":                   {"192.168.1.1", ""}, // Of a network that both are in.
+		"192.168.1.1":                   {"192.168.1.1", ""}, // A private network that both clusters may use.
 		"2001:db8::1":                   {"2001:db8::1", ""},
 		"2001:DB8:0:0::01":              {"2001:db8::1", ""},
 		"a1b2.elb.example.com":          {"a1b2.elb.example.com", ""},
@@ -110,8 +110,8 @@ func TestChecked(t *testing.T) {
 	}
 }
 
-// TestCheckedList: the rest is kept; the order and repetitions are no difference; and there
-// is a bound.
+// TestCheckedList checks that good addresses stay, that order and duplicates do not matter, and that the list
+// is bounded.
 func TestCheckedList(t *testing.T) {
 	var many []string
 	for i := range 40 {
@@ -139,8 +139,8 @@ func TestCheckedList(t *testing.T) {
 	}
 }
 
-// FuzzChecked: what is shown is accepted by an API server, and is read from an annotation
-// as it was written there.
+// FuzzChecked checks that an API server accepts what is shown, and that an annotation returns what was
+// written to it.
 func FuzzChecked(f *testing.F) {
 	for _, seed := range []string{"203.0.113.1", "2001:DB8::1", "a.example.com", "127.1", "fe80::1%a,b"} {
 		f.Add(seed)
@@ -160,7 +160,7 @@ func FuzzChecked(f *testing.F) {
 	})
 }
 
-// TestOfNodes: the addresses of the consumer's own nodes, and of their pods.
+// TestOfNodes tests the addresses of the consumer's own nodes and of their pods.
 func TestOfNodes(t *testing.T) {
 	node := func(kind string, cidrs []string, addresses ...string) corev1.Node {
 		n := builder.Node("n").Obj()
@@ -186,7 +186,7 @@ func TestOfNodes(t *testing.T) {
 	}
 }
 
-// TestAnnotate: each provider has one annotation, and no other one changes.
+// TestAnnotate checks that each provider has one annotation, and that other annotations do not change.
 func TestAnnotate(t *testing.T) {
 	const eu, us = "addresses.spillway.io/eu", "addresses.spillway.io/us"
 	for name, test := range map[string]struct {
@@ -206,7 +206,8 @@ func TestAnnotate(t *testing.T) {
 	}
 }
 
-// TestAll: the addresses of all providers, whoever wrote the annotations.
+// TestAll checks that the result has the addresses of all providers, even if somebody else wrote the
+// annotations.
 func TestAll(t *testing.T) {
 	got := address.All(map[string]string{
 		"addresses.spillway.io/us":   "a.example.com,203.0.113.1",

@@ -2,10 +2,10 @@ package admission
 
 import corev1 "k8s.io/api/core/v1"
 
-// Empty reports whether the pod stays as it is.
+// Empty reports whether the pod stays unchanged.
 func (p Plan) Empty() bool { return p.Toleration == nil && p.Required == nil && p.Preferred == nil }
 
-// Apply gives the pod what is planned.
+// Apply adds the plan to the pod.
 func (p Plan) Apply(pod *corev1.Pod) {
 	if p.Toleration != nil {
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, *p.Toleration)

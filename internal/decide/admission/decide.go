@@ -1,9 +1,9 @@
-// Package admission decides, without any I/O, what a new pod of an offloaded namespace
-// gets: the toleration and the node affinity that its NamespaceOffloading asks for.
+// Package admission decides, without any I/O, what a new pod of an offloaded namespace gets: the toleration
+// and the node affinity that its NamespaceOffloading asks for.
 //
-// It is the decision of config/policy/pods.yaml, which the API server evaluates where it
-// can, written once more for those that cannot: in the same order, with the same names.
-// test/admission runs one table against both, and compares them on pods made by chance.
+// config/policy/pods.yaml has the same decision for API servers that can evaluate the policy. This package is
+// for those that cannot. It has the same order and the same names. test/admission runs one table against
+// both, and compares them on random pods.
 package admission
 
 import (
@@ -17,18 +17,17 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Plan is what a pod gets. Its zero value is nothing.
+// Plan is what a pod gets. Its zero value changes nothing.
 type Plan struct {
-	// Toleration is to be added, unless it is nil.
+	// Toleration is added, unless it is nil.
 	Toleration *corev1.Toleration
 	// Required replaces the terms of the required node affinity, unless it is nil.
 	Required []corev1.NodeSelectorTerm
-	// Preferred is to be added to the preferences, unless it is nil.
+	// Preferred is added to the preferences, unless it is nil.
 	Preferred *corev1.PreferredSchedulingTerm
 }
 
-// Decide handles a pod as it is created. nso is the NamespaceOffloading of its namespace,
-// or nil.
+// Decide decides about a new pod. nso is the NamespaceOffloading of its namespace, or nil.
 func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Plan {
 	if !concerns(pod, nso) {
 		return Plan{}
@@ -61,22 +60,20 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Plan {
 	return plan
 }
 
-// concerns reports whether the pod is one to change: neither bound to a node, past the
-// scheduler, nor of a DaemonSet, whose controller chooses the node of each of its pods.
+// concerns reports whether the pod may be changed. It is false for a pod that was bound to a node without the
+// scheduler, and for a pod of a DaemonSet, whose controller chooses the node of each pod.
 func concerns(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	return nso != nil && nso.DeletionTimestamp.IsZero() &&
 		nso.Spec.PodOffloadingStrategy != v1alpha1.PodsLocal && nso.Spec.PodOffloadingStrategy != "" && pod.Spec.NodeName == "" &&
 		!slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "DaemonSet" })
 }
 
-// waitsForClaims reports whether the manager adds the pod's tolerations, once its claims are
-// bound.
+// waitsForClaims reports whether the manager adds the pod's tolerations later, once its claims are bound.
 func waitsForClaims(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	return nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote && len(translate.Claims(pod)) > 0
 }
 
-// tolerates reports whether the pod tolerates all virtual nodes; or, if not all are meant,
-// at least one.
+// tolerates reports whether the pod tolerates all virtual nodes, or, if all is false, at least one.
 func tolerates(pod *corev1.Pod, all bool) bool {
 	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
 		return (t.Key == "" || t.Key == v1alpha1.TaintVirtualNode) && (t.Effect == "" || t.Effect == corev1.TaintEffectNoSchedule) &&
@@ -84,7 +81,7 @@ func tolerates(pod *corev1.Pod, all bool) bool {
 	})
 }
 
-// preference is for local nodes.
+// preference returns a preference for local nodes.
 func preference() *corev1.PreferredSchedulingTerm {
 	const most = 100
 	return &corev1.PreferredSchedulingTerm{Weight: most, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{OnLocal}}}
@@ -104,7 +101,7 @@ func nodeAffinity(pod *corev1.Pod) *corev1.NodeAffinity {
 	return pod.Spec.Affinity.NodeAffinity
 }
 
-// requiredNodes is the pod's own required node affinity, or nil.
+// requiredNodes returns the pod's own required node affinity, or nil.
 func requiredNodes(pod *corev1.Pod) *corev1.NodeSelector {
 	if affinity := nodeAffinity(pod); affinity != nil {
 		return affinity.RequiredDuringSchedulingIgnoredDuringExecution

@@ -13,8 +13,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// test/admission has the large table, which it runs against the policy too. These are
-// enough of it to tell, without an API server, what is broken.
+// test/admission has the large table, which it also runs against the policy. These cases show what is broken
+// without an API server.
 
 var (
 	virtual = []corev1.NodeSelectorRequirement{{Key: "spillway.io/node-type", Operator: "In", Values: []string{"virtual"}}}
@@ -118,7 +118,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestNothingToDecide is about offloadings that are not there, or no longer.
+// TestNothingToDecide tests offloadings that do not exist, or are being deleted.
 func TestNothingToDecide(t *testing.T) {
 	now := metav1.Now()
 	deleted := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}, Spec: v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote}}
@@ -129,7 +129,7 @@ func TestNothingToDecide(t *testing.T) {
 	}
 }
 
-// TestApply keeps what the pod has.
+// TestApply checks that Apply keeps what the pod already has.
 func TestApply(t *testing.T) {
 	pod := &corev1.Pod{}
 	preferringLocal(pod)

@@ -10,22 +10,22 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// In the words of Kubernetes, terms are alternatives, and the requirements of a term must
-// all be met. What a NamespaceOffloading allows is a list of terms, and so is the pod's
-// own required affinity; the pod may run where both agree, which is their product.
+// In Kubernetes, terms are alternatives, and a node must meet all requirements of a term. A
+// NamespaceOffloading allows a list of terms, and the pod's own required affinity is another list. The pod
+// may run where both agree, which is the product of the two lists.
 
-// Requirements of a virtual node, and of one of the consumer's own.
+// The requirements for a virtual node, and for a local node.
 var (
 	OnVirtual = corev1.NodeSelectorRequirement{Key: v1alpha1.LabelNodeType, Operator: corev1.NodeSelectorOpIn, Values: []string{v1alpha1.NodeTypeVirtual}}
 	OnLocal   = corev1.NodeSelectorRequirement{Key: v1alpha1.LabelNodeType, Operator: corev1.NodeSelectorOpDoesNotExist}
 )
 
-// mostTerms is how large the product may become, in bytes, about. Beyond it the pod is
-// left as it is, rather than made one that the API server has no room for.
+// mostTerms is the largest size of the product, in bytes, estimated. If the product is larger, the pod stays
+// as it is, because the API server might not have room for it.
 const mostTerms = 256 << 10
 
-// Allowed are the nodes that the offloading allows, if a pod describes volumes of
-// these labels, or may run on local nodes alone.
+// Allowed returns the nodes that the offloading allows. described are the labels of the volume types that the
+// pod describes. staysLocal reports that the pod may run on local nodes only.
 func Allowed(nso *v1alpha1.NamespaceOffloading, described []string, staysLocal bool) []corev1.NodeSelectorTerm {
 	local := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{OnLocal}}
 	if staysLocal {
@@ -49,9 +49,9 @@ func Allowed(nso *v1alpha1.NamespaceOffloading, described []string, staysLocal b
 	return append(selector.NodeSelectorTerms, local)
 }
 
-// product is what is allowed and required at once. No affinity is any node. A term
-// without requirements is no node, and stays; so does one that lies within what is
-// allowed, so that a pod that has been here before does not grow.
+// product returns the terms that are both allowed and required. A missing affinity matches any node. A term
+// without requirements matches no node, and stays. So does a term within the allowed ones, so that the
+// affinity of a pod that was already processed does not grow.
 func product(allowed []corev1.NodeSelectorTerm, own *corev1.NodeSelector) []corev1.NodeSelectorTerm {
 	if own == nil {
 		return allowed
@@ -73,7 +73,7 @@ func product(allowed []corev1.NodeSelectorTerm, own *corev1.NodeSelector) []core
 	return terms
 }
 
-// Within reports whether a term has all requirements of another one.
+// Within reports whether a term has all requirements of another term.
 func Within(term, other corev1.NodeSelectorTerm) bool {
 	return containsAll(term.MatchExpressions, other.MatchExpressions) && containsAll(term.MatchFields, other.MatchFields)
 }
@@ -84,12 +84,12 @@ func containsAll(all, wanted []corev1.NodeSelectorRequirement) bool {
 	})
 }
 
-// fits reports whether the product of the two is within bounds.
+// fits reports whether the size of the product is within mostTerms.
 func fits(allowed []corev1.NodeSelectorTerm, own *corev1.NodeSelector) bool {
 	return own == nil || size(allowed)*len(own.NodeSelectorTerms)+size(own.NodeSelectorTerms)*len(allowed) <= mostTerms
 }
 
-// size is what terms take up, about, as the policy counts it.
+// size returns the estimated size of terms, as the policy counts it.
 func size(terms []corev1.NodeSelectorTerm) int {
 	const aRequirement, aValue = 64, 4
 	total := 0
