@@ -6,9 +6,9 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// WithContent returns the plan, or, if it writes content of which only a digest is known, a
-// plan that reads the local object. The next plan has the content then. Actions over budget,
-// or refused before, are not in the plan any more, so they cause no read.
+// WithContent returns the plan. If the plan writes content of which the cache has only a digest, WithContent
+// returns a plan that reads the local object instead. The next plan then has the content. Actions that are
+// over budget or were refused are no longer in the plan, so they cause no read.
 func WithContent[T Object](s Subject[T], plan Plan) Plan {
 	if !Present(s.Local) || !slices.ContainsFunc(plan.Actions, Action.lacksContent) {
 		return plan

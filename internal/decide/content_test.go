@@ -9,13 +9,13 @@ import (
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 )
 
-// TestContentIsReadToBeSent: and for nothing else.
+// TestContentIsReadToBeSent checks that content is read only in order to send it.
 func TestContentIsReadToBeSent(t *testing.T) {
 	labelled := func(m *corev1.ConfigMap) { m.Labels = decide.With(m.Labels, "tier", "web") }
 	changed := fixture.Data("a", "2")
 	for name, test := range map[string]struct {
 		snapshot fixture.Snapshot
-		want     decide.Verb // "" for nothing.
+		want     decide.Verb // "" for no action.
 	}{
 		"it is to be created":              {fixture.Wanted(fixture.Held(fixture.Local(fixture.Sent)), nil), decide.Read},
 		"it has been read":                 {fixture.Wanted(fixture.Local(fixture.Sent), nil), decide.Create},

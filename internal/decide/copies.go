@@ -13,14 +13,14 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Translation is what differs between the kinds whose objects are copied. It is pure.
+// Translation is what differs between the kinds of copied objects. It is pure.
 type Translation[T Object] interface {
-	// RemoteName is the name of the copy.
+	// RemoteName returns the name of the copy.
 	RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName
-	// Remote is the copy, or why there is none.
+	// Remote returns the copy, or why there is none.
 	Remote(local T, t translate.Target, around Around) (T, *field.Problem)
-	// Merge returns remote as it should be, given the copy that would be created now. replace
-	// reports that an update cannot make the change.
+	// Merge returns remote with the changes that desired, the copy as it would be created now, asks for.
+	// replace reports that an update cannot make these changes.
 	Merge(desired, remote T) (merged T, replace bool)
 }
 
@@ -28,27 +28,28 @@ type Translation[T Object] interface {
 type Around struct {
 	// Now is the time.
 	Now time.Time
-	// Elsewhere returns where another local namespace goes, for an object that names something there.
+	// Elsewhere returns where the objects of another local namespace go, for an object that names one of
+	// them.
 	Elsewhere func(namespace string) translate.Target
 	// Limits are what the provider allows.
 	Limits *translate.Limits
-	// Classes are the names of the consumer's classes there.
+	// Classes maps the consumer's class names to the provider's.
 	Classes translate.Classes
-	// Has tells whether the provider has a class; nil: it is not known of any.
+	// Has reports whether the provider has a class; nil: unknown for all classes.
 	Has translate.Has
-	// Hosts are those that the ClusterBinding lists for Ingresses and routes.
+	// Hosts are the hosts that the ClusterBinding allows for Ingresses and routes.
 	Hosts translate.HostPatterns
 	// Maps reports whether any ClusterBinding maps one of the consumer's classes.
 	Maps func(kind v1alpha1.ClassKind, name string) bool
-	// Namespaces are the local namespaces that have a counterpart in the provider. They are
-	// shared, and must not be changed.
+	// Namespaces returns the local namespaces that NetworkPolicies can name in the provider. They are shared,
+	// and must not be changed.
 	Namespaces func() []translate.PeerNamespace
 	// Node is the name of the provider's virtual node.
 	Node string
 	// Own returns a function that reports whether an address is one of the consumer's own.
 	Own func() (func(netip.Addr) bool, error)
-	// Counted is how many pods count for the object (kind.Kind.Counts) among those in the
-	// remote namespace that it goes to.
+	// Counted is the number of pods that count for the object (kind.Kind.Counts), among those in its remote
+	// namespace.
 	Counted int
 }
 
@@ -65,8 +66,8 @@ func NewCopies[T Object](t Translation[T], fresh func() T) Syncer[T] {
 	return copies[T]{Translation: t, fresh: fresh}
 }
 
-// SyncToRemote pins the local object, then creates the copy. The API server answers the
-// patch with the whole object, so usually the copy needs no read.
+// SyncToRemote pins the local object, then creates the copy. The API server answers the patch with the
+// complete object, so usually no extra read is needed.
 func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	switch {
 	case s.Wanted && !s.Place.Open && !s.Place.Leaving && s.Local.GetDeletionTimestamp().IsZero():
@@ -74,7 +75,7 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	case !s.toBeCopied(s.Site) && len(c.locations(s)) == 0:
 		return c.unpin(s)
 	case !s.toBeCopied(s.Site):
-		return Plan{} // Other copies are left.
+		return Plan{} // The copies at other sites stay.
 	case !c.pinned(s):
 		return c.pin(s)
 	case !s.Known:
@@ -87,8 +88,8 @@ func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	return create(s, desired)
 }
 
-// create creates the desired copy, unless the provider has just refused that, or the copy needs
-// what is not there yet.
+// create creates the desired copy, unless the provider has just refused it, or the provider lacks something
+// that the copy needs.
 func create[T Object](s Snapshot[T], desired T) Plan {
 	if s.isRefused() {
 		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
@@ -102,7 +103,7 @@ func create[T Object](s Snapshot[T], desired T) Plan {
 // Sync updates the copy, or deletes it when nothing needs it any more.
 func (c copies[T]) Sync(s Snapshot[T]) Plan {
 	if s.Wanted && !s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() {
-		return Plan{} // Pods there still use it, whatever happens to the namespace.
+		return Plan{} // Remote pods still use it, whatever happens to the namespace.
 	}
 	if !s.toBeCopied(s.Site) {
 		return act(cleanUp([]T{s.Remote})...)
@@ -138,15 +139,14 @@ func correct[T Object](t Translation[T], s Snapshot[T], desired T) Plan {
 	}
 }
 
-// isRefused reports whether a request about the copy was refused, and may not be retried yet.
-// That the consumer refuses what a copy tells does not hold up the copy.
+// isRefused reports whether a request for the copy was refused and may not be retried yet. If the consumer
+// refuses the status that a copy reports, that does not hold up the copy.
 func (s Snapshot[T]) isRefused() bool {
 	return s.Refused != nil && s.Refused.Wait > 0 && s.Refused.Verb != PatchStatus
 }
 
-// desiredOf returns the copy as it should be, without labels and annotations that the
-// provider's limits do not allow, or why none is made. With a refusal there may be one all the
-// same: see Keeping.
+// desiredOf returns the desired copy, or why there is none. It leaves out labels and annotations that the
+// provider's limits do not allow. A refusal may come with a copy: see Keeping.
 func desiredOf[T Object](t Translation[T], s Snapshot[T]) (T, *field.Problem) {
 	desired, refusal := t.Remote(s.Local, s.Place.Target, s.around())
 	switch {
@@ -169,7 +169,7 @@ func (c copies[T]) pinned(s Snapshot[T]) bool {
 	return isPinnedTo(s.Local, s.ClusterID, c.locations(s))
 }
 
-// locations are all places that have, or should have, a copy.
+// locations returns all places that have, or should have, a copy.
 func (c copies[T]) locations(s Snapshot[T]) []string {
 	var all []string
 	for _, site := range s.Sites {
@@ -184,15 +184,15 @@ func (c copies[T]) locations(s Snapshot[T]) []string {
 	return slices.Compact(all)
 }
 
-// around is what a copy may depend on besides its object.
+// around returns what a copy may depend on besides its object.
 func (s Snapshot[T]) around() Around {
 	around := s.Around
 	around.Now, around.Elsewhere = s.Now, s.targetOf
 	return around
 }
 
-// targetOf is where the objects of a local namespace go: to this object's namespace, if it
-// is the object's own.
+// targetOf returns where the objects of a local namespace go. If it is the object's own namespace, they go to
+// the same place as the object.
 func (s Snapshot[T]) targetOf(namespace string) translate.Target {
 	if namespace == s.Place.Local {
 		return s.Place.Target
@@ -200,8 +200,8 @@ func (s Snapshot[T]) targetOf(namespace string) translate.Target {
 	return s.Elsewhere(namespace)
 }
 
-// pin pins the local object, unless the consumer has just refused that. A webhook of the
-// consumer may change more in the same request than its policies allow.
+// pin pins the local object, unless the consumer has just refused that. For example, a webhook of the
+// consumer may add changes that the consumer's policies do not allow.
 func (c copies[T]) pin(s Snapshot[T]) Plan {
 	if s.Refused != nil && s.Refused.Verb == Patch && s.Refused.In == "" && s.Refused.Wait > 0 {
 		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
@@ -220,8 +220,7 @@ func (c copies[T]) unpin(s Snapshot[T]) Plan {
 	return act(Action{Verb: Patch, Side: Local, Object: after, Before: before})
 }
 
-// metadata returns an object with only local's metadata: a patch between two of them needs
-// no content.
+// metadata returns an object that has only local's metadata. So a patch between two of them needs no content.
 func (c copies[T]) metadata(local T) T {
 	obj := c.fresh()
 	CopyMetadata(obj, local)

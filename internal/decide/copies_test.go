@@ -17,8 +17,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestCopiesWithhold is about annotations of an object that the provider does not
-// allow: a new copy has none of them, and an existing copy keeps those it has.
+// TestCopiesWithhold tests annotations that the provider does not allow. A new copy has none of them, and an
+// existing copy keeps those it has.
 func TestCopiesWithhold(t *testing.T) {
 	annotated := func(m *corev1.ConfigMap) {
 		m.Annotations = decide.With(decide.With(m.Annotations, "example.com/a", "new"), "plain", "new")
@@ -29,7 +29,7 @@ func TestCopiesWithhold(t *testing.T) {
 	for name, test := range map[string]struct {
 		remote *corev1.ConfigMap
 		limits *translate.Limits
-		want   string // Of the annotation example.com/a.
+		want   string // The value of the annotation example.com/a.
 	}{
 		"a new copy":           {nil, &translate.Limits{}, ""},
 		"a new copy, let in":   {nil, &translate.Limits{MetadataKeys: []string{"example.com/"}}, "new"},
@@ -61,15 +61,15 @@ func backingOff(s *fixture.Snapshot) {
 	s.Refused = &decide.Refused{Problem: field.Problem{Reason: "Rejected", Message: "no"}, Verb: decide.Create, Wait: time.Minute}
 }
 
-// refusedTo has an API server refuse this, in a namespace of the provider or, if that is
-// empty, in the consumer.
+// refusedTo makes an API server refuse this request, in a namespace of the provider or, if that is empty, in
+// the consumer.
 func refusedTo(verb decide.Verb, in string, wait time.Duration) func(*fixture.Snapshot) {
 	return func(s *fixture.Snapshot) {
 		s.Refused = &decide.Refused{Problem: field.Problem{Reason: "Rejected", Message: "no"}, Verb: verb, In: in, Wait: wait}
 	}
 }
 
-// planInWords is a plan in words: a line for each action, then the result.
+// planInWords describes a plan in words: a line for each action, then the result.
 func planInWords(p decide.Plan) []string {
 	var lines []string
 	for _, a := range p.Actions {
@@ -204,8 +204,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// An object that pods need in the mapped namespace and in the mount namespace has
-// a copy in each.
+// TestTwoCopies tests an object that pods need in both the mapped namespace and the mount namespace.
 func TestTwoCopies(t *testing.T) {
 	const (
 		both = "spillway-mount/team-settings-x,team-home/settings"

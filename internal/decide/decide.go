@@ -8,12 +8,12 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// Next decides what to do about one object. It handles what is the same for all kinds:
-// it deletes first what should not be in the provider, and waits until that name is free.
-// A change of the local object is the same for all copies, and comes before the rest.
+// Next decides what to do about one object. It handles what is the same for all kinds. First it deletes
+// remote objects that should not exist, and waits until their name is free. A change of the local object
+// comes before all others, because it affects all copies.
 //
-// While it is unknown where something that needs the object goes, Next deletes no copy that
-// nothing needs yet: it may be needed there.
+// While it is unknown where an object that needs this one goes, Next deletes no unneeded copy: it may be
+// needed there.
 func Next[T Object](s Subject[T], syncer Syncer[T]) Plan {
 	if Present(s.Local) && len(s.Strays) > 0 {
 		plan := syncer.Wait(s.At(0), field.Problemf(v1alpha1.ReasonReplacing,
@@ -64,7 +64,7 @@ func here[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	}
 }
 
-// Syncer decides for one kind what to do. It does no I/O.
+// Syncer decides about the objects of one kind. It does no I/O.
 type Syncer[T Object] interface {
 	// SyncToRemote decides when only the consumer has the object.
 	SyncToRemote(Snapshot[T]) Plan
@@ -72,15 +72,15 @@ type Syncer[T Object] interface {
 	Sync(Snapshot[T]) Plan
 	// SyncToLocal decides when only the provider has it, in Remote.
 	SyncToLocal(Snapshot[T]) Plan
-	// Wait decides what to report while the object waits for something that is under way.
+	// Wait decides what to report while the object waits for something.
 	Wait(Snapshot[T], field.Problem) Plan
 }
 
-// TopDown is the part of a Syncer that all kinds share whose objects come from the
-// consumer: it deletes what only the provider has.
+// TopDown is the part of a Syncer that all kinds from the consumer share. It deletes remote objects that the
+// consumer does not have.
 type TopDown[T Object] struct{}
 
-// Wait reports nothing on the object: whatever needs it does.
+// Wait reports nothing on the object, because the objects that need it report the problem.
 func (TopDown[T]) Wait(_ Snapshot[T], problem field.Problem) Plan {
 	return wait(problem)
 }

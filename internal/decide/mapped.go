@@ -11,41 +11,40 @@ import (
 
 // Noticing is a Translation that tells the owner of an object something about its copy.
 type Noticing[T Object] interface {
-	// Notice is what the owner should know of the copy that is written, or nil. Pure.
+	// Notice returns what the owner should know about the written copy, or nil. It is pure.
 	Notice(local, remote T, around Around) *field.Problem
 }
 
-// Reporting is a Translation of a kind whose copies have something to tell the consumer, in the
-// status and the annotations of its object.
+// Reporting is a Translation of a kind whose copies report to the consumer, in the status and the annotations
+// of the local object.
 type Reporting[T Object] interface {
-	// Report returns local with what remote tells of the provider with that clusterID, or
-	// local itself if nothing differs, and why some of it is not shown. If remote is nil,
-	// nothing of that provider is left in local. Pure.
+	// Report returns local with what remote reports about the provider with that clusterID, or local itself
+	// if nothing differs. problem says why some of it is not shown. If remote is nil, Report removes
+	// everything of that provider from local. It is pure.
 	Report(local, remote T, clusterID string, around Around) (reported T, problem *field.Problem)
 }
 
-// Keeping is a Translation that may keep a copy whose object cannot be sent as it is now.
+// Keeping is a Translation that may keep the copy of an object that cannot be sent in its present state.
 type Keeping interface {
-	// Keeps reports whether the copy of an earlier state stays; if Remote returns one with the
-	// refusal, it becomes that. Pure.
+	// Keeps reports whether the existing copy stays. If Remote returns a copy together with the refusal, the
+	// existing copy is updated to that. It is pure.
 	Keeps(refusal *field.Problem) bool
 }
 
-// Choosing is a Translation of a kind of which not all objects are for each provider.
+// Choosing is a Translation of a kind whose objects do not all go to each provider.
 type Choosing[T Object] interface {
-	// Choose reports whether an object is for the provider; no event tells its owner if it is
-	// not. If known is false, nobody can say yet: a copy that is there stays as it is, and none
-	// is created. Pure.
+	// Choose reports whether an object goes to the provider. If it does not, its owner gets no event. If
+	// known is false, that is not known yet: an existing copy stays as it is, and none is created. It is
+	// pure.
 	Choose(local T, reach network.Reach, around Around) (goes, known bool)
 }
 
-// mapped is the Syncer of the kinds whose objects are copied because their namespace is
-// mapped. It writes nothing on the local object but what a Reporting kind tells, and nothing
-// waits for the copy. So a copy takes one request, and an event on the object tells its owner
-// why there is none.
+// mapped is the Syncer of the kinds whose objects are copied because their namespace is mapped. On the local
+// object it writes only what a Reporting kind reports, and nothing waits for the copy. So a copy takes one
+// request. If there is no copy, an event on the object says why.
 //
-// While Wanted is set and the place is not Open, it decides nothing: the remote namespace
-// is not there yet; or it is being deleted, and all copies with it.
+// While Wanted is set and the place is not Open, it decides nothing. Either the remote namespace does not
+// exist yet, or it is being deleted with all copies.
 type mapped[T Object] struct {
 	TopDown[T]
 	Translation[T]
@@ -93,17 +92,17 @@ func (m mapped[T]) update(s Snapshot[T]) Plan {
 		return wait(field.Problem{Reason: v1alpha1.ReasonReplacing, Message: "its copy is being deleted in the provider, and is made again when it is gone"})
 	}
 	desired, refusal := desiredOf(m.Translation, s)
-	if refusal != nil { // It has changed to what is never sent.
+	if refusal != nil { // It has changed to something that is never sent.
 		if keeping, ok := m.Translation.(Keeping); ok && keeping.Keeps(refusal) {
 			return m.kept(s, desired, refusal)
 		}
-		return act(cleanUp([]T{s.Remote})...) // Its owner is told when the copy is gone.
+		return act(cleanUp([]T{s.Remote})...) // Its owner gets an event when the copy is gone.
 	}
 	return m.notice(s, desired, correct(m.Translation, s, desired))
 }
 
-// kept is about a copy that stays though its object is refused. It follows the object if there is a
-// desired one.
+// kept decides about a copy that stays although its object is refused. If there is a desired copy, the copy
+// is updated to it.
 func (m mapped[T]) kept(s Snapshot[T], desired T, refusal *field.Problem) Plan {
 	if Present(desired) {
 		if plan := correct(m.Translation, s, desired); len(plan.Actions) > 0 || plan.Problem != nil {
@@ -113,8 +112,7 @@ func (m mapped[T]) kept(s Snapshot[T], desired T, refusal *field.Problem) Plan {
 	return tell(wait(*refusal))
 }
 
-// SyncToLocal deletes a copy whose local object is gone, unless its namespace is being
-// deleted.
+// SyncToLocal deletes a copy that has lost its local object, unless the remote namespace is being deleted.
 func (m mapped[T]) SyncToLocal(s Snapshot[T]) Plan {
 	if s.Place.Leaving || s.Wanted && !s.Place.Open {
 		return Plan{}
@@ -122,10 +120,9 @@ func (m mapped[T]) SyncToLocal(s Snapshot[T]) Plan {
 	return m.TopDown.SyncToLocal(s)
 }
 
-// goes reports whether there should be a copy at the object's place, and whether that is
-// known.
+// goes reports whether there should be a copy at the object's place, and whether that is known.
 func (m mapped[T]) goes(s Snapshot[T]) (goes, known bool) {
-	// An object that is being deleted is in force until its finalizers are gone, on both sides.
+	// An object that is being deleted stays in force in both clusters until its finalizers are removed.
 	if !s.Wanted || !s.Place.Open || withheld(s.Local) {
 		return false, true
 	}
@@ -136,8 +133,8 @@ func (m mapped[T]) goes(s Snapshot[T]) (goes, known bool) {
 	return choosing.Choose(s.Local, s.Reach, s.around())
 }
 
-// reported adds to a plan what the copy tells the consumer. What it has told is taken back
-// before it is deleted, and when it should not be there any more.
+// reported adds to a plan what the copy reports to the consumer. It withdraws the report before the copy is
+// deleted, or when the copy should no longer exist.
 func (m mapped[T]) reported(s Snapshot[T], plan Plan) Plan {
 	reporting, ok := m.Translation.(Reporting[T])
 	if !ok || s.isUndecided() {
@@ -160,15 +157,15 @@ func (m mapped[T]) reported(s Snapshot[T], plan Plan) Plan {
 	return plan
 }
 
-// isUndecided reports whether it is not known what a copy tells: where the object goes, or
-// what the provider allows, is not known; or another copy is the one that counts.
+// isUndecided reports whether nothing can be said yet about what a copy reports. Either the object's place or
+// the provider's limits are unknown, or the object should have its copy at another site.
 func (s Snapshot[T]) isUndecided() bool {
 	another := func(site Site[T]) bool { return site.Wanted }
 	return s.Wanted && !s.Place.Open && !s.Place.Leaving || s.Limits == nil || s.Limits.Unknown != nil && !s.Place.Leaving ||
 		!s.Wanted && slices.ContainsFunc(s.Sites, another)
 }
 
-// notice adds to a plan that writes the copy what the owner should know of it.
+// notice adds to a plan that writes the copy what the owner should know about it.
 func (m mapped[T]) notice(s Snapshot[T], desired T, plan Plan) Plan {
 	noticing, ok := m.Translation.(Noticing[T])
 	if ok && len(plan.Actions) > 0 && plan.Actions[0].Verb != Delete {
@@ -177,9 +174,9 @@ func (m mapped[T]) notice(s Snapshot[T], desired T, plan Plan) Plan {
 	return plan
 }
 
-// Lacking returns the plan that tells the owner of an object in a mapped namespace why it is
-// not sent: objects of its kind cannot be read in the provider. title is what messages call
-// the kind.
+// Lacking returns a plan with an event for the owner of an object in a mapped namespace. The event says that
+// the object is not sent, because objects of its kind cannot be read in the provider. title is the kind's
+// name in messages.
 func Lacking[T Object](s Subject[T], syncer Syncer[T], title string, lack connection.Lack) Plan {
 	if !Present(s.Local) {
 		return Plan{}

@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// noticing has something to tell of each object with the key notice.
+// noticing returns a notice for each object with the key notice.
 type noticing struct{ fixture.Plain }
 
 func (noticing) Notice(local, _ *corev1.ConfigMap, _ decide.Around) *field.Problem {
@@ -25,7 +25,7 @@ func (noticing) Notice(local, _ *corev1.ConfigMap, _ decide.Around) *field.Probl
 	return &field.Problem{Reason: "Notice", Message: "know this"}
 }
 
-// withEvent is a plan in words, with its event.
+// withEvent describes a plan in words, with its event.
 func withEvent(p decide.Plan) []string {
 	lines := planInWords(p)
 	if p.Event != nil {
@@ -37,7 +37,7 @@ func withEvent(p decide.Plan) []string {
 	return lines
 }
 
-// TestMapped is about objects that are sent because their namespace is mapped.
+// TestMapped tests objects that are sent because their namespace is mapped.
 func TestMapped(t *testing.T) {
 	const (
 		create = "create in the provider team-home/settings map[a:1]"
@@ -133,8 +133,8 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-// TestLacking: the owner of what would be sent, and of nothing else, reads which right is
-// missing.
+// TestLacking checks that the owner of an object that would be sent is told which right is missing, and that
+// other owners are not.
 func TestLacking(t *testing.T) {
 	told := []string{"problem RightsMissing", "event RightsMissing"}
 	for name, test := range map[string]struct {
@@ -155,12 +155,12 @@ func TestLacking(t *testing.T) {
 	}
 }
 
-// keeping keeps the copies of what is refused.
+// keeping keeps the copies of refused objects.
 type keeping struct{ noticing }
 
 func (keeping) Keeps(refusal *field.Problem) bool { return refusal.Reason == "Refused" }
 
-// following has the copies of what is refused follow.
+// following updates the copies of refused objects.
 type following struct{ keeping }
 
 func (following) Remote(local *corev1.ConfigMap, t translate.Target, around decide.Around) (*corev1.ConfigMap, *field.Problem) {
@@ -168,8 +168,8 @@ func (following) Remote(local *corev1.ConfigMap, t translate.Target, around deci
 	return remote, &field.Problem{Reason: "Refused"}
 }
 
-// TestMappedKeeps: a copy stays while its object is refused, if its kind wants that, and
-// goes for all other reasons.
+// TestMappedKeeps checks that a copy stays while its object is refused, if its kind keeps it. For all other
+// reasons the copy is deleted.
 func TestMappedKeeps(t *testing.T) {
 	const remove = "delete in the provider UID remote-1"
 	refuse := fixture.Data("refuse", "x")
@@ -196,7 +196,8 @@ func TestMappedKeeps(t *testing.T) {
 	}
 }
 
-// TestKeptFollows: a copy that stays follows its object, if it can; a refused one is not made.
+// TestKeptFollows checks that a kept copy follows its object if it can, and that a refused copy is not
+// created.
 func TestKeptFollows(t *testing.T) {
 	follows := decide.NewMapped(decide.Translation[*corev1.ConfigMap](following{}))
 	for name, test := range map[string]struct {
@@ -214,14 +215,15 @@ func TestKeptFollows(t *testing.T) {
 	}
 }
 
-// choosing is of a kind that goes only where the networks are routed.
+// choosing is a kind that goes only to providers with routed networks.
 type choosing struct{ fixture.Plain }
 
 func (choosing) Choose(_ *corev1.ConfigMap, reach network.Reach, around decide.Around) (goes, known bool) {
 	return len(reach.Ranges) > 0 && around.Node == "spillway-eu", !reach.Pending
 }
 
-// TestMappedChooses: what is not for a provider is not there, and its owner is not told.
+// TestMappedChooses checks that an object that is not for a provider has no copy there, and that its owner
+// gets no event.
 func TestMappedChooses(t *testing.T) {
 	const create, remove = "create in the provider team-home/settings map[a:1]", "delete in the provider UID remote-1"
 	ranges := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}

@@ -14,18 +14,18 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// mostClasses is how many missing classes are named: a name may have 253 characters.
+// mostClasses limits how many missing classes a message names, because a name may have 253 characters.
 const mostClasses = 20
 
-// setClasses reports whether the provider has the classes that the binding maps to. While that
-// is not known of all of them, or it is not connected, the last verdict stays, unless there are
-// none any more.
+// setClasses reports whether the provider has the classes that the binding maps to. While some of them have
+// not been read, or the provider is not connected, the last verdict stays. Without such classes the condition
+// is removed.
 func setClasses(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	var all, missing, unknown []string
 	unread := s.Connection.Phase != connection.Connected
 	for _, mapping := range s.Binding.Spec.Classes {
 		if mapping.Kind == v1alpha1.ClassLoadBalancer || mapping.Kind == v1alpha1.ClassGateway {
-			continue // Nobody asks which there are.
+			continue // The manager does not read which of these exist.
 		}
 		named := string(mapping.Kind) + " " + mapping.RemoteName
 		all = append(all, named)
@@ -60,7 +60,7 @@ func setClasses(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	}
 }
 
-// enumerate lists names in a fixed order, each once, and at most mostClasses of them.
+// enumerate lists names in a fixed order, without duplicates, and at most mostClasses of them.
 func enumerate(names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)

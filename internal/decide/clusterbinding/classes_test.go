@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// mapping has the binding map to these classes, such as "RuntimeClass gvisor".
+// mapping makes the binding map these classes, such as "RuntimeClass gvisor".
 func mapping(classes ...string) func(*Snapshot) {
 	return func(s *Snapshot) {
 		s.Binding.Spec.Classes = nil
@@ -23,7 +23,7 @@ func mapping(classes ...string) func(*Snapshot) {
 	}
 }
 
-// having has the provider say that of each of these classes.
+// having sets the presence of each of these classes in the provider.
 func having(presence translate.Presence, classes ...string) func(*Snapshot) {
 	return func(s *Snapshot) {
 		var all connection.Classes
@@ -38,7 +38,7 @@ func having(presence translate.Presence, classes ...string) func(*Snapshot) {
 	}
 }
 
-// all makes several changes.
+// all combines several changes.
 func all(changes ...func(*Snapshot)) func(*Snapshot) {
 	return func(s *Snapshot) {
 		for _, change := range changes {

@@ -11,8 +11,8 @@ import (
 
 const setClocks = "; set the clocks of both clusters by NTP"
 
-// setClock reports that the provider's clock is wrong. While that is in doubt, or the provider is
-// not connected, the last verdict stays.
+// setClock reports that the provider's clock is wrong. While that is in doubt, or the provider is not
+// connected, the last verdict stays.
 func setClock(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	set := func(reason, message string) {
 		conditions.Set(&status.Conditions, s.Binding.Generation, conditions.New(v1alpha1.BindingClockSkewed, metav1.ConditionTrue, reason, message+setClocks))

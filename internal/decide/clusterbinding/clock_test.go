@@ -19,7 +19,7 @@ func TestClock(t *testing.T) {
 	const ahead, behind = v1alpha1.ReasonClockAhead, v1alpha1.ReasonClockBehind
 	for name, test := range map[string]struct {
 		snapshot Snapshot
-		want     string // Reason; empty: there is no such condition.
+		want     string // The reason; empty: there is no such condition.
 	}{
 		"in step":                        {up(clock(0)), ""},
 		"ahead":                          {up(clock(connection.MostApart + 1)), ahead},

@@ -11,26 +11,26 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
-// mostNotice is how long before credentials expire a warning is given, at most.
+// mostNotice is the longest time before expiry at which the manager warns.
 const mostNotice = 7 * 24 * time.Hour
 
-// partOfLifetime: credentials that last shorter are warned about when a fifth of their
-// lifetime is left. A token for a day is not warned about all day.
+// partOfLifetime shortens the notice to a fifth of the credentials' lifetime. So the manager does not warn
+// all day about a token that is valid for one day.
 const partOfLifetime = 5
 
-// brief is how long the credentials last, at most, that a program renews. Each renewal
-// would be a write, so it is not told when they expire before that is a problem.
+// brief is the longest lifetime of credentials that a program renews. Reporting each expiry time would cost a
+// write for each renewal. So the manager reports it only once it is a problem.
 const brief = 24 * time.Hour
 
 // Validity is when credentials can be used, as far as they say so.
 type Validity struct {
 	// What expires, such as "the token".
 	What string
-	// From and Until are zero where they are not known.
+	// From and Until are zero if unknown.
 	From, Until time.Time
 }
 
-// lifetime is zero where it is not known.
+// lifetime returns how long the credentials are valid, or zero if that is unknown.
 func (v Validity) lifetime() time.Duration {
 	if v.From.IsZero() || v.Until.IsZero() {
 		return 0
@@ -38,10 +38,10 @@ func (v Validity) lifetime() time.Duration {
 	return max(0, v.Until.Sub(v.From))
 }
 
-// Brief reports whether they last less than a day.
+// Brief reports whether the credentials are valid for less than a day.
 func (v Validity) Brief() bool { return v.lifetime() > 0 && v.lifetime() < brief }
 
-// RenewBy is when to warn that they expire; zero if they do not.
+// RenewBy returns when to warn about the expiry, or zero if the credentials do not expire.
 func (v Validity) RenewBy() time.Time {
 	if v.Until.IsZero() {
 		return time.Time{}
@@ -70,16 +70,15 @@ func credentialsValid(s Snapshot) *metav1.Condition {
 	}
 }
 
-// renewing reports whether the provider is asked, at this moment, about a new token, while
-// it is connected with the one before.
+// renewing reports whether the manager is trying a new token at the provider while it is still connected with
+// the previous one.
 func renewing(s Snapshot) bool {
 	return s.Connection.Phase == connection.Connected && s.Connection.Untried
 }
 
-// standing are the verdicts on the credentials that stay while the provider does not
-// answer: none about other credentials, or about earlier content of the Secret. A
-// refusal is no longer reported when something else is wrong, because it would hide
-// that.
+// standing returns the verdicts on the credentials that stay while the provider does not answer. New
+// credentials, or new content of the Secret, have no earlier verdict. A refusal does not stay once something
+// else is wrong, because it would hide that.
 func standing(s Snapshot) []string {
 	switch {
 	case s.Connection.Untried:
@@ -91,15 +90,15 @@ func standing(s Snapshot) []string {
 	}
 }
 
-// refusedBefore reports whether the last verdict is that the provider refused the
-// credentials. A verdict on the Secret's content goes with that content.
+// refusedBefore reports whether the last verdict is that the provider refused the credentials. A verdict on
+// the Secret's content ends when the content changes.
 func refusedBefore(s Snapshot) bool {
 	reason := conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingCredentialsValid)
 	return conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingConnected) == v1alpha1.ReasonCredentialsInvalid &&
 		(reason == v1alpha1.ReasonUnauthorized || reason == v1alpha1.ReasonForbidden)
 }
 
-// acceptedUntil is the condition of credentials that the provider accepts.
+// acceptedUntil returns the condition of credentials that the provider accepts.
 func acceptedUntil(s Snapshot) *metav1.Condition {
 	v := s.Validity
 	reason, message := v1alpha1.ReasonAccepted, ""
@@ -116,12 +115,12 @@ func acceptedUntil(s Snapshot) *metav1.Condition {
 	return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionTrue, reason, message)
 }
 
-// soon reports whether it is time to warn that they expire.
+// soon reports whether it is time to warn about the expiry.
 func soon(s Snapshot) bool {
 	return !s.Validity.Until.IsZero() && !s.Now.Before(s.Validity.RenewBy())
 }
 
-// expirationTime is for the status. What the Secret does not say is unknown.
+// expirationTime returns the expiry time for the status, or nil if the Secret does not say it.
 func expirationTime(s Snapshot) *metav1.Time {
 	v := s.Validity
 	switch {

@@ -31,17 +31,16 @@ type Snapshot struct {
 	Holder string
 	// Credentials is what is wrong with the Secret, or nil.
 	Credentials *field.Problem
-	// Validity is when the Secret's credentials can be used.
+	// Validity is when the credentials in the Secret can be used.
 	Validity Validity
 	Now      time.Time
 	// Connection is the state of the connection.
 	Connection connection.State
 	// Node is the Node with the virtual node's name, or nil.
 	Node *corev1.Node
-	// NamespaceMap is the binding's, or nil.
+	// NamespaceMap is the binding's NamespaceMap, or nil.
 	NamespaceMap *v1alpha1.NamespaceMap
-	// Bindings are all bindings, and Nodes all nodes of the consumer, as far as anything
-	// depends on them.
+	// Bindings are all bindings, and Nodes all nodes of the consumer, if a decision depends on them.
 	Bindings placement.Index
 	Nodes    []corev1.Node
 	// PolicyServed reports whether the consumer can run the admission policy.
@@ -50,7 +49,7 @@ type Snapshot struct {
 	Webhook *Webhook
 	// WritesRefused says which writes the consumer refuses, and why; "" if none.
 	WritesRefused string
-	// Skew is how the kinds here differ from the kinds of this version; nil: not known yet.
+	// Skew is how the kinds in the consumer differ from those of this version; nil: not known yet.
 	Skew *definitions.Skew
 }
 
@@ -60,8 +59,8 @@ func (s Snapshot) Duplicate() bool { return s.Holder != "" && s.Holder != s.Bind
 // OwnsNode reports whether the node is the virtual node of this binding.
 func (s Snapshot) OwnsNode() bool { return s.Node != nil && metav1.IsControlledBy(s.Node, s.Binding) }
 
-// Decide computes the status. It leaves what is not known yet unchanged, so that a
-// manager that has just started writes nothing.
+// Decide computes the status. It does not change what is not known yet, so a manager that has just started
+// writes nothing.
 func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	before := s.Binding.Status
 	status := *before.DeepCopy()
@@ -100,29 +99,29 @@ func Decide(s Snapshot) v1alpha1.ClusterBindingStatus {
 	return status
 }
 
-// supersedes reports whether to record a holder instead of the one before. An older one never is:
-// a manager whose ClusterBinding remembers less may not write in the provider. A holder without an
-// identity was recorded by an API server that did not know the field.
+// supersedes reports whether to record this holder instead of the recorded one. An older one is never
+// recorded: the recorded generation keeps a manager with an older state from writing in the provider. A
+// recorded holder without an identity comes from an API server that did not know the field.
 func supersedes(now, before v1alpha1.HolderStatus) bool {
 	return now.Generation > before.Generation || now.Generation == before.Generation && before.Identity == ""
 }
 
-// identify pins the provider's identity, and records who vouches for it.
+// identify pins the provider's identity, and records the certificate authority that vouches for it.
 func identify(link connection.State, status *v1alpha1.ClusterBindingStatus) {
 	status.RemoteClusterUID = cmp.Or(status.RemoteClusterUID, link.UID)
 	known := status.RemoteClusterAuthorities
 	if link.UID == "" || link.UID != status.RemoteClusterUID || link.Authority == "" || slices.Contains(known, link.Authority) {
 		return
 	}
-	// A removed one is kept: of two bindings, one may meet the new one days before the
-	// other. The limit keeps a provider from adding ever more.
+	// Authorities that the provider no longer uses stay. When the provider replaces one, two bindings may see
+	// the new one days apart. The limit keeps a provider from adding authorities without end.
 	if len(known) < v1alpha1.MaxRemoteClusterAuthorities {
 		status.RemoteClusterAuthorities = append(slices.Clone(known), link.Authority)
 	}
 }
 
-// heartbeat records when the provider last answered, whenever Connected changes. Doing
-// so at each probe would be a write every few seconds, for ever.
+// heartbeat records when the provider last answered, whenever the condition Connected changes. Recording each
+// probe would cost a write every few seconds.
 func heartbeat(status *v1alpha1.ClusterBindingStatus, before v1alpha1.ClusterBindingStatus, link connection.State) {
 	was := meta.FindStatusCondition(before.Conditions, v1alpha1.BindingConnected)
 	is := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingConnected)
@@ -135,7 +134,7 @@ func namespaceCounts(nsm *v1alpha1.NamespaceMap) v1alpha1.NamespaceCounts {
 	var desired, ready int32
 	if nsm != nil {
 		desired = int32(min(len(nsm.Spec.DesiredMapping), 1<<30)) //nolint:gosec // Bounded just here.
-		// The map's status is slightly older than its spec, which may ask for more by now.
+		// The map's status is slightly older than its spec, which may have fewer entries by now.
 		ready = min(ptr.Deref(nsm.Status.Ready, 0), desired)
 	}
 	return v1alpha1.NamespaceCounts{Desired: &desired, Ready: &ready, Summary: fmt.Sprintf("%d/%d", ready, desired)}
@@ -160,8 +159,7 @@ func connected(s Snapshot) *metav1.Condition {
 	}
 }
 
-// fenced reports on the Lease in the provider. While nothing is known of it, the last
-// verdict stays.
+// fenced reports on the Lease in the provider. While nothing is known about it, the last verdict stays.
 func fenced(s Snapshot) *metav1.Condition {
 	switch fence := s.Connection.Fence; {
 	case s.Connection.Phase == connection.Disconnected && isFence(s.Connection.Reason):
@@ -189,12 +187,13 @@ func limitsKnown(s Snapshot) *metav1.Condition {
 	}
 }
 
-// fences are why a provider is refused because of its Lease.
+// fences are the reasons to refuse a provider because of its Lease.
 var fences = []string{v1alpha1.ReasonHeldByAnother, v1alpha1.ReasonTakeOverNeeded, v1alpha1.ReasonLeaseNotRenewed, v1alpha1.ReasonLeaseConflict, v1alpha1.ReasonLeaseForbidden, v1alpha1.ReasonLeaseUnavailable, v1alpha1.ReasonHolderNotRecorded}
 
 func isFence(reason string) bool { return slices.Contains(fences, reason) }
 
-// unlessDecided is Connecting, or nil if an earlier verdict is still valid.
+// unlessDecided returns the condition with the reason Connecting, or nil if one of the verdicts still
+// applies.
 func unlessDecided(s Snapshot, kind, message string, verdicts ...string) *metav1.Condition {
 	if slices.Contains(verdicts, conditions.Reason(s.Binding.Status.Conditions, kind)) {
 		return nil
@@ -232,7 +231,7 @@ func reach(s Snapshot) *metav1.Condition {
 	return &c
 }
 
-// ready summarises: the first problem is the reason.
+// ready summarises the conditions. The first problem provides the reason.
 func ready(s Snapshot, all []metav1.Condition) metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
 		return conditions.New(v1alpha1.BindingReady, metav1.ConditionFalse, reason, message)
@@ -255,7 +254,7 @@ func ready(s Snapshot, all []metav1.Condition) metav1.Condition {
 			c = mountnamespace.Pending()
 		}
 		if c != nil && c.Status == metav1.ConditionUnknown && kind == v1alpha1.BindingCredentialsValid {
-			continue // Because the provider does not answer: Connected says why.
+			continue // The provider does not answer; Connected says why.
 		}
 		if c != nil && c.Status != metav1.ConditionTrue {
 			return no(c.Reason, strings.TrimSpace(c.Message))

@@ -21,7 +21,7 @@ import (
 
 var contact = builder.Epoch.Add(time.Hour)
 
-// up is a binding without problems.
+// up returns a binding without problems.
 func up(change func(*Snapshot)) Snapshot {
 	binding := builder.Binding("eu").Obj()
 	nsm := builder.Map("eu").Accepted("a", "ra").Desired("b", "rb").Obj()
@@ -107,8 +107,7 @@ func TestConditions(t *testing.T) {
 			if second := Decide(again); !equality.Semantic.DeepEqual(status, second) {
 				t.Errorf("decided again, it differs (-first +second)\n%s", cmp.Diff(status, second))
 			}
-			// A manager that has just started knows nothing of the connection
-			// yet, and writes nothing.
+			// A manager that has just started knows nothing about the connection yet, and writes nothing.
 			fresh := again
 			if fresh.Connection.Phase == connection.Connected || fresh.Connection.Phase == connection.Disconnected {
 				fresh.Connection = connection.State{Phase: connection.Connecting}
@@ -145,7 +144,7 @@ func TestOtherFields(t *testing.T) {
 	s.Binding.Status = first
 	s.Connection.UID, s.Connection.Version, s.Connection.LastContact = "another", "v1.37.0", contact.Add(time.Hour)
 	s.Node, s.NamespaceMap = nil, nil
-	want.Version, want.Summary, want.Nodes = "v1.37.0", "0/0", 0 // The identity stays, and so does the time while Connected does.
+	want.Version, want.Summary, want.Nodes = "v1.37.0", "0/0", 0 // The identity stays, and so does the time while Connected stays the same.
 	if diff := cmp.Diff(want, of(Decide(s))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -201,8 +200,8 @@ func TestOldVerdictsGoWithTheSecret(t *testing.T) {
 	}
 }
 
-// An answer is about the credentials that it was given for, and no longer reported when
-// something else is wrong.
+// TestAVerdictIsAboutTheCredentials checks that an answer counts only for the credentials that it was given
+// for. It is not reported when something else is wrong.
 func TestAVerdictIsAboutTheCredentials(t *testing.T) {
 	accepted := connection.State{Phase: connection.Connected, UID: "uid"}
 	refused := lost(v1alpha1.ReasonUnauthorized, "401")
@@ -346,7 +345,7 @@ func TestValidity(t *testing.T) {
 			if until.IsZero() != (status.CredentialsExpirationTime == nil) || !until.IsZero() && !status.CredentialsExpirationTime.Time.Equal(until) {
 				t.Errorf("it expires at %v, want %v", status.CredentialsExpirationTime, until)
 			}
-			// Time that passes is no reason for a write.
+			// The passage of time causes no write.
 			test.snapshot.Binding.Status = status
 			test.snapshot.Now = test.snapshot.Now.Add(time.Millisecond)
 			if again := Decide(test.snapshot); !equality.Semantic.DeepEqual(status, again) {
@@ -356,8 +355,8 @@ func TestValidity(t *testing.T) {
 	}
 }
 
-// TestRenewals: a token that is renewed every hour writes nothing, and nothing is said of a
-// token before the provider has accepted it.
+// TestRenewals checks that a token which is renewed every hour causes no write. It also checks that nothing
+// is reported about a token before the provider has accepted it.
 func TestRenewals(t *testing.T) {
 	renewed := func(lifetime, age time.Duration) Validity {
 		return Validity{What: "the token", From: builder.Epoch.Add(age), Until: builder.Epoch.Add(age + lifetime)}
@@ -386,7 +385,7 @@ func TestRenewals(t *testing.T) {
 func TestNeverMoreAreReadyThanAskedFor(t *testing.T) {
 	nsm := builder.Map("eu").Accepted("a", "ra").Accepted("b", "rb").Obj()
 	nsm.Status.Ready = ptr.To[int32](2)
-	nsm.Spec.DesiredMapping = nsm.Spec.DesiredMapping[:1] // One was removed, and the status has not followed yet.
+	nsm.Spec.DesiredMapping = nsm.Spec.DesiredMapping[:1] // One entry was removed; the status does not show it yet.
 	if got := namespaceCounts(nsm).Summary; got != "1/1" {
 		t.Errorf("the summary is %s", got)
 	}

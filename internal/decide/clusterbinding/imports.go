@@ -11,13 +11,12 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// mostOverhead is how much a pod of an imported RuntimeClass may take besides its containers: it
-// counts against quotas here.
+// mostOverhead limits the overhead of an imported RuntimeClass, because the overhead counts against quotas in
+// the consumer.
 var mostOverhead = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("16Gi")}
 
-// imports are what is known of the provider's classes that the binding imports: those that are
-// there, and the names of those that are not acceptable. While nothing is known of one, the
-// last note of it stays.
+// imports returns the imported classes that the provider has, and the names of those that cannot be accepted.
+// While nothing is known about a class, its last entry stays.
 func imports(s Snapshot) (noted []v1alpha1.ClassStatus, refused []string) {
 	for _, mapping := range s.Binding.Spec.Classes {
 		isIt := func(c v1alpha1.ClassStatus) bool { return c.Kind == mapping.Kind && c.RemoteName == mapping.RemoteName }
@@ -46,7 +45,7 @@ func imports(s Snapshot) (noted []v1alpha1.ClassStatus, refused []string) {
 	return noted, refused
 }
 
-// noteOf is what a class here can be made of.
+// noteOf returns what is needed to create the class in the consumer.
 func noteOf(class connection.Class) (note v1alpha1.ClassStatus, acceptable bool) {
 	note = v1alpha1.ClassStatus{Kind: class.Kind, RemoteName: class.Name}
 	switch class.Kind {

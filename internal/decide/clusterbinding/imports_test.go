@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestImports: what is known of the classes that a binding imports is noted, until the provider
-// says otherwise.
+// TestImports checks that the status lists the imported classes, and keeps them until the provider says
+// otherwise.
 func TestImports(t *testing.T) {
 	const kind, name = v1alpha1.ClassRuntime, "gvisor"
 	imported := func(s *Snapshot) {
@@ -48,7 +48,7 @@ func TestImports(t *testing.T) {
 	for name, test := range map[string]struct {
 		changes []func(*Snapshot)
 		want    []v1alpha1.ClassStatus
-		reason  string // Of ClassesReady.
+		reason  string // The reason of ClassesReady.
 	}{
 		"there":                    {[]func(*Snapshot){imported, plain}, note("", ""), "ClassesThere"},
 		"with an overhead":         {[]func(*Snapshot){imported, costing("4", "16Gi")}, note("4", "16Gi"), "ClassesThere"},

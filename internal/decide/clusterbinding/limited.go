@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
-// setLimited reports what the provider does not let us read, or does not have. While it is not
-// connected the last verdict stays, unless the binding does not connect at all.
+// setLimited reports which objects the provider does not let the manager read, or does not have. While it is
+// not connected, the last verdict stays, unless the binding does not connect at all.
 func setLimited(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	reason, message := limits(s.Connection)
 	switch {
@@ -24,7 +24,7 @@ func setLimited(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	}
 }
 
-// limits are empty if nothing is missing.
+// limits returns the reason and the message, which are empty if nothing is missing.
 func limits(c connection.State) (reason, message string) {
 	var all []string
 	if c.NoMetrics != "" {
@@ -39,6 +39,6 @@ func limits(c connection.State) (reason, message string) {
 		}
 		all = append(all, "the provider "+c.Limited.What+": what needs that waits, and what is there stays as it is; "+cure)
 	}
-	slices.Reverse(all) // What holds pods up comes first.
+	slices.Reverse(all) // Problems that hold up pods come first.
 	return reason, strings.Join(all, "; ")
 }

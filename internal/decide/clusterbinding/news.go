@@ -12,15 +12,13 @@ import (
 // News is an event about a ClusterBinding.
 type News struct{ Type, Reason, Message string }
 
-// tellAlways are the conditions whose every new reason is reported; of tellBad only
-// problems are.
+// tellAlways are the conditions that get an event for every new reason; tellBad get one for problems only.
 var (
 	tellAlways = []string{v1alpha1.BindingReady, v1alpha1.BindingLimited, v1alpha1.BindingClockSkewed, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingShared, v1alpha1.BindingDrained}
 	tellBad    = []string{v1alpha1.BindingNetwork, v1alpha1.BindingFenced, v1alpha1.BindingClassesReady}
 )
 
-// NewsOf lists the changes of conditions worth an event. What Ready says is not
-// repeated.
+// NewsOf lists the changes of conditions that deserve an event. It does not repeat what Ready says.
 func NewsOf(before, after []metav1.Condition) []News {
 	var news []News
 	changed := func(kind string) *metav1.Condition {

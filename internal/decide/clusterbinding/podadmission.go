@@ -21,7 +21,7 @@ type Webhook struct {
 	Certificate []byte
 }
 
-// unprepared is what follows when pods are created as they are.
+// unprepared says what happens to pods that admission does not change.
 const unprepared = "pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node"
 
 func podAdmission(s Snapshot) *metav1.Condition {
@@ -56,8 +56,7 @@ func webhook(w *Webhook, now time.Time) *metav1.Condition {
 	return condition(v1alpha1.BindingPodAdmission, metav1.ConditionTrue, v1alpha1.ReasonWebhookServed, "")
 }
 
-// UntilExpired is how long the certificate can be used, or 0 if it cannot, or nothing is
-// known of it.
+// UntilExpired returns how long the certificate is still valid; 0 if it has expired or is unknown.
 func (w *Webhook) UntilExpired(now time.Time) time.Duration {
 	if w == nil {
 		return 0
@@ -66,7 +65,7 @@ func (w *Webhook) UntilExpired(now time.Time) time.Duration {
 	return max(0, expiry.Sub(now))
 }
 
-// expiryOf is when the first certificate expires.
+// expiryOf returns when the first certificate expires.
 func expiryOf(certificate []byte) (time.Time, bool) {
 	block, _ := pem.Decode(certificate)
 	if block == nil {

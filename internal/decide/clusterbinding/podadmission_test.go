@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// until is a certificate that can be used until then.
+// until returns a certificate that is valid until then.
 func until(t *testing.T, then time.Time) []byte {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)

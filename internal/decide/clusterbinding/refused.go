@@ -8,8 +8,8 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 )
 
-// setWritesRefused reports which writes the consumer refuses. It is known from the first
-// refusal on, so that after a restart of the manager the condition is missing for a moment.
+// setWritesRefused reports which writes the consumer refuses. The manager learns of them from their answers.
+// So after a restart the condition is missing until the first refusal.
 func setWritesRefused(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	if s.WritesRefused == "" {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingWritesRefused)

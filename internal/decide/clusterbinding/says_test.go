@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// expectConditions checks a status's conditions of these types, if it has them.
+// expectConditions checks the conditions of these types that a status has.
 func expectConditions(t *testing.T, status v1alpha1.ClusterBindingStatus, want []string, types ...string) {
 	t.Helper()
 	var got []string

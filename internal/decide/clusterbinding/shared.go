@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 )
 
-// share reports whether, and with whom, the binding shares its provider.
+// share sets or removes the condition that says with which binding this one shares its provider.
 func share(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	if c := shared(s); c != nil {
 		conditions.Set(&status.Conditions, s.Binding.Generation, *c)
@@ -19,8 +19,8 @@ func share(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingShared)
 }
 
-// nothingLeft reports that older bindings of the provider leave the virtual node no
-// room for pods; "" if they leave some.
+// nothingLeft returns a message if older bindings of the provider leave the virtual node no room for pods,
+// otherwise "".
 func nothingLeft(s Snapshot) string {
 	older := s.Bindings.Older(s.Binding)
 	if len(older) == 0 || !s.Node.Status.Allocatable.Pods().IsZero() {
@@ -29,8 +29,8 @@ func nothingLeft(s Snapshot) string {
 	return fmt.Sprintf("Node %s takes no pods: ClusterBinding %s is older, leads to the same provider, and leaves no room for any", s.Node.Name, older[0].Name)
 }
 
-// shared names the other binding that leads to the same provider, and the one that may;
-// nil if none does.
+// shared returns a condition that names the other binding of the same provider, or one that may lead to it.
+// It is nil if there is none.
 func shared(s Snapshot) *metav1.Condition {
 	older, others := s.Bindings.Older(s.Binding), s.Bindings.Contradicting(s.Binding)
 	notProven := ""

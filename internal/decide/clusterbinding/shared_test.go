@@ -61,7 +61,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// A node without room for pods names the binding that leaves it none.
+// TestNothingLeft checks that a node without room for pods names the binding that leaves it none.
 func TestNothingLeft(t *testing.T) {
 	const nothing = "Node spillway-us takes no pods: ClusterBinding eu is older, leads to the same provider, and leaves no room for any"
 	us := builder.Binding("us").Pinned("uid").Authorities("ca").Created(time.Hour).Obj()

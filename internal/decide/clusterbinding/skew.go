@@ -8,8 +8,8 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 )
 
-// setVersionSkew reports that the CustomResourceDefinitions here are of another version.
-// While that is not known the last verdict stays.
+// setVersionSkew reports that the CustomResourceDefinitions in the consumer are of another version. While
+// that is not known, the last verdict stays.
 func setVersionSkew(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	if s.Skew == nil {
 		return

@@ -38,7 +38,8 @@ func TestVersionSkew(t *testing.T) {
 	}
 }
 
-// TestALostIdentity is recorded again, once the API server keeps it. A recorded identity stays.
+// TestALostIdentity checks that the identity is recorded again once the API server keeps it, and that a
+// recorded identity stays.
 func TestALostIdentity(t *testing.T) {
 	for name, test := range map[string]struct{ before, want v1alpha1.HolderStatus }{
 		"lost":             {v1alpha1.HolderStatus{Generation: 3}, v1alpha1.HolderStatus{Generation: 3, Identity: "us"}},

@@ -1,5 +1,5 @@
-// Package decidetest has ConfigMaps and snapshots of them for tests of decisions, and
-// of what carries them out.
+// Package decidetest has ConfigMaps, and snapshots of them, for tests of decisions and of the code that
+// carries them out.
 package decidetest
 
 import (
@@ -23,7 +23,7 @@ func (Plain) RemoteName(t translate.Target, local types.NamespacedName) types.Na
 	return types.NamespacedName{Namespace: t.Namespace, Name: t.Name(local.Namespace, local.Name)}
 }
 
-// Remote implements decide.Translation. One with the key refuse is not copied.
+// Remote implements decide.Translation. A ConfigMap with the key refuse is not copied.
 func (Plain) Remote(local *corev1.ConfigMap, t translate.Target, _ decide.Around) (*corev1.ConfigMap, *field.Problem) {
 	if local.Data["refuse"] != "" {
 		return nil, &field.Problem{Reason: "Refused", Message: "it says so"}
@@ -38,7 +38,7 @@ func (Plain) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) 
 	return merged, remote.Data["frozen"] != ""
 }
 
-// The owner of the objects, where their copies are, and what decides about them.
+// The owner of the objects, the target of their copies, and the Syncer.
 var (
 	Mark   = provenance.Mark{Origin: "home", ClusterID: "eu"}
 	Target = translate.Target{Mark: Mark, Namespace: "team-home"}
@@ -48,7 +48,7 @@ var (
 // Option changes a ConfigMap.
 type Option = func(*corev1.ConfigMap)
 
-// Local is a ConfigMap of the consumer.
+// Local returns a ConfigMap of the consumer.
 func Local(options ...Option) *corev1.ConfigMap {
 	m := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "settings", UID: "local-1", ResourceVersion: "5"},
@@ -60,7 +60,7 @@ func Local(options ...Option) *corev1.ConfigMap {
 	return m
 }
 
-// Remote is its copy.
+// Remote returns the copy of that ConfigMap.
 func Remote(options ...Option) *corev1.ConfigMap {
 	m, _ := Plain{}.Remote(Local(), Target, decide.Around{})
 	m.UID, m.ResourceVersion = "remote-1", "9"
@@ -70,7 +70,7 @@ func Remote(options ...Option) *corev1.ConfigMap {
 	return m
 }
 
-// SentTo pins it.
+// SentTo pins a ConfigMap for a provider.
 func SentTo(clusterID, place string) Option {
 	return func(m *corev1.ConfigMap) {
 		m.Labels = decide.With(m.Labels, v1alpha1.LabelSyncedTo+clusterID, "true")
@@ -79,10 +79,10 @@ func SentTo(clusterID, place string) Option {
 	}
 }
 
-// Sent pins it to where Remote is.
+// Sent pins a ConfigMap for the place where Remote is.
 var Sent = SentTo("eu", "team-home/settings")
 
-// Data replaces its data by pairs of keys and values.
+// Data replaces the data with pairs of keys and values.
 func Data(pairs ...string) Option {
 	return func(m *corev1.ConfigMap) {
 		m.Data = map[string]string{}
@@ -92,27 +92,27 @@ func Data(pairs ...string) Option {
 	}
 }
 
-// Going marks it as being deleted.
+// Going marks a ConfigMap as being deleted.
 func Going(m *corev1.ConfigMap) { m.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }
 
-// Held is a ConfigMap as the caches hold it: a digest takes the place of its content.
+// Held returns a ConfigMap as the caches hold it: with a digest instead of its content.
 func Held(m *corev1.ConfigMap) *corev1.ConfigMap {
 	held, _ := translate.WithoutContent(m).(*corev1.ConfigMap)
 	return held
 }
 
-// KeptHome marks it as never sent.
+// KeptHome marks a ConfigMap as never sent.
 func KeptHome(m *corev1.ConfigMap) {
 	m.Annotations = decide.With(m.Annotations, v1alpha1.LabelSync, "never")
 }
 
-// Snapshot is of a ConfigMap.
+// Snapshot is a snapshot of a ConfigMap.
 type Snapshot = decide.Snapshot[*corev1.ConfigMap]
 
-// Subject is a ConfigMap.
+// Subject is a ConfigMap as a subject.
 type Subject = decide.Subject[*corev1.ConfigMap]
 
-// Wanted is a snapshot of a ConfigMap that a pod needs, in an offloaded namespace.
+// Wanted returns a snapshot of a ConfigMap that a pod in an offloaded namespace needs.
 func Wanted(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) Snapshot {
 	s := Snapshot{
 		Subject: Subject{
@@ -127,12 +127,12 @@ func Wanted(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) Snapsho
 	return s
 }
 
-// Observed is the subject of a ConfigMap that a pod needs, in an offloaded namespace.
+// Observed returns the subject of a ConfigMap that a pod in an offloaded namespace needs.
 func Observed(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) Subject {
 	return Of(Wanted(local, remote, changes...))
 }
 
-// Of is the subject of a snapshot. Unless that has sites, it is in one place.
+// Of returns the subject of a snapshot. If the snapshot has no sites, the subject has one.
 func Of[T decide.Object](s decide.Snapshot[T]) decide.Subject[T] {
 	if len(s.Sites) == 0 {
 		s.Sites = []decide.Site[T]{s.Site}
@@ -140,5 +140,5 @@ func Of[T decide.Object](s decide.Snapshot[T]) decide.Subject[T] {
 	return s.Subject
 }
 
-// Unwanted means that nothing needs it.
+// Unwanted makes the ConfigMap unneeded.
 func Unwanted(s *Snapshot) { s.Wanted = false }

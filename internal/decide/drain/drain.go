@@ -1,20 +1,19 @@
-// Package drain decides, without any I/O, the next step of the ordered deletion
-// of a ClusterBinding:
+// Package drain decides, without any I/O, the next step of the ordered deletion of a ClusterBinding:
 //
-//	cordon → pods gone → copies gone → remote namespaces gone → NamespaceMap → objects released → Node and its Lease →
-//	Lease in the provider → finalizer
+//	cordon → pods gone → copies gone → remote namespaces gone →
+//	NamespaceMap → objects released → Node and its Lease → Lease in the provider → finalizer
 //
-// Each step follows from what exists, not from memory: a manager that starts in the
-// middle goes on where the last one stopped.
+// Each step follows from the objects that exist, not from memory. A manager that starts halfway continues
+// where the last one stopped.
 //
-// With the policy Orphan, and for a provider that was never usable, the steps in the
-// provider are skipped. For a provider that cannot be reached they wait until
-// deletionTimeout has passed, and are then skipped. So are remote namespaces that a
-// provider which answers was asked to delete and does not get rid of. Pods are waited
-// for as long as the provider answers: a budget of the consumer may hold them.
+// With the policy Orphan, and for a provider that was never usable, the steps in the provider are skipped. If
+// the provider cannot be reached, they wait until deletionTimeout has passed, and are then skipped. The same
+// holds for remote namespaces that an answering provider was asked to delete and does not delete. While the
+// provider answers, the deletion waits for pods without a limit, because a budget of the consumer may hold
+// them.
 //
-// The Lease in the provider is different: its deletion is tried whatever the policy,
-// and the step is over when the tries have ended. An event says if the Lease stays.
+// The Lease in the provider is different. The manager tries to delete it with every policy. The step ends
+// when the tries have ended. An event says if the Lease stays.
 package drain
 
 import (
@@ -34,51 +33,51 @@ import (
 // Snapshot is the input of Decide.
 type Snapshot struct {
 	Binding *v1alpha1.ClusterBinding
-	// Duplicate is set for a ClusterBinding that does not hold its clusterID: the node and
-	// the remote namespaces belong to another one.
+	// Duplicate is set for a ClusterBinding that does not hold its clusterID. The node and the remote
+	// namespaces belong to another ClusterBinding.
 	Duplicate bool
-	// NodeExists and NodeCordoned describe the virtual node, if it is ours.
+	// NodeExists and NodeCordoned describe the virtual node, if it belongs to this binding.
 	NodeExists, NodeCordoned bool
-	// Pods are those that must leave the virtual node.
+	// Pods are the pods that must leave the virtual node.
 	Pods eviction.Left
-	// Copies are the names of the consumer's objects whose copy in the provider nothing
-	// needs any more, once this step has begun (Withdraws). What DaemonSet pods need, which
-	// go with the node, is not included.
+	// Copies are the names of the consumer's objects with a copy in the provider that nothing needs any more,
+	// once this step has begun (Withdraws). Objects that DaemonSet pods need are not included, because those
+	// pods are deleted with the node.
 	Copies []string
-	// NamespaceMap is the binding's, or nil.
+	// NamespaceMap is the binding's NamespaceMap, or nil.
 	NamespaceMap *v1alpha1.NamespaceMap
-	// Marked counts the consumer's objects with the binding's mark. It matters, and is
-	// known, once nothing is left in the provider.
+	// Marked counts the consumer's objects with the binding's mark. It is known, and used, once nothing is
+	// left in the provider.
 	Marked int
-	// Connected reports whether the provider answers; Unreachable why not.
+	// Connected reports whether the provider answers; Unreachable says why not.
 	Connected   bool
 	Unreachable string
-	// Limited is what one that answers does not let us read.
+	// Limited is what a connected provider does not let the manager read.
 	Limited connection.Lack
-	// LeaseGone reports that the Lease in the provider is gone, and LeaseStays why its
-	// deletion is no longer tried. They matter once the binding Leaves.
+	// LeaseGone reports that the Lease in the provider is deleted. LeaseStays says why the manager no longer
+	// tries to delete it. Both are used once Leaves is true for the binding.
 	LeaseGone  bool
 	LeaseStays string
 	Now        time.Time
 }
 
-// Action is what to do next; each is safe to repeat.
+// Action is the next action. Each is safe to repeat.
 type Action string
 
 // The actions, in their order.
 const (
-	// Wait for others: controllers, or the provider.
+	// Wait waits for other controllers or for the provider.
 	Wait Action = "Wait"
-	// Cordon the virtual node.
+	// Cordon cordons the virtual node.
 	Cordon Action = "Cordon"
-	// DeleteNamespaceMap deletes it.
+	// DeleteNamespaceMap deletes the NamespaceMap.
 	DeleteNamespaceMap Action = "DeleteNamespaceMap"
-	// Release ends the connection, then removes the mark from the objects that carry it,
-	// without asking the provider.
+	// Release ends the connection. Then it removes the mark from the consumer's objects, without a request to
+	// the provider.
 	Release Action = "Release"
-	// DeleteNode ends the connection, then deletes the node and its lease.
+	// DeleteNode ends the connection, then deletes the virtual node and its Lease.
 	DeleteNode Action = "DeleteNode"
-	// RemoveFinalizer lets the ClusterBinding go.
+	// RemoveFinalizer removes the finalizer of the ClusterBinding.
 	RemoveFinalizer Action = "RemoveFinalizer"
 )
 
@@ -87,13 +86,13 @@ type Plan struct {
 	Action Action
 	// Drained is the condition that names the step.
 	Drained metav1.Condition
-	// RetryAfter is when a timeout changes the decision; zero: never.
+	// RetryAfter is how long until a timeout changes the decision; zero: never.
 	RetryAfter time.Duration
-	// LeftBehind names what this step gives up, if anything.
+	// LeftBehind names what this step leaves in the provider, if anything.
 	LeftBehind string
 }
 
-// Decide names the next step.
+// Decide returns the next step.
 func Decide(s Snapshot) Plan {
 	switch {
 	case s.Duplicate:
@@ -130,9 +129,9 @@ func Empties(binding *v1alpha1.ClusterBinding) bool {
 	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
 }
 
-// Withdraws reports whether the ordered deletion of the binding has reached the copies.
-// Nothing is decided any more about what is sent because of its namespace: no pod uses it
-// by then, and it goes with the remote namespace.
+// Withdraws reports whether the ordered deletion of the binding has reached the copies. From then on nothing
+// is decided about objects that are sent because of their namespace. No pod uses their copies any more, and
+// the copies are deleted with the remote namespace.
 func Withdraws(binding *v1alpha1.ClusterBinding) bool {
 	reason := conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained)
 	return !binding.DeletionTimestamp.IsZero() && (reason == v1alpha1.ReasonDeletingCopies || reason == v1alpha1.ReasonDeletingNamespaces)
@@ -166,8 +165,8 @@ func (s Snapshot) deleteNode() Plan {
 	return plan
 }
 
-// deleteLease waits until the Lease in the provider is deleted, or left there. Nobody
-// is asked to bring a provider back for that alone.
+// deleteLease waits until the Lease in the provider is deleted, or the manager has given that up. The Lease
+// alone is no reason to wait for a provider to come back.
 func (s Snapshot) deleteLease() Plan {
 	plan := step(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")
 	leaves := Leaves(s.Binding)

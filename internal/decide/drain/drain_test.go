@@ -36,7 +36,7 @@ func (p Plan) leaves(what string) Plan {
 	return p
 }
 
-// hangs is a map whose last remote namespace was asked to go, and stays.
+// hangs returns a map with one remote namespace, whose deletion was requested and does not end.
 func hangs() *builder.MapBuilder {
 	return builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "x")
 }
@@ -214,8 +214,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Remote namespaces that stay are given up in time, but not before the provider was
-// asked to delete each of them.
+// TestNoNamespaceIsGivenUpUnasked checks that remote namespaces are given up after the timeout, but not
+// before the provider was asked to delete each of them.
 func TestNoNamespaceIsGivenUpUnasked(t *testing.T) {
 	for name, test := range map[string]struct {
 		mount string // The reason of the condition of the mount namespace.
@@ -239,15 +239,15 @@ func TestNoNamespaceIsGivenUpUnasked(t *testing.T) {
 	}
 }
 
-// world is what the steps work on, and what other controllers do meanwhile.
+// world is the state that the steps work on, and what other controllers do meanwhile.
 type world struct {
 	Snapshot
 	gone  bool
 	steps []string
 }
 
-// pass is one reconcile. Its action may be lost with the process, or happen although
-// the process does not live to see it.
+// pass is one reconcile. If happens is false, the process dies before its action; otherwise the action
+// happens, even if the process dies before it sees the answer.
 func (w *world) pass(happens bool) {
 	plan := Decide(w.Snapshot)
 	w.steps = append(w.steps, plan.Drained.Reason)
@@ -271,7 +271,7 @@ func (w *world) pass(happens bool) {
 	}
 }
 
-// others do what is waited for: one thing at a time, and only in its turn.
+// others do what the deletion waits for: one thing at a time, in order.
 func (w *world) others(reason string) {
 	switch reason {
 	case v1alpha1.ReasonEvictingPods:
@@ -288,7 +288,7 @@ func (w *world) others(reason string) {
 		case len(nsm.Spec.DesiredMapping) > 0: // The mapping controller empties the spec,
 			nsm.Spec.DesiredMapping = nil
 			nsm.Generation++
-		case len(nsm.Status.CurrentMapping) > 0: // and the namespacemap controller deletes one after another.
+		case len(nsm.Status.CurrentMapping) > 0: // and the namespacemap controller deletes one namespace after another.
 			nsm.Status.CurrentMapping = nsm.Status.CurrentMapping[1:]
 			nsm.Status.ObservedGeneration = nsm.Generation
 		default:
@@ -312,7 +312,7 @@ func TestEveryStepIsTakenInOrder(t *testing.T) {
 		whole.pass(true)
 	}
 	passes := len(whole.steps)
-	// The process dies in that reconcile, its action done or not: -1 is never.
+	// The process dies in this reconcile, before or after its action; -1 means never.
 	for lost := -1; lost < passes; lost++ {
 		w := bound()
 		for i := 0; !w.gone && i < 100; i++ {
@@ -374,9 +374,9 @@ func TestEmpties(t *testing.T) {
 	}
 }
 
-// The manager dies after it has created a remote namespace and before it says so. Then the
-// deletion of the binding takes the entry away. It must not end before the namespace does,
-// nor wait for one that somebody in the provider says is ours.
+// TestCrashBeforeTheReport tests a manager that dies after it has created a remote namespace, and before it
+// reports that. Then the deletion of the binding removes the entry. The deletion must not end before the
+// namespace is gone. It must not wait for a namespace that somebody in the provider has marked as Spillway's.
 func TestCrashBeforeTheReport(t *testing.T) {
 	for name, test := range map[string]struct {
 		localUID types.UID
@@ -388,7 +388,7 @@ func TestCrashBeforeTheReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			nsm := builder.Map("eu").Obj() // It was processed, has no entry any more, and reports nothing.
 			remote := namespacemap.RemoteNamespace{Name: "team-home", UID: "1", LocalNamespace: "team", LocalUID: test.localUID}
-			for _, remote.Terminating = range []bool{false, true} { // The provider does not get rid of it.
+			for _, remote.Terminating = range []bool{false, true} { // The provider does not finish its deletion.
 				decided := namespacemap.Decide(namespacemap.Snapshot{
 					Locals: map[string]types.UID{"team": "uid-of-team"}, There: namespacemap.There(nsm),
 					Remotes: map[string]namespacemap.RemoteNamespace{remote.Name: remote},

@@ -50,7 +50,7 @@ func TestTheLeaseGoesLast(t *testing.T) {
 	}
 }
 
-// mounting has a mount namespace whose deletion was requested.
+// mounting adds a mount namespace whose deletion was requested.
 func mounting(b *builder.BindingBuilder) *builder.BindingBuilder {
 	return b.MountNamespace("mount").Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNotRequired, "")
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 )
 
-// NeedsProvider reports whether anything is left to do in the provider, so that it must
-// be connected.
+// NeedsProvider reports whether anything is left to do in the provider, so that it must be connected.
 func NeedsProvider(s Snapshot) bool {
 	if s.Duplicate || s.skipped() {
 		return false
@@ -20,13 +19,12 @@ func NeedsProvider(s Snapshot) bool {
 	return s.NamespaceMap != nil || s.Pods.Count > 0 || len(s.Copies) > 0 || mountnamespace.MayExist(s.Binding)
 }
 
-// skipped reports whether nothing is done in the provider.
+// skipped reports whether the steps in the provider are skipped.
 func (s Snapshot) skipped() bool {
 	return s.Binding.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan
 }
 
-// unused reports whether nothing can be in the provider, because it was never
-// connected.
+// unused reports whether the provider was never connected, so that nothing can be there.
 func (s Snapshot) unused() bool { return s.Binding.Status.RemoteClusterUID == "" }
 
 // pods waits until the pods on the virtual node are gone.
@@ -43,13 +41,13 @@ func pods(s Snapshot) *Plan {
 		fmt.Sprintf("for %s to end there", s.Pods)+refusals)
 }
 
-// copies waits until what the pods needed is gone from the provider.
+// copies waits until the copies that pods needed are gone from the provider.
 func copies(s Snapshot) *Plan {
 	if len(s.Copies) == 0 || s.skipped() || s.unused() {
 		return nil
 	}
 	what := fmt.Sprintf("the copies of %s%s", counted(len(s.Copies), "object"), listed(s.Copies))
-	if s.Connected && s.Limited.Reason != "" { // They may be of a kind that cannot be read.
+	if s.Connected && s.Limited.Reason != "" { // There may be copies of a kind that cannot be read.
 		wait := step(Wait, v1alpha1.ReasonDeletingCopies, what+" are being deleted; the provider "+s.Limited.What)
 		return s.untilTimeout(&wait)
 	}
@@ -75,8 +73,8 @@ func namespaces(s Snapshot) *Plan {
 	return plan
 }
 
-// asked reports whether the deletion of all that is left has been requested: before
-// that, the provider has had no time for it.
+// asked reports whether the deletion of all remaining remote namespaces has been requested. Before that, the
+// provider has had no time for it.
 func (s Snapshot) asked() bool {
 	switch conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
 	case v1alpha1.ReasonPending, v1alpha1.ReasonNamespaceActive:
@@ -101,13 +99,13 @@ func (s Snapshot) emptied(left []string) bool {
 	if nsm == nil {
 		return true
 	}
-	// A map that was never processed while the provider was usable: nothing was created.
+	// A map that was never processed while the provider was usable has created nothing.
 	untouched := nsm.Status.ObservedGeneration == 0 && !s.Connected
 	return untouched || (len(left) == 0 && nsm.Status.ObservedGeneration == nsm.Generation)
 }
 
-// remotely waits for the provider; nil if one that does not answer has been waited for
-// long enough. during and unreachable are the messages.
+// remotely returns a plan to wait for the provider. It returns nil once deletionTimeout has passed for a
+// provider that does not answer. during and unreachable are the messages.
 func (s Snapshot) remotely(reason, during, unreachable string) *Plan {
 	if s.Connected {
 		wait := step(Wait, reason, during)
@@ -117,7 +115,7 @@ func (s Snapshot) remotely(reason, during, unreachable string) *Plan {
 	return s.untilTimeout(&wait)
 }
 
-// untilTimeout is the plan to wait until deletionTimeout has passed, then nil.
+// untilTimeout returns the plan to wait until deletionTimeout has passed, then nil.
 func (s Snapshot) untilTimeout(wait *Plan) *Plan {
 	timeout := s.Binding.Spec.Unreachable.DeletionTimeout
 	if timeout == nil {
@@ -130,7 +128,7 @@ func (s Snapshot) untilTimeout(wait *Plan) *Plan {
 	return wait
 }
 
-// remoteNamespaces are those that exist, or may exist.
+// remoteNamespaces returns the remote namespaces that exist, or may exist.
 func (s Snapshot) remoteNamespaces() []string {
 	var names []string
 	if mountnamespace.MayExist(s.Binding) {
@@ -146,14 +144,14 @@ func (s Snapshot) remoteNamespaces() []string {
 		}
 	}
 	for _, entry := range s.NamespaceMap.Spec.DesiredMapping {
-		if !seen[entry.Namespace] && !slices.Contains(names, entry.RemoteNamespace) { // Two may ask for one.
+		if !seen[entry.Namespace] && !slices.Contains(names, entry.RemoteNamespace) { // Two entries may ask for one name.
 			names = append(names, entry.RemoteNamespace)
 		}
 	}
 	return names
 }
 
-// whyLeft says of the first remote namespace that cannot go why.
+// whyLeft says why the first remote namespace that cannot be deleted is still there.
 func (s Snapshot) whyLeft() string {
 	if s.NamespaceMap == nil {
 		return ""
@@ -167,7 +165,7 @@ func (s Snapshot) whyLeft() string {
 	return ""
 }
 
-// counted is a number of things, such as "1 object" or "2 objects".
+// counted returns a number with its noun, such as "1 object" or "2 objects".
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

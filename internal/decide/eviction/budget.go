@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// BudgetOf is the name of the PodDisruptionBudget that keeps a pod, by the API server's text
-// about that; "" if the text does not name it. The answer has the name in no other place.
+// BudgetOf returns the name of the PodDisruptionBudget that protects a pod from eviction, from the API
+// server's text. It is "" if the text does not name the budget. The answer has the name in no other place.
 func BudgetOf(message string) string {
 	rest, found := strings.CutPrefix(message, "The disruption budget ")
 	if !found {
@@ -20,15 +20,15 @@ func BudgetOf(message string) string {
 	return name
 }
 
-// Unhealthy are the pods of a budget that are not healthy. While they are not, it may let
-// none of its other pods go. The API server only says how many are healthy.
+// Unhealthy are the pods of a budget that are not healthy. While there are any, the budget may allow no
+// eviction of its other pods. The API server only says how many pods are healthy.
 type Unhealthy struct {
 	count int
-	names []string // The first few of them.
+	names []string // The first few names.
 }
 
-// Add adds those among some pods of the budget. Pods that have ended, or are being deleted,
-// do not count: nobody can make them healthy.
+// Add adds the unhealthy pods of the budget. Pods that have ended, or are being deleted, do not count,
+// because nobody can make them healthy.
 func (u *Unhealthy) Add(pods []corev1.Pod) {
 	for i := range pods {
 		pod := &pods[i]
@@ -48,7 +48,7 @@ func why(pod *corev1.Pod) string {
 	return " (not Ready)"
 }
 
-// String names the first few; "" if there are none.
+// String names the first few pods; "" if there are none.
 func (u *Unhealthy) String() string {
 	if u.count == 0 {
 		return ""

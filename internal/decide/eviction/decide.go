@@ -1,9 +1,8 @@
-// Package eviction decides, without any I/O, which pods must leave a virtual node, and
-// summarises those that have not left yet.
+// Package eviction decides, without any I/O, which pods must leave a virtual node, and summarises those that
+// are still there.
 //
-// Pods of DaemonSets are neither evicted nor waited for: their controller would
-// recreate them on the same node at once, without end, since they tolerate that it is
-// cordoned. They go with the node.
+// Pods of DaemonSets are neither evicted nor waited for. They tolerate the cordon, so their controller would
+// recreate them on the same node at once, without end. They are deleted with the node.
 package eviction
 
 import (
@@ -19,13 +18,13 @@ import (
 type Cause string
 
 const (
-	// Stays: it need not leave.
+	// Stays: the pod need not leave.
 	Stays Cause = ""
-	// BindingDeleted: the ClusterBinding of its virtual node is being drained.
+	// BindingDeleted: the ClusterBinding of the virtual node is being drained.
 	BindingDeleted Cause = "BindingDeleted"
-	// OffloadingDeleted: its namespace is no longer offloaded.
+	// OffloadingDeleted: the pod's namespace is no longer offloaded.
 	OffloadingDeleted Cause = "OffloadingDeleted"
-	// NotSelected: its namespace is no longer offloaded to this provider.
+	// NotSelected: the pod's namespace is no longer offloaded to this provider.
 	NotSelected Cause = "NotSelected"
 )
 
@@ -34,30 +33,28 @@ type Snapshot struct {
 	// Pod is on the virtual node of the Binding.
 	Pod     *corev1.Pod
 	Binding *v1alpha1.ClusterBinding
-	// Cordoned reports that the virtual node gets no new pods, because it is unschedulable
-	// or gone.
+	// Cordoned reports that the virtual node gets no new pods, because it is unschedulable or deleted.
 	Cordoned bool
 	// NamespaceTerminating reports that the pod's namespace is being deleted.
 	NamespaceTerminating bool
-	// Offloading is that of the pod's namespace, or nil.
+	// Offloading is the NamespaceOffloading of the pod's namespace, or nil.
 	Offloading *v1alpha1.NamespaceOffloading
-	// NamespaceMap is that of the Binding, or nil.
+	// NamespaceMap is the Binding's NamespaceMap, or nil.
 	NamespaceMap *v1alpha1.NamespaceMap
 }
 
-// Decide reports why the pod must be evicted now, if it must.
+// Decide returns why the pod must be evicted now, or Stays.
 func Decide(s Snapshot) Cause {
 	switch {
 	case !s.Pod.DeletionTimestamp.IsZero() || OfDaemonSet(s.Pod):
 		return Stays
 	case s.NamespaceTerminating:
-		// Kubernetes deletes its pods, and refuses to create anything in it,
-		// even evictions.
+		// Kubernetes deletes the pods of the namespace, and refuses to create anything in it, even evictions.
 		return Stays
 	case s.Binding.Spec.Paused:
 		return Stays // A paused binding keeps its pods.
 	case !s.Binding.DeletionTimestamp.IsZero():
-		// Before the node is cordoned, the scheduler would send others.
+		// Before the node is cordoned, the scheduler would send other pods.
 		if s.Cordoned && s.Binding.Spec.Drains() {
 			return BindingDeleted
 		}
@@ -73,9 +70,9 @@ func Decide(s Snapshot) Cause {
 	}
 }
 
-// Unselected reports whether the offloading has a remote namespace in a provider that
-// it no longer selects. A pod of a namespace that never had one is in the mount
-// namespace, and may stay there. The NamespaceMap may be nil.
+// Unselected reports whether the offloading has a remote namespace in a provider that it no longer selects. A
+// pod of a namespace that never had one is in the mount namespace, and may stay there. The NamespaceMap may
+// be nil.
 func Unselected(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
 	if selected, err := placement.Selects(nso.Spec.ClusterSelector, binding); selected && err == nil {
 		return false
@@ -83,8 +80,8 @@ func Unselected(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBind
 	return nsm != nil && namespacemap.FindDesired(nsm.Spec.DesiredMapping, nso.Namespace) != nil
 }
 
-// Occupies reports whether the pod keeps the remote namespace of its namespace: not if
-// it has ended.
+// Occupies reports whether the remote namespace must stay because of the pod. A pod that has ended does not
+// count, nor does a pod of a DaemonSet.
 func Occupies(pod *corev1.Pod) bool { return !terminal(pod) && !OfDaemonSet(pod) }
 
 // OfDaemonSet reports whether a DaemonSet created the pod.
@@ -93,8 +90,8 @@ func OfDaemonSet(pod *corev1.Pod) bool {
 	return owner != nil && owner.Kind == "DaemonSet"
 }
 
-// StaysOffloaded reports whether the pod is in the provider, with all that it needs
-// there, for as long as the provider is bound.
+// StaysOffloaded reports whether the pod stays in the provider, with everything that it needs there, as long
+// as the provider is bound.
 func StaysOffloaded(pod *corev1.Pod) bool {
 	return OfDaemonSet(pod) && !terminal(pod) && pod.Annotations[v1alpha1.AnnotationOffloadDaemonSet] == v1alpha1.OffloadTrue
 }

@@ -31,7 +31,7 @@ func of(kind string) podOption {
 	}
 }
 
-// newer has a policy of a newer version.
+// newer sets a policy that only a newer version knows.
 func newer(binding *v1alpha1.ClusterBinding) *v1alpha1.ClusterBinding {
 	binding.Spec.DeletionPolicy = "Keep"
 	return binding

@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// mostNamed is how many pods a message names at a time, and mostRefused how many answers
-	// of the API server it has: a message is for people.
+	// mostNamed limits how many pods a message names, and mostRefused how many answers of the API server it
+	// has, because people read it.
 	mostNamed   = 5
 	mostRefused = 3
 )
 
-// Refusing begins the message about pods that may not be evicted.
+// Refusing begins the message about refused evictions.
 const Refusing = "the API server refuses to evict "
 
 // Left summarises the pods that have not left yet.
 type Left struct {
 	Count int
-	// Names are the first few of them, in order.
+	// Names are the first few names, in order.
 	Names []string
-	// Refused has the first few answers of the API server that refuses to evict pods, each
-	// after the names of these pods.
+	// Refused has the first few answers in which the API server refuses an eviction. Each follows the names
+	// of its pods.
 	Refused []string
 }
 
-// Summarise summarises the pods. refused is the API server's answer to the last try to
-// evict one.
+// Summarise summarises the pods. refused has the API server's answer to each pod's last eviction, if it was
+// refused.
 func Summarise(pods []types.NamespacedName, refused map[types.NamespacedName]string) Left {
 	left := Left{Count: len(pods)}
 	var names, answers []string
@@ -52,7 +52,7 @@ func Summarise(pods []types.NamespacedName, refused map[types.NamespacedName]str
 	return left
 }
 
-// listed names the first few of so many.
+// listed names the first few of count pods.
 func listed(names []string, count int) string {
 	text := strings.Join(names[:min(len(names), mostNamed)], ", ")
 	if more := count - mostNamed; more > 0 {

@@ -1,5 +1,5 @@
-// Package importedclass decides, without any I/O, which classes the consumer has because
-// ClusterBindings import them.
+// Package importedclass decides, without any I/O, which classes the consumer has because ClusterBindings
+// import them.
 package importedclass
 
 import (
@@ -20,25 +20,25 @@ import (
 )
 
 const (
-	// mostValue is the highest value of an imported PriorityClass. Pods of it are scheduled
-	// before those without a class, and preempt none.
+	// mostValue is the highest value of an imported PriorityClass. The scheduler prefers its pods to pods
+	// without a class, and they preempt no others.
 	mostValue = 1000
-	// handler is that of imported RuntimeClasses. No kubelet has it.
+	// handler is the handler of imported RuntimeClasses. No kubelet has it.
 	handler = "spillway"
 )
 
-// Plan is what to do about the class of one name.
+// Plan is what to do about the class with one name.
 type Plan struct {
-	// Create is to be created, and Delete deleted; nil: nothing is.
+	// Create is the class to create, and Delete the class to delete; nil: none.
 	Create, Delete decide.Object
-	// Replaces says that a class is to be made in place of Delete.
+	// Replaces reports that a new class will replace the deleted one.
 	Replaces bool
-	// Taken are the bindings that import it, if a class of that name is somebody else's.
+	// Taken are the bindings that import the class, if a class with that name does not belong to Spillway.
 	Taken []*v1alpha1.ClusterBinding
 }
 
-// Decide decides about a class. found has its name here; nil: none has. Changes are made by
-// deletion: what says how a class works is immutable.
+// Decide decides about a class. found is the consumer's class with that name, or nil. A changed class is
+// deleted and created again, because its relevant fields are immutable.
 func Decide(kind v1alpha1.ClassKind, name string, bindings []v1alpha1.ClusterBinding, found decide.Object) Plan {
 	importing := importers(kind, name, bindings)
 	switch desired := desiredOf(kind, name, importing); {
@@ -48,7 +48,7 @@ func Decide(kind v1alpha1.ClassKind, name string, bindings []v1alpha1.ClusterBin
 		return Plan{Create: desired}
 	case !isOurs(found):
 		if serves(found) {
-			return Plan{} // As good as ours.
+			return Plan{} // It works like an imported class.
 		}
 		return Plan{Taken: importing}
 	case found.GetDeletionTimestamp() != nil, len(importing) > 0 && (desired == nil || same(found, desired)):
@@ -58,8 +58,8 @@ func Decide(kind v1alpha1.ClassKind, name string, bindings []v1alpha1.ClusterBin
 	}
 }
 
-// importers are the bindings that import the class, the oldest first. One that is being deleted
-// needs it until the end: the pods that its drain evicts are made anew, with the class.
+// importers returns the bindings that import the class, the oldest first. A binding that is being deleted
+// needs the class until the end, because the pods that its drain evicts are recreated with the class.
 func importers(kind v1alpha1.ClassKind, name string, bindings []v1alpha1.ClusterBinding) (all []*v1alpha1.ClusterBinding) {
 	for i := range bindings {
 		if mapping(&bindings[i], kind, name) != nil {
@@ -75,7 +75,7 @@ func importers(kind v1alpha1.ClassKind, name string, bindings []v1alpha1.Cluster
 	return all
 }
 
-// mapping is the one by which a binding imports the class, or nil.
+// mapping returns the entry by which a binding imports the class, or nil.
 func mapping(binding *v1alpha1.ClusterBinding, kind v1alpha1.ClassKind, name string) *v1alpha1.ClassMapping {
 	for i := range binding.Spec.Classes {
 		if m := &binding.Spec.Classes[i]; m.Import && m.Kind == kind && m.Name == name {
@@ -85,7 +85,7 @@ func mapping(binding *v1alpha1.ClusterBinding, kind v1alpha1.ClassKind, name str
 	return nil
 }
 
-// desiredOf is the class as the oldest binding has it whose provider has it; nil: none has.
+// desiredOf returns the class of the oldest binding whose provider has it, or nil if no provider has it.
 func desiredOf(kind v1alpha1.ClassKind, name string, importing []*v1alpha1.ClusterBinding) decide.Object {
 	for _, binding := range importing {
 		remote := mapping(binding, kind, name).RemoteName
@@ -122,19 +122,19 @@ func class(there v1alpha1.ClassStatus, named metav1.ObjectMeta) decide.Object {
 	return nil
 }
 
-// isOurs reports whether a class has the mark of imported ones.
+// isOurs reports whether a class has the mark of imported classes.
 func isOurs(class decide.Object) bool {
 	_, imported := class.GetAnnotations()[v1alpha1.AnnotationImportedFrom]
 	return imported && class.GetLabels()[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBySpillway
 }
 
-// serves reports whether a class that somebody has made says that Spillway is its controller.
+// serves reports whether a user's class names Spillway as its controller.
 func serves(class decide.Object) bool {
 	ingress, ok := class.(*networkingv1.IngressClass)
 	return ok && ingress.Spec.Controller == v1alpha1.IngressController
 }
 
-// same reports whether two classes do the same.
+// same reports whether two classes have the same effect.
 func same(a, b decide.Object) bool {
 	switch a := a.(type) {
 	case *networkingv1.IngressClass:

@@ -26,8 +26,8 @@ const (
 	priority = v1alpha1.ClassPriority
 )
 
-// importing has the binding import class x, which is called there-x in the provider. Its name
-// says how old it is: a is the oldest.
+// importing makes the binding import class x, which is called there-x in the provider. Its name says how old
+// it is: a is the oldest.
 func importing(name string, kind v1alpha1.ClassKind, there ...v1alpha1.ClassStatus) v1alpha1.ClusterBinding {
 	binding := *builder.Binding(name).Obj()
 	binding.UID, binding.CreationTimestamp = types.UID(name), metav1.NewTime(builder.Epoch.Add(time.Duration(name[0])*time.Hour))
@@ -60,7 +60,7 @@ func unimported(binding v1alpha1.ClusterBinding) v1alpha1.ClusterBinding {
 	return binding
 }
 
-// ours is a class as it was made for bindings.
+// ours returns a class as Spillway creates it for bindings.
 func ours(kind v1alpha1.ClassKind, of v1alpha1.ClassStatus) decide.Object {
 	return Decide(kind, "x", []v1alpha1.ClusterBinding{importing("a", kind, of)}, nil).Create
 }
@@ -134,7 +134,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestWhatIsMade: a class serves nothing here, runs nowhere here, and makes nothing urgent.
+// TestWhatIsMade checks that an imported class serves nothing in the consumer, runs on no local node, and
+// makes nothing urgent.
 func TestWhatIsMade(t *testing.T) {
 	named := metav1.ObjectMeta{Name: "x", Labels: map[string]string{"spillway.io/managed-by": "spillway"}, Annotations: map[string]string{"spillway.io/imported-from": "a/there-x"}}
 	costly := there(runtime)

@@ -11,14 +11,14 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// MostOfAnswer is how much of an answer with an error is looked at, in bytes.
+// MostOfAnswer limits how many bytes of an error answer are read.
 const MostOfAnswer = 64 << 10
 
-// mostQuoted limits what is quoted of a provider's message, in characters.
+// mostQuoted limits, in characters, how much of a provider's message is quoted.
 const mostQuoted = 512
 
-// Answered is what is answered when a provider has answered a request with an error, or
-// with a redirect, which is never followed: it could take the credentials anywhere.
+// Answered returns the refusal for a provider's error or redirect. Redirects are never followed, because they
+// could take the credentials anywhere.
 func Answered(action Action, clusterID string, code int, body []byte) *Refusal {
 	said := quoted(body)
 	switch {
@@ -36,7 +36,7 @@ func Answered(action Action, clusterID string, code int, body []byte) *Refusal {
 	return refuse(ProviderFailed, http.StatusBadGateway, "provider %s: %s", clusterID, said)
 }
 
-// quoted is the message of an answer, on one line.
+// quoted returns the message of an answer, on one line.
 func quoted(body []byte) string {
 	var status metav1.Status
 	said := string(body)

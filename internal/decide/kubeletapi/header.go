@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// bearerProtocol begins a WebSocket protocol that is a token of the consumer.
+// bearerProtocol is the prefix of a WebSocket protocol that contains a token of the consumer.
 const bearerProtocol = "base64url.bearer.authorization.k8s.io."
 
-// Header returns the header of the request to the provider's API server, from that of the
-// request. It is made of what a stream needs, and of nothing else: no credentials, nobody's
-// name, and nothing that another HTTP server might understand differently.
+// Header returns the header for the request to the provider's API server. It copies only what a stream needs:
+// no credentials, no user names, and nothing that another HTTP server might interpret differently.
 func Header(action Action, from http.Header) (http.Header, *Refusal) {
 	to := http.Header{}
 	if action == Logs {

@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// streams are the query parameters of exec and attach: the kubelet's, and the same in the
-// Kubernetes API.
+// streams maps the kubelet's query parameters of exec and attach to those of the Kubernetes API.
 var streams = map[string]string{"input": "stdin", "output": "stdout", "error": "stderr", "tty": "tty"}
 
-// ofLogs are the query parameters of logs, which both call the same. What is not among
-// them, such as insecureSkipTLSVerifyBackend, is about the way to the kubelet.
+// ofLogs are the query parameters of logs, which are the same in both APIs. Others, such as
+// insecureSkipTLSVerifyBackend, concern the connection to the kubelet.
 var ofLogs = []string{"follow", "previous", "timestamps", "sinceSeconds", "sinceTime", "tailLines", "limitBytes", "stream"}
 
-// allStreams is the default of the parameter stream, which API servers of a newer version
-// than a provider's may send without having been asked.
+// allStreams is the default of the parameter stream. An API server that is newer than the provider's may send
+// it even if the user did not.
 const allStreams = "All"
 
-// queryFor translates the query of a kubelet into that of the Kubernetes API. What it does
-// not know is left out.
+// queryFor translates the query of a kubelet into the query of the Kubernetes API. It leaves out unknown
+// parameters.
 func queryFor(action Action, container string, from url.Values) (url.Values, *Refusal) {
 	to := url.Values{}
 	if container != "" {
@@ -55,8 +54,8 @@ func queryFor(action Action, container string, from url.Values) (url.Values, *Re
 	return to, nil
 }
 
-// addPorts adds the ports of a forward over a WebSocket, which are separated by commas.
-// With SPDY each stream names its own.
+// addPorts adds the ports of a forward over a WebSocket, which are separated by commas. With SPDY each stream
+// names its own port.
 func addPorts(to url.Values, lists []string) *Refusal {
 	for _, list := range lists {
 		for _, text := range strings.Split(list, ",") {

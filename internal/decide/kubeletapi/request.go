@@ -1,16 +1,15 @@
-// Package kubeletapi decides, without any I/O, what becomes of a request to the kubelet
-// API of a virtual node: what it asks for, which pod of which provider it may reach, and
-// what is sent there.
+// Package kubeletapi decides, without any I/O, about a request to the kubelet API of a virtual node: what it
+// asks for, which pod of which provider it may reach, and what is sent there.
 //
-// An API server asks a kubelet in the kubelet's own terms:
+// An API server sends a kubelet requests with these paths:
 //
 //	GET       /containerLogs/NAMESPACE/POD/CONTAINER
 //	GET|POST  /exec/NAMESPACE/POD/CONTAINER
 //	GET|POST  /attach/NAMESPACE/POD/CONTAINER
 //	GET|POST  /portForward/NAMESPACE/POD
 //
-// and the API server of a provider is asked in those of the Kubernetes API. No path names
-// a node: the pod does.
+// The provider's API server gets the corresponding requests of the Kubernetes API. No path names a node: the
+// pod determines it.
 package kubeletapi
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// Action is what a request wants of a pod.
+// Action is what a request does with a pod.
 type Action string
 
 // The actions, as the paths of a kubelet call them.
@@ -37,7 +36,7 @@ const (
 	PortForward Action = "portForward"
 )
 
-// Subresource is what the Kubernetes API calls the action.
+// Subresource returns the name of the action in the Kubernetes API.
 func (a Action) Subresource() string {
 	switch a {
 	case Logs:
@@ -49,8 +48,8 @@ func (a Action) Subresource() string {
 	}
 }
 
-// Verb is what a user must be allowed to do with nodes/proxy. A WebSocket is opened by a
-// GET: to go by the method would let whoever may read run commands.
+// Verb returns the verb that a user must be allowed on nodes/proxy. A WebSocket is opened by a GET. If the
+// method decided, a user who may only read could run commands.
 func (a Action) Verb() string {
 	if a == Logs {
 		return "get"
@@ -58,28 +57,27 @@ func (a Action) Verb() string {
 	return "create"
 }
 
-// Request is what was asked for, with names that have been checked.
+// Request is a parsed request. Its names have been checked.
 type Request struct {
 	Action Action
 	Pod    types.NamespacedName
 	// Container is empty for PortForward.
 	Container string
-	// Query is that for the provider's API server.
+	// Query is the query for the provider's API server.
 	Query url.Values
 }
 
-// Refusal is the answer to a request that goes no further.
+// Refusal is the answer to a request that is not forwarded.
 //
-// The API server drops the text of some answers to a request for logs, among them 404,
-// 409 and 503. So what is wrong with a pod is 400, and with a provider 502, whose texts
-// kubectl shows.
+// The API server drops the text of some answers to a request for logs, among them 404, 409 and 503. So a
+// problem with a pod is 400, and a problem with a provider 502. kubectl shows the text of those.
 type Refusal struct {
 	Reason  Reason
 	Code    int
 	Message string
 }
 
-// Reason is why a request goes no further, for counting.
+// Reason is why a request is not forwarded, for metrics.
 type Reason string
 
 // The reasons.
@@ -87,15 +85,15 @@ const (
 	Unauthenticated Reason = "Unauthenticated"
 	Unauthorized    Reason = "Unauthorized"
 	BadRequest      Reason = "BadRequest"
-	// NoPod: the pod or the container is not there, or has ended.
+	// NoPod: the pod or the container does not exist, or has ended.
 	NoPod  Reason = "NoPod"
 	Paused Reason = "Paused"
-	// NotConnected: nothing is known of the provider, or of where the pod is.
+	// NotConnected: the state of the provider, or the place of the pod, is unknown.
 	NotConnected Reason = "NotConnected"
 	// ProviderFailed: the provider refuses, answers with an error, or does not answer.
 	ProviderFailed Reason = "ProviderFailed"
 	TooManyStreams Reason = "TooManyStreams"
-	// Failed: the manager or the consumer's API server has.
+	// Failed: the manager or the consumer's API server has failed.
 	Failed Reason = "Failed"
 )
 
@@ -105,8 +103,8 @@ func refuse(reason Reason, code int, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Code: code, Message: text.Clean(fmt.Sprintf(format, args...))}
 }
 
-// Parse returns what a request asks for. Paths are taken as they are: nothing is cleaned,
-// decoded or folded, since whoever does that differently would see another pod.
+// Parse returns what a request asks for. It does not clean, decode or fold paths, because another program
+// might do that differently and see another pod.
 func Parse(method string, u *url.URL) (Request, *Refusal) {
 	if u.RawPath != "" {
 		return Request{}, refuse(BadRequest, http.StatusBadRequest, "the path must not have escaped characters")

@@ -91,7 +91,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestVerb: whoever may only read may read logs, whatever the method.
+// TestVerb checks that a user who may only read may read logs, whatever the method.
 func TestVerb(t *testing.T) {
 	for action, want := range map[Action]string{Logs: "get", Exec: "create", Attach: "create", PortForward: "create"} {
 		if got := action.Verb(); got != want {
@@ -100,7 +100,7 @@ func TestVerb(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever is let through has the path that was asked for.
+// FuzzParse checks that every accepted request has exactly the path that was asked for.
 func FuzzParse(f *testing.F) {
 	f.Add("/containerLogs/team/web/app?follow=true")
 	f.Add("/exec/team/..%2f/app?command=a")

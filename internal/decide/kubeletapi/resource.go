@@ -8,22 +8,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 )
 
-// AnnotationMetricsPath of a Node says at which path of its address metrics-server, since
-// version 0.7, finds what its pods use.
+// AnnotationMetricsPath is the annotation of a Node with the path of its pods' metrics. metrics-server reads
+// it since version 0.7.
 const AnnotationMetricsPath = "metrics.k8s.io/resource-metrics-path"
 
-// The path is that of a kubelet, below one that names the node: all virtual nodes have the
-// same address.
+// The path is a kubelet's path below a path that names the node, because all virtual nodes have the same
+// address.
 const (
 	nodesPath    = "/nodes/"
 	resourcePath = "/metrics/resource"
 )
 
-// MetricsPath is the path of a node.
+// MetricsPath returns the path of a node's metrics.
 func MetricsPath(node string) string { return nodesPath + node + resourcePath }
 
-// ParseMetrics returns the node whose metrics a request asks for. It is false for a request
-// that asks for no metrics.
+// ParseMetrics returns the node whose metrics a request asks for. asked is false if the request does not ask
+// for metrics.
 func ParseMetrics(method string, u *url.URL) (node string, asked bool, refusal *Refusal) {
 	if u.Path == resourcePath {
 		return "", true, refuse("", http.StatusNotFound, "this address is that of many virtual nodes: their metrics are at %s, as their annotation %s says, which metrics-server follows since 0.7",

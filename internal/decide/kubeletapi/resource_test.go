@@ -11,7 +11,7 @@ func TestParseMetrics(t *testing.T) {
 		method string
 		node   string
 		asked  bool
-		says   string // Empty: it is a request that may go on.
+		says   string // Empty: the request is accepted.
 	}{
 		MetricsPath("spillway-eu"):              {"GET", "spillway-eu", true, ""},
 		"/nodes/a.b-c/metrics/resource":         {"GET", "a.b-c", true, ""},

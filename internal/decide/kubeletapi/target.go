@@ -13,26 +13,26 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
-// Seen is what the caches show of the pod of a request.
+// Seen is what the caches show about the pod of a request.
 type Seen struct {
-	// Local is the pod in the consumer, or nil: it is on no virtual node of this manager.
+	// Local is the pod in the consumer, or nil if it is on no virtual node of this manager.
 	Local *corev1.Pod
-	// Filling is set if it is not known yet which pods are on them all.
+	// Filling is set if the pods of some virtual node are not known yet.
 	Filling bool
-	// Binding is that of its virtual node, or nil.
+	// Binding is the ClusterBinding of the pod's virtual node, or nil.
 	Binding *v1alpha1.ClusterBinding
-	// Provider is how its provider is connected.
+	// Provider is the state of the connection to the provider.
 	Provider connection.State
 	// Origin is the identity of the consumer.
 	Origin string
-	// Remotes are pods of the provider that say that they stand for it.
+	// Remotes are the provider's pods that claim to represent the local pod.
 	Remotes []*corev1.Pod
 }
 
-// Target is the pod of a provider that a request goes to.
+// Target is the provider's pod that a request goes to.
 type Target struct {
 	Binding, ClusterID string
-	// LocalUID and Remote identify both sides.
+	// LocalUID and Remote identify both pods.
 	LocalUID  types.UID
 	Remote    types.NamespacedName
 	RemoteUID types.UID
@@ -67,8 +67,8 @@ func Decide(request Request, seen Seen) (Target, *Refusal) {
 	}, nil
 }
 
-// Over says why a stream that was opened to a target must end, or is nil. While the
-// provider is not connected the stream goes on: nothing is known of the pod there.
+// Over says why an open stream to a target must end, or returns nil. While the provider is not connected the
+// stream continues, because nothing is known about the remote pod.
 func Over(request Request, target Target, seen Seen) *Refusal {
 	pod := request.Pod.String()
 	switch {
@@ -93,10 +93,10 @@ func (s Seen) standIn() *corev1.Pod {
 	return StandIn(provenance.Mark{Origin: s.Origin, ClusterID: s.Binding.Spec.ClusterID}, s.Local, s.Remotes)
 }
 
-// StandIn is the remote pod of exactly this local one, through exactly the binding of the
-// mark; nil if there is none. If the local pod names one, it is that one: others in the
-// provider can make pods with the same marks in namespaces of theirs. One that is being
-// deleted counts after one that is not.
+// StandIn returns the remote pod that represents exactly this local pod, through the binding of the mark, or
+// nil. If the local pod names a remote pod, only that one counts, because others in the provider can create
+// pods with the same marks in their own namespaces. A pod that is not being deleted takes precedence over one
+// that is.
 func StandIn(mark provenance.Mark, local *corev1.Pod, remotes []*corev1.Pod) *corev1.Pod {
 	named := provenance.RemoteOf(local)
 	names := named.UID != "" && named.For == local.UID
@@ -113,7 +113,7 @@ func StandIn(mark provenance.Mark, local *corev1.Pod, remotes []*corev1.Pod) *co
 	return found
 }
 
-// absent says why a pod is not in the provider: its status has the reason, if there is one.
+// absent says why a pod is not in the provider. If its status has a reason, absent returns that.
 func absent(local *corev1.Pod) string {
 	switch {
 	case !local.DeletionTimestamp.IsZero():
@@ -124,15 +124,15 @@ func absent(local *corev1.Pod) string {
 	return cmp.Or(local.Status.Message, "it has not been sent yet; see its conditions and events")
 }
 
-// reachable says why a pod that is there cannot be reached. A container that only the provider's
-// pod has is the provider's, such as a sidecar with its credentials.
+// reachable says why an existing pod cannot be reached. A container that only the remote pod has belongs to
+// the provider, for example a sidecar with the provider's credentials.
 func reachable(request Request, local, remote *corev1.Pod) *Refusal {
 	both := slices.DeleteFunc(containers(local), func(name string) bool { return !slices.Contains(containers(remote), name) })
 	if request.Action != PortForward && !slices.Contains(both, request.Container) {
 		return refuse(NoPod, http.StatusBadRequest, "pod %s has no container %s in the provider; it has %v", request.Pod, request.Container, both)
 	}
 	if request.Action == Logs {
-		return nil // Of a container that has not started, the provider's kubelet says what it waits for.
+		return nil // If the container has not started, the provider's kubelet says why.
 	}
 	switch remote.Status.Phase {
 	case corev1.PodSucceeded, corev1.PodFailed:

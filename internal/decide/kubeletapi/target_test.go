@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// remote is the pod of the provider that stands for team/web.
+// remote returns the remote pod that represents team/web.
 func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -36,7 +36,7 @@ func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// running is what is seen of team/web, which those stand for.
+// running returns what the caches show of team/web, with these remote pods.
 func running(remotes ...*corev1.Pod) Seen {
 	return Seen{
 		Local: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1"}, Spec: corev1.PodSpec{
@@ -135,7 +135,7 @@ func TestDecide(t *testing.T) {
 func TestOver(t *testing.T) {
 	tests := map[string]struct {
 		change func(*Seen)
-		says   string // Empty: it goes on.
+		says   string // Empty: the stream continues.
 	}{
 		"nothing has changed":     {func(*Seen) {}, ""},
 		"it ends":                 {func(s *Seen) { s.Remotes[0].Status.Phase = corev1.PodSucceeded }, ""},

@@ -1,9 +1,9 @@
-// Package leavingpods decides, without any I/O, which counts of pods that must leave a
-// virtual node stand in the status of its NamespaceMap.
+// Package leavingpods decides, without any I/O, which counts of leaving pods are in the status of a
+// NamespaceMap. A leaving pod is one that must leave the virtual node.
 //
-// Where replicas share the bindings, the one that decides about NamespaceOffloadings
-// does not watch the pods of all virtual nodes. It reads these counts instead, and
-// waits for each that there should be: none says nothing.
+// If replicas share the bindings, the replica that decides about NamespaceOffloadings does not watch the pods
+// of all virtual nodes. It reads these counts instead, and waits until each expected count exists. A missing
+// count says nothing.
 package leavingpods
 
 import (
@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// mostName and mostRefused are the bounds of the texts in the API.
+	// mostName and mostRefused are the limits of the texts in the API.
 	mostName    = 317
 	mostRefused = 1024
-	// mostTexts bounds, in bytes, all texts of one map: a NamespaceMap that etcd does not
-	// take would count nothing, and all that waits for the counts would wait for ever.
+	// mostTexts limits all texts of one map, in bytes. If etcd refused a NamespaceMap because of its size,
+	// the map would have no counts, and everything that waits for them would wait forever.
 	mostTexts = 256 << 10
 )
 
-// Mapped are the local namespaces that a NamespaceMap asks for or tells of; nil: no map.
+// Mapped returns the local namespaces that a NamespaceMap asks for or reports on; nil if there is no map.
 func Mapped(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 	if nsm == nil {
 		return nil
@@ -37,10 +37,9 @@ func Mapped(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 	return namespacemap.Namespaces(nsm)
 }
 
-// Reports reports whether the pods of an offloading's namespace are counted for a
-// binding: because they have to leave its virtual node, and something waits for that.
-// mapped is by Mapped. Where there is no remote namespace, only a mount namespace can
-// have pods.
+// Reports reports whether the pods of an offloading's namespace are counted for a binding. They are if they
+// must leave its virtual node, and something waits for that. mapped is the result of Mapped. Without a remote
+// namespace, only a mount namespace can have pods.
 func Reports(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, mapped sets.Set[string]) bool {
 	if mapped == nil {
 		return false
@@ -51,14 +50,13 @@ func Reports(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding
 	return !nso.DeletionTimestamp.IsZero() && binding.Spec.MountNamespace != ""
 }
 
-// EvictsAll reports whether the deletion of the binding takes all pods along.
+// EvictsAll reports whether the deletion of the binding evicts all pods.
 func EvictsAll(binding *v1alpha1.ClusterBinding) bool {
 	return !binding.DeletionTimestamp.IsZero() && binding.Spec.Drains()
 }
 
-// Status is what stands in the map, by what is left of each local namespace. Where many
-// namespaces share the room for texts, each has its part, for refusals first; no count is
-// left out.
+// Status returns the counts for the map's status, by what is left of each local namespace. All namespaces
+// share the room for texts equally, and refusals come first. Every count is included.
 func Status(left map[string]eviction.Left) []v1alpha1.LeavingPods {
 	each := mostTexts / max(1, len(left))
 	var status []v1alpha1.LeavingPods
@@ -84,7 +82,7 @@ func bounded(texts []string, most int) []string {
 	return all
 }
 
-// fitting returns the first texts for which there is room, in bytes, and how much is left.
+// fitting returns the first texts that fit into room, in bytes, and how much room is left.
 func fitting(texts []string, room int) (fit []string, left int) {
 	for i, text := range texts {
 		if len(text) > room {
@@ -95,7 +93,7 @@ func fitting(texts []string, room int) (fit []string, left int) {
 	return texts, room
 }
 
-// Of is what the map says is left of a local namespace; false if it says nothing.
+// Of returns what the map says is left of a local namespace; false if it says nothing.
 func Of(nsm *v1alpha1.NamespaceMap, namespace string) (eviction.Left, bool) {
 	for i := range nsm.Status.LeavingPods {
 		if said := &nsm.Status.LeavingPods[i]; said.Namespace == namespace {

@@ -28,7 +28,7 @@ func offloading(edits ...func(*v1alpha1.NamespaceOffloading)) *v1alpha1.Namespac
 
 func deleted(nso *v1alpha1.NamespaceOffloading) { nso.DeletionTimestamp = gone }
 
-// elsewhere selects no binding here.
+// elsewhere makes an offloading select no binding of this test.
 func elsewhere(nso *v1alpha1.NamespaceOffloading) {
 	nso.Spec.ClusterSelector = &v1alpha1.ClusterSelector{NodeSelectorTerms: []v1alpha1.ClusterSelectorTerm{{
 		MatchExpressions: []v1alpha1.ClusterSelectorRequirement{{Key: "region", Operator: corev1.NodeSelectorOpIn, Values: []string{"us"}}},
@@ -112,8 +112,8 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestAStatusFitsIntoAnObject, whatever pods are called, and why they may not be evicted:
-// etcd takes 1.5 MiB, of which the entries of 3,000 namespaces need the larger part.
+// TestAStatusFitsIntoAnObject checks that a status fits whatever pods are called, and why they may not be
+// evicted. etcd accepts 1.5 MiB, and the entries of 3,000 namespaces need the larger part of it.
 func TestAStatusFitsIntoAnObject(t *testing.T) {
 	const namespaces, fits = 3000, 600 << 10
 	long := eviction.Left{Count: 9}

@@ -8,9 +8,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// BenchmarkPlace finds where the objects of one of many namespaces go, which happens
-// for each object, and builds the index for it, which happens for each version of the
-// NamespaceMap.
+// BenchmarkPlace measures finding the place of one of many namespaces, which happens for each object. It also
+// measures building the index, which happens for each version of the NamespaceMap.
 func BenchmarkPlace(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		binding, nsm := builder.Binding("eu").Obj(), builder.Map("eu")

@@ -1,6 +1,5 @@
-// Package mapping decides where the objects of a local namespace are, or go, in a
-// provider: from a ClusterBinding, its NamespaceMap, and the offloadings that select
-// it.
+// Package mapping decides where the objects of a local namespace are, or go, in a provider. It uses a
+// ClusterBinding, its NamespaceMap, and the offloadings that select the binding.
 package mapping
 
 import (
@@ -19,8 +18,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Mapping is what a binding and its NamespaceMap say about namespaces, by local
-// namespace. It is immutable: when either changes, another one is made.
+// Mapping is what a binding and its NamespaceMap say about each local namespace. It is immutable: when either
+// changes, a new one is created.
 type Mapping struct {
 	mark    provenance.Mark
 	binding *v1alpha1.ClusterBinding
@@ -32,24 +31,23 @@ type Mapping struct {
 	World
 }
 
-// World is what else is known about namespaces.
+// World has further functions about namespaces.
 type World struct {
 	// ManagerNamespace is never sent anywhere.
 	ManagerNamespace string
 	// Selects reports whether a local namespace has an offloading that selects the
 	// binding. It reads a cache, and is called only if there is no entry.
 	Selects func(binding *v1alpha1.ClusterBinding, namespace string) bool
-	// Offloading is that of a local namespace, which must not be changed, or nil if none is
-	// known. It reads a cache.
+	// Offloading returns the offloading of a local namespace, or nil if none is known. Callers must not
+	// change it. It reads a cache.
 	Offloading func(namespace string) *v1alpha1.NamespaceOffloading
 	// Ends reports whether a local namespace is being deleted. It reads a cache.
 	Ends func(namespace string) bool
-	// Labels are those of a local namespace, and whether there is one. It reads a cache.
+	// Labels returns the labels of a local namespace, and whether it exists. It reads a cache.
 	Labels func(namespace string) (labels map[string]string, exists bool)
 }
 
-// New indexes a NamespaceMap, which may be nil. The mark is that of the objects that
-// are sent.
+// New indexes a NamespaceMap, which may be nil. mark is the mark of the remote objects.
 func New(mark provenance.Mark, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, w World) *Mapping {
 	m := &Mapping{mark: mark, binding: binding, named: named(binding), desired: map[string]*v1alpha1.DesiredMapping{}, current: map[string]*v1alpha1.CurrentMapping{}, World: w}
 	if nsm == nil {
@@ -65,37 +63,37 @@ func New(mark provenance.Mark, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.N
 	return m
 }
 
-// WithMap is the same Mapping with another NamespaceMap.
+// WithMap returns the same Mapping with another NamespaceMap.
 func (m *Mapping) WithMap(nsm *v1alpha1.NamespaceMap) *Mapping {
 	return New(m.mark, m.binding, nsm, m.World)
 }
 
-// WithBinding is the same Mapping with another state of the binding.
+// WithBinding returns the same Mapping with another state of the binding.
 func (m *Mapping) WithBinding(binding *v1alpha1.ClusterBinding) *Mapping {
 	changed := *m
 	changed.binding, changed.named = binding, named(binding)
 	return &changed
 }
 
-// Binding is the binding, which must not be changed.
+// Binding returns the binding. Callers must not change it.
 func (m *Mapping) Binding() *v1alpha1.ClusterBinding { return m.binding }
 
-// Known reports whether there is a NamespaceMap: none says nothing.
+// Known reports whether there is a NamespaceMap. If there is none, nothing is known about namespaces.
 func (m *Mapping) Known() bool { return m.known }
 
-// Concerns reports whether a local namespace is, or was, mapped to one of the provider:
-// of the others, no object of a kind that is selected by its namespace matters.
+// Concerns reports whether a local namespace is, or was, mapped to a remote one. In other namespaces, objects
+// that are selected by their namespace do not matter.
 func (m *Mapping) Concerns(namespace string) bool {
 	return m.desired[namespace] != nil || m.current[namespace] != nil
 }
 
-// Mapped is the place of what is sent because its namespace is mapped: the remote
-// namespace, never the mount namespace. resource is how the offloading calls the kind, or
-// empty if teams do not choose it. wanted reports whether it is to be there.
+// Mapped returns the place of objects that are sent because their namespace is mapped: the remote namespace,
+// never the mount namespace. resource is the offloading's name for the kind, or empty if teams do not choose
+// the kind. wanted reports whether the objects should be there.
 //
-// While it is wanted and the place is not Open, nothing is decided: too little is known
-// yet; or the remote namespace goes, and takes all of it along. The place is Leaving once
-// that has been asked for, and what ends here by then needs no request of its own.
+// While they are wanted and the place is not Open, nothing is decided. Either too little is known yet, or the
+// remote namespace is being deleted with everything in it. The place is Leaving once that deletion was
+// requested. Objects that are deleted in the consumer after that need no request of their own.
 func (m *Mapping) Mapped(namespace string, resource v1alpha1.OffloadedResource) (place decide.Place, wanted bool) {
 	place = decide.Place{Target: translate.Target{Mark: m.mark}, Local: namespace}
 	switch {
@@ -112,8 +110,9 @@ func (m *Mapping) Mapped(namespace string, resource v1alpha1.OffloadedResource) 
 	return place, !place.Open || resource == "" || offloading.Spec.Sends(resource)
 }
 
-// Holds reports whether what is sent because a namespace is mapped may be in use there, and with
-// it what it needs: false once the offloading or the binding has it go, or it should be nowhere.
+// Holds reports whether objects that are sent because a namespace is mapped may be in use in the provider,
+// together with what they need. It is false once the offloading or the binding is withdrawing them, or if
+// they should be nowhere.
 func Holds(m *Mapping, namespace string, resource v1alpha1.OffloadedResource) bool {
 	place, wanted := m.Mapped(namespace, resource)
 	return wanted && (place.Open || !place.Leaving && !drain.Withdraws(m.binding))
@@ -122,10 +121,10 @@ func Holds(m *Mapping, namespace string, resource v1alpha1.OffloadedResource) bo
 // Reach says which addresses of the provider are shown.
 func (m *Mapping) Reach() network.Reach { return network.Of(m.binding) }
 
-// Place says where the new objects of a local namespace go: to the namespace that the
-// NamespaceMap lists for it, under their own names; else to the binding's mount
-// namespace, under hashed ones; else nowhere. It waits for what may still be listed,
-// because what has gone to the mount namespace stays there.
+// Place returns where new objects of a local namespace go. If the NamespaceMap lists a remote namespace, they
+// go there, under their own names. Otherwise they go to the binding's mount namespace, under hashed names, or
+// nowhere. Place waits for entries that may still be added, because objects that were sent to the mount
+// namespace stay there.
 func (m *Mapping) Place(namespace string) decide.Place {
 	place := decide.Place{Target: translate.Target{Mark: m.mark, Named: m.named}, Local: namespace}
 	desired, current := m.desired[namespace], m.current[namespace]
@@ -133,12 +132,12 @@ func (m *Mapping) Place(namespace string) decide.Place {
 	case desired != nil:
 		place.Namespace = desired.RemoteNamespace
 		place.Open = current != nil && current.Phase == v1alpha1.MappingAccepted && current.RemoteNamespace == desired.RemoteNamespace
-		if !place.Open { // It nearly always is, and this runs for each object.
+		if !place.Open { // It is nearly always open, and this runs for each object.
 			place.Problem = notReady(desired, current, m.mark.ClusterID)
 		}
 	case current != nil:
-		// Somebody may have removed the entry from the map before the status says that the
-		// namespace goes.
+		// Somebody may have removed the entry from the map before the status says that the namespace is being
+		// deleted.
 		place.Namespace, place.Leaving = current.RemoteNamespace, current.Phase != v1alpha1.MappingAccepted
 		place.Problem = leaving(current.RemoteNamespace, m.mark.ClusterID, namespace)
 	case !m.known:
@@ -163,7 +162,7 @@ func (m *Mapping) Place(namespace string) decide.Place {
 	return place
 }
 
-// named are the labels of kubelets to which the binding gives values of its own.
+// named returns the labels of kubelets for which the binding sets values of its own.
 func named(binding *v1alpha1.ClusterBinding) string {
 	var keys []string
 	for _, key := range translate.NodeKeys {
@@ -174,9 +173,8 @@ func named(binding *v1alpha1.ClusterBinding) string {
 	return strings.Join(keys, ",")
 }
 
-// mount is the place of a local namespace's objects in the mount namespace. A namespace
-// of that name may be somebody else's: nothing is sent there before it is certain that
-// it is ours.
+// mount returns the place of a local namespace's objects in the mount namespace. A namespace of that name may
+// belong to somebody else, so nothing is sent there until Spillway's ownership is certain.
 func (m *Mapping) mount(namespace string) decide.Place {
 	return decide.Place{
 		Target: translate.Target{Mark: m.mark, Namespace: m.binding.Spec.MountNamespace, Hashed: true, Named: m.named}, Local: namespace, Open: mountnamespace.Usable(m.binding),
@@ -185,9 +183,8 @@ func (m *Mapping) mount(namespace string) decide.Place {
 	}
 }
 
-// PlaceIn is the place of what is already in a namespace of the provider, wherever the
-// next one goes. If that namespace was mapped before, it is being deleted, and nothing
-// more is decided about its content.
+// PlaceIn returns the place of objects that already are in a namespace of the provider, wherever new ones go.
+// If that namespace was mapped earlier, it is being deleted, and nothing more is decided about its content.
 func (m *Mapping) PlaceIn(namespace, remote string) decide.Place {
 	place := m.Place(namespace)
 	switch {
@@ -200,7 +197,7 @@ func (m *Mapping) PlaceIn(namespace, remote string) decide.Place {
 	}
 }
 
-// Places are all places where objects of a local namespace may be.
+// Places returns all places where objects of a local namespace may be.
 func (m *Mapping) Places(namespace string) []decide.Place {
 	place := m.Place(namespace)
 	if mount := m.binding.Spec.MountNamespace; mount == "" || mount == place.Namespace {
@@ -209,8 +206,8 @@ func (m *Mapping) Places(namespace string) []decide.Place {
 	return []decide.Place{place, m.mount(namespace)}
 }
 
-// Near returns where an object at a place finds what it needs from a local namespace: at the same
-// place, if that is the object's own namespace, else where the objects of that namespace go.
+// Near returns where an object at a place finds what it needs from a local namespace. For the object's own
+// namespace, that is the same place. Otherwise it is where the objects of that namespace go.
 func (m *Mapping) Near(at decide.Place, namespace string) decide.Place {
 	if namespace == "" || namespace == at.Local {
 		return at
@@ -218,7 +215,7 @@ func (m *Mapping) Near(at decide.Place, namespace string) decide.Place {
 	return m.Place(namespace)
 }
 
-// Differing are the local namespaces whose place differs.
+// Differing returns the local namespaces whose place differs between the two.
 func (m *Mapping) Differing(other *Mapping) []string {
 	listed := sets.KeySet(m.desired).Union(sets.KeySet(m.current)).Union(sets.KeySet(other.desired)).Union(sets.KeySet(other.current))
 	var namespaces []string

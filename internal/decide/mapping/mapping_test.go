@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// testWorld has an offloading of each namespace; that of namespace waiting selects every
+// testWorld has an offloading of each namespace. The offloading of the namespace waiting selects every
 // binding.
 var testWorld = World{
 	ManagerNamespace: "spillway-system",
@@ -35,7 +35,7 @@ func TestPlace(t *testing.T) {
 	for name, test := range map[string]struct {
 		binding *v1alpha1.ClusterBinding
 		nsm     *v1alpha1.NamespaceMap
-		want    decide.Place // Its Problem only by the reason.
+		want    decide.Place // Of its Problem, only the reason is compared.
 	}{
 		"there": {plain, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), decide.Place{Target: at("team-home"), Open: true}},
 		"asked for": {plain, builder.Map("eu").Desired("team", "team-home").Obj(),
@@ -70,7 +70,7 @@ func TestPlace(t *testing.T) {
 			}
 			got.Problem.Message = ""
 			if got.Open {
-				got.Problem = field.Problem{} // It is of no matter.
+				got.Problem = field.Problem{} // It is not compared.
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("place (-want +got):\n%s", diff)
@@ -79,8 +79,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestMapped is about objects that are sent because of their namespace: where they go,
-// whether they should be there, and when nothing is decided about them.
+// TestMapped tests objects that are sent because of their namespace: where they go, whether they should be
+// there, and when nothing is decided about them.
 func TestMapped(t *testing.T) {
 	const other = v1alpha1.OffloadedResource("Others")
 	type mapped struct {
@@ -158,7 +158,7 @@ func TestMapped(t *testing.T) {
 		want    bool
 	}{
 		"mapped":                    {plain, there, testWorld, true},
-		"the offloading goes":       {plain, there, goes, true}, // Pods still serve.
+		"the offloading goes":       {plain, there, goes, true}, // The pods still serve.
 		"the list is not known":     {plain, there, unknown, true},
 		"asked for":                 {plain, builder.Map("eu").Desired("team", "team-home").Obj(), sends(), true},
 		"the remote namespace goes": {plain, left(v1alpha1.MappingTerminating), goes, false},
@@ -177,7 +177,7 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-// TestConcerns: objects of other namespaces than those in the map need not be looked at.
+// TestConcerns checks that objects of namespaces outside the map are ignored.
 func TestConcerns(t *testing.T) {
 	m := New(fixture.Mark, builder.Binding("eu").Obj(), builder.Map("eu").Desired("asked", "a").Current("left", "b", v1alpha1.MappingTerminating, "", "").Obj(), testWorld)
 	got := map[string]bool{}
@@ -214,8 +214,8 @@ func TestDiffering(t *testing.T) {
 	}
 }
 
-// Objects of a namespace that may still be mapped wait, and what is never sent goes to
-// no mount namespace either.
+// TestPlaceIsNotMountedYet checks that objects of a namespace that may still be mapped wait. Objects that are
+// never sent do not go to the mount namespace either.
 func TestPlaceIsNotMountedYet(t *testing.T) {
 	mounted := builder.Binding("eu").MountNamespace("spillover").
 		Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
@@ -249,7 +249,7 @@ func TestPlaceIsNotMountedYet(t *testing.T) {
 	}
 }
 
-// What is in the provider keeps its place there, wherever its namespace goes now.
+// TestPlaceIn checks that remote objects keep their place, wherever their namespace goes now.
 func TestPlaceIn(t *testing.T) {
 	mounted := builder.Binding("eu").MountNamespace("spillover").
 		Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
@@ -274,7 +274,7 @@ func TestPlaceIn(t *testing.T) {
 	}
 }
 
-// TestPlaceSaysWhy a namespace that is asked for is not ready.
+// TestPlaceSaysWhy checks the reasons why a requested namespace is not ready.
 func TestPlaceSaysWhy(t *testing.T) {
 	asked := func() *builder.MapBuilder { return builder.Map("eu").Desired("team", "team-home") }
 	for want, nsm := range map[string]*builder.MapBuilder{
@@ -296,7 +296,7 @@ func TestPlaceSaysWhy(t *testing.T) {
 	}
 }
 
-// TestPlaces are all where something of a namespace may be, and what it needs beside it.
+// TestPlaces checks all places where objects of a namespace may be, and where they find what they need.
 func TestPlaces(t *testing.T) {
 	accepted := builder.Map("eu").Accepted("team", "team-home").Obj()
 	for name, test := range map[string]struct {
@@ -327,7 +327,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestWith changes one part, and leaves the mapping that it is asked of as it is.
+// TestWith checks that With* changes one part, and does not modify the original mapping.
 func TestWith(t *testing.T) {
 	eu, mounted := builder.Binding("eu").Obj(), builder.Binding("eu").MountNamespace("spillover").Obj()
 	unknown := New(fixture.Mark, eu, nil, testWorld)

@@ -9,11 +9,11 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Peers are the local namespaces that NetworkPolicies can name in the provider: those
-// that are mapped to one that is there, and those that both clusters have.
+// Peers returns the local namespaces that NetworkPolicies can name in the provider: those with an existing
+// remote namespace, and those that both clusters have.
 //
-// A name that the NamespaceMap has for a local namespace is not shared, even if the
-// remote namespace is not there yet, or goes: what is behind it may be of that one.
+// If the NamespaceMap uses a name for a remote namespace, that name is not shared, even if the remote
+// namespace does not exist yet or is being deleted. The namespace with that name may be the remote one.
 func (m *Mapping) Peers() []translate.PeerNamespace {
 	labels, mapped := map[string]map[string]string{}, map[string]string{}
 	note := func(namespace string) {
@@ -40,8 +40,8 @@ func (m *Mapping) IsPeer(namespace string) bool {
 	return m.Concerns(namespace) || slices.Contains(shared(m.binding), namespace)
 }
 
-// shared are the names of namespaces that mean the same in both clusters. The DNS is in
-// kube-system: without that, hardly any policy for what pods may reach would be of use.
+// shared returns the names of namespaces that mean the same in both clusters. kube-system has the cluster
+// DNS. Without it, hardly any policy about egress would be useful.
 func shared(binding *v1alpha1.ClusterBinding) []string {
 	all := []string{metav1.NamespaceSystem}
 	for _, name := range binding.Spec.Network.SharedNamespaces {
@@ -52,7 +52,7 @@ func shared(binding *v1alpha1.ClusterBinding) []string {
 	return all
 }
 
-// remoteNames are those of all remote namespaces that the NamespaceMap has.
+// remoteNames returns the names of all remote namespaces in the NamespaceMap.
 func remoteNames(m *Mapping) map[string]bool {
 	all := map[string]bool{}
 	for _, desired := range m.desired {

@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestPeers: a policy in the provider can name the namespaces that are there for the
-// consumer's, and those that both clusters have.
+// TestPeers checks that a policy in the provider can name the consumer's namespaces that exist there, and
+// those that both clusters have.
 func TestPeers(t *testing.T) {
 	w := testWorld
 	w.Labels = func(namespace string) (map[string]string, bool) {

@@ -1,11 +1,10 @@
-// Package mountnamespace decides, without any I/O, about the mount namespace of a
-// provider, which takes the pods of namespaces without a remote one.
+// Package mountnamespace decides, without any I/O, about the mount namespace of a provider. Pods of
+// namespaces without a remote namespace run there.
 //
-// It is like an entry of a NamespaceMap without a local namespace: it carries the mark but
-// no annotation of a local namespace. The condition MountNamespaceReady reports on it,
-// even before the namespace is created: with no condition, or with a reason that says that
-// there is none, none can exist, and the deletion of the ClusterBinding need not wait for
-// a provider that was never usable.
+// It is like an entry of a NamespaceMap without a local namespace: it has the mark, but no annotation of a
+// local namespace. The condition MountNamespaceReady reports on it, even before the namespace is created. If
+// the condition is missing, or its reason says that there is no mount namespace, none can exist. Then the
+// deletion of the ClusterBinding need not wait for a provider that was never usable.
 package mountnamespace
 
 import (
@@ -23,21 +22,20 @@ import (
 
 // Snapshot is the input of Decide.
 type Snapshot struct {
-	// Binding has spec.mountNamespace set. If it is being deleted, that has reached the
-	// remote namespaces.
+	// Binding has spec.mountNamespace set. If it is being deleted, the deletion has reached the remote
+	// namespaces.
 	Binding *v1alpha1.ClusterBinding
 	Mark    provenance.Mark
 	// Remote is the namespace of that name in the provider, or nil.
 	Remote *corev1.Namespace
-	// BackingOff has the outcome of the last try, by remote namespace, until the next one
-	// is due.
+	// BackingOff has the outcome of the last try, by remote namespace, until the next try is due.
 	BackingOff map[string]namespacemap.Outcome
 	// ManagerNamespace is never a target.
 	ManagerNamespace string
 }
 
-// Decide compares what exists with what should. Plan.Known holds, for the local namespace
-// "", the outcome to report once the plan's actions have succeeded.
+// Decide compares the actual with the desired state. Plan.Known has, for the local namespace "", the outcome
+// to report once the plan's actions have succeeded.
 func Decide(s Snapshot) namespacemap.Plan {
 	name, clusterID := s.Binding.Spec.MountNamespace, s.Binding.Spec.ClusterID
 	plan := namespacemap.Plan{Known: map[string]namespacemap.Known{}}
@@ -75,13 +73,13 @@ func Decide(s Snapshot) namespacemap.Plan {
 	}
 }
 
-// Ours reports whether a namespace is the mount namespace of the binding of that mark. One
-// that represents a local namespace is not.
+// Ours reports whether a namespace is the mount namespace of the binding with that mark. A namespace that
+// represents a local one is not.
 func Ours(mark provenance.Mark, namespace *corev1.Namespace) bool {
 	return mark.IsOn(namespace) && provenance.LocalOf(namespace).Namespace == ""
 }
 
-// Ready is the condition for an outcome.
+// Ready returns the condition for an outcome.
 func Ready(outcome namespacemap.Outcome) metav1.Condition {
 	status := metav1.ConditionFalse
 	if outcome.Phase == v1alpha1.MappingAccepted {
@@ -90,13 +88,13 @@ func Ready(outcome namespacemap.Outcome) metav1.Condition {
 	return conditions.New(v1alpha1.BindingMountNamespaceReady, status, outcome.Reason, outcome.Message)
 }
 
-// Pending is the condition while the namespace is being created.
+// Pending returns the condition while the namespace is being created.
 func Pending() *metav1.Condition {
 	condition := Ready(namespacemap.Outcome{Reason: v1alpha1.ReasonPending, Message: "the mount namespace has not been created yet"})
 	return &condition
 }
 
-// MayExist reports whether the provider has, or may have, a mount namespace of ours.
+// MayExist reports whether the provider has, or may have, Spillway's mount namespace.
 func MayExist(binding *v1alpha1.ClusterBinding) bool {
 	switch conditions.Reason(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
 	case v1alpha1.ReasonPending, v1alpha1.ReasonNamespaceActive, v1alpha1.ReasonNamespaceTerminating,

@@ -111,7 +111,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestUsable: pods go to a mount namespace that is asked for, and ready.
+// TestUsable checks that pods go to a mount namespace that the binding asks for and that is ready.
 func TestUsable(t *testing.T) {
 	ready := func(b *builder.BindingBuilder) *v1alpha1.ClusterBinding {
 		return b.Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
