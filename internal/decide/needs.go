@@ -17,7 +17,7 @@ type Key struct {
 	// Kind is the name of the kind.
 	Kind string
 	types.NamespacedName
-	// UID tells objects of a provider apart; empty for the consumer's.
+	// UID distinguishes objects of a provider; empty for the consumer's objects.
 	UID types.UID
 }
 
@@ -26,13 +26,13 @@ func (k Key) String() string { return k.Kind + "/" + k.NamespacedName.String() }
 // Ref names an object that another one needs.
 type Ref struct {
 	Key
-	// Optional: it need not exist.
+	// Optional reports that the object need not exist.
 	Optional bool
 }
 
-// Assess decides whether a pod in a namespace of the provider can use an object, and what to
-// do about the object there. title is what messages call its kind; lack is
-// why the provider's objects of the kind cannot be read.
+// Assess decides whether a pod in a namespace of the provider can use an object, and what to do about the
+// object in that namespace. title is the kind's name in messages. lack is why the provider's objects of the
+// kind cannot be read.
 func Assess[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in string, lack connection.Lack) (Need, Plan) {
 	need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName}
 	switch {
@@ -61,7 +61,7 @@ func Assess[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in string,
 	case withheld(s.Local):
 		need.Ready = ref.Optional
 		need.Problem = never(title, ref.NamespacedName)
-	case at.Wanted && !Present(at.Remote) && !at.Place.Open: // Nothing in its namespace is sent, so this never will be.
+	case at.Wanted && !Present(at.Remote) && !at.Place.Open: // Nothing of its namespace is sent, so this object never will be.
 		need.Problem = at.Place.Problem.Of(title, ref.NamespacedName)
 	case !Present(at.Remote) || len(plan.Actions) > 0:
 		need.Problem = NotSynced(title, ref.NamespacedName)
@@ -71,16 +71,16 @@ func Assess[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in string,
 	return need, plan
 }
 
-// in returns the snapshot in a namespace of the provider; if no copy should be in that namespace,
-// the one at the first site. elsewhere reports that the copy should be at that first site.
+// in returns the snapshot in a namespace of the provider. If no copy should be in that namespace, it returns
+// the snapshot at the first site. elsewhere then reports that the copy should be at the first site.
 func (s Subject[T]) in(namespace string) (at Snapshot[T], elsewhere bool) {
 	i := slices.IndexFunc(s.Sites, func(site Site[T]) bool { return site.Wanted && site.Place.Namespace == namespace })
 	at = s.At(max(i, 0))
 	return at, i < 0 && at.Wanted && at.Place.Namespace != ""
 }
 
-// AssessPreceding is Assess for an object that has to be in the provider, up to date,
-// before a pod is sent there. If it should not be there, its copy has to be gone first.
+// AssessPreceding is Assess for an object that must be in the provider, and up to date, before a pod is sent
+// there. If the object should not be in the provider, its copy must be gone first.
 func AssessPreceding[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in string, lack connection.Lack) (Need, Plan) {
 	switch {
 	case !Present(s.Local) || !s.Sites[0].Wanted || withheld(s.Local):
@@ -99,14 +99,13 @@ func AssessPreceding[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, i
 	return need, plan
 }
 
-// isLeftOut reports whether a pod at a place starts without the object: it is optional, and
-// the problem may last. A pod waits for an object that is on its way.
+// isLeftOut reports whether a pod at a place starts without the object, because the object is optional and
+// the problem may last. A pod waits for an object that is being sent.
 func (r Ref) isLeftOut(at Place, p *field.Problem) bool {
 	return r.Optional && at.Open && p.Reason != v1alpha1.ReasonReferenceNotSynced && p.Reason != v1alpha1.ReasonReplacing
 }
 
-// missing is the problem of objects that do not exist, or that Spillway never watches, such
-// as tokens.
+// missing is the problem for objects that do not exist, or that Spillway never watches, such as tokens.
 func missing(kind string, name types.NamespacedName) field.Problem {
 	message := fmt.Sprintf("%s %s does not exist", kind, field.Location(name))
 	if kind == "Secret" {
@@ -115,31 +114,30 @@ func missing(kind string, name types.NamespacedName) field.Problem {
 	return field.Problem{Reason: v1alpha1.ReasonReferenceNotFound, Message: message}
 }
 
-// never is the problem of objects whose owner says not to send them. It has a reason of its
-// own: it lasts until the owner changes that.
+// never is the problem for objects whose owner says not to send them. It has its own reason, because it lasts
+// until the owner changes that.
 func never(kind string, name types.NamespacedName) field.Problem {
 	return field.Problemf(translate.ReasonSyncNever, "%s %s has %s=%s, so it is not sent to any provider",
 		kind, field.Location(name), v1alpha1.LabelSync, v1alpha1.SyncNever)
 }
 
-// NotSynced is the problem of objects that are not in the provider yet.
+// NotSynced is the problem for objects that are not in the provider yet.
 func NotSynced(kind string, name types.NamespacedName) field.Problem {
 	return field.Problemf(v1alpha1.ReasonReferenceNotSynced, "%s %s is being sent to the provider", kind, field.Location(name))
 }
 
-// unreadable is the problem of objects of a kind that cannot be read in the provider.
+// unreadable is the problem for objects of a kind that cannot be read in the provider.
 func unreadable(kind string, name types.NamespacedName, clusterID string, lack connection.Lack) field.Problem {
 	return field.Problemf(lack.Reason, "%s %s cannot be sent: provider %s %s", kind, field.Location(name), clusterID, lack.What)
 }
 
-// usedElsewhere is the problem of objects that can be in one place at a time, and are in
-// another.
+// usedElsewhere is the problem for objects that can be in only one place at a time, and are in another place.
 func usedElsewhere(kind string, name types.NamespacedName, there, in string) field.Problem {
 	return field.Problemf(v1alpha1.ReasonReferenceNotSynced,
 		"%s %s is used by pods in namespace %s of the provider; it goes to namespace %s when they have ended", kind, field.Location(name), there, in)
 }
 
-// withheld reports whether an object's owner says not to send it.
+// withheld reports whether the owner of an object says not to send it.
 func withheld(obj Object) bool {
 	return obj.GetAnnotations()[v1alpha1.LabelSync] == v1alpha1.SyncNever || obj.GetLabels()[v1alpha1.LabelSync] == v1alpha1.SyncNever
 }

@@ -18,12 +18,12 @@ import (
 
 var (
 	mounted = translate.Target{Mark: fixture.Mark, Namespace: "spillway-mount", Hashed: true}
-	// inBoth are the places of settings, if pods need it in its namespace and in the mount namespace.
+	// inBoth are the places of settings, if pods need it in the remote namespace and in the mount namespace.
 	inBoth  = "spillway-mount/" + mounted.Name("team", "settings") + ",team-home/settings"
 	inMount = fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace, m.Name = "spillway-mount", mounted.Name("team", "settings") })
 )
 
-// lacking is the lack of a right, or with "" of nothing.
+// lacking returns the lack of a right, or no lack for "".
 func lacking(right string) connection.Lack {
 	if right == "" {
 		return connection.Lack{}
@@ -39,9 +39,9 @@ func at(sites ...decide.Site[*corev1.ConfigMap]) func(*fixture.Snapshot) {
 	return func(s *fixture.Snapshot) { s.Sites = sites }
 }
 
-// TestAssess: what a pod waits for, and the words that it says so in.
+// TestAssess tests what a pod waits for, and the message.
 func TestAssess(t *testing.T) {
-	const ready = "" // Its reason.
+	const ready = "" // The reason of a ready need.
 	sent := fixture.Local(fixture.Sent)
 	both := fixture.Local(fixture.SentTo("eu", inBoth))
 	for name, test := range map[string]struct {
@@ -50,7 +50,7 @@ func TestAssess(t *testing.T) {
 		right           string
 		place           string
 		reason, message string
-		ifOptional      bool // It is ready then all the same.
+		ifOptional      bool // Whether an optional object counts as ready.
 		plan            []string
 	}{
 		"it does not exist":  {in: fixture.Wanted(nil, nil), reason: "ReferenceNotFound", message: "ConfigMap team/settings does not exist", ifOptional: true},
@@ -105,7 +105,7 @@ func TestAssess(t *testing.T) {
 	}
 }
 
-// TestTwoRefusals are told together, and the one that is due first is tried first.
+// TestTwoRefusals checks that two refusals are reported together, and that the one due first is tried first.
 func TestTwoRefusals(t *testing.T) {
 	refused := func(target translate.Target, remote *corev1.ConfigMap, message string, wait time.Duration) decide.Site[*corev1.ConfigMap] {
 		s := site(target, remote)
@@ -124,7 +124,7 @@ func TestTwoRefusals(t *testing.T) {
 	}
 }
 
-// naming is a kind whose objects name others in their own namespace, and in others.
+// naming is a kind whose objects name other objects in their own and in other namespaces.
 type naming struct {
 	fixture.Plain
 	went map[string]string
@@ -137,7 +137,7 @@ func (n naming) Remote(local *corev1.ConfigMap, t translate.Target, around decid
 	return n.Plain.Remote(local, t, around)
 }
 
-// TestElsewhere: what an object names in its own namespace is beside it.
+// TestElsewhere checks that objects in the same namespace are expected at the same place.
 func TestElsewhere(t *testing.T) {
 	went := map[string]string{}
 	s := fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) {
@@ -150,7 +150,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestPasses: these may be over without the object's owner doing anything.
+// TestPasses tests the refusals that may end without a change by the object's owner.
 func TestPasses(t *testing.T) {
 	for reason, want := range map[string]bool{"ServerError": true, "OverBudget": true, "Rejected": false, "": false} {
 		if got := (&decide.Refused{Problem: field.Problem{Reason: reason}}).Passes(); got != want {
@@ -159,7 +159,7 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// TestLocation: what is in no namespace has no slash in its name.
+// TestLocation checks that the name of a cluster-scoped object has no slash.
 func TestLocation(t *testing.T) {
 	for want, name := range map[string]types.NamespacedName{"team/a": {Namespace: "team", Name: "a"}, "disk": {Name: "disk"}} {
 		if got := field.Location(name); got != want {
@@ -171,8 +171,7 @@ func TestLocation(t *testing.T) {
 	}
 }
 
-// TestIsPinned: the label or the finalizer makes an object ours to handle.
-// TestOf: a message that names its object does not name it twice.
+// TestOf checks that a message which names its object does not name it twice.
 func TestOf(t *testing.T) {
 	for message, want := range map[string]string{
 		"the name is taken":               "Claim team/disk: the name is taken",
@@ -205,7 +204,7 @@ func TestIsPinned(t *testing.T) {
 	}
 }
 
-// TestCopyMetadata copies what the engine reads and writes, and shares nothing of it.
+// TestCopyMetadata checks that the metadata which the engine uses is copied, and that nothing is shared.
 func TestCopyMetadata(t *testing.T) {
 	from := fixture.Local(fixture.Sent, fixture.Going)
 	want := metav1.PartialObjectMetadata{ObjectMeta: *from.ObjectMeta.DeepCopy()}
@@ -218,7 +217,7 @@ func TestCopyMetadata(t *testing.T) {
 	}
 }
 
-// TestAssessPreceding: what a pod waits for besides, because it must not run without it.
+// TestAssessPreceding tests objects without which a pod must not run.
 func TestAssessPreceding(t *testing.T) {
 	elsewhere := func(s *fixture.Snapshot) { s.Place.Namespace = "spillway-mount" }
 	const beingSent = "NetworkPolicyPending: ConfigMap team/settings is being sent to the provider"

@@ -8,31 +8,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Object is an object of an API server: client.Object of controller-runtime, without
-// a client.
+// Object is an object of an API server: controller-runtime's client.Object, without a client.
 type Object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// List is a list of them: client.ObjectList.
+// List is a list of objects: client.ObjectList.
 type List interface {
 	metav1.ListInterface
 	runtime.Object
 }
 
-// Present reports whether there is an object: T is a pointer.
+// Present reports whether obj is not nil. T is a pointer.
 func Present[T Object](obj T) bool {
 	var none T
 	return any(obj) != any(none)
 }
 
-// KeyOf is the namespace and the name of an object.
+// KeyOf returns the namespace and the name of an object.
 func KeyOf(obj Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// With is a copy of a map, which may be nil, with one more entry.
+// With returns a copy of a map, which may be nil, with one more entry.
 func With(all map[string]string, key, value string) map[string]string {
 	more := maps.Clone(all)
 	if more == nil {

@@ -10,13 +10,14 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// An object of the consumer is pinned for a provider while it has, or should have,
-// copies there: a label makes the binding's view hold the object, an annotation says
-// where the copies are, and a finalizer keeps it until they are gone. All three are
-// written in one patch without a resource version: several bindings pin one object at
-// the same time, each with its own keys, and the API server merges them.
+// An object of the consumer is pinned for a provider while it has, or should have, copies there. A label
+// makes the binding's view hold the object. An annotation says where the copies are. A finalizer keeps the
+// object until the copies are gone.
+//
+// One patch without a resource version writes all three. Several bindings pin one object at the same time,
+// each with its own keys, and the API server merges them.
 
-// pin writes a pin.
+// pin adds a pin.
 func pin(local Object, clusterID string, locations []string) {
 	local.SetLabels(With(local.GetLabels(), v1alpha1.LabelSyncedTo+clusterID, v1alpha1.SyncedToTrue))
 	local.SetAnnotations(With(local.GetAnnotations(), v1alpha1.AnnotationRemote+clusterID, strings.Join(locations, ",")))
@@ -25,21 +26,21 @@ func pin(local Object, clusterID string, locations []string) {
 	}
 }
 
-// isPinnedTo reports whether an object has the whole pin for these locations.
+// isPinnedTo reports whether an object has the complete pin for these locations.
 func isPinnedTo(local metav1.Object, clusterID string, locations []string) bool {
 	return local.GetLabels()[v1alpha1.LabelSyncedTo+clusterID] == v1alpha1.SyncedToTrue &&
 		local.GetAnnotations()[v1alpha1.AnnotationRemote+clusterID] == strings.Join(locations, ",") &&
 		slices.Contains(local.GetFinalizers(), v1alpha1.FinalizerSync+clusterID)
 }
 
-// IsPinned reports whether an object has a part of a pin that makes us handle it: the
+// IsPinned reports whether an object has one of the two parts of a pin that make Spillway handle it: the
 // label or the finalizer.
 func IsPinned(local metav1.Object, clusterID string) bool {
 	_, labelled := local.GetLabels()[v1alpha1.LabelSyncedTo+clusterID]
 	return labelled || slices.Contains(local.GetFinalizers(), v1alpha1.FinalizerSync+clusterID)
 }
 
-// MarkedFor are the clusterIDs for which an object IsPinned, in order.
+// MarkedFor returns the clusterIDs for which IsPinned is true, sorted.
 func MarkedFor(local metav1.Object) []string {
 	var all []string
 	add := func(key, prefix string) {
@@ -57,7 +58,7 @@ func MarkedFor(local metav1.Object) []string {
 	return all
 }
 
-// Unpin removes a pin from an object, and reports whether there was anything to remove.
+// Unpin removes a pin from an object, and reports whether the object had any part of it.
 func Unpin(local metav1.Object, clusterID string) bool {
 	labels, annotations, finalizers := local.GetLabels(), local.GetAnnotations(), local.GetFinalizers()
 	local.SetLabels(without(labels, v1alpha1.LabelSyncedTo+clusterID))
@@ -68,7 +69,7 @@ func Unpin(local metav1.Object, clusterID string) bool {
 		len(local.GetLabels()) != len(labels) || len(local.GetAnnotations()) != len(annotations)
 }
 
-// without is a copy of a map that lacks a key.
+// without returns a copy of a map without a key.
 func without(all map[string]string, key string) map[string]string {
 	less := maps.Clone(all)
 	delete(less, key)

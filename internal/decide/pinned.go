@@ -8,7 +8,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// PinnedFor are the clusterIDs whose finalizer an object has.
+// PinnedFor returns the clusterIDs whose finalizer an object has.
 func PinnedFor(local metav1.Object) []string {
 	var all []string
 	for _, finalizer := range local.GetFinalizers() {
@@ -19,10 +19,9 @@ func PinnedFor(local metav1.Object) []string {
 	return all
 }
 
-// Release takes the pins of providers that nobody works for off an object that is being
-// deleted, and reports whether there were any: no provider that is away, or that no
-// ClusterBinding names, holds the object. A copy that is left is found by its mark when
-// the provider is back.
+// Release removes pins from an object that is being deleted, if no manager works for the pin's provider. It
+// reports whether it removed any. So a provider that is away, or that no ClusterBinding names, does not hold
+// up the deletion. When the provider is back, Spillway finds a remaining copy by its mark.
 func Release(local metav1.Object, worked func(clusterID string) bool) bool {
 	if local.GetDeletionTimestamp().IsZero() {
 		return false

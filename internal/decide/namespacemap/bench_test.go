@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// benchSizes are numbers of namespaces: a function is linear if ten times as many take
-// ten times as long, not a hundred times.
+// benchSizes are numbers of namespaces. A linear function takes ten times as long for ten times as many, not
+// a hundred times.
 var benchSizes = []int{100, 1000}
 
 func eachSize(b *testing.B, bench func(b *testing.B, n int)) {
@@ -32,7 +32,7 @@ func teams(n int) []string {
 	return names
 }
 
-// accepted is the NamespaceMap of n namespaces that all exist.
+// accepted returns the NamespaceMap of n namespaces that all exist.
 func accepted(n int) *v1alpha1.NamespaceMap {
 	nsm := builder.Map("eu")
 	for _, name := range teams(n) {
@@ -56,8 +56,8 @@ func BenchmarkDesired(b *testing.B) {
 	})
 }
 
-// BenchmarkDecide is the first reconcile, which creates all, and the last one, which
-// finds all of them in order.
+// BenchmarkDecide measures the first reconcile, which creates all namespaces, and the last one, which finds
+// all in order.
 func BenchmarkDecide(b *testing.B) {
 	for name, there := range map[string]bool{"none": false, "all": true} {
 		b.Run("there="+name, func(b *testing.B) {

@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// RemoteNamespace is a namespace of the provider that carries our mark.
+// RemoteNamespace is a namespace of the provider with Spillway's mark.
 type RemoteNamespace struct {
 	Name string
 	UID  types.UID
@@ -21,27 +21,25 @@ type RemoteNamespace struct {
 	LocalNamespace string
 	LocalUID       types.UID
 	Terminating    bool
-	// Held says why the provider cannot finish its deletion, if it says so.
+	// Held says why the provider cannot finish the deletion, if the provider says so.
 	Held string
 }
 
 // Snapshot is the input of Decide.
 type Snapshot struct {
 	Desired []v1alpha1.DesiredMapping
-	// Locals are the UIDs of the consumer's namespaces that an entry or a remote namespace
-	// names.
+	// Locals are the UIDs of the consumer's namespaces that an entry or a remote namespace names.
 	Locals map[string]types.UID
-	// Remotes are the namespaces of the provider that carry our mark, by name.
+	// Remotes are the provider's namespaces with Spillway's mark, by name.
 	Remotes map[string]RemoteNamespace
-	// BackingOff are the remote namespaces, by name, whose last try was refused and whose
-	// next one is not due.
+	// BackingOff are the remote namespaces whose last try was refused and whose next try is not due, by name.
 	BackingOff map[string]Outcome
-	// Kept are the remote namespaces that stay although no entry asks for them: an
-	// offloading still does, so somebody else has changed the entries.
+	// Kept are the remote namespaces that stay although they have no entry. An offloading still asks for
+	// them, so somebody else has changed the entries.
 	Kept sets.Set[string]
 	// Rules restrict the names of new remote namespaces; nil: any.
 	Rules *Rules
-	// WasThere are the remote namespaces that are not new, by local namespace.
+	// WasThere are the remote namespaces that existed earlier, by local namespace.
 	WasThere map[string]string
 	// There are the remote namespaces that the status says exist, by local namespace.
 	There map[string]string
@@ -56,25 +54,24 @@ type Create struct {
 	LocalUID        types.UID
 }
 
-// Delete asks to delete a remote namespace that carries our mark.
+// Delete asks to delete a remote namespace with Spillway's mark.
 type Delete struct {
 	Namespace       string
 	RemoteNamespace string
 	UID             types.UID
-	// LocalUID is that of the local namespace that it represents.
+	// LocalUID is the UID of the local namespace that it represents.
 	LocalUID types.UID
 }
 
-// Outcome is what happened to an entry: what is already known of it, or the result of
-// an action.
+// Outcome is what happened to an entry: something already known, or the result of an action.
 type Outcome struct {
 	Phase   v1alpha1.MappingPhase
 	Reason  string
 	Message string
 }
 
-// Plan is what to do, and what is already known. The actions may be carried out in any
-// order, and any of them may be left for the next reconcile.
+// Plan is what to do, and what is already known. The actions may be carried out in any order, and any of them
+// may wait for the next reconcile.
 type Plan struct {
 	Creates []Create
 	Deletes []Delete
@@ -88,7 +85,7 @@ type Known struct {
 	Outcome
 }
 
-// Decide compares what is desired with what exists.
+// Decide compares the desired with the actual state.
 func Decide(s Snapshot) Plan {
 	plan := Plan{Known: make(map[string]Known, len(s.Desired))}
 	s.decideKept(&plan)
@@ -99,7 +96,7 @@ func Decide(s Snapshot) Plan {
 			desired[entry.RemoteNamespace] = entry.Namespace
 		}
 		if _, kept := plan.Known[entry.Namespace]; kept {
-			continue // Another one is not made for it meanwhile.
+			continue // No second one is created for it meanwhile.
 		}
 		outcome, create := s.decideEntry(entry, first)
 		switch {
@@ -113,9 +110,9 @@ func Decide(s Snapshot) Plan {
 	return plan
 }
 
-// decideEntry reports what is known of a desired entry, or what to create for it.
-// Neither means that there is nothing to do or report yet. first is the local namespace
-// that asked for the same remote name earlier, or "".
+// decideEntry returns what is known about a desired entry, or what to create for it. If it returns neither,
+// there is nothing to do or report yet. first is the local namespace that asked for the same remote name
+// earlier, or "".
 func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Outcome, *Create) {
 	if err := CheckRemote(entry.RemoteNamespace, s.ManagerNamespace); err != nil {
 		return failed(v1alpha1.ReasonNameReserved, err.Error()), nil
@@ -140,9 +137,9 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
 			"remote namespace %s does not stand for one local namespace; it may be the mountNamespace of the ClusterBinding", remote.Name)), nil
 	case remote.LocalNamespace == entry.Namespace:
-		// It belongs to an earlier namespace of that name, unless somebody has edited the
-		// annotation. The present namespace must not see its content, and an annotation is no
-		// reason for us to delete it.
+		// It belongs to an earlier namespace of that name, unless somebody has edited the annotation. The
+		// present namespace must not see its content. Spillway does not delete it, because an edited
+		// annotation is no reason for that.
 		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
 			"remote namespace %s stands for an earlier local namespace %s with UID %s, not for this one; delete it in the provider to have it made anew",
 			remote.Name, text.Short(remote.LocalNamespace), text.Short(string(remote.LocalUID)))), nil
@@ -153,8 +150,8 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 	}
 }
 
-// decideMissing creates the remote namespace of an entry, if the binding allows the
-// name. One that existed before is recreated, whatever the rules say now.
+// decideMissing creates the remote namespace of an entry, if the binding allows the name. A namespace that
+// existed before is recreated, whatever the rules say now.
 func (s Snapshot) decideMissing(entry v1alpha1.DesiredMapping, localUID types.UID) (*Outcome, *Create) {
 	if s.WasThere[entry.Namespace] != entry.RemoteNamespace {
 		if refusal := s.Rules.refusal(entry); refusal != "" {
@@ -167,7 +164,7 @@ func (s Snapshot) decideMissing(entry v1alpha1.DesiredMapping, localUID types.UI
 	return nil, &Create{entry.Namespace, entry.RemoteNamespace, localUID}
 }
 
-// decideKept reports what is kept as it was before somebody changed the entries.
+// decideKept reports the kept namespaces as they were before somebody changed the entries.
 func (s Snapshot) decideKept(plan *Plan) {
 	for _, name := range sets.List(s.Kept) {
 		if remote, ok := s.Remotes[name]; ok && !remote.Terminating {
@@ -176,11 +173,10 @@ func (s Snapshot) decideKept(plan *Plan) {
 	}
 }
 
-// decideUndesired deletes the remote namespaces that carry our mark and that nobody
-// asks for. One that does not name its local namespace is not ours to delete, nor is one
-// that we would never create.
+// decideUndesired deletes the remote namespaces with Spillway's mark that nobody asks for. It leaves a
+// namespace alone if it does not name its local namespace, or has a name that Spillway would never create.
 func (s Snapshot) decideUndesired(plan *Plan, desired map[string]string) {
-	for _, name := range slices.Sorted(maps.Keys(s.Remotes)) { // Always the same one is reported, of several.
+	for _, name := range slices.Sorted(maps.Keys(s.Remotes)) { // Sorted, so that the same one of several is always reported.
 		remote := s.Remotes[name]
 		if remote.LocalNamespace == "" || desired[name] == remote.LocalNamespace || CheckRemote(name, s.ManagerNamespace) != nil {
 			continue
@@ -198,10 +194,10 @@ func (s Snapshot) decideUndesired(plan *Plan, desired map[string]string) {
 	}
 }
 
-// asked reports whether we may have asked for a remote namespace that has no entry: only
-// such a one is reported, and holds up deletions in the consumer. Whoever may label
-// namespaces in the provider can write our mark and the name of any local namespace; its
-// UID proves that we have sent it there once, perhaps without living to report it.
+// asked reports whether Spillway may have asked for a remote namespace that has no entry. Only then is the
+// namespace reported, and only then do deletions in the consumer wait for it. Anybody who may label
+// namespaces in the provider can write the mark and the name of any local namespace. The local UID proves
+// that Spillway created it, perhaps without reporting that.
 func (s Snapshot) asked(remote RemoteNamespace) bool {
 	if s.There[remote.LocalNamespace] == remote.Name {
 		return true

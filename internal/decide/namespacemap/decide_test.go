@@ -174,15 +174,15 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// provider carries out plans, as far as it is allowed to.
+// provider carries out plans, where the test lets it.
 type provider struct {
 	marked map[string]RemoteNamespace
-	// foreign are names that are somebody else's.
+	// foreign are names that belong to somebody else.
 	foreign map[string]bool
 	uids    int
 }
 
-// create is refused for a name that is there, as by an API server.
+// create refuses an existing name, as an API server does.
 func (p *provider) create(c Create) {
 	if _, exists := p.marked[c.RemoteNamespace]; exists || p.foreign[c.RemoteNamespace] {
 		return
@@ -193,14 +193,14 @@ func (p *provider) create(c Create) {
 	}
 }
 
-// delete does nothing to a namespace other than the one that was meant.
+// delete deletes a namespace only if it is the intended one.
 func (p *provider) delete(d Delete) {
 	if r, ok := p.marked[d.RemoteNamespace]; ok && r.UID == d.UID {
 		p.marked[d.RemoteNamespace] = terminating(r)
 	}
 }
 
-// state is which namespace represents which, whatever the UIDs are.
+// state says which namespace represents which, without the UIDs.
 func (p *provider) state() map[string]RemoteNamespace {
 	state := maps.Clone(p.marked)
 	for name, r := range state {
@@ -214,9 +214,8 @@ func (p *provider) clone() *provider {
 	return &provider{marked: maps.Clone(p.marked), foreign: p.foreign, uids: p.uids}
 }
 
-// settle makes and carries out plans until none asks for anything any more. do picks
-// the actions of a plan that happen before it is cut off; ends picks the namespaces
-// whose deletion finishes meanwhile.
+// settle decides and carries out plans until none has actions. do chooses the actions of a plan that happen
+// before it is cut off. ends chooses the namespaces whose deletion finishes meanwhile.
 func settle(t *testing.T, p *provider, s Snapshot, do, ends func() bool) Plan {
 	t.Helper()
 	for range 1000 {
@@ -229,7 +228,7 @@ func settle(t *testing.T, p *provider, s Snapshot, do, ends func() bool) Plan {
 			}
 		}
 		for _, c := range plan.Creates {
-			quiet = quiet && p.foreign[c.RemoteNamespace] // Retried for ever.
+			quiet = quiet && p.foreign[c.RemoteNamespace] // These are retried forever.
 			if do() {
 				p.create(c)
 			}
@@ -250,8 +249,8 @@ func settle(t *testing.T, p *provider, s Snapshot, do, ends func() bool) Plan {
 	return Plan{}
 }
 
-// A reconcile that dies leaves any part of its plan undone. Whatever was done, the next
-// ones must lead to the same end as one that does everything.
+// TestEveryPartOfAPlanIsSafe checks reconciles that die in the middle of their plan. The following reconciles
+// must lead to the same end as one that does everything.
 func TestEveryPartOfAPlanIsSafe(t *testing.T) {
 	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -275,8 +274,7 @@ func TestEveryPartOfAPlanIsSafe(t *testing.T) {
 	}
 }
 
-// randomProvider is a provider in which others, and we ourselves earlier, have been at
-// work, and what is desired of it now.
+// randomProvider returns a provider that others and earlier reconciles have changed, and the desired state.
 func randomProvider(random *rand.Rand) (*provider, Snapshot) {
 	p := &provider{marked: map[string]RemoteNamespace{}, foreign: map[string]bool{}}
 	s := Snapshot{ManagerNamespace: manager, Locals: map[string]types.UID{}}
@@ -303,8 +301,7 @@ func randomProvider(random *rand.Rand) (*provider, Snapshot) {
 	return p, s
 }
 
-// checkEnd checks the end state for everybody who is first to ask for an available
-// name, and for nobody else.
+// checkEnd checks that exactly the first to ask for each available name have their namespace.
 func checkEnd(t *testing.T, seed uint64, p *provider, s Snapshot) {
 	t.Helper()
 	owners := map[string]string{}

@@ -1,10 +1,10 @@
-// Package namespacemap decides, without any I/O, what a NamespaceMap asks for, and what
-// that means for the remote namespaces of its provider.
+// Package namespacemap decides, without any I/O, what a NamespaceMap asks for, and what that means for the
+// remote namespaces of its provider.
 //
-// Two decisions meet in a NamespaceMap. Desired turns the offloadings that select a
-// provider into entries. Decide compares the entries with the remote namespaces that
-// carry our mark, and says what to create, what to delete, and what to report. Both use
-// only their arguments, so running them again after a crash leads to the same end.
+// There are two decisions about a NamespaceMap. Desired turns the offloadings that select a provider into
+// entries. Decide compares the entries with the remote namespaces that have Spillway's mark, and says what to
+// create, delete and report. Both use only their arguments. So running them again after a crash leads to the
+// same end.
 package namespacemap
 
 import (
@@ -24,26 +24,25 @@ import (
 type Wanted struct {
 	Namespace       string
 	RemoteNamespace string
-	// Default is set for the strategy DefaultName. An existing entry then keeps its remote
-	// name, so that a manager started with another consumer id does not move namespaces.
+	// Default is set for the strategy DefaultName. An existing entry then keeps its remote name, so that a
+	// manager with another consumer ID does not move namespaces.
 	Default bool
-	// Unknown is set for a strategy of a newer version. An existing entry keeps its remote name, and
-	// there is no new one.
+	// Unknown is set for a strategy of a newer version. An existing entry keeps its remote name, and no new
+	// entry is created.
 	Unknown bool
-	// Created is when the offloading was created: the first keeps a name.
+	// Created is when the offloading was created. The first to ask for a name keeps it.
 	Created time.Time
 }
 
-// Means reports whether a remote namespace of that name is the wanted one, under
-// whatever consumer id it was created.
+// Means reports whether a remote namespace of that name is the wanted one, whatever consumer ID it was
+// created under.
 func (w Wanted) Means(remote string) bool {
 	return w.Unknown || remote == w.RemoteNamespace || w.Default && isDefaultName(remote, w.Namespace)
 }
 
-// Entries are those of the spec, followed by those that somebody has removed from it
-// while the status still lists their remote namespace. An entry that was renamed by
-// hand has the existing name. An entry that nobody wants any more is included until its
-// remote namespace is gone.
+// Entries returns the entries of the spec, followed by removed entries whose remote namespace is still in the
+// status. An entry that was renamed by hand has the existing name. An entry that nobody wants any more is
+// included until its remote namespace is gone.
 func Entries(nsm *v1alpha1.NamespaceMap) []v1alpha1.DesiredMapping {
 	there := make(map[string]string, len(nsm.Status.CurrentMapping))
 	for i := range nsm.Status.CurrentMapping {
@@ -64,9 +63,9 @@ func Entries(nsm *v1alpha1.NamespaceMap) []v1alpha1.DesiredMapping {
 	return entries
 }
 
-// Desired are the entries of a NamespaceMap: the current ones that are still wanted, in
-// their order, then the new ones, oldest first. The order decides who keeps a remote
-// name that two namespaces ask for.
+// Desired returns the entries for a NamespaceMap. The current entries that are still wanted come first, in
+// their order, then the new ones, oldest first. The order decides who keeps a remote name that two namespaces
+// ask for.
 func Desired(current []v1alpha1.DesiredMapping, wanted []Wanted) []v1alpha1.DesiredMapping {
 	missing := make(map[string]Wanted, len(wanted))
 	for _, w := range wanted {
@@ -99,12 +98,12 @@ func newEntries(missing map[string]Wanted) []v1alpha1.DesiredMapping {
 	return entries
 }
 
-// FindDesired is the entry of that local namespace, or nil.
+// FindDesired returns the entry of that local namespace, or nil.
 func FindDesired(entries []v1alpha1.DesiredMapping, namespace string) *v1alpha1.DesiredMapping {
 	return find(entries, func(e *v1alpha1.DesiredMapping) bool { return e.Namespace == namespace })
 }
 
-// FindCurrent is the entry of that local namespace, or nil.
+// FindCurrent returns the entry of that local namespace, or nil.
 func FindCurrent(entries []v1alpha1.CurrentMapping, namespace string) *v1alpha1.CurrentMapping {
 	return find(entries, func(e *v1alpha1.CurrentMapping) bool { return e.Namespace == namespace })
 }
@@ -118,7 +117,7 @@ func find[E any](entries []E, is func(*E) bool) *E {
 	return nil
 }
 
-// Asked are the local namespaces that a NamespaceMap asks for.
+// Asked returns the local namespaces that a NamespaceMap asks for.
 func Asked(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 	namespaces := sets.New[string]()
 	for i := range nsm.Spec.DesiredMapping {
@@ -127,7 +126,7 @@ func Asked(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 	return namespaces
 }
 
-// Namespaces are the local namespaces that a NamespaceMap asks for or reports on.
+// Namespaces returns the local namespaces that a NamespaceMap asks for or reports on.
 func Namespaces(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 	namespaces := Asked(nsm)
 	for i := range nsm.Status.CurrentMapping {
@@ -136,16 +135,15 @@ func Namespaces(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 	return namespaces
 }
 
-// Unanswered reports whether the map asks for the remote namespace of a local one, and
-// its status does not report on it yet, whatever may have been created by now. Such an
-// entry stays until it does, so that nothing exists in the provider that the map
-// neither asks for nor reports on. A map that was never processed has created nothing.
+// Unanswered reports whether the map asks for a remote namespace and its status does not report on it yet.
+// The namespace may exist already. So the entry stays until the status reports on it, and nothing exists in
+// the provider that the map does not know. A map that was never processed has created nothing.
 func Unanswered(nsm *v1alpha1.NamespaceMap, namespace string) bool {
 	return nsm.Status.ObservedGeneration != 0 &&
 		FindDesired(nsm.Spec.DesiredMapping, namespace) != nil && FindCurrent(nsm.Status.CurrentMapping, namespace) == nil
 }
 
-// Answered reports whether the status newly reports on a local namespace.
+// Answered reports whether the status reports on a local namespace for the first time.
 func Answered(before, after *v1alpha1.NamespaceMap) bool {
 	was := sets.New[string]()
 	for i := range before.Status.CurrentMapping {
@@ -154,8 +152,7 @@ func Answered(before, after *v1alpha1.NamespaceMap) bool {
 	return slices.ContainsFunc(after.Status.CurrentMapping, func(entry v1alpha1.CurrentMapping) bool { return !was.Has(entry.Namespace) })
 }
 
-// Changed are the local namespaces whose entries differ between two versions
-// of a NamespaceMap.
+// Changed returns the local namespaces whose entries differ between two versions of a NamespaceMap.
 func Changed(before, after *v1alpha1.NamespaceMap) sets.Set[string] {
 	type entry struct {
 		desired, leaving string
@@ -168,7 +165,7 @@ func Changed(before, after *v1alpha1.NamespaceMap) sets.Set[string] {
 		}
 		for _, c := range nsm.Status.CurrentMapping {
 			e := entries[c.Namespace]
-			e.current, e.current.Since = c, nil // Since changes with the rest only.
+			e.current, e.current.Since = c, nil // Since changes only together with the other fields.
 			entries[c.Namespace] = e
 		}
 		for _, l := range nsm.Status.LeavingPods {

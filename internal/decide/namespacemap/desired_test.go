@@ -231,7 +231,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestAnswered: the status newly reports on a namespace.
+// TestAnswered tests a status that reports on a namespace for the first time.
 func TestAnswered(t *testing.T) {
 	reports := func(namespaces ...string) *v1alpha1.NamespaceMap {
 		m := builder.Map("eu")

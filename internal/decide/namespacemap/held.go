@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// maxHeld limits what a provider says of one condition, so that all five fit into a message.
+	// maxHeld limits the text of each of the provider's conditions, so that all five fit into a message.
 	maxHeld = 120
-	// heldMark is in our own messages only where the provider's words begin.
+	// heldMark marks in Spillway's messages where the provider's words begin.
 	heldMark = "the provider says "
 
 	goingMessage       = "the remote namespace is being deleted in the provider; it is made again when it is gone"
 	notRequiredMessage = "the remote namespace is being deleted because it is not required any more"
 )
 
-// HeldBy says in the provider's words why it cannot finish the deletion of a namespace; ""
-// if it says nothing.
+// HeldBy returns the provider's words about why it cannot finish the deletion of a namespace; "" if there are
+// none.
 func HeldBy(namespace *corev1.Namespace) string {
 	if namespace.DeletionTimestamp.IsZero() {
 		return ""
@@ -47,7 +47,7 @@ func WithHeld(message, held string) string {
 	return message + "; " + heldMark + held
 }
 
-// WhyLeft says why a remote namespace that is to go is still there; "" if that is not known.
+// WhyLeft says why a remote namespace that should be deleted still exists; "" if that is unknown.
 func WhyLeft(entry *v1alpha1.CurrentMapping) string {
 	switch {
 	case entry == nil || entry.Phase != v1alpha1.MappingTerminating:

@@ -15,8 +15,8 @@ import (
 // hashedPrefix is how many characters of a name precede its hash.
 const hashedPrefix = 30
 
-// RemoteName is the name of the remote namespace that an offloading asks for.
-// consumerID names the consumer in DefaultName.
+// RemoteName returns the name of the remote namespace that an offloading asks for. consumerID is the
+// consumer's name in DefaultName.
 func RemoteName(offloading *v1alpha1.NamespaceOffloading, consumerID string) string {
 	switch offloading.Spec.NamespaceMappingStrategy {
 	case v1alpha1.MappingEnforceSameName:
@@ -28,7 +28,7 @@ func RemoteName(offloading *v1alpha1.NamespaceOffloading, consumerID string) str
 	}
 }
 
-// KnowsStrategy reports whether this version has the strategy: a newer one may have more.
+// KnowsStrategy reports whether this version knows the strategy. A newer version may have more.
 func KnowsStrategy(strategy v1alpha1.NamespaceMappingStrategy) bool {
 	switch strategy {
 	case "", v1alpha1.MappingDefaultName, v1alpha1.MappingEnforceSameName, v1alpha1.MappingSelectedName:
@@ -38,7 +38,7 @@ func KnowsStrategy(strategy v1alpha1.NamespaceMappingStrategy) bool {
 	}
 }
 
-// DefaultConsumerID names a consumer that was given no name, from the UID of its kube-system
+// DefaultConsumerID returns the name of a consumer that was given none, from the UID of its kube-system
 // namespace.
 func DefaultConsumerID(uid types.UID) string { return string(uid[:min(len(uid), 8)]) }
 
@@ -50,27 +50,25 @@ func defaultName(namespace, consumerID string) string {
 	return Hashed(consumerID, namespace)
 }
 
-// isDefaultName reports whether a remote name may be the namespace's default one, under
-// any consumer id.
+// isDefaultName reports whether a remote name may be the namespace's default one, under any consumer ID.
 func isDefaultName(remote, namespace string) bool {
 	return strings.HasPrefix(remote, namespace+"-") || strings.HasPrefix(remote, beginning(namespace)+"-")
 }
 
-// Hashed is the bounded form of a name: its beginning and a hash over namespace/name,
-// 63 characters at most. Different names, or the same name in different namespaces,
-// have different hashed names.
+// Hashed returns the bounded form of a name: its beginning and a hash of namespace/name, at most 63
+// characters. Different names, or the same name in different namespaces, have different hashed names.
 func Hashed(namespace, name string) string {
 	sum := md5.Sum([]byte(namespace + "/" + name)) //nolint:gosec // See the import.
 	return beginning(name) + "-" + hex.EncodeToString(sum[:])
 }
 
-// beginning is the part of a name that its hashed name keeps.
+// beginning returns the part of a name that its hashed name keeps.
 func beginning(name string) string {
 	return strings.TrimRight(name[:min(len(name), hashedPrefix)], "-._")
 }
 
-// CheckLocal refuses to offload namespaces that belong to the cluster or to Spillway
-// itself, whose own holds the credentials of every provider.
+// CheckLocal refuses to offload namespaces of the cluster itself or of the manager. The manager's namespace
+// has the credentials for every provider.
 func CheckLocal(namespace, managerNamespace string) error {
 	if namespace == managerNamespace || strings.HasPrefix(namespace, "kube-") {
 		return fmt.Errorf("namespace %s belongs to the cluster and is never offloaded", namespace)

@@ -73,7 +73,7 @@ func TestHashed(t *testing.T) {
 			}
 		})
 	}
-	// The form is part of the API: the names of existing objects must not change.
+	// The form is part of the API, because the names of existing objects must not change.
 	if got, want := Hashed("ns", "name"), "name-75b588fcc4af1140bbd39db3d0327699"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -82,8 +82,8 @@ func TestHashed(t *testing.T) {
 	}
 }
 
-// Names as a person or a generator would choose: with the same beginnings, full of
-// separators, and as long as allowed.
+// TestNamesDoNotCollide tests names that a person or a generator might choose: with the same beginnings, full
+// of separators, and as long as allowed.
 func TestNamesDoNotCollide(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	label := func() string {

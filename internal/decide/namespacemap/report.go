@@ -11,11 +11,11 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// maxMessage is the bound of a message in the API.
+// maxMessage is the limit of a message in the API.
 const maxMessage = 512
 
-// Report is the status of a NamespaceMap: what is known of each entry, and since when.
-// An entry of which nothing is known is left out.
+// Report returns the status of a NamespaceMap: what is known about each entry, and since when. It leaves out
+// entries about which nothing is known.
 func Report(nsm *v1alpha1.NamespaceMap, known map[string]Known, now metav1.Time) v1alpha1.NamespaceMapStatus {
 	status := v1alpha1.NamespaceMapStatus{ObservedGeneration: nsm.Generation, LeavingPods: nsm.Status.LeavingPods}
 	before := make(map[string]v1alpha1.CurrentMapping, len(nsm.Status.CurrentMapping))
@@ -39,9 +39,9 @@ func Report(nsm *v1alpha1.NamespaceMap, known map[string]Known, now metav1.Time)
 	return status
 }
 
-// Unreachable is the status of a NamespaceMap whose provider does not answer: the
-// entries keep their last known phase, unless they are no longer desired, and say that
-// nothing newer is known. The spec has not been processed, so observedGeneration stays.
+// Unreachable returns the status of a NamespaceMap whose provider does not answer. Entries that are still
+// desired keep their last known phase, and say that nothing newer is known. The spec has not been processed,
+// so observedGeneration stays.
 func Unreachable(nsm *v1alpha1.NamespaceMap, message string, now metav1.Time) v1alpha1.NamespaceMapStatus {
 	status := *nsm.Status.DeepCopy()
 	desired := make(map[string]bool, len(nsm.Spec.DesiredMapping))
@@ -82,5 +82,5 @@ func count(status *v1alpha1.NamespaceMapStatus, desired []v1alpha1.DesiredMappin
 	status.Ready, status.Failed = &ready, &failed
 }
 
-// bounded cleans and limits a message: a provider may have written a part of it.
+// bounded cleans and limits a message, because part of it may come from a provider.
 func bounded(message string) string { return text.Bound(message, maxMessage) }

@@ -30,7 +30,8 @@ func status(observed int64, desired, ready, failed int32, current ...v1alpha1.Cu
 		Desired: ptr.To(desired), Ready: ptr.To(ready), Failed: ptr.To(failed)}
 }
 
-// TestReportKeepsWhatOthersCount: another controller writes it, in the same replica.
+// TestReportKeepsWhatOthersCount checks that the counts stay, because another controller in the same replica
+// writes them.
 func TestReportKeepsWhatOthersCount(t *testing.T) {
 	nsm := builder.Map("eu").Accepted("a", "ra").Obj()
 	nsm.Status.LeavingPods = []v1alpha1.LeavingPods{{Namespace: "a"}}

@@ -12,13 +12,13 @@ import (
 // Rules are a ClusterBinding's restrictions on the names of new remote namespaces.
 type Rules struct {
 	v1alpha1.RemoteNamespaces
-	// Binding is its name, for messages.
+	// Binding is the name of the ClusterBinding, for messages.
 	Binding string
 	// ConsumerID is part of default names.
 	ConsumerID string
 }
 
-// refusal is the rules' objection to an entry, if there are rules.
+// refusal returns the rules' objection to an entry, or "".
 func (r *Rules) refusal(entry v1alpha1.DesiredMapping) string {
 	if r == nil {
 		return ""
@@ -26,8 +26,8 @@ func (r *Rules) refusal(entry v1alpha1.DesiredMapping) string {
 	return r.refuse(entry)
 }
 
-// refuse says why an entry may not have its remote name; "" if it may. An entry does
-// not record the strategy of its name: the name itself tells.
+// refuse says why an entry may not have its remote name; "" if it may. An entry does not record the strategy,
+// so refuse derives it from the name.
 func (r Rules) refuse(entry v1alpha1.DesiredMapping) string {
 	allowed := r.Strategies
 	if len(allowed) == 0 {
@@ -40,7 +40,7 @@ func (r Rules) refuse(entry v1alpha1.DesiredMapping) string {
 	if r.NamePattern == "" {
 		return ""
 	}
-	_, err := regexp.Compile(r.NamePattern) // By itself: "a)|(b" is one only between brackets.
+	_, err := regexp.Compile(r.NamePattern) // Compiled alone, because "a)|(b" is valid only inside brackets.
 	if err != nil {
 		return fmt.Sprintf("spec.remoteNamespaces.namePattern of ClusterBinding %s cannot be understood, so that it allows nothing: %s", r.Binding, err)
 	}
@@ -51,8 +51,8 @@ func (r Rules) refuse(entry v1alpha1.DesiredMapping) string {
 	return ""
 }
 
-// strategy is the one that leads to that name. A chosen name that equals what another
-// strategy would have produced does no more harm than that.
+// strategy returns the strategy that leads to that name. A chosen name that equals the result of another
+// strategy does no more harm than that strategy.
 func (r Rules) strategy(entry v1alpha1.DesiredMapping) v1alpha1.NamespaceMappingStrategy {
 	switch entry.RemoteNamespace {
 	case defaultName(entry.Namespace, r.ConsumerID):
@@ -64,8 +64,8 @@ func (r Rules) strategy(entry v1alpha1.DesiredMapping) v1alpha1.NamespaceMapping
 	}
 }
 
-// WasThere returns the remote namespaces that are not new, by local namespace: the
-// rules do not apply to them.
+// WasThere returns the remote namespaces that existed earlier, by local namespace. The rules do not apply to
+// them.
 func WasThere(nsm *v1alpha1.NamespaceMap) map[string]string {
 	there := make(map[string]string, len(nsm.Status.CurrentMapping))
 	for i := range nsm.Status.CurrentMapping {
@@ -77,7 +77,7 @@ func WasThere(nsm *v1alpha1.NamespaceMap) map[string]string {
 	return there
 }
 
-// There returns the remote namespaces that the status says exist, by local namespace.
+// There returns the remote namespaces that exist according to the status, by local namespace.
 func There(nsm *v1alpha1.NamespaceMap) map[string]string {
 	there := make(map[string]string, len(nsm.Status.CurrentMapping))
 	for i := range nsm.Status.CurrentMapping {

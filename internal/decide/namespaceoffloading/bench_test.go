@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// BenchmarkStatus computes the status of one offloading, where each of three providers
-// has so many namespaces; that happens for each of them.
+// BenchmarkStatus computes the status of one offloading, with that many namespaces in each of three
+// providers. This happens for each of the namespaces.
 func BenchmarkStatus(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {

@@ -1,5 +1,5 @@
-// Package namespaceoffloading decides, without any I/O, the status of a
-// NamespaceOffloading, and when its deletion is done.
+// Package namespaceoffloading decides, without any I/O, the status of a NamespaceOffloading, and when its
+// deletion is finished.
 package namespaceoffloading
 
 import (
@@ -23,29 +23,29 @@ type Cluster struct {
 	ClusterID string
 	// Selected reports whether the offloading selects the provider.
 	Selected bool
-	// Leaving is the name of the ClusterBinding, if only its deletion keeps the offloading
-	// from selecting it; otherwise "".
+	// Leaving is the name of the ClusterBinding, if the offloading would select it but for its deletion;
+	// otherwise "".
 	Leaving string
 	// RemoteNamespace is the desired or existing name.
 	RemoteNamespace string
-	// Desired reports whether the NamespaceMap asks for the remote namespace. It does
-	// until the status reports on that: without either, nothing was ever created.
+	// Desired reports whether the NamespaceMap asks for the remote namespace. An entry stays until the status
+	// reports on it. So without an entry and a report, nothing was created.
 	Desired bool
 	// Current is the entry of the NamespaceMap's status, if there is one.
 	Current *v1alpha1.CurrentMapping
 	// Unreachable says why the provider cannot be reached; empty if it can.
 	Unreachable string
-	// Refused says which writes of the manager the consumer refuses; empty if none.
+	// Refused says which of the manager's writes the consumer refuses; empty if none.
 	Refused string
-	// Pods are those of the namespace that must leave the virtual node, if the offloading
-	// no longer wants them there.
+	// Pods are the pods of the namespace that must leave the virtual node, if the offloading no longer wants
+	// them there.
 	Pods eviction.Left
-	// Away is why the provider cannot be used, in one word, and AwaySince since when, if
-	// known; empty if it can be used.
+	// Away is the reason why the provider cannot be used, and AwaySince since when, if known. Away is empty
+	// if the provider can be used.
 	Away      string
 	AwaySince time.Time
-	// DeletionTimeout is how long a deletion waits while the provider cannot be reached,
-	// or does not get rid of the remote namespace; zero: for ever.
+	// DeletionTimeout is how long a deletion waits for a provider that cannot be reached, or that does not
+	// delete the remote namespace; zero: forever.
 	DeletionTimeout time.Duration
 }
 
@@ -59,7 +59,7 @@ type Snapshot struct {
 	// Clusters are the providers that are selected or still have an entry, sorted by
 	// ClusterID.
 	Clusters []Cluster
-	// Outdated are the waiting pods whose affinity is not the present one.
+	// Outdated are the waiting pods with an earlier node affinity.
 	Outdated eviction.Left
 	// Waiting are the pods that wait for a node.
 	Waiting Waiting
@@ -69,14 +69,13 @@ type Snapshot struct {
 // Plan is the status to report.
 type Plan struct {
 	Status v1alpha1.NamespaceOffloadingStatus
-	// Outdated is the event about pods that wait with an earlier affinity, if that has not
-	// been reported yet.
+	// Outdated is a new event about pods that wait with an earlier affinity; empty if it was already
+	// reported.
 	Outdated string
-	// Progress reports that the phase, or the step of a deletion, is as reported, and
-	// under way: the report may wait for more changes. With many providers that saves a
-	// write for each.
+	// Progress reports that the phase and the step are the same as in the stored status, and that more
+	// changes will come. The report may then wait. With many providers that saves a write for each.
 	Progress bool
-	// Again is when there may be more to report although nothing happens; zero: never.
+	// Again is how long until there may be more to report even if nothing happens; zero: never.
 	Again time.Duration
 }
 
@@ -87,7 +86,7 @@ func Decide(s Snapshot) Plan {
 	status.ObservedGeneration = s.Offloading.Generation
 	status.RemoteNamespaceName = s.RemoteName
 	if s.Refusal != "" {
-		status.RemoteNamespaceName = "" // There is none, and there will be none.
+		status.RemoteNamespaceName = "" // The remote namespace does not exist, and never will.
 	}
 	status.RemoteNamespaceConditions = s.remoteConditions()
 	phase, condition := s.summary()
@@ -101,7 +100,7 @@ func Decide(s Snapshot) Plan {
 	if !saysOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
 		plan.Outdated = outdated
 	}
-	// The number of pods that wait, or must leave, may change with each of them.
+	// The number of pods that wait, or must leave, may change with each pod.
 	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating || s.evicts() ||
 		(s.Outdated.Count+s.Waiting.Virtual.Count > 0 && SaysWaiting(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
 	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
@@ -109,7 +108,8 @@ func Decide(s Snapshot) Plan {
 	return plan
 }
 
-// setOutdated reports which pods wait with an earlier affinity, and what to do; "" if none.
+// setOutdated reports which pods wait with an earlier affinity, and what the user can do. It returns the
+// message, or "".
 func (s Snapshot) setOutdated(all *[]metav1.Condition) string {
 	if s.Outdated.Count == 0 || !s.Offloading.DeletionTimestamp.IsZero() {
 		meta.RemoveStatusCondition(all, v1alpha1.OffloadingPodsCurrent)
@@ -130,19 +130,18 @@ func saysOutdated(nso *v1alpha1.NamespaceOffloading) bool {
 	return meta.FindStatusCondition(nso.Status.Conditions, v1alpha1.OffloadingPodsCurrent) != nil
 }
 
-// SaysWaiting reports whether the status of an offloading says which pods of the namespace
-// wait for a node: when one of them comes or goes, there may be something new to say.
+// SaysWaiting reports whether the status of an offloading names pods of the namespace that wait for a node.
+// Then the status may have to change whenever such a pod is added or removed.
 func SaysWaiting(nso *v1alpha1.NamespaceOffloading) bool {
 	return !nso.DeletionTimestamp.IsZero() || saysOutdated(nso) || nso.Status.OffloadingPhase == v1alpha1.OffloadingPhaseNoClusterSelected
 }
 
-// summary is the phase and the condition Ready. Entries that are not required
-// do not count.
+// summary returns the phase and the condition Ready. It ignores entries that are not required.
 func (s Snapshot) summary() (v1alpha1.OffloadingPhase, metav1.Condition) {
 	if !s.Offloading.DeletionTimestamp.IsZero() {
 		reason, message := s.deletionStep()
 		if s.Waiting.Stranded.Count > 0 {
-			message = Strands(s.Waiting.Stranded) + "; " + message // In front: a long message is truncated at its end.
+			message = Strands(s.Waiting.Stranded) + "; " + message // At the beginning, because long messages are truncated at the end.
 		}
 		return v1alpha1.OffloadingPhaseTerminating, conditions.New(v1alpha1.OffloadingReady, metav1.ConditionFalse, reason, message)
 	}
@@ -190,8 +189,7 @@ func (s Snapshot) phase() (v1alpha1.OffloadingPhase, string) {
 	}
 }
 
-// noneSelected says why no provider is selected, and what is left in those being
-// deleted.
+// noneSelected says why no provider is selected, and what is left in the providers that are being removed.
 func (s Snapshot) noneSelected() string {
 	var leaving []string
 	for _, c := range s.Clusters {
@@ -205,8 +203,8 @@ func (s Snapshot) noneSelected() string {
 	return "clusterSelector selects only ClusterBindings that are being deleted: " + strings.Join(leaving, "; ") + s.waitInVain()
 }
 
-// waitInVain names the pods for which there is no node. New ones in their place would wait
-// for the same nodes, so they are left alone.
+// waitInVain names the pods that no node can run. Replacements would wait for the same nodes, so these pods
+// are left alone.
 func (s Snapshot) waitInVain() string {
 	if s.Waiting.Virtual.Count == 0 {
 		return ""
@@ -214,7 +212,7 @@ func (s Snapshot) waitInVain() string {
 	return "; pods that can run on virtual nodes alone wait until it selects another one: " + s.Waiting.Virtual.String()
 }
 
-// evicts reports whether pods are leaving a provider that is being deleted.
+// evicts reports whether pods are leaving a provider that is being removed.
 func (s Snapshot) evicts() bool {
 	return slices.ContainsFunc(s.Clusters, func(c Cluster) bool { return c.Leaving != "" && c.Pods.Count > 0 })
 }
@@ -251,7 +249,7 @@ func (s Snapshot) required(c Cluster) metav1.Condition {
 	}
 	message := "the remote namespace is not required any more"
 	if c.Pods.Count > 0 {
-		// The number changes with each pod, and would cause a write each time.
+		// The number of pods changes with each pod, and would cause a write each time.
 		message += "; the pods of the namespace are evicted from the virtual node first"
 		if refusals := c.Pods.Refusals(); refusals != "" {
 			message += "; " + refusals
@@ -266,9 +264,9 @@ func (c Cluster) ready() metav1.Condition {
 		reason, message := c.pending()
 		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionFalse, reason, message)
 	case c.Current.Phase == v1alpha1.MappingAccepted:
-		// An existing namespace stays ready while its provider is out of reach for a while:
-		// the ClusterBinding, its Node and the NamespaceMap say so, in one write each instead
-		// of one for every namespace.
+		// An existing namespace stays ready while its provider cannot be reached for a while. The
+		// ClusterBinding, its Node and the NamespaceMap report that in one write each, instead of one for
+		// every namespace.
 		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "")
 	default:
 		return conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionFalse, cmp.Or(c.Current.Reason, string(c.Current.Phase)), c.Current.Message)

@@ -80,9 +80,9 @@ func timeout(c Cluster, d time.Duration) Cluster {
 	return c
 }
 
-// TestPodsWithoutAProvider: pods that only virtual nodes may have are named while there is
-// none for them, and one more of them is progress, which may wait. If none waits, the rest of the
-// message is the news.
+// TestPodsWithoutAProvider checks that pods which need a virtual node are named while there is none for them.
+// One more such pod is progress, whose report may wait. If none waits, a change of the rest of the message is
+// reported at once.
 func TestPodsWithoutAProvider(t *testing.T) {
 	waiting := Waiting{Virtual: eviction.Left{Count: 1, Names: []string{"team/a"}}}
 	const named = "; pods that can run on virtual nodes alone wait until it selects another one: 1 pod (team/a)"
@@ -369,7 +369,7 @@ func TestRemoteConditions(t *testing.T) {
 			if test.deleted {
 				nso.Deleted(0)
 			}
-			// Reports on clusters are dropped with their entries.
+			// Reports about providers are removed together with their entries.
 			nso.Status(v1alpha1.NamespaceOffloadingStatus{RemoteNamespaceConditions: []v1alpha1.RemoteNamespaceStatus{{Cluster: "gone"}}})
 			var want []v1alpha1.RemoteNamespaceStatus
 			if test.want != nil {
@@ -417,7 +417,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestProgressOfAnEviction: pods that leave a provider change the message with each of them.
+// TestProgressOfAnEviction checks that the message changes with each pod that leaves a provider.
 func TestProgressOfAnEviction(t *testing.T) {
 	decide := func(status v1alpha1.NamespaceOffloadingStatus, clusters ...Cluster) Plan {
 		nso := builder.Offloading("team").Status(*status.DeepCopy()).Obj()

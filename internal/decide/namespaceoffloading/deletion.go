@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// deletionStep names what the deletion waits for: pods first.
+// deletionStep names what the deletion waits for. Pods come first.
 func (s Snapshot) deletionStep() (reason, message string) {
 	var evicting, left, unreachable []string
 	for _, c := range s.Clusters {
@@ -46,7 +46,7 @@ func (s Snapshot) deletionStep() (reason, message string) {
 	}
 }
 
-// Strands says of pods that they wait for ever, and what helps.
+// Strands says that pods wait forever, and what helps.
 func Strands(pods eviction.Left) string {
 	wait := "wait"
 	if pods.Count == 1 {
@@ -55,7 +55,7 @@ func Strands(pods eviction.Left) string {
 	return fmt.Sprintf("%s %s for a virtual node, for which the namespace is no longer meant, and no controller is known that makes them again: delete them", pods, wait)
 }
 
-// withLeft says what is left at a provider, as far as is known.
+// withLeft says what is left at a provider, if that is known.
 func (c Cluster) withLeft() string {
 	if !c.asked() {
 		return c.withPods()
@@ -67,7 +67,7 @@ func (c Cluster) withLeft() string {
 	return left + " and " + strings.TrimPrefix(c.withPods(), ", with ")
 }
 
-// whyLeft says why the remote namespace is still there, as far as is known.
+// whyLeft says why the remote namespace still exists, if that is known.
 func (c Cluster) whyLeft() string {
 	if why := namespacemap.WhyLeft(c.Current); why != "" {
 		return " (" + why + ")"
@@ -75,8 +75,7 @@ func (c Cluster) whyLeft() string {
 	return ""
 }
 
-// asked reports whether the provider was, or may have been, asked for the remote
-// namespace.
+// asked reports whether the provider was, or may have been, asked for the remote namespace.
 func (c Cluster) asked() bool { return c.Desired || c.Current != nil }
 
 // withPods says which pods are left at a provider.
@@ -94,8 +93,7 @@ func refusals(left eviction.Left) string {
 	return ""
 }
 
-// gaveUp is why something stays: a provider that does not answer, or does not get rid
-// of it.
+// gaveUp returns the reason why something stays: the provider does not answer, or does not finish a deletion.
 func (s Snapshot) gaveUp() string {
 	for _, c := range s.Clusters {
 		if c.Unreachable != "" {
@@ -105,8 +103,8 @@ func (s Snapshot) gaveUp() string {
 	return v1alpha1.ReasonDeletingNamespaces
 }
 
-// released reports whether a deletion need not wait for the provider: nothing is left
-// there, or the wait has lasted as long as was allowed.
+// released reports whether a deletion need not wait for the provider, because nothing is left there or the
+// timeout has passed.
 func (c Cluster) released(s Snapshot) bool {
 	if !c.asked() && c.Pods.Count == 0 {
 		return true
@@ -114,16 +112,16 @@ func (c Cluster) released(s Snapshot) bool {
 	return c.timed() && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
 }
 
-// timed reports whether deletionTimeout applies: the provider does not answer, has not
-// deleted the remote namespace that it was asked to, or never says whether it has made
-// it. Pods that a budget holds, or that have not ended, are waited for while it answers.
+// timed reports whether deletionTimeout applies. It does if the provider does not answer, has not deleted the
+// remote namespace after a request, or never reported whether it created one. While the provider answers, the
+// deletion waits without a limit for pods that a budget holds or that have not ended.
 func (c Cluster) timed() bool {
 	hangs := c.Current != nil && c.Current.Phase == v1alpha1.MappingTerminating && !c.Desired || c.Current == nil && c.Desired
 	return c.DeletionTimeout > 0 && (c.Unreachable != "" || hangs && c.Pods.Count == 0)
 }
 
-// waits reports whether a deletion waits until pods without a node are evicted, and for how
-// long at most, zero for ever. They may go to any provider: the longest deletionTimeout counts.
+// waits reports whether a deletion waits until pods without a node are evicted, and for how long at most;
+// zero: forever. The pods may go to any provider, so the longest deletionTimeout counts.
 func (s Snapshot) waits() (bool, time.Duration) {
 	if s.Waiting.Remade.Count == 0 {
 		return false, 0
@@ -139,8 +137,7 @@ func (s Snapshot) waits() (bool, time.Duration) {
 	return left > 0, left
 }
 
-// GivenUp says what a finished deletion gives up because deletionTimeout has passed; "" if
-// nothing.
+// GivenUp says what a finished deletion leaves because deletionTimeout has passed; "" if nothing.
 func GivenUp(s Snapshot) string {
 	var all []string
 	if s.Waiting.Remade.Count > 0 {
@@ -152,8 +149,7 @@ func GivenUp(s Snapshot) string {
 	return strings.Join(all, "; ")
 }
 
-// LeftBehind names the remote namespaces that a finished deletion gives up, with their
-// providers.
+// LeftBehind names the remote namespaces that a finished deletion leaves, with their providers.
 func LeftBehind(s Snapshot) []string {
 	var left []string
 	for _, c := range s.Clusters {
@@ -164,8 +160,8 @@ func LeftBehind(s Snapshot) []string {
 	return left
 }
 
-// Removable reports whether a deletion is finished, so that the finalizer can go; if
-// not, when a timeout is due, zero for never.
+// Removable reports whether a deletion is finished, so that the finalizer can be removed. If not, it returns
+// when a timeout is due; zero: never.
 func Removable(s Snapshot) (bool, time.Duration) {
 	waits, again := s.waits()
 	removable := !waits

@@ -14,9 +14,9 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
-// Settings are shared by all decisions about offloadings.
+// Settings are the settings that all decisions about offloadings share.
 type Settings struct {
-	// ConsumerID names the consumer in DefaultName.
+	// ConsumerID is the consumer's name in DefaultName.
 	ConsumerID string
 	// ManagerNamespace is never offloaded.
 	ManagerNamespace string
@@ -26,22 +26,22 @@ type Settings struct {
 type World struct {
 	Bindings placement.Index
 	Maps     []v1alpha1.NamespaceMap
-	// Pods are those of the offloading's namespace that must leave virtual nodes, by the
-	// name of the ClusterBinding.
+	// Pods are the pods of the offloading's namespace that must leave virtual nodes, by the name of the
+	// ClusterBinding.
 	Pods map[string]eviction.Left
-	// Outdated are the pods of the namespace that wait for a node with the affinity of an
-	// earlier version of the offloading.
+	// Outdated are the pods of the namespace that wait for a node with the affinity of an earlier version of
+	// the offloading.
 	Outdated eviction.Left
 	// Waiting are the pods of the namespace that wait for a node.
 	Waiting Waiting
 }
 
-// Waiting are pods that wait for a node. While the offloading ends, the controllers of Remade
-// make them again, and Stranded wait for ever. Virtual can run on virtual nodes alone, whether
-// it ends or not.
+// Waiting are pods that wait for a node. When the offloading is deleted, the pods in Remade are evicted and
+// their controllers recreate them. The pods in Stranded wait forever. The pods in Virtual can run only on
+// virtual nodes, whether or not the offloading is deleted.
 type Waiting struct{ Remade, Stranded, Virtual eviction.Left }
 
-// Observe gathers what is known about an offloading.
+// Observe collects what is known about an offloading.
 func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, now time.Time) Snapshot {
 	s := Snapshot{Offloading: nso, RemoteName: namespacemap.RemoteName(nso, settings.ConsumerID), Outdated: world.Outdated, Waiting: world.Waiting, Now: now}
 	if err := namespacemap.CheckLocal(nso.Namespace, settings.ManagerNamespace); err != nil {
@@ -61,9 +61,9 @@ func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, 
 	return s
 }
 
-// observeBinding adds what one binding and its map, which may be nil, say, and the pods
-// that must leave its virtual node. If an older binding of the provider has taken the
-// namespace, this one is not selected.
+// observeBinding adds the state of one binding and of its map, which may be nil, and the pods that must leave
+// its virtual node. If taken, an older binding of the provider has the namespace, and this one is not
+// selected.
 func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, pods eviction.Left, taken bool) {
 	nso := s.Offloading
 	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
@@ -83,8 +83,8 @@ func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha
 	}
 }
 
-// name decides what the remote namespace is called. An entry created under another
-// consumer id keeps its name.
+// name decides the name of the remote namespace. An entry that was created under another consumer ID keeps
+// its name.
 func (s *Snapshot) name(c *Cluster) {
 	if c.RemoteNamespace == "" {
 		c.RemoteNamespace = s.RemoteName
@@ -111,8 +111,7 @@ func cluster(namespace string, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.N
 	return c
 }
 
-// Unreachable says why a provider cannot be reached; "" if it can, or if that is
-// unknown.
+// Unreachable says why a provider cannot be reached; "" if it can, or if that is unknown.
 func Unreachable(binding *v1alpha1.ClusterBinding) string {
 	if binding.Spec.Paused {
 		return pausedBy(binding.Spec.ClusterID)
@@ -129,7 +128,7 @@ func Unreachable(binding *v1alpha1.ClusterBinding) string {
 	return fmt.Sprintf("%s: %s", connected.Reason, connected.Message)
 }
 
-// WritesRefused says which writes of the manager the consumer refuses; "" if none.
+// WritesRefused says which of the manager's writes the consumer refuses; "" if none.
 func WritesRefused(binding *v1alpha1.ClusterBinding) string {
 	if c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingWritesRefused); c != nil {
 		return c.Message
@@ -137,12 +136,12 @@ func WritesRefused(binding *v1alpha1.ClusterBinding) string {
 	return ""
 }
 
-// Wanted reports whether, and under what name, the binding's NamespaceMap should ask
-// for a remote namespace for the offloading. It starts only once the finalizer is
-// there. But an existing entry (asked) does not go with a finalizer that somebody has
-// removed: the remote namespace would be deleted before the finalizer is back a moment
-// later. The entry goes once the offloading is being deleted, or does not select the
-// binding, and nothing holds it: its pods, or an answer that is still to come
+// Wanted reports whether, and under what name, the binding's NamespaceMap should ask for a remote namespace
+// for the offloading. A new entry needs the finalizer. An existing entry (asked) stays even if somebody has
+// removed the finalizer. Otherwise the remote namespace would be deleted before the finalizer is added again.
+//
+// The entry is removed once the offloading is being deleted, or no longer selects the binding, and nothing
+// holds the entry (held). Pods hold it, and so does a status that does not report on it yet
 // (namespacemap.Unanswered).
 func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, asked, held bool, settings Settings) (namespacemap.Wanted, bool) {
 	if !asked && !slices.Contains(nso.Finalizers, v1alpha1.FinalizerOffloading) || namespacemap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {

@@ -18,8 +18,8 @@ import (
 
 var settings = Settings{ConsumerID: "c", ManagerNamespace: "spillway-system"}
 
-// TestNothingToWaitFor deletes offloadings while a provider whose map has changed
-// since it was looked at is away.
+// TestNothingToWaitFor deletes offloadings while a provider is away whose map has changed since it was last
+// processed.
 func TestNothingToWaitFor(t *testing.T) {
 	away := builder.Binding("us").Pinned("us").Unreachable("no route to host").Obj()
 	for name, test := range map[string]struct {
@@ -149,7 +149,7 @@ func TestObserve(t *testing.T) {
 			}
 			test.want.Offloading, test.want.Now = test.nso.Obj(), builder.Epoch
 			got := Observe(test.nso.Obj(), World{Bindings: placement.NewIndex(bindings), Maps: maps}, settings, builder.Epoch)
-			if n := len(test.want.Refusal); n < len(got.Refusal) && n > 0 { // What follows is the library's.
+			if n := len(test.want.Refusal); n < len(got.Refusal) && n > 0 { // The rest of the message comes from the library.
 				got.Refusal = got.Refusal[:n]
 			}
 			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {

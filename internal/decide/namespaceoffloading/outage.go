@@ -13,13 +13,12 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// outageToldAfter is how long a provider may be away before teams are told. Most
-// outages are shorter, and each costs two writes for every offloading, at its beginning
-// and its end.
+// outageToldAfter is how long a provider may be away before teams are told. Most outages are shorter. Each
+// reported outage costs two writes for every offloading, one at its beginning and one at its end.
 const outageToldAfter = 30 * time.Second
 
-// Outage is why a provider cannot be used, in one word, once that has lasted long
-// enough to tell teams. Until then it is "", and again is when to check.
+// Outage returns the reason why a provider cannot be used, once that has lasted long enough to tell teams.
+// Until then reason is "", and again is when to check.
 func Outage(binding *v1alpha1.ClusterBinding, now time.Time) (reason string, again time.Duration) {
 	reason, since := Away(binding)
 	if wait := outageToldAfter - now.Sub(since); reason != "" && wait > 0 {
@@ -28,8 +27,8 @@ func Outage(binding *v1alpha1.ClusterBinding, now time.Time) (reason string, aga
 	return reason, 0
 }
 
-// Away is why a provider cannot be used, in one word, and since when, if known; "" if
-// it can be used. Unlike Unreachable, it does not change with each attempt.
+// Away returns the reason why a provider cannot be used, and since when, if known. The reason is "" if the
+// provider can be used. Unlike the result of Unreachable, it does not change with each attempt.
 func Away(binding *v1alpha1.ClusterBinding) (reason string, since time.Time) {
 	if binding.Spec.Paused {
 		return v1alpha1.ReasonPaused, time.Time{}
@@ -45,8 +44,7 @@ func Away(binding *v1alpha1.ClusterBinding) (reason string, since time.Time) {
 	return reason, connected.LastTransitionTime.Time
 }
 
-// setOutage reports which providers are away. It returns when to check again; zero if
-// nothing is pending.
+// setOutage reports which providers are away. It returns when to check again; zero if nothing is pending.
 func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
 	var told, paused []string
 	for _, c := range s.Clusters {
@@ -72,8 +70,8 @@ func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
 	return again
 }
 
-// patience says how long Kubernetes waits for the pods of providers that cannot be
-// reached. A paused one's virtual node does not become NotReady.
+// patience says how long Kubernetes waits before it deletes pods of unreachable providers. The virtual node
+// of a paused provider does not become NotReady.
 func patience(unreachable []string) string {
 	if len(unreachable) == 0 {
 		return ""
@@ -82,7 +80,7 @@ func patience(unreachable []string) string {
 		"and it ends in the provider when that is back"
 }
 
-// awayMessage names providers that cannot be reached, and those that could be.
+// awayMessage names the providers that cannot be reached, and those that are paused.
 func awayMessage(unreachable, paused []string) string {
 	var parts []string
 	if len(unreachable) > 0 {
@@ -94,12 +92,12 @@ func awayMessage(unreachable, paused []string) string {
 	return strings.Join(parts, "; ")
 }
 
-// pausedBy says who stops writes to a provider that answers.
+// pausedBy says who has stopped writes to a reachable provider.
 func pausedBy(clusterID string) string {
 	return fmt.Sprintf("the platform engineer has paused provider %s (spec.paused of its ClusterBinding)", clusterID)
 }
 
-// NotSent tells a pod why it has not been sent to a provider that is away.
+// NotSent tells a pod's owner why the pod has not been sent to a provider that is away.
 func NotSent(clusterID, reason string) string {
 	if reason == v1alpha1.ReasonPaused {
 		return pausedBy(clusterID) + ": the pod is sent there when that ends"

@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// An outage is reported once, and its end once, whatever the attempts to connect say
-// meanwhile.
+// TestOutage checks that an outage and its end are each reported once, whatever the attempts to connect
+// report meanwhile.
 func TestOutage(t *testing.T) {
 	nsm := builder.Map("eu").Desired("team", "team-c").Accepted("team", "team-c").Obj()
 	eu := func() *builder.BindingBuilder { return builder.Binding("eu").Connected() }
@@ -68,7 +68,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// A paused provider is not reported as out of reach.
+// TestPausedIsNoOutage checks that a paused provider is not reported as unreachable.
 func TestPausedIsNoOutage(t *testing.T) {
 	const paused = "the platform engineer has paused provider us (spec.paused of its ClusterBinding)"
 	for name, test := range map[string]struct{ got, want string }{
@@ -85,7 +85,7 @@ func TestPausedIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestOutagesOfSeveral: those that are selected, each once it has lasted.
+// TestOutagesOfSeveral checks that each selected provider is reported once its outage has lasted long enough.
 func TestOutagesOfSeveral(t *testing.T) {
 	away := func(c Cluster, reason string, since time.Duration) Cluster {
 		c.Away, c.AwaySince = reason, builder.Epoch.Add(-since)
@@ -126,7 +126,7 @@ func TestOutagesOfSeveral(t *testing.T) {
 	}
 }
 
-// TestAway names why credentials are refused, not only that they are.
+// TestAway checks that the reason says why the credentials are refused.
 func TestAway(t *testing.T) {
 	refused := builder.Binding("eu").Condition(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonCredentialsInvalid, "")
 	for want, binding := range map[string]*builder.BindingBuilder{
@@ -142,8 +142,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestGoesElsewhere: the older binding of a provider has the namespace, unless the younger
-// one has it already.
+// TestGoesElsewhere checks that the older binding of a provider gets the namespace, unless the younger one
+// already has it.
 func TestGoesElsewhere(t *testing.T) {
 	of := func(name string, after time.Duration) v1alpha1.ClusterBinding {
 		return *builder.Binding(name).Pinned("uid").Authorities("ca").Created(after).Connected().Obj()

@@ -6,9 +6,9 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
-// TakenBy is the name of an older binding of the same provider that the offloading
-// selects, or "". A local namespace has one remote namespace in a provider: through a
-// second binding it would only conflict with the first one's name there.
+// TakenBy returns the name of an older binding of the same provider that the offloading selects, or "". A
+// local namespace has one remote namespace in a provider. A second binding would only conflict with the name
+// that the first one uses there.
 func TakenBy(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, all placement.Index) string {
 	for _, older := range all.Older(binding) {
 		if Selects(nso, older) {
@@ -18,14 +18,14 @@ func TakenBy(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding
 	return ""
 }
 
-// GoesElsewhere reports whether the offloading's remote namespace should come from an
-// older binding of the provider, and this one, with its map, has none yet.
+// GoesElsewhere reports whether the offloading's remote namespace should belong to an older binding of the
+// provider, and this binding has none yet according to its map.
 func GoesElsewhere(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, all placement.Index, nsm *v1alpha1.NamespaceMap) bool {
 	return TakenBy(nso, binding, all) != "" && !isThere(namespacemap.FindCurrent(nsm.Status.CurrentMapping, nso.Namespace))
 }
 
-// isThere reports whether a remote namespace exists, as far as is known. An existing
-// one stays, whichever binding should have it.
+// isThere reports whether a remote namespace is known to exist. An existing one stays, whichever binding
+// should have it.
 func isThere(current *v1alpha1.CurrentMapping) bool {
 	return current != nil && current.Phase == v1alpha1.MappingAccepted
 }

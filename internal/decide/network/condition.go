@@ -14,8 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
-// Condition is a binding's condition Network, given all bindings and the consumer's
-// nodes.
+// Condition returns a binding's condition Network, given all bindings and the consumer's nodes.
 func Condition(binding *v1alpha1.ClusterBinding, all placement.Index, nodes []corev1.Node) metav1.Condition {
 	if binding.Spec.Network.Mode != v1alpha1.NetworkRouted {
 		return conditions.New(v1alpha1.BindingNetwork, metav1.ConditionTrue, v1alpha1.ReasonIsolated,
@@ -33,14 +32,14 @@ func Condition(binding *v1alpha1.ClusterBinding, all placement.Index, nodes []co
 		"addresses of the provider's pods in "+strings.Join(cidrs, ", ")+" are shown")
 }
 
-// A claim is a range and whose it is.
+// A claim is a range and its owner.
 type claim struct {
 	prefix netip.Prefix
 	whose  string
 }
 
-// overlap names the binding's ranges that another one already has, or "". The oldest
-// comes first; a refused binding takes nothing from younger ones.
+// overlap names the binding's ranges that overlap a range of somebody else, or returns "". Older bindings
+// take precedence. A refused binding takes no range from younger ones.
 func overlap(binding *v1alpha1.ClusterBinding, all placement.Index, taken []claim) string {
 	for _, b := range all.Oldest() {
 		if b.Spec.Network.Mode != v1alpha1.NetworkRouted {
@@ -72,8 +71,8 @@ func firstOverlap(mine []netip.Prefix, taken []claim) string {
 	return ""
 }
 
-// local are the pod ranges of the consumer's own nodes, as far as the nodes say. They
-// are sorted: in another order, another one would be named.
+// local returns the pod ranges of the consumer's own nodes, as far as the nodes show them. They are sorted,
+// so that overlap always names the same one.
 func local(nodes []corev1.Node) []claim {
 	var claims []claim
 	for i := range nodes {

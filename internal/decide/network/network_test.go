@@ -123,7 +123,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestShows: only an address that means the same on every node, in a range that is routed.
+// TestShows checks that only an address in a routed range that means the same on every node is shown.
 func TestShows(t *testing.T) {
 	reach := network.Reach{Ranges: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}}
 	for text, want := range map[string]bool{
@@ -150,7 +150,7 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// TestEqual: the ranges count, and whether they may still be somebody else's.
+// TestEqual checks that both the ranges and Pending count.
 func TestEqual(t *testing.T) {
 	one := network.Reach{Ranges: []netip.Prefix{netip.MustParsePrefix("10.8.0.0/14")}}
 	other := network.Reach{Ranges: []netip.Prefix{netip.MustParsePrefix("10.12.0.0/14")}}

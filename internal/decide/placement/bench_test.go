@@ -23,8 +23,8 @@ func BenchmarkSelects(b *testing.B) {
 	}
 }
 
-// BenchmarkIndex is over a hundred bindings, ten to each of ten providers: one pass over an
-// offloading compares them, and asks of each whom it shares its provider with.
+// BenchmarkIndex compares a hundred bindings, ten for each of ten providers. Then it asks for each binding
+// which others share its provider, as one pass over an offloading does.
 func BenchmarkIndex(b *testing.B) {
 	var bindings []v1alpha1.ClusterBinding
 	for i := range 100 {

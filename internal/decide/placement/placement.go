@@ -1,10 +1,8 @@
-// Package placement decides, without any I/O, which ClusterBindings a
-// NamespaceOffloading selects.
+// Package placement decides, without any I/O, which ClusterBindings a NamespaceOffloading selects.
 //
-// The selector is matched against the labels that the virtual node gets from its
-// ClusterBinding, not against those of the Node at the moment: a Node that is missing
-// for a while, or was edited by hand, must not move namespaces and delete what is in
-// them.
+// It matches the selector against the labels that the ClusterBinding gives its virtual node, not against the
+// present labels of the Node. A Node that is missing for a while, or was edited by hand, must not move
+// namespaces and delete their content.
 package placement
 
 import (
@@ -18,7 +16,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// NodeLabels are the labels of the binding's virtual node.
+// NodeLabels returns the labels of the binding's virtual node.
 func NodeLabels(binding *v1alpha1.ClusterBinding) map[string]string {
 	labels := map[string]string{
 		corev1.LabelHostname:   binding.VirtualNodeName(),
@@ -34,8 +32,7 @@ func NodeLabels(binding *v1alpha1.ClusterBinding) map[string]string {
 	return labels
 }
 
-// Selects reports whether the selector selects the binding. It fails if the selector is
-// invalid.
+// Selects reports whether the selector selects the binding. It returns an error if the selector is invalid.
 func Selects(selector *v1alpha1.ClusterSelector, binding *v1alpha1.ClusterBinding) (bool, error) {
 	terms := selector.NodeSelector()
 	if terms == nil {
@@ -48,8 +45,8 @@ func Selects(selector *v1alpha1.ClusterSelector, binding *v1alpha1.ClusterBindin
 	return selects, nil
 }
 
-// Matches reports whether terms match the binding's virtual node, by the labels that the
-// binding gives it. It fails if they are invalid.
+// Matches reports whether terms match the labels that the binding gives its virtual node. It returns an error
+// if the terms are invalid.
 func Matches(terms *corev1.NodeSelector, binding *v1alpha1.ClusterBinding) (bool, error) {
 	matcher, err := nodeaffinity.NewNodeSelector(terms)
 	if err != nil {
@@ -61,7 +58,7 @@ func Matches(terms *corev1.NodeSelector, binding *v1alpha1.ClusterBinding) (bool
 	}}), nil
 }
 
-// Older compares two bindings by creation time, or, within one second, by name.
+// Older compares two bindings by creation time or, if they were created in the same second, by name.
 func Older(a, b *v1alpha1.ClusterBinding) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 }

@@ -97,8 +97,8 @@ func TestHolder(t *testing.T) {
 	}
 	tests := map[string]struct {
 		bindings []v1alpha1.ClusterBinding
-		holder   string   // Of eu.
-		usable   []string // All that hold theirs.
+		holder   string // The holder of eu.
+		usable   []string // All that hold their clusterID.
 	}{
 		"none":                             {nil, "", nil},
 		"only others":                      {[]v1alpha1.ClusterBinding{of("b", "us", 0)}, "", []string{"b"}},

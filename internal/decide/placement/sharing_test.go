@@ -13,8 +13,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// TestSharing checks with whom the binding us, created an hour after the others, shares
-// its provider, and who only claims so.
+// TestSharing checks which bindings share a provider with the binding us, created an hour after the others,
+// and which only claim to.
 func TestSharing(t *testing.T) {
 	of := func(name, uid string, authorities ...string) *builder.BindingBuilder {
 		return builder.Binding(name).Pinned(uid).Authorities(authorities...)
@@ -60,7 +60,7 @@ func TestSharing(t *testing.T) {
 	}
 }
 
-// TestOldestFirst: of several the oldest is named, and takes precedence.
+// TestOldestFirst checks that the oldest of several bindings is named, and takes precedence.
 func TestOldestFirst(t *testing.T) {
 	at := func(name string, after time.Duration, authority string) v1alpha1.ClusterBinding {
 		return *builder.Binding(name).Pinned("uid").Authorities(authority).Created(after).Obj()
@@ -84,7 +84,7 @@ func TestOldestFirst(t *testing.T) {
 	}
 }
 
-// TestIndexByPairs: an Index answers as comparing each binding with each other does.
+// TestIndexByPairs checks that an Index gives the same answers as comparing each pair of bindings.
 func TestIndexByPairs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
