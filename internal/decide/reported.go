@@ -9,18 +9,17 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// mostTold is how many addresses that are refused an event names.
+// mostTold is how many refused addresses an event names.
 const mostTold = 3
 
-// WithAddresses is what a Reporting kind reports of a Service or an Ingress: local with those
-// of the reported addresses and hostnames that may be shown, and why some are not. what is
-// whose addresses they are, for people.
+// WithAddresses returns local with those reported addresses and hostnames that may be shown, and why some are
+// not. Reporting kinds use it for Services and Ingresses. what says whose addresses they are, for messages.
 func WithAddresses[T translate.Addressed](local T, clusterID string, reported []string, what string, around Around) (T, *field.Problem) {
 	if len(reported) == 0 && local.GetAnnotations()[v1alpha1.AnnotationAddressesPrefix+clusterID] == "" {
-		return local, nil // Nearly all objects.
+		return local, nil // That holds for nearly all objects.
 	}
 	own, err := around.Own()
-	if err != nil { // The caches are ending.
+	if err != nil { // The caches are stopping.
 		return local, nil
 	}
 	shown, refused := address.Checked(reported, own)

@@ -13,8 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// reporting tells in an annotation what its copy has under the key says. It does not show a
-// lie.
+// reporting copies the copy's annotation says to an annotation of the local object. It does not show a lie.
 type reporting struct{ fixture.Plain }
 
 func (reporting) Report(local, remote *corev1.ConfigMap, clusterID string, _ decide.Around) (*corev1.ConfigMap, *field.Problem) {
@@ -34,7 +33,8 @@ func (reporting) Report(local, remote *corev1.ConfigMap, clusterID string, _ dec
 	return told, problem
 }
 
-// TestReporting: what a copy tells comes back, and goes before the copy does.
+// TestReporting checks that a copy's report reaches the local object, and is removed before the copy is
+// deleted.
 func TestReporting(t *testing.T) {
 	const (
 		tell   = "patch the status of in the consumer: shown 1, locked, paced"

@@ -97,7 +97,7 @@ func TestHolder(t *testing.T) {
 	}
 	tests := map[string]struct {
 		bindings []v1alpha1.ClusterBinding
-		holder   string // The holder of eu.
+		holder   string   // The holder of eu.
 		usable   []string // All that hold their clusterID.
 	}{
 		"none":                             {nil, "", nil},

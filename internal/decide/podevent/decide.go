@@ -13,14 +13,12 @@ import (
 )
 
 const (
-	// Component is the source of the consumer's events.
+	// Component is the source of the events in the consumer.
 	Component = "spillway"
-	// MostShown is how many events of one provider about one object there are in the consumer
-	// at a time.
+	// MostShown is how many events of one provider about one object the consumer has at a time.
 	MostShown = 10
-	// stale is the age from which no event is created for a warning. It is less than the
-	// hour that an API server keeps events, so that an event that has expired is not
-	// recreated.
+	// stale is the age from which no event is created for a warning. It is less than the hour for which an
+	// API server keeps events, so that an expired event is not recreated.
 	stale = 30 * time.Minute
 	// unknownReason replaces a missing reason.
 	unknownReason = "Unknown"
@@ -29,18 +27,18 @@ const (
 // Snapshot is the input of Decide.
 type Snapshot struct {
 	Now time.Time
-	// Ahead is how far the provider's clock is ahead of ours; negative: behind.
+	// Ahead is how far the provider's clock is ahead of the manager's; negative: behind.
 	Ahead time.Duration
-	// ClusterID and Node are those of the binding.
+	// ClusterID and Node belong to the binding.
 	ClusterID, Node string
 	// Local is the consumer's object that the events are about.
 	Local corev1.ObjectReference
 	// Reported are the provider's warnings about the remote object, the most recent
 	// first.
 	Reported []Occurrence
-	// Shown are our events of this provider about the local object, by name.
+	// Shown are Spillway's events of this provider about the local object, by name.
 	Shown map[string]*corev1.Event
-	// Waits are how long events must not be written yet, by name.
+	// Waits is how long until an event may be written, by name.
 	Waits map[string]time.Duration
 }
 
@@ -48,7 +46,7 @@ type Snapshot struct {
 type Plan struct {
 	Create []*corev1.Event
 	Update []Update
-	// RetryAfter is when to look again; zero if nothing waits.
+	// RetryAfter is how long until the next decision; zero if nothing waits.
 	RetryAfter time.Duration
 }
 
@@ -77,8 +75,8 @@ func Decide(s Snapshot) Plan {
 	return plan
 }
 
-// Name is the name of the event that shows an occurrence. It contains a digest of the
-// object's UID, so that it cannot be about another object or from another provider.
+// Name returns the name of the event that shows an occurrence. It contains a digest of the object's UID. So
+// an event about another object or from another provider has another name.
 func (s Snapshot) Name(o Occurrence) string {
 	const mostOfObject, mostOfDigest = 200, 16
 	object := s.Local.Name
@@ -88,8 +86,8 @@ func (s Snapshot) Name(o Occurrence) string {
 	return object + "." + digest(s.ClusterID, string(s.Local.UID), o.ID)[:mostOfDigest]
 }
 
-// says reports whether an event shows an occurrence as it is. Times do not count: they
-// change with the count, and with a wrong clock they would never match.
+// says reports whether an event shows an occurrence unchanged. It ignores times: they change with the count,
+// and would never match if a clock is wrong.
 func says(event *corev1.Event, o Occurrence) bool {
 	return event.Reason == reason(o) && event.Message == o.Message && event.Count == o.Count
 }
@@ -98,7 +96,7 @@ func reason(o Occurrence) string { return cmp.Or(o.Reason, unknownReason) }
 
 func (s Snapshot) isStale(o Occurrence) bool { return s.Now.Sub(s.last(o)) > stale }
 
-// last is when an occurrence was last seen, by our own clock, and not later than now.
+// last returns when an occurrence was last seen, by the manager's clock, and not later than now.
 func (s Snapshot) last(o Occurrence) time.Time {
 	last := o.Last.Add(-s.Ahead)
 	if o.Last.IsZero() || last.After(s.Now) {
@@ -107,7 +105,7 @@ func (s Snapshot) last(o Occurrence) time.Time {
 	return last
 }
 
-// event is the event for an occurrence.
+// event returns the event for an occurrence.
 func (s Snapshot) event(name string, o Occurrence) *corev1.Event {
 	last := s.last(o)
 	first := o.First.Add(-s.Ahead)
@@ -129,7 +127,7 @@ func (s Snapshot) event(name string, o Occurrence) *corev1.Event {
 	}
 }
 
-// changed is an event as it should be.
+// changed returns an event as it should be.
 func (s Snapshot) changed(before *corev1.Event, o Occurrence) *corev1.Event {
 	after := before.DeepCopy()
 	after.Reason, after.Message, after.Count = reason(o), o.Message, o.Count

@@ -22,7 +22,7 @@ func snapshot(reported ...Occurrence) Snapshot {
 	}
 }
 
-// showing is the snapshot after these occurrences have been written.
+// showing returns the snapshot after these occurrences have been written.
 func (s Snapshot) showing(shown ...Occurrence) Snapshot {
 	for _, o := range shown {
 		s.Shown[s.Name(o)] = s.event(s.Name(o), o)
@@ -44,7 +44,7 @@ func failed(id string, count int32, ago time.Duration) Occurrence {
 	return Occurrence{ID: id, Reason: "Failed", Message: "message of " + id, Count: count, First: now.Add(-time.Hour), Last: now.Add(-ago)}
 }
 
-// many are n occurrences, the most recent first.
+// many returns n occurrences, the most recent first.
 func many(n int) []Occurrence {
 	var all []Occurrence
 	for i := range n {
@@ -151,7 +151,8 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// TestChanged: an event follows what is said, and when; since when stays.
+// TestChanged checks that an event follows the message, the count and the last time, and keeps the first
+// time.
 func TestChanged(t *testing.T) {
 	a := failed("a", 1, time.Minute)
 	next := Occurrence{ID: "a", Message: "another", Count: 7, First: now, Last: now.Add(-time.Second)} // Without a reason.

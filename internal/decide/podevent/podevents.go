@@ -1,22 +1,19 @@
-// Package podevent decides, without any I/O, which of a provider's warnings
-// about the pods that run there, and all else that is sent there, are shown on the
-// consumer's objects.
+// Package podevent decides, without any I/O, which of a provider's warnings about remote objects, pods
+// included, the consumer shows on its own objects.
 //
 // # How it works
 //
-// Read keeps what is needed of an event, as an Occurrence. A Shelf holds the
-// occurrences of one provider, bounded in everything that a provider could make grow.
-// Decide compares one object's occurrences with the consumer's events about it. Each occurrence
-// has one event there, whose name follows from it: a crash between two steps, or a
-// second reconcile, finds the same one.
+// Read keeps the needed parts of an event, as an Occurrence. A Shelf holds the occurrences of one provider,
+// and limits everything that a provider could make grow. Decide compares one object's occurrences with the
+// consumer's events about it. Each occurrence has one event in the consumer, whose name is derived from it.
+// So after a crash, or in a second reconcile, Decide finds the same event.
 //
 // # What it trades away
 //
-// Only warnings are shown: an object without problems costs no write. The time of the last
-// occurrence is written together with the count; it alone is no reason for a write.
-// While MostShown events of a provider about an object exist, new ones wait until the
-// consumer has expired an old one: if they could push one out, a provider could cause
-// writes without end.
+// Only warnings are shown, so an object without problems costs no write. The time of the last occurrence is
+// written together with the count, and is no reason for a write by itself. While the consumer has MostShown
+// events of a provider about an object, new ones wait until an old one expires. If new events could replace
+// old ones, a provider could cause writes without end.
 package podevent
 
 import (
@@ -32,43 +29,43 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// How much of a provider's text is kept, in characters.
+// How many characters of a provider's text are kept.
 const (
 	maxReason  = 128
 	maxMessage = 1024
 )
 
-// The longest names and UID in Kubernetes, in bytes. Anything longer is about nothing of
-// ours.
+// The lengths of the longest names and UID in Kubernetes, in bytes. An event with longer ones is not about an
+// object of Spillway.
 const (
 	maxNamespace = 63
 	maxName      = 253
 	maxUID       = 64
 )
 
-// Target is an object in a provider. Another one of the same name is another Target.
+// Target is an object in a provider. A later object with the same name is another Target.
 type Target struct {
-	// Kind is its name in the API, such as Pod.
+	// Kind is the kind's name in the API, such as Pod.
 	Kind string
 	types.NamespacedName
 	UID types.UID
 }
 
-// Occurrence is what is kept of an event in a provider.
+// Occurrence is the kept part of an event in a provider.
 type Occurrence struct {
 	// ID is derived from the UID of the event.
 	ID string
 	// Reason and Message are clean and bounded.
 	Reason, Message string
-	// Count is how often it has happened, at least once.
+	// Count is how often the event has happened, at least once.
 	Count int32
-	// First and Last are when it happened, by the provider's clock; zero if unknown.
+	// First and Last are when the event happened, by the provider's clock; zero if unknown.
 	First, Last time.Time
 }
 
-// Read keeps what is needed of an event in a provider, and says what it is about, of any
-// kind. It returns false unless the event is a warning about an object of a namespace: the
-// provider is asked for no others, but need not obey.
+// Read returns the needed parts of an event in a provider, and the object of any kind that it is about. It
+// returns false unless the event is a warning about an object in a namespace. Spillway asks the provider for
+// such events only, but a provider need not obey.
 func Read(event *corev1.Event) (Target, Occurrence, bool) {
 	about := event.InvolvedObject
 	target := Target{Kind: about.Kind, NamespacedName: types.NamespacedName{Namespace: about.Namespace, Name: about.Name}, UID: about.UID}
@@ -92,12 +89,12 @@ func Read(event *corev1.Event) (Target, Occurrence, bool) {
 	return target, o, true
 }
 
-// IDOf is the ID of what Read keeps of an event.
+// IDOf returns the ID of an event's Occurrence.
 func IDOf(event metav1.Object) string { return digest(string(event.GetUID())) }
 
 func outside(s string, limit int) bool { return s == "" || len(s) > limit }
 
-// known is the first plausible time.
+// known returns the first plausible time.
 func known(times ...time.Time) time.Time {
 	for _, t := range times {
 		// The API server accepts no other years.
@@ -108,17 +105,17 @@ func known(times ...time.Time) time.Time {
 	return time.Time{}
 }
 
-// bounded is a copy of a provider's string, on one line and truncated. It is a copy
-// because what was cut off would otherwise stay in memory.
+// bounded returns a copy of a provider's string, on one line and truncated. Without the copy, the part that
+// was cut off would stay in memory.
 func bounded(s string, limit int) string {
-	const mostBytes = 4 // of a character
+	const mostBytes = 4 // Of a character.
 	if len(s) > mostBytes*limit {
 		s = s[:mostBytes*limit+1] // One more than allowed, so that it counts as truncated.
 	}
 	return strings.Clone(text.Bound(strings.TrimSpace(text.Clean(s)), limit))
 }
 
-// digest is a string of 32 characters for one of any length.
+// digest returns a string of 32 characters for strings of any length.
 func digest(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "/")))
 	return hex.EncodeToString(sum[:16])

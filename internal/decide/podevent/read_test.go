@@ -14,7 +14,7 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// warning is an event as a kubelet writes it.
+// warning returns an event as a kubelet writes it.
 func warning(change ...func(*corev1.Event)) *corev1.Event {
 	event := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: "remote", Name: "pod.1", UID: "event-uid", CreationTimestamp: metav1.NewTime(now)},

@@ -12,40 +12,39 @@ const (
 	// MostKept is how many occurrences about pods of one provider are kept. Each takes
 	// about a kilobyte.
 	MostKept = 1000
-	// MostEarly is how many are kept about pods in namespaces that are not known to be
-	// ours. Nearly all are other tenants'; ours are among them while the watch of the
-	// namespaces lags behind.
+	// MostEarly is how many are kept about pods in namespaces that are not known to be Spillway's. Nearly all
+	// belong to other tenants. Some are Spillway's, while the watch of the namespaces lags behind.
 	MostEarly = 100
-	// share is how many times fewer are kept of each other kind. Each kind has its own room,
-	// so that what is said of Services pushes out nothing that is said of pods.
+	// share is how many times fewer occurrences are kept for each other kind. Each kind has its own room, so
+	// that events about Services do not displace events about pods.
 	share = 10
-	// mostOfOne is how many of one object are kept: one with many problems leaves room for
-	// the others.
+	// mostOfOne is how many occurrences of one object are kept, so that an object with many problems leaves
+	// room for others.
 	mostOfOne = MostShown
-	// pods are the kind with most objects, and most problems.
+	// pods is the kind with the most objects and the most problems.
 	pods = "Pod"
 )
 
-// Shelf keeps the warnings of one provider, up to a limit for each kind. Those about
-// unknown objects go first, then the least recent.
+// Shelf keeps the warnings of one provider, up to a limit for each kind. When a kind is full, it first drops
+// warnings about unknown objects, then the least recent.
 type Shelf struct {
 	mu sync.Mutex
-	// most is how many occurrences about pods there may be.
+	// most is how many occurrences about pods are kept.
 	most int
-	// objects are what is kept, by the object that it is about.
+	// objects are the kept occurrences, by the object that they are about.
 	objects map[Target]*kept
 	// targets are the objects, by the ID of the occurrence.
 	targets map[string]Target
-	// counts are how many occurrences there are, by kind.
+	// counts are the numbers of occurrences, by kind.
 	counts map[string]int
-	// round counts how often everything has been read again.
+	// round counts how often all events have been read again.
 	round int
 }
 
-// kept is what is kept of one object.
+// kept is what is kept about one object.
 type kept struct {
-	// known reports whether the object has been seen, which may be later than a warning about
-	// it: they come from two watches.
+	// known reports whether the object has been seen. That may be later than a warning about it, because they
+	// come from two watches.
 	known bool
 	// since is when the first occurrence arrived.
 	since       time.Time
@@ -57,13 +56,13 @@ type occurrence struct {
 	round int
 }
 
-// NewShelf returns an empty Shelf for so many occurrences about pods, and a tenth of that
-// about each other kind.
+// NewShelf returns an empty Shelf for that many occurrences about pods, and a tenth of that about each other
+// kind.
 func NewShelf(most int) *Shelf {
 	return &Shelf{most: most, objects: map[Target]*kept{}, targets: map[string]Target{}, counts: map[string]int{}}
 }
 
-// mostOf is how many occurrences about objects of a kind there may be.
+// mostOf returns how many occurrences about objects of a kind are kept.
 func (s *Shelf) mostOf(kind string) int {
 	if kind == pods {
 		return s.most
@@ -71,8 +70,7 @@ func (s *Shelf) mostOf(kind string) int {
 	return s.most / share
 }
 
-// Put keeps an occurrence, replacing an earlier state of it. known reports whether the
-// object has been seen.
+// Put stores an occurrence, or replaces its earlier state. known reports whether the object has been seen.
 func (s *Shelf) Put(target Target, o Occurrence, known bool, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +96,7 @@ func (s *Shelf) Put(target Target, o Occurrence, known bool, now time.Time) {
 	}
 }
 
-// leastWanted is the ID of the occurrence that goes first, of those about a kind.
+// leastWanted returns the ID of the occurrence about a kind that is dropped first.
 func (s *Shelf) leastWanted(kind string) string {
 	var found Occurrence
 	var foundKnown bool
@@ -124,12 +122,12 @@ func leastRecent(of map[string]occurrence) Occurrence {
 	return found
 }
 
-// moreRecentFirst orders occurrences.
+// moreRecentFirst compares occurrences, the most recent first.
 func moreRecentFirst(a, b Occurrence) int {
 	return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.ID, b.ID))
 }
 
-// Remove drops the occurrence of that ID.
+// Remove drops the occurrence with that ID.
 func (s *Shelf) Remove(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +148,7 @@ func (s *Shelf) remove(id string) {
 	}
 }
 
-// Drop drops all that is kept of an object.
+// Drop drops everything about an object.
 func (s *Shelf) Drop(target Target) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,14 +159,14 @@ func (s *Shelf) Drop(target Target) {
 	}
 }
 
-// Begin starts a round in which everything is put again; Sweep then drops what was not.
+// Begin starts a round in which everything is put again. Sweep then drops the rest.
 func (s *Shelf) Begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.round++
 }
 
-// Sweep drops what has not been put since Begin.
+// Sweep drops everything that has not been put since Begin.
 func (s *Shelf) Sweep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +179,7 @@ func (s *Shelf) Sweep() {
 	}
 }
 
-// Of is what is kept of an object, most recent first, and since when.
+// Of returns the occurrences of an object, most recent first, and when the first of them arrived.
 func (s *Shelf) Of(target Target) ([]Occurrence, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +195,7 @@ func (s *Shelf) Of(target Target) ([]Occurrence, time.Time) {
 	return all, of.since
 }
 
-// Known records that an object has been seen, and reports whether anything is kept of it.
+// Known records that an object has been seen, and reports whether anything is kept about it.
 func (s *Shelf) Known(target Target) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +206,7 @@ func (s *Shelf) Known(target Target) bool {
 	return ok
 }
 
-// Targets are the objects about which something is kept.
+// Targets returns the objects about which something is kept.
 func (s *Shelf) Targets() []Target {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ func targetNo(i int) Target {
 	return Target{"Pod", types.NamespacedName{Namespace: "remote", Name: fmt.Sprint("pod-", i)}, types.UID(fmt.Sprint("uid-", i))}
 }
 
-// ids are the IDs of what is kept of a pod.
+// ids returns the IDs of the occurrences that are kept about a pod.
 func (s *Shelf) ids(target Target) []string {
 	all, _ := s.Of(target)
 	var ids []string
@@ -63,11 +63,11 @@ func TestShelfIsBounded(t *testing.T) {
 	}
 }
 
-// Each kind has its own room; pods have the most.
+// TestShelfHasRoomForEachKind checks that each kind has its own room, and that pods have the most.
 func TestShelfHasRoomForEachKind(t *testing.T) {
 	const most = 50
 	shelf := NewShelf(most)
-	for i, kind := range []string{"Pod", "Ingress", "Service"} { // Each floods after the one before.
+	for i, kind := range []string{"Pod", "Ingress", "Service"} { // Each fills its room after the one before.
 		for n := range 3 * most {
 			target := targetNo(n)
 			target.Kind = kind
@@ -92,7 +92,7 @@ func TestShelfForgets(t *testing.T) {
 	one, other := targetNo(1), targetNo(2)
 	filled := func() *Shelf {
 		shelf := NewShelf(MostKept)
-		for _, o := range []Occurrence{failed("b", 1, 0), failed("a", 1, 0)} { // Of one moment, so the IDs decide.
+		for _, o := range []Occurrence{failed("b", 1, 0), failed("a", 1, 0)} { // At the same moment, so the IDs decide.
 			shelf.Put(one, o, true, now)
 		}
 		shelf.Put(other, failed("c", 1, 0), true, now)
@@ -133,8 +133,8 @@ func TestShelfForgets(t *testing.T) {
 	}
 }
 
-// What is known of a pod stays known: of two warnings of the same moment, the one about a
-// pod that was never seen goes first.
+// TestShelfRemembersThatAPodWasSeen checks that a pod stays known. If two warnings have the same time, the
+// one about a pod that was never seen is dropped first.
 func TestShelfRemembersThatAPodWasSeen(t *testing.T) {
 	for name, seen := range map[string]func(*Shelf){
 		"before its last warning": func(s *Shelf) { s.Put(targetNo(1), failed("b", 2, 0), false, now) },
@@ -175,7 +175,7 @@ func TestShelfRelease(t *testing.T) {
 		shelf.Release("a", func(target Target, o Occurrence) { got[target] = o.ID })
 	}
 	release()
-	// The first has gone: there is room for three.
+	// The first was removed, so there is room for three.
 	if diff := cmp.Diff(map[Target]string{in("a", "one"): "b", in("a", "two"): "d"}, got); diff != "" {
 		t.Errorf("released (-want +got)\n%s", diff)
 	}

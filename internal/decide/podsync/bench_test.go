@@ -10,8 +10,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/podsync"
 )
 
-// BenchmarkDecide is the whole decision about one pod at the stages that every pod goes
-// through.
+// BenchmarkDecide measures the whole decision about one pod, at the stages that every pod goes through.
 func BenchmarkDecide(b *testing.B) {
 	running := []func(*corev1.Pod){started, phase(corev1.PodRunning), offloaded(corev1.ConditionTrue, "Offloaded", "")}
 	for name, moment := range map[string]snapshot{

@@ -1,16 +1,15 @@
-// Package podsync decides, without any I/O, what is to be done about one pod:
-// when it is started in the provider, what of it is changed there, what comes
-// back, and when it goes.
+// Package podsync decides, without any I/O, what to do about one pod: when to create it in the provider,
+// which changes to send, which status to report back, and when to delete it.
 //
 //	local     remote              what is done
 //	live      absent              what it needs first, then it is created
 //	live      absent, was there   Failed, RemotePodLost, once the provider itself says so
 //	live      there               allowed changes down, status up
-//	live      being deleted       deleted here, if it has a controller; else status up
-//	terminal  absent              if it is lost and has a controller: deleted here
+//	live      being deleted       deleted in the consumer, if it has a controller; else status up
+//	terminal  absent              if it is lost and has a controller: deleted in the consumer
 //	terminal  any                 nothing: a terminal phase is final
 //	deleting  there               deleted there with the same grace; the status still comes up
-//	deleting  absent              Failed, if it has not ended, and deleted here, with no
+//	deleting  absent              Failed, if it has not ended, and deleted in the consumer, with no
 //	                              grace left; once more if it stays
 //	absent    there               deleted there
 package podsync
@@ -29,13 +28,12 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// How long a problem lasts before it is reported. Nearly all waits end much sooner;
-// reporting them would cost two more writes for each pod.
+// How long a problem lasts before it is reported. Nearly all waits end much sooner. Reporting them would cost
+// two more writes for each pod.
 const (
-	// Patience is for problems that somebody must solve.
+	// Patience is for problems that a person must solve.
 	Patience = 2 * time.Second
-	// LongPatience is for what Spillway itself has not done yet, of which there may be a
-	// lot.
+	// LongPatience is for work that Spillway itself has not done yet, and of which it may have a lot.
 	LongPatience = 10 * time.Second
 )
 
@@ -89,7 +87,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	return decide.Plan{Actions: []decide.Action{{Verb: decide.Create, Side: decide.Remote, Object: remote}}}
 }
 
-// Wait reports what a pod waits for, unless it has ended or is being deleted.
+// Wait reports what a pod waits for, unless the pod has ended or is being deleted.
 func (Syncer) Wait(s snapshot, problem field.Problem) decide.Plan {
 	if Terminal(s.Local) || !s.Local.DeletionTimestamp.IsZero() {
 		return decide.Plan{Problem: &problem}
@@ -107,8 +105,8 @@ func patience(problem field.Problem) time.Duration {
 	return Patience
 }
 
-// limitPatience is for a pod that the limits refuse: unknown limits may be known in a
-// moment.
+// limitPatience returns the patience for a pod that the limits refuse. Limits that are unknown now may be
+// known in a moment.
 func limitPatience(limits *translate.Limits) time.Duration {
 	if limits.Unknown != nil {
 		return Patience
@@ -116,20 +114,20 @@ func limitPatience(limits *translate.Limits) time.Duration {
 	return 0
 }
 
-// goingReason is the reason of the wait for a pod without any grace left.
+// goingReason is the reason while the API server removes a pod without grace left.
 const goingReason = "Going"
 
-// finish removes a pod that is being deleted and not in the provider. As a kubelet does,
-// it gives the pod a final phase first: whoever holds it by a finalizer, such as a Job,
-// may wait for that, and so forever.
+// finish removes a pod that is being deleted and not in the provider. As a kubelet does, it first gives the
+// pod a final phase. Otherwise a controller that holds the pod by a finalizer, such as a Job's, might wait
+// for that phase forever.
 //
-// The API server removes a pod without grace left as soon as no finalizer holds it. But
-// it does so in two steps (see BeforeDelete in k8s.io/apiserver/pkg/registry/rest), and
-// a request that breaks off between them leaves the pod behind, for ever. So after a
-// while it is deleted again, as a kubelet does for the pods of its node.
+// The API server removes a pod without grace left as soon as it has no finalizers. But it does so in two
+// steps (see BeforeDelete in k8s.io/apiserver/pkg/registry/rest). A request that breaks off between them
+// leaves the pod behind, forever. So after a while finish deletes the pod again, as a kubelet does for the
+// pods of its node.
 //
-// A pod whose creation there was not answered may exist all the same, with the identity
-// that its successor will have: so the provider is asked first, once.
+// If the provider did not answer the creation, the remote pod may exist all the same. Its successor would
+// have the same identity. So the provider is asked first, once.
 func finish(s snapshot) decide.Plan {
 	if s.Unanswered && s.Place.Namespace != "" {
 		if remote, refusal := translate.Pod(s.Local, s.Place.Target, s.Limits, s.Classes); refusal == nil {
@@ -155,7 +153,7 @@ func finish(s snapshot) decide.Plan {
 	return plan
 }
 
-// unfinished is why a pod that is being deleted has Failed: nobody knows how it ended.
+// unfinished returns why a pod that is being deleted has Failed although nobody knows how it ended.
 func unfinished(s snapshot) field.Problem {
 	if recorded(s.Local) == nil {
 		return field.Problemf(v1alpha1.ReasonPodDeleted, "the pod was deleted before provider %s reported anything about it", s.ClusterID)
@@ -173,26 +171,26 @@ func (Syncer) Sync(s snapshot) decide.Plan {
 	case !s.Remote.DeletionTimestamp.IsZero():
 		return follow(s)
 	case !s.Place.Open:
-		return up(s, nil, false) // Nothing is changed before its namespace is in order.
+		return up(s, nil, false) // Nothing is changed before its namespace is ready.
 	}
 	return down(s)
 }
 
-// end deletes the remote pod of one that is being deleted. If the provider refuses, the
-// pod says so, and the deletion is retried, as for a creation.
+// end deletes the remote pod of a local pod that is being deleted. If the provider refuses, the local pod's
+// status says so, and the deletion is retried, as a creation is.
 func end(s snapshot) decide.Plan {
 	problem, again := overdue(s)
 	if s.Refused != nil && s.Refused.Verb == decide.Delete {
 		problem = &s.Refused.Problem
 	}
-	plan := up(s, problem, Terminal(s.Remote)) // Of a deletion, the end alone is reported, and with it that it was observed.
+	plan := up(s, problem, Terminal(s.Remote)) // Only the pod's end sets the observed generation.
 	plan.LookAgain = again
 	deletion := decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: s.Remote, Grace: s.Local.DeletionGracePeriodSeconds}
 	switch waits := s.Refused != nil && s.Refused.Wait > 0; {
 	case !shorter(s.Local, s.Remote):
 	case waits && s.Refused.Verb == decide.Delete:
 		plan.RetryAfter = s.Refused.Wait
-	case waits && s.Refused.Verb == decide.PatchStatus: // That it is refused may be refused, too.
+	case waits && s.Refused.Verb == decide.PatchStatus: // The deletion goes first, because the status may be refused again.
 		plan.Actions = slices.Insert(plan.Actions, 0, deletion)
 	default:
 		plan.Actions = append(plan.Actions, deletion)
@@ -200,7 +198,7 @@ func end(s snapshot) decide.Plan {
 	return plan
 }
 
-// shorter reports whether the remote pod should be deleted, or sooner than it is being.
+// shorter reports whether the remote pod must be deleted, or deleted with less grace than now.
 func shorter(local, remote *corev1.Pod) bool {
 	if remote.DeletionTimestamp.IsZero() {
 		return true
@@ -209,10 +207,10 @@ func shorter(local, remote *corev1.Pod) bool {
 		*local.DeletionGracePeriodSeconds < *remote.DeletionGracePeriodSeconds
 }
 
-// down sends the changes that Kubernetes allows on a running pod, then the status up. A
-// resize or a debug container that the provider refuses is not retried: the change of
-// the pod itself, which records that it was sent, goes all the same. If one fails
-// because of a fault of the provider, or for want of budget, that change waits.
+// down sends the changes that Kubernetes allows on a running pod, then reports the status. A resize or a
+// debug container that the provider refuses is not retried. The change of the pod itself, which records that
+// it was sent, is sent anyway. If a request fails because of a fault of the provider or for lack of budget,
+// that change waits.
 func down(s snapshot) decide.Plan {
 	refused := s.Refused
 	if refused != nil && refused.Verb != decide.Patch {
@@ -246,8 +244,8 @@ func down(s snapshot) decide.Plan {
 	return up(s, nil, true)
 }
 
-// up updates the status of the local pod from the provider's. sent reports that the
-// remote pod has been asked for all that the local one asks for.
+// up updates the status of the local pod from the provider's. sent reports that the remote pod has been asked
+// for everything that the local pod asks for.
 func up(s snapshot, problem *field.Problem, sent bool) decide.Plan {
 	status := statusOf(s)
 	told := problem
@@ -266,12 +264,13 @@ func up(s snapshot, problem *field.Problem, sent bool) decide.Plan {
 	return write(s, status, told)
 }
 
-// statusOf is the status that the local pod should have, from the provider's.
+// statusOf returns the status for the local pod, from the provider's.
 func statusOf(s snapshot) corev1.PodStatus {
 	return translate.PodStatus(s.Local, s.Remote, s.Reach, s.Now, s.Ahead)
 }
 
-// write writes a status, or why the consumer has refused the last one. told is what an event tells then.
+// write writes a status, or, if the consumer has refused the last one, why. told is the event that goes with
+// the status.
 func write(s snapshot, status corev1.PodStatus, told *field.Problem) decide.Plan {
 	if s.Refused != nil && s.Refused.Verb == decide.PatchStatus && s.Refused.Wait > 0 {
 		status = *s.Local.Status.DeepCopy()

@@ -32,7 +32,7 @@ var now = builder.Epoch.Add(time.Hour)
 // target is where the pods of namespace team go.
 var target = translate.Target{Mark: provenance.Mark{Origin: "home", ClusterID: "eu"}, Namespace: "team-home"}
 
-// local is a pod that was just bound to the virtual node.
+// local returns a pod that was just bound to the virtual node.
 func local(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1", ResourceVersion: "5", Generation: 1},
@@ -45,7 +45,7 @@ func local(changes ...func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// remote is its pod in the provider, as Spillway created it.
+// remote returns its remote pod, as Spillway created it.
 func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod, refusal := translate.Pod(local(), target, &translate.Limits{}, nil)
 	if refusal != nil {
@@ -69,32 +69,32 @@ func going(grace int64) func(*corev1.Pod) {
 	}
 }
 
-// goingSince is going with its grace over for that long.
+// goingSince marks a pod as being deleted, with its grace period over for that long.
 func goingSince(over time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: now.Add(-over)}, ptr.To[int64](30)
 	}
 }
 
-// sooner is to be deleted with a shorter grace than the others.
+// sooner marks a pod as being deleted with a shorter grace than the others.
 func sooner(p *corev1.Pod) { p.DeletionGracePeriodSeconds = ptr.To[int64](5) }
 
-// deleted is being deleted, and says of no grace.
+// deleted marks a pod as being deleted, without a grace period.
 func deleted(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now} }
 
-// controlled has a controller.
+// controlled gives a pod a controller.
 func controlled(p *corev1.Pod) {
 	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "set-1", Controller: ptr.To(true)}}
 	p.Spec.RestartPolicy = corev1.RestartPolicyAlways
 }
 
-// ofJob has a Job as its controller, which has not counted it.
+// ofJob gives a pod a Job as its controller, which has not counted the pod.
 func ofJob(p *corev1.Pod) {
 	controlled(p)
 	p.Spec.RestartPolicy, p.Finalizers = corev1.RestartPolicyNever, []string{"batch.kubernetes.io/job-tracking"}
 }
 
-// disrupted has been told that it will be deleted.
+// disrupted gives a pod the condition that it will be deleted.
 func disrupted(p *corev1.Pod) {
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"})
 }
@@ -110,7 +110,7 @@ func started(p *corev1.Pod) {
 	}
 }
 
-// writtenFor says which local pod the annotations are about.
+// writtenFor sets which local pod the annotations are about.
 func writtenFor(uid string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[v1alpha1.AnnotationRemoteFor] = uid }
 }
@@ -124,7 +124,7 @@ func mapping(name string) func(*snapshot) {
 	}
 }
 
-// having is what the provider says of each class.
+// having sets the provider's answer about each class.
 func having(presence translate.Presence) func(*snapshot) {
 	return func(s *snapshot) {
 		s.Has = func(v1alpha1.ClassKind, string) translate.Presence { return presence }
@@ -158,8 +158,8 @@ func image(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Containers[0].Image = name }
 }
 
-// observed is a local pod that says so, and there a remote one of a generation, of which
-// one is observed.
+// observed sets the observed generation of a local pod. there sets the generation of a remote pod, and the
+// one that its provider has observed.
 func observed(n int64) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.ObservedGeneration = n }
 }
@@ -176,15 +176,14 @@ func cpu(quantity string) func(*corev1.Pod) {
 	}
 }
 
-// sending has a debug container of that name.
+// sending adds a debug container of that name to a remote pod.
 func sending(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: name, Image: "debug:1"}}}
 	}
 }
 
-// debugger adds a debug container that is not sent, and saysDebugger is the report
-// about it.
+// debugger adds a debug container that is not sent. saysDebugger is the report about it.
 func debugger(p *corev1.Pod) {
 	p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
 		Name: "root", SecurityContext: &corev1.SecurityContext{Privileged: ptr.To(true)}}}}
@@ -194,8 +193,7 @@ func saysDebugger(p *corev1.Pod) {
 	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.EphemeralContainerRefusals(p, nil)[0].Message)(p)
 }
 
-// outdated is what is found when a change of something that the pod uses was
-// refused, and saysOutdated what is said of that.
+// tooSoon makes the pod wait because the provider has ended others too soon.
 func tooSoon(s *snapshot) { s.Held = 40 * time.Second }
 
 func outdated(s *snapshot) {
@@ -212,8 +210,7 @@ func nfs(p *corev1.Pod) {
 
 func unlimited(s *snapshot) { s.Limits = translate.MissingLimits() }
 
-// tolerant adds a toleration of a taint, and saysTolerant is the report if it is not
-// sent.
+// tolerant adds a toleration of a taint. saysTolerant is the report if the toleration is not sent.
 func tolerant(p *corev1.Pod) {
 	p.Spec.Tolerations = []corev1.Toleration{{Key: "example.com/batch", Operator: corev1.TolerationOpExists}}
 }
@@ -222,7 +219,7 @@ func saysTolerant(p *corev1.Pod) {
 	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.Withheld(p, &corev1.Pod{}, nil)[0])(p)
 }
 
-// authorized has a token of an account of its own, and saysAuthorized is the report.
+// authorized adds a token of a ServiceAccount. saysAuthorized is the report about it.
 func authorized(p *corev1.Pod) {
 	p.Spec.ServiceAccountName = "controller"
 	p.Spec.Volumes = []corev1.Volume{{Name: "kube-api-access-x", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
@@ -233,7 +230,7 @@ func saysAuthorized(p *corev1.Pod) {
 	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.WithheldToken(p))(p)
 }
 
-// in is a snapshot in which everything is in order.
+// in returns a snapshot in which everything is in order.
 func in(l, r *corev1.Pod, changes ...func(*snapshot)) snapshot {
 	s := snapshot{
 		Subject: decide.Subject[*corev1.Pod]{
@@ -268,7 +265,7 @@ func notOffloaded(s *snapshot) {
 	s.Place = decide.Place{Leaving: true, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded, Message: "nowhere to go"}}
 }
 
-// inWords is a plan in words: a line for each action, then the result.
+// inWords describes a plan in words: a line for each action, then the result.
 func inWords(p decide.Plan) []string {
 	var lines []string
 	for _, a := range p.Actions {
@@ -307,7 +304,7 @@ func inWords(p decide.Plan) []string {
 	if p.RetryAfter > 0 {
 		lines = append(lines, "again after "+p.RetryAfter.String())
 	}
-	if p.LookAgain > time.Minute { // Most that are being deleted are looked at a minute after their grace.
+	if p.LookAgain > time.Minute { // Most that are being deleted are checked a minute after their grace.
 		lines = append(lines, "looks again after "+p.LookAgain.String())
 	}
 	return lines
@@ -579,8 +576,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// All containers of a lost pod end with it: nothing about it says that it goes on. What
-// had ended stays as it ended.
+// TestLostEndsTheContainers checks that all containers of a lost pod end with it, and that containers which
+// had already ended keep their state.
 func TestLostEndsTheContainers(t *testing.T) {
 	at := metav1.NewTime(builder.Epoch)
 	running := corev1.ContainerStatus{

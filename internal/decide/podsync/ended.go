@@ -10,15 +10,15 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// EndedThere reports whether an action on a live pod, its deletion or a new status, says
-// that the provider has ended it. What a team's own containers do, and what Kubernetes does because a
-// team asked for it, does not count: jobs may fail as fast as they like.
+// EndedThere reports whether an action on a live pod, its deletion or a new status, shows that the provider
+// has ended the pod. It does not count what a team's own containers do, or what Kubernetes does at the team's
+// request: jobs may fail as fast as they like.
 func EndedThere(local *corev1.Pod, a decide.Action) bool {
 	after, ok := a.Object.(*corev1.Pod)
 	switch {
 	case !ok, Terminal(local), !local.DeletionTimestamp.IsZero():
 		return false
-	case a.Verb == decide.Delete: // Of live pods, those that the provider deletes.
+	case a.Verb == decide.Delete: // Spillway deletes a live pod only if the provider does.
 		return true
 	case !Terminal(after), local.Spec.ActiveDeadlineSeconds != nil:
 		return false
@@ -31,7 +31,7 @@ func EndedThere(local *corev1.Pod, a decide.Action) bool {
 	}
 }
 
-// began reports whether any container has.
+// began reports whether any container has started.
 func began(status *corev1.PodStatus) bool {
 	for _, statuses := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses} {
 		for i := range statuses {
@@ -44,8 +44,8 @@ func began(status *corev1.PodStatus) bool {
 	return false
 }
 
-// held is why a pod that has all it needs is not sent yet. The text is the same for all
-// pods, and for as long as it lasts.
+// held returns why a pod that has everything it needs is not sent yet. The text is the same for all pods, and
+// stays the same while it lasts.
 func held(s snapshot) field.Problem {
 	return field.Problem{Reason: v1alpha1.ReasonEndedTooSoon, Message: fmt.Sprintf(
 		"provider %s has ended many pods of namespace %s within a minute after they were sent: the next are sent one at a time, ever more slowly, until one lives for a minute there",

@@ -21,21 +21,21 @@ func reason(reason string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.Reason = reason }
 }
 
-// ended has a container that has exited.
+// ended gives a pod a container that has exited.
 func ended(p *corev1.Pod) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, StartedAt: metav1.NewTime(builder.Epoch)},
 	}}}
 }
 
-// neverBegun has a container that a kubelet reports as ended, though it never started.
+// neverBegun gives a pod a container that a kubelet reports as ended although it never started.
 func neverBegun(p *corev1.Pod) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"},
 	}}}
 }
 
-// began is what two containers say.
+// began has the states of two containers.
 type began struct {
 	init, app corev1.ContainerState
 	restarts  int32

@@ -16,24 +16,22 @@ import (
 )
 
 const (
-	// mostGrace bounds the grace period that a provider may give to a deletion here, in
-	// seconds, unless the pod itself asks for more.
+	// mostGrace limits, in seconds, the grace period that a provider may cause for a deletion in the
+	// consumer, unless the pod itself asks for more.
 	mostGrace = 60 * 60
-	// Overdue is how long a pod that is being deleted may stay in the provider after its
-	// grace period, before that is reported. It leaves a kubelet time to remove what the
-	// pod had.
+	// Overdue is how long a pod that is being deleted may stay in the provider after its grace period before
+	// that is reported. A kubelet needs some of that time to remove what the pod had.
 	Overdue = time.Minute
 )
 
-// follow decides about a live pod that the provider is deleting. One with a controller is
-// deleted here too, as when a node of the consumer is drained: its controller makes another
-// one at once, or waits until this one has ended, as it would there. It stays here until
-// the remote pod is gone.
+// follow decides about a live pod that the provider is deleting. If the local pod has a controller, it is
+// deleted too, as when a node of the consumer is drained. The controller creates another pod at once, or
+// waits until this one has ended. The local pod stays until the remote pod is gone.
 //
-// A pod without a controller stays: nobody would make it again. So does one that has ended
-// by itself, for its exit code.
+// A pod without a controller stays, because nobody would recreate it. A pod that has ended by itself also
+// stays, because of its exit code.
 //
-// The status says why first, so that a Job, or a controller that looks back, knows.
+// The status first says why, so that a Job, or another controller that looks at it later, knows.
 func follow(s snapshot) decide.Plan {
 	if metav1.GetControllerOfNoCopy(s.Local) == nil || Terminal(s.Remote) && mayEnd(s.Local) {
 		return up(s, nil, false)
@@ -50,7 +48,7 @@ func follow(s snapshot) decide.Plan {
 	}
 	grace := ptr.Deref(s.Remote.DeletionGracePeriodSeconds, 0)
 	grace = min(grace, max(mostGrace, ptr.Deref(s.Local.Spec.TerminationGracePeriodSeconds, 0)))
-	grace = max(grace, 1) // With none the API server would remove it while it may run there.
+	grace = max(grace, 1) // Without any, the API server would remove it while the remote pod may run.
 	return decide.Plan{Event: &why, Actions: []decide.Action{{
 		Verb: decide.Delete, Side: decide.Local, Object: s.Local, Grace: &grace, Locked: true,
 	}}}
@@ -61,15 +59,15 @@ func mayEnd(local *corev1.Pod) bool {
 	return local.Spec.RestartPolicy != corev1.RestartPolicyAlways || local.Spec.ActiveDeadlineSeconds != nil
 }
 
-// disrupted brings the status up, and says in it why the pod will be deleted.
+// disrupted reports the status, and adds why the pod will be deleted.
 func disrupted(s snapshot, why field.Problem) decide.Plan {
 	status := statusOf(s)
 	setDisrupted(&status, why, s.Now)
 	return write(s, status, nil)
 }
 
-// setDisrupted says that it is not the pod's own fault that it ends, unless that is said
-// already: Jobs may have a podFailurePolicy for that.
+// setDisrupted adds the condition DisruptionTarget, unless it is already set: the pod's end is not its own
+// fault. A Job may have a podFailurePolicy for that condition.
 func setDisrupted(status *corev1.PodStatus, why field.Problem, now time.Time) {
 	if isDisrupted(status) {
 		return
@@ -86,9 +84,9 @@ func isDisrupted(status *corev1.PodStatus) bool {
 	})
 }
 
-// forget decides about a pod that has ended, and is not in the provider. One that is lost
-// has no logs and no exit code. If it has a controller, which has made another one, it is
-// deleted: else one more would stay with each drain. A Job counts it first.
+// forget decides about a pod that has ended and is not in the provider. A lost pod has no logs and no exit
+// code. If it has a controller, which has created another pod, forget deletes it. Otherwise each drain would
+// leave one more pod. A Job must count the pod first.
 func forget(s snapshot) decide.Plan {
 	local := s.Local
 	if local.Status.Reason != v1alpha1.ReasonRemotePodLost || metav1.GetControllerOfNoCopy(local) == nil || slices.Contains(local.Finalizers, jobTracking) {
@@ -100,12 +98,13 @@ func forget(s snapshot) decide.Plan {
 	return decide.Plan{Actions: []decide.Action{{Verb: decide.Delete, Side: decide.Local, Object: local, Grace: ptr.To[int64](0), Ends: true, Locked: true}}}
 }
 
-// jobTracking is the finalizer by which a Job sees each of its pods end.
+// jobTracking is the finalizer with which a Job makes sure that it sees each of its pods end.
 const jobTracking = "batch.kubernetes.io/job-tracking"
 
-// overdue is why a pod that is being deleted on both sides is still there although its
-// grace is over, or nil, and when to look again. A pod that is to be deleted there, or sooner, is
-// none. What the API servers have noted is measured, so that nothing begins anew with a restart.
+// overdue returns why a pod that is being deleted in both clusters still exists after its grace period, or
+// nil, and when to check again. A remote pod that must still be deleted, or deleted with less grace, is not
+// overdue. overdue uses the times that the API servers have recorded, so a restart of the manager changes
+// nothing.
 func overdue(s snapshot) (*field.Problem, time.Duration) {
 	if shorter(s.Local, s.Remote) {
 		return nil, 0
@@ -122,10 +121,11 @@ func overdue(s snapshot) (*field.Problem, time.Duration) {
 	return &problem, 0
 }
 
-// graceEnds is when the grace period of a pod that is being deleted on both sides is over, by our
-// clock. It is over later there if the provider was away when the pod was deleted here. A provider
-// may say anything: a time there that is too late for the grace that it was asked for does not
-// count. The clocks are compared once in a while only, so there is some room.
+// graceEnds returns when the grace period of a pod that is being deleted in both clusters ends, by the
+// manager's clock. It ends later in the provider if the provider was away when the pod was deleted in the
+// consumer. graceEnds ignores a time of the provider that is too late for the requested grace, because a
+// provider may report anything. It allows some tolerance, because the clocks are compared only once in a
+// while.
 func graceEnds(s snapshot) time.Time {
 	here, there := s.Local.DeletionTimestamp.Time, s.Remote.DeletionTimestamp.Add(-s.Ahead)
 	grace := time.Duration(ptr.Deref(s.Local.DeletionGracePeriodSeconds, 0)) * time.Second
@@ -135,7 +135,7 @@ func graceEnds(s snapshot) time.Time {
 	return there
 }
 
-// finalizers are the first few of a remote pod: the provider may write many.
+// finalizers lists the first few finalizers of a remote pod, because a provider may write many.
 func finalizers(remote *corev1.Pod) string {
 	few := min(len(remote.Finalizers), 3)
 	return strings.Join(remote.Finalizers[:few], ", ")

@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	// reasonStatusUnknown and exitCodeUnknown are what a kubelet reports of a container
-	// that it does not find when the pod has ended: how it ended is unknown, so it counts
-	// as failed.
+	// reasonStatusUnknown and exitCodeUnknown are what a kubelet reports about a container that it cannot
+	// find when the pod has ended. Nobody knows how it ended, so it counts as failed.
 	reasonStatusUnknown = "ContainerStatusUnknown"
 	exitCodeUnknown     = 137
 )
 
-// lost decides about a pod that was in the provider, as was. The cache does not show
-// it, but the cache shows only what carries our mark: the provider is asked first.
+// lost decides about a pod that was in the provider, as was. The cache does not show it. But the cache shows
+// only objects with Spillway's mark, so the provider is asked first.
 func lost(s snapshot, was *corev1.Pod) decide.Plan {
 	if !s.Lost {
 		return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: was}}}
@@ -37,7 +36,7 @@ func lost(s snapshot, was *corev1.Pod) decide.Plan {
 	return decide.Plan{Actions: []decide.Action{failed}, Event: &problem}
 }
 
-// fail is the action that says of a pod that it has Failed, and all its containers with it.
+// fail returns the action that marks a pod, and all its containers, as Failed.
 func fail(s snapshot, why field.Problem) decide.Action {
 	status := *s.Local.Status.DeepCopy()
 	status.Phase, status.Reason, status.Message = corev1.PodFailed, why.Reason, why.Message
@@ -48,7 +47,8 @@ func fail(s snapshot, why field.Problem) decide.Action {
 	return statusPatch(s.Local, status, nil)
 }
 
-// setNotReady marks a failed pod as not ready. That the provider was deleting it says no more why.
+// setNotReady marks a failed pod as not ready. It removes the reason that the provider was deleting the pod,
+// because that no longer explains anything.
 func setNotReady(status *corev1.PodStatus, now time.Time) {
 	for i := range status.Conditions {
 		condition := &status.Conditions[i]
@@ -64,8 +64,7 @@ func setNotReady(status *corev1.PodStatus, now time.Time) {
 	}
 }
 
-// setTerminated ends the containers that had not ended yet, and those that had not
-// started: they never will.
+// setTerminated ends the containers that are still running or have never started.
 func setTerminated(statuses []corev1.ContainerStatus, message string, now time.Time) {
 	for i := range statuses {
 		status := &statuses[i]

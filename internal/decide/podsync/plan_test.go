@@ -17,7 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// written is the patch that makes after of before: of each the fields it is about.
+// written returns the patch from before to after, with only the fields that it is about.
 func written(before, after *corev1.Pod, paced bool) decide.Action {
 	part := func(p *corev1.Pod) *corev1.Pod {
 		return &corev1.Pod{
@@ -30,7 +30,7 @@ func written(before, after *corev1.Pod, paced bool) decide.Action {
 	return decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Before: part(before), Object: part(after), Paced: paced}
 }
 
-// sentAs has all annotations of a pod that is in the provider.
+// sentAs adds all annotations of a pod that is in the provider.
 func sentAs(more ...string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Annotations = map[string]string{
@@ -55,7 +55,7 @@ func condition(kind corev1.PodConditionType, status corev1.ConditionStatus, reas
 
 func generation(n int64) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Generation = n } }
 
-// TestWholePlans compares all of a plan, of which words leave out a lot.
+// TestWholePlans compares complete plans. Plans in words leave out a lot.
 func TestWholePlans(t *testing.T) {
 	now := in(nil, nil).Now
 	before := now.Add(-time.Minute)
@@ -151,5 +151,5 @@ func TestWholePlans(t *testing.T) {
 	}
 }
 
-// noted has an annotation that is not sent.
+// noted adds an annotation that is not sent.
 func noted(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, "spillway.io/note", "") }

@@ -10,15 +10,15 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// remark is a note about a pod that runs in the provider, and is not a failure.
+// remark is a note about a pod that runs in the provider. It is not a failure.
 type remark struct {
 	field.Problem
-	// Quiet reports that it gets no event: many pods may have a toleration that is not
-	// sent, and each event would be one more write.
+	// Quiet suppresses the event. Many pods may have a toleration that is not sent, and each event would be
+	// one more write.
 	Quiet bool
 }
 
-// remarkOn is the remark on a pod, or nil.
+// remarkOn returns the remark about a pod, or nil.
 func remarkOn(s snapshot) *remark {
 	said := withheld(s)
 	if s.Outdated == nil {
@@ -31,9 +31,9 @@ func remarkOn(s snapshot) *remark {
 	return outdated
 }
 
-// withheld is why some debug containers, tolerations, labels, annotations or a token are
-// not sent, or nil. The pod runs without them, and Kubernetes lets nobody remove the first
-// two: so it is no failure of the pod, but still reported.
+// withheld returns why some debug containers, tolerations, labels, annotations or a token are not sent, or
+// nil. The pod runs without them. Kubernetes lets nobody remove debug containers and tolerations, so that is
+// no failure of the pod. It is reported all the same.
 func withheld(s snapshot) *remark {
 	said := &remark{Quiet: true}
 	var messages []string
@@ -56,8 +56,8 @@ func withheld(s snapshot) *remark {
 	return said
 }
 
-// remarked is the remark in the status of a pod that has ended, or nil. It stays: the pod may
-// have failed for want of what was not sent.
+// remarked returns the remark in the status of a pod that has ended, or nil. The remark stays, because the
+// pod may have failed without the parts that were not sent.
 func remarked(local *corev1.Pod) *field.Problem {
 	for i := range local.Status.Conditions {
 		if c := &local.Status.Conditions[i]; c.Type == v1alpha1.PodOffloaded && c.Status == corev1.ConditionTrue && c.Message != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// remoteAnnotations say where a pod is. An empty address is removed.
+// remoteAnnotations returns the annotations that say where a pod is. An empty address is removed.
 func remoteAnnotations(local, remote *corev1.Pod, now time.Time) map[string]string {
 	return map[string]string{
 		v1alpha1.AnnotationRemoteNamespace: remote.Namespace,
@@ -25,17 +25,17 @@ func remoteAnnotations(local, remote *corev1.Pod, now time.Time) map[string]stri
 	}
 }
 
-// controlledBy names the remote namespace as the controller of a remote pod. Whoever
-// drains a node leaves pods alone that have none: nobody would make them again. The
-// namespace makes none either, but stands for those who do, in the consumer. Nothing is
-// collected that would not go with it, nor does its deletion wait for the pod.
+// controlledBy returns an owner reference that names the remote namespace as the controller of a remote pod.
+// Tools that drain a node do not evict a pod without a controller, because nobody would recreate it. The
+// namespace does not recreate pods, but represents the consumer's controllers, which do. The garbage
+// collector deletes nothing more than the deletion of the namespace does, and that deletion does not wait for
+// the pod.
 func controlledBy(namespace string, uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: namespace, UID: uid, Controller: ptr.To(true)}}
 }
 
-// recorded is the remote pod that the annotations name, or nil if the pod was never
-// started: then they are missing, or about the pod from whose manifest this one was
-// created.
+// recorded returns the remote pod that the annotations name, or nil if the pod was never started. Then the
+// annotations are missing. Or they are about another pod, whose manifest was used to create this one.
 func recorded(local *corev1.Pod) *corev1.Pod {
 	remote := provenance.RemoteOf(local)
 	if remote.UID == "" || remote.For != local.UID {

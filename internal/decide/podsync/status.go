@@ -20,7 +20,7 @@ func Terminal(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// report says on the pod why it is not in the provider, once that has lasted.
+// report says on the pod why it is not in the provider, once the problem has lasted long enough.
 func report(s snapshot, problem field.Problem, patience time.Duration) decide.Plan {
 	plan := decide.Plan{Problem: &problem}
 	waited := s.Waiting
@@ -40,13 +40,11 @@ func report(s snapshot, problem field.Problem, patience time.Duration) decide.Pl
 	return plan
 }
 
-// Sent reports whether a pod was started in its provider, according to its own
-// annotations.
+// Sent reports whether a pod was started in its provider, according to its own annotations.
 func Sent(local *corev1.Pod) bool { return recorded(local) != nil }
 
-// Stranded is the status of a pod that has not been sent and whose provider is away.
-// Nil if there is nothing to report: the pod was sent, never would be, already says so,
-// or has ended.
+// Stranded returns the status of a pod that has not been sent and whose provider is away. It returns nil if
+// there is nothing to report: the pod was sent, would never be sent, already says so, or has ended.
 func Stranded(local *corev1.Pod, problem field.Problem, now time.Time) *corev1.PodStatus {
 	if Terminal(local) || !local.DeletionTimestamp.IsZero() || Sent(local) || translate.NeverSent(local) != nil || says(local, problem.Message) {
 		return nil
@@ -56,10 +54,9 @@ func Stranded(local *corev1.Pod, problem field.Problem, now time.Time) *corev1.P
 	return status
 }
 
-// setOffloaded sets the condition PodOffloaded if there is a problem, and corrects it
-// once there was one. A pod that never had one needs no condition. Notes about a pod
-// that is in the provider have the reason Offloaded. The conditions may be shared with
-// the cache, and are copied first.
+// setOffloaded sets the condition PodOffloaded if there is a problem, and corrects it afterwards. A pod that
+// never had a problem needs no condition. Notes about a pod that is in the provider have the reason
+// Offloaded. setOffloaded copies the conditions first, because they may be shared with the cache.
 func setOffloaded(status *corev1.PodStatus, problem *field.Problem, generation int64, now time.Time) {
 	for i := range status.Conditions {
 		if status.Conditions[i].Type == v1alpha1.PodOffloaded {
@@ -99,8 +96,8 @@ func says(pod *corev1.Pod, message string) bool {
 	})
 }
 
-// patchStatus is the action that writes a status if it differs, or the address for
-// people, which is not in the status of a pod that is not routed.
+// patchStatus returns the action that writes a status if it differs. It also writes if the remote address for
+// users has changed, because the status of a pod without routing does not have that address.
 func patchStatus(s snapshot, status corev1.PodStatus, annotations map[string]string) []decide.Action {
 	ip, told := annotations[v1alpha1.AnnotationRemoteIP]
 	told = told && !Terminal(s.Local) && s.Local.Annotations[v1alpha1.AnnotationRemoteIP] != ip
@@ -110,9 +107,8 @@ func patchStatus(s snapshot, status corev1.PodStatus, annotations map[string]str
 	return []decide.Action{statusPatch(s.Local, status, annotations)}
 }
 
-// unchanged reports whether there is nothing to write. What was observed alone is written
-// only where the API server is known to keep it: one without the feature drops it each
-// time.
+// unchanged reports whether there is nothing to write. An observed generation alone is written only if the
+// API server is known to keep it. An API server without the feature drops it each time.
 func unchanged(local *corev1.Pod, status corev1.PodStatus) bool {
 	was := local.Status
 	if was.ObservedGeneration == 0 {
@@ -124,10 +120,10 @@ func unchanged(local *corev1.Pod, status corev1.PodStatus) bool {
 	return equality.Semantic.DeepEqual(was, status)
 }
 
-// statusPatch writes a status together with annotations, in the same request. Both pods
-// of the patch have only the fields it is about. It is locked to the UID and, as a kubelet's patch,
-// not to a version (ADR 76): others write conditions there. It is paced, unless the pod has
-// started or ended: if that were late, a pod gone from the provider by then would be
+// statusPatch returns an action that writes a status together with annotations in one request. Both pods of
+// the patch have only the fields that it is about. Like a kubelet's patch, it is locked to the UID and not to
+// a version (ADR 76), because others write conditions too. It is paced, unless the pod's phase changes. If
+// the start or the end of a pod were reported late, a pod that is gone from the provider by then would be
 // reported as lost.
 func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[string]string) decide.Action {
 	before := &corev1.Pod{
@@ -150,6 +146,6 @@ func statusPatch(local *corev1.Pod, status corev1.PodStatus, annotations map[str
 	}
 	return decide.Action{
 		Verb: decide.PatchStatus, Side: decide.Local, Object: after, Before: before,
-		Paced: local.Status.Phase == status.Phase, // A phase never goes back, so that there are few.
+		Paced: local.Status.Phase == status.Phase, // A phase never goes back, so there are few changes.
 	}
 }

@@ -1,10 +1,8 @@
-// Package shard decides, without any I/O, which replica of the manager works for
-// which ClusterBinding.
+// Package shard decides, without any I/O, which replica of the manager works for which ClusterBinding.
 //
-// Every replica decides for itself, out of the same facts: which replicas live, and
-// who holds which binding now. Two that see these facts at different moments may
-// differ for a while. That costs a try, and no write: the Lease in each provider
-// says who writes there.
+// Every replica decides for itself from the same facts: which replicas are alive, and which replica now holds
+// each binding. Replicas that see these facts at different moments may disagree for a while. That costs an
+// attempt, but no write: the Lease in each provider decides who writes in it.
 package shard
 
 import (
@@ -15,20 +13,18 @@ import (
 	"slices"
 )
 
-// Assign gives each binding to one of the replicas. owners has every binding, with the
-// replica that holds it now, or "".
+// Assign assigns each binding to a replica. owners has every binding, with the replica that holds it now, or
+// "".
 //
-// Each replica gets its share: the number of bindings divided by that of the replicas,
-// rounded down or up. A binding stays where it is unless its replica is gone, or has
-// more than its share. The others go to the replica that hashes highest with them
-// and has room. So, once each replica has its share,
+// Each replica gets its share: the number of bindings divided by the number of replicas, rounded down or up.
+// A binding stays where it is unless its replica is gone or has more than its share. The other bindings go to
+// the replica with the highest hash for them that has room. So, once each replica has its share,
 //
-//   - a replica more takes its share, rounded down, and nothing else moves;
-//   - a replica less gives away what it had, and nothing else moves;
-//   - a binding more moves none, and a binding less at most one.
+//   - a new replica gets its share, rounded down, and nothing else moves;
+//   - a removed replica loses its bindings, and nothing else moves;
+//   - a new binding moves no other, and a removed binding at most one.
 //
-// While bindings are on their way, and some replicas are recorded as holders already,
-// the answer does not change: what is taken then is part of it.
+// The result does not change while bindings move and some replicas are already recorded as their new holders.
 func Assign(replicas []string, owners map[string]string) map[string]string {
 	replicas = slices.Compact(slices.Sorted(slices.Values(replicas)))
 	if len(replicas) == 0 {
@@ -41,12 +37,12 @@ func Assign(replicas []string, owners map[string]string) map[string]string {
 	return table.assigned
 }
 
-// table is who has which binding so far.
+// table records which replica has which binding.
 type table struct {
 	assigned map[string]string
 	load     map[string]int
-	// share is what each replica has at least, in the end, and more how many of them
-	// may have one more.
+	// share is how many bindings each replica gets at least. more is how many replicas may still get one
+	// more.
 	share, more int
 }
 
@@ -57,7 +53,7 @@ func newTable(replicas, bindings int) *table {
 	}
 }
 
-// take gives the binding to the replica, if nobody has it and there is room.
+// take assigns the binding to the replica, unless the binding is already assigned or the replica is full.
 func (t *table) take(p pair) {
 	if _, taken := t.assigned[p.binding]; taken {
 		return
@@ -73,15 +69,14 @@ func (t *table) take(p pair) {
 	t.assigned[p.binding] = p.replica
 }
 
-// pair is a binding with a replica that may have it.
+// pair is a binding with a replica that may get it.
 type pair struct {
 	binding, replica string
 	holds            bool
 	score            uint64
 }
 
-// pairs are all that are possible, the best first: what a replica holds already, and
-// then by score.
+// pairs returns all possible pairs, the best first: first those that exist already, then by score.
 func pairs(replicas []string, owners map[string]string) []pair {
 	all := make([]pair, 0, len(replicas)*len(owners))
 	for _, binding := range slices.Sorted(maps.Keys(owners)) {
@@ -101,8 +96,8 @@ func pairs(replicas []string, owners map[string]string) []pair {
 	return all
 }
 
-// score is the same in every process. Each bit of it depends on all of both names:
-// replicas of a StatefulSet differ in their last character only.
+// score returns the same value in every process. Each bit depends on all characters of both names, because
+// the names of a StatefulSet's replicas differ only in the last character.
 func score(binding, replica string) uint64 {
 	sum := sha256.Sum256([]byte(binding + "\x00" + replica))
 	return binary.BigEndian.Uint64(sum[:])

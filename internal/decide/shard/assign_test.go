@@ -40,7 +40,7 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// TestHashDecides pins the hash: replicas of two versions have to agree during an upgrade.
+// TestHashDecides pins the hash, because replicas of two versions have to agree during an upgrade.
 func TestHashDecides(t *testing.T) {
 	got := Assign([]string{"manager-0", "manager-1", "manager-2"}, unowned(6))
 	want := map[string]string{
@@ -60,7 +60,7 @@ func unowned(bindings int) map[string]string {
 	return owners
 }
 
-// world is a case of the properties: some replicas, some bindings, and who has them.
+// world is a test case: some replicas, some bindings, and the holder of each.
 type world struct {
 	random   *rand.Rand
 	replicas []string
@@ -76,7 +76,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// disturb has the bindings be held by anybody, or by nobody.
+// disturb assigns each binding to any replica, or to none.
 func (w *world) disturb() {
 	for binding := range w.owners {
 		switch i := w.random.IntN(len(w.replicas) + 2); {
@@ -117,8 +117,7 @@ func moved(before, after map[string]string) int {
 	return count
 }
 
-// checkShares fails unless each binding has a replica that lives, and none has more
-// than its share.
+// checkShares fails unless each binding has a live replica, and no replica has more than its share.
 func checkShares(t *testing.T, w *world, assigned map[string]string) {
 	t.Helper()
 	if len(assigned) != len(w.owners) {
@@ -168,7 +167,7 @@ func TestWhatIsSettledStays(t *testing.T) {
 	})
 }
 
-// TestTheWayThereLeadsThere takes the bindings over one by one, in any order.
+// TestTheWayThereLeadsThere moves the bindings one by one, in any order.
 func TestTheWayThereLeadsThere(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.disturb()
@@ -233,7 +232,7 @@ func TestABindingMoreMovesNoneAndOneLessAtMostOne(t *testing.T) {
 	})
 }
 
-// TestOrderOfReplicas: whoever is listed first, or twice, has no more for that.
+// TestOrderOfReplicas checks that a replica which is listed first, or twice, gets no more bindings for that.
 func TestOrderOfReplicas(t *testing.T) {
 	owners := map[string]string{"a": "", "b": "", "c": "", "d": "", "e": "", "f": ""}
 	if diff := cmp.Diff(Assign([]string{"r0", "r1", "r2"}, owners), Assign([]string{"r2", "r0", "r1", "r0", "r2"}, owners)); diff != "" {
