@@ -1,6 +1,6 @@
-// Package definitions compares, without any I/O, the schemas of Spillway's kinds that a cluster
-// serves with the schemas of this version. What an API server's schema lacks it drops
-// without an error; what this version's lacks has no effect.
+// Package definitions compares, without any I/O, the schemas of Spillway's kinds that a cluster serves with
+// the schemas of this version. The API server silently drops fields that its schema lacks. Fields that this
+// version lacks have no effect.
 package definitions
 
 import (
@@ -16,12 +16,11 @@ import (
 	"github.com/spillway-io/spillway/config/crd"
 )
 
-// Schema has the path of each field of spec and status, such as spec.network.mode, with the
-// values that it may have, or none if it is no enumeration.
+// Schema has the path of each field of spec and status, such as spec.network.mode, with its allowed values. A
+// field that is no enumeration has no values.
 type Schema map[string][]string
 
-// Of reads a schema of OpenAPI, as it is in a CustomResourceDefinition and in what an API
-// server publishes.
+// Of reads an OpenAPI schema, as a CustomResourceDefinition has it and an API server publishes it.
 func Of(schema map[string]any) Schema {
 	of := Schema{}
 	properties, _ := schema["properties"].(map[string]any)
@@ -57,8 +56,8 @@ func values(field map[string]any) []string {
 	return texts
 }
 
-// Lacks are the fields and values of another schema that this one does not have, in order. Of a
-// field that is missing, those below it are left out.
+// Lacks returns the fields and values of another schema that this one does not have, in order. It leaves out
+// the fields below a missing field.
 func (s Schema) Lacks(other Schema) []string {
 	var missing []string
 	for _, path := range slices.Sorted(maps.Keys(other)) {
@@ -79,9 +78,9 @@ func (s Schema) Lacks(other Schema) []string {
 	return missing
 }
 
-// Skew is how the kinds that a cluster serves differ from the kinds of this version. It has the
-// fields and values that the cluster lacks, and the further ones that it has, such as ClusterBinding.spec.paused. Both
-// are empty if they are the same.
+// Skew is how the kinds that a cluster serves differ from the kinds of this version. Missing has the fields
+// and values that the cluster lacks, such as ClusterBinding.spec.paused. Further has those that only the
+// cluster has. Both are empty if there is no difference.
 type Skew struct{ Missing, Further string }
 
 // Compare compares the served schemas with the shipped ones, both by kind.
@@ -98,7 +97,7 @@ func Compare(served, shipped map[string]Schema) Skew {
 	return Skew{Missing: named(missing), Further: named(further)}
 }
 
-// mostNamed is how many fields are named.
+// mostNamed is how many fields a message names.
 const mostNamed = 5
 
 func named(paths []string) string {
@@ -108,7 +107,7 @@ func named(paths []string) string {
 	return strings.Join(paths, ", ")
 }
 
-// Shipped are the schemas of this version.
+// Shipped returns the schemas of this version.
 func Shipped() (map[string]Schema, error) {
 	names, err := fs.Glob(crd.Files, "bases/*.yaml")
 	if err != nil {
@@ -130,7 +129,7 @@ func Shipped() (map[string]Schema, error) {
 	return shipped, nil
 }
 
-// OfDefinition is the kind and the schema of a CustomResourceDefinition, in the version that this
+// OfDefinition returns the kind and the schema of a CustomResourceDefinition, in the version that this
 // program uses. A definition without that version has no fields.
 func OfDefinition(definition map[string]any) (kind string, _ Schema) {
 	spec, _ := definition["spec"].(map[string]any)

@@ -8,7 +8,7 @@ import (
 	"github.com/spillway-io/spillway/internal/definitions"
 )
 
-// object is a schema with these properties.
+// object returns a schema with these properties.
 func object(properties map[string]any) map[string]any {
 	return map[string]any{"type": "object", "properties": properties}
 }
@@ -45,7 +45,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestShipped: what is shipped can be read, with the fields on which the manager depends.
+// TestShipped checks that the shipped schemas can be read, and have the fields that the manager depends on.
 func TestShipped(t *testing.T) {
 	shipped, err := definitions.Shipped()
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer/views"
 )
 
-// Marked returns the consumer's objects that carry the mark of a clusterID, label or
-// finalizer, in any state. They are copies of metadata only, and may be changed. It reads
-// all objects of the copied kinds.
+// Marked returns the consumer's objects that carry the mark of a clusterID, label or finalizer, in any state.
+// They are copies with only metadata, and may be changed. Marked reads all objects of the copied kinds.
 func Marked(ctx context.Context, v *views.Views, clusterID string) ([]*metav1.PartialObjectMetadata, error) {
 	var marked []*metav1.PartialObjectMetadata
 	for _, kind := range v.Kinds {
@@ -40,8 +39,7 @@ func Marked(ctx context.Context, v *views.Views, clusterID string) ([]*metav1.Pa
 	return marked, nil
 }
 
-// Listed returns the metadata of one of the consumer's objects of a copied kind, or nil.
-// It is a copy.
+// Listed returns the metadata of one of the consumer's objects of a copied kind, or nil. It is a copy.
 func Listed(ctx context.Context, v *views.Views, gvk schema.GroupVersionKind, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	obj := &metav1.PartialObjectMetadata{}
 	obj.SetGroupVersionKind(gvk)
@@ -53,8 +51,8 @@ func Listed(ctx context.Context, v *views.Views, gvk schema.GroupVersionKind, ke
 	return obj, nil
 }
 
-// Listing is a source for a controller. It queues the requests for each of the consumer's objects of
-// the copied kinds, and for each of its changes, but not for its deletion. It reads only metadata.
+// Listing is a source for a controller. It enqueues the requests for each of the consumer's objects of the
+// copied kinds, and for each of their changes, but not for their deletion. It reads only metadata.
 func Listing[R comparable](v *views.Views, requests func(gvk schema.GroupVersionKind, obj client.Object) []R) source.TypedSource[R] {
 	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		for _, kind := range v.Kinds {

@@ -1,14 +1,13 @@
 // Package inventory knows what is on the virtual nodes, and reports every change.
 //
-// Deletions depend on it: a ClusterBinding is drained when nothing is left on its virtual
-// node, a NamespaceOffloading when none of its pods is left on any. Pods and copies are
-// read from package views, which the clusterbinding controller opens and closes through
-// Open and Close; Source sends changes to controllers, so that none of them polls. The
-// API server's answers to refused evictions are kept here too, for those who report what
-// they wait for.
+// Deletions depend on it. A ClusterBinding is drained when nothing is left on its virtual node. A
+// NamespaceOffloading can be deleted when none of its pods is left on any virtual node. The inventory reads
+// pods and copies from package views. The clusterbinding controller opens and closes the views through Open
+// and Close. Source sends changes to controllers, so none of them polls. The inventory also keeps the API
+// server's answers to refused evictions, for the controllers that report what they wait for.
 //
-// A view that is not full yet proves nothing. Nothing here waits for it: readers get
-// ErrUnknown, and Source sends a change when it is full.
+// A view that is not full yet proves nothing. Nothing in this package waits for it: readers get ErrUnknown,
+// and Source sends a change when the view is full.
 package inventory
 
 import (
@@ -30,10 +29,10 @@ type Inventory struct {
 	known
 	waiting
 	running  context.Context // Set by Start; nil before. Under the lock.
-	handlers []func(Change)  // Likewise.
+	handlers []func(Change)  // The same.
 }
 
-// known are the nodes that are watched, by the name of the binding.
+// known are the watched nodes, by the name of the binding.
 type known struct {
 	mu    sync.Mutex
 	nodes map[string]*node
@@ -49,8 +48,7 @@ type node struct {
 	refused map[types.NamespacedName]string
 }
 
-// Request is a pod on the virtual node of a binding, as controllers of such pods queue
-// it.
+// Request is a pod on the virtual node of a binding, as the controllers of such pods enqueue it.
 type Request struct {
 	Binding string
 	types.NamespacedName
@@ -59,11 +57,9 @@ type Request struct {
 // Change is a change on the virtual node of a binding.
 type Change struct {
 	Binding string
-	// Pod was added, has changed in a way that matters here, or is gone. If nil, anything
-	// may have changed.
+	// Pod was added, deleted or changed in a way that matters here. If nil, anything may have changed.
 	Pod *corev1.Pod
-	// Copies is set if not a pod has changed, but an object sent to the provider because
-	// pods need it.
+	// Copies is set if the change is not of a pod, but of an object that is sent because pods need it.
 	Copies bool
 }
 
@@ -72,7 +68,7 @@ var (
 	_ manager.LeaderElectionRunnable = &Inventory{}
 )
 
-// New watches the views: their pods, and their kinds.
+// New returns an Inventory of the views. It watches their pods and their kinds.
 func New(v *views.Views) *Inventory {
 	return &Inventory{views: v, known: known{nodes: map[string]*node{}}}
 }
@@ -80,7 +76,7 @@ func New(v *views.Views) *Inventory {
 // NeedLeaderElection is true, as for the views.
 func (*Inventory) NeedLeaderElection() bool { return true }
 
-// Start waits for the views to be full until ctx ends.
+// Start waits for the views to be full, until ctx ends.
 func (r *Inventory) Start(ctx context.Context) error {
 	r.mu.Lock()
 	r.running = ctx
@@ -92,10 +88,10 @@ func (r *Inventory) Start(ctx context.Context) error {
 	return nil
 }
 
-// Open ensures that the binding has a view, and that it is watched. It never blocks.
+// Open ensures that the binding has a view, and that the inventory watches it. It never blocks.
 func (r *Inventory) Open(ctx context.Context, binding *v1alpha1.ClusterBinding) error {
 	if view := r.views.Get(binding.Name); view != nil && view.ClusterID != binding.Spec.ClusterID {
-		r.Close(binding.Name) // It belongs to an earlier binding of this name.
+		r.Close(binding.Name) // The view belongs to an earlier binding of this name.
 	}
 	if err := r.views.Open(ctx, binding.Name, binding.Spec.ClusterID, binding.VirtualNodeName()); err != nil {
 		return err
@@ -110,7 +106,7 @@ func (r *Inventory) Open(ctx context.Context, binding *v1alpha1.ClusterBinding) 
 		r.drop(binding.Name)
 	}
 	n := &node{view: view, refused: map[types.NamespacedName]string{}}
-	if err := r.watch(context.WithoutCancel(ctx), binding.Name, view); err != nil { // For as long as the view exists.
+	if err := r.watch(context.WithoutCancel(ctx), binding.Name, view); err != nil { // The watch lasts as long as the view.
 		return err
 	}
 	r.nodes[binding.Name] = n
@@ -120,7 +116,7 @@ func (r *Inventory) Open(ctx context.Context, binding *v1alpha1.ClusterBinding) 
 	return nil
 }
 
-// Close ends the view of the binding of that name, if any.
+// Close closes the view of the binding with that name, if any.
 func (r *Inventory) Close(name string) {
 	r.mu.Lock()
 	r.drop(name)
@@ -128,7 +124,7 @@ func (r *Inventory) Close(name string) {
 	r.views.Close(name)
 }
 
-// drop forgets a node. The lock is held.
+// drop forgets a node. The caller holds the lock.
 func (r *Inventory) drop(name string) {
 	if n, ok := r.nodes[name]; ok {
 		if n.stop != nil {
@@ -138,8 +134,8 @@ func (r *Inventory) drop(name string) {
 	}
 }
 
-// await sets full when the view is full, and sends a change. ctx is the manager's: it
-// outlives a reconcile. The lock is held.
+// await sets full when the view is full, and sends a change. ctx is the manager's, so it outlives a
+// reconcile. The caller holds the lock.
 func (r *Inventory) await(ctx context.Context, name string, n *node) {
 	ctx, stop := context.WithCancel(ctx)
 	n.stop = stop
@@ -155,8 +151,7 @@ func (r *Inventory) await(ctx context.Context, name string, n *node) {
 	}()
 }
 
-// subscribe calls handle with each change from now on, and once for each binding whose
-// view is full already.
+// subscribe calls handle for each change from now on, and once for each binding whose view is already full.
 func (r *Inventory) subscribe(handle func(Change)) {
 	r.mu.Lock()
 	r.handlers = append(r.handlers, handle)
@@ -174,7 +169,7 @@ func (r *Inventory) subscribe(handle func(Change)) {
 
 func (r *Inventory) tell(change Change) {
 	r.mu.Lock()
-	handlers := r.handlers // Only ever appended to.
+	handlers := r.handlers // The list only grows.
 	r.mu.Unlock()
 	for _, handle := range handlers {
 		handle(change)

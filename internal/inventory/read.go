@@ -15,11 +15,11 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// ErrUnknown is returned while a view is not full. Source reports when it is.
+// ErrUnknown is returned while a view is not full. Source sends a change when it is.
 var ErrUnknown = errors.New("it is not known yet what is on the virtual node")
 
-// Pod returns the pod of that name on the virtual node of a binding, or nil. It is
-// shared: do not change it.
+// Pod returns the pod with that name on the virtual node of a binding, or nil. It is shared, and callers must
+// not change it.
 func (r *Inventory) Pod(ctx context.Context, binding string, key types.NamespacedName) (*corev1.Pod, error) {
 	n := r.full(binding)
 	if n == nil {
@@ -32,8 +32,8 @@ func (r *Inventory) Pod(ctx context.Context, binding string, key types.Namespace
 	return pod, nil
 }
 
-// Pods returns those on the virtual node of a binding, of one namespace, or of all if
-// that is "". They are shared: do not change them.
+// Pods returns the pods on the virtual node of a binding, in one namespace, or in all if namespace is "".
+// They are shared, and callers must not change them.
 func (r *Inventory) Pods(ctx context.Context, binding, namespace string) ([]corev1.Pod, error) {
 	n := r.full(binding)
 	if n == nil {
@@ -59,8 +59,8 @@ func (r *known) Bindings() []string {
 	return names
 }
 
-// Left sums up the pods that must leave the virtual node of a binding before it can be
-// deleted, if namespace is "", or else before the remote namespace of that one can be.
+// Left summarises the pods that must leave the virtual node of a binding before the node can be deleted. With
+// a namespace, it summarises those that must leave before the remote namespace can be deleted.
 func (r *Inventory) Left(ctx context.Context, binding, namespace string) (eviction.Left, error) {
 	pods, err := r.Pods(ctx, binding, namespace)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *Inventory) Left(ctx context.Context, binding, namespace string) (evicti
 	return eviction.Summarise(left, r.refusals(binding)), nil
 }
 
-// Copies names what is sent to a binding's provider because pods need it.
+// Copies returns the names of the objects that are sent to a binding's provider because pods need them.
 func (r *Inventory) Copies(ctx context.Context, binding string) ([]string, error) {
 	n := r.full(binding)
 	if n == nil {

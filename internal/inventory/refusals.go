@@ -14,15 +14,15 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// NoteRefused keeps the API server's answer to the eviction of a pod; "" clears it. It
-// sends a change if the answer is new.
+// NoteRefused stores the API server's answer to the eviction of a pod; "" clears it. It sends a change if the
+// answer is new.
 func (r *Inventory) NoteRefused(binding string, pod *corev1.Pod, answer string) {
 	if r.refuse(binding, client.ObjectKeyFromObject(pod), answer) {
 		r.tell(Change{Binding: binding, Pod: pod})
 	}
 }
 
-// refuse keeps an answer, and reports whether it is new.
+// refuse stores an answer, and reports whether it is new.
 func (r *known) refuse(binding string, key types.NamespacedName, answer string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,24 +46,23 @@ func (r *known) refusals(binding string) map[types.NamespacedName]string {
 	return nil
 }
 
-// waiting are the API server's answers to the evictions of pods that wait for a node, which
-// are on no virtual node.
+// waiting has the API server's answers to the evictions of pods that wait for a node. Such pods are on no
+// virtual node.
 type waiting struct {
 	guard    sync.Mutex
 	refused  map[string]map[types.NamespacedName]string // By namespace.
 	handlers []func(namespace string)
 }
 
-// NoteWaiting keeps the API server's answers to the evictions of all pods of a namespace that
-// wait for a node, and sends a change if they are new. A text in which other numbers are is
-// the same one.
+// NoteWaiting stores the API server's answers to the evictions of all pods of a namespace that wait for a
+// node. It sends a change if the answers are new. Texts that differ only in numbers count as the same.
 func (w *waiting) NoteWaiting(namespace string, refused map[types.NamespacedName]string) {
 	for _, handle := range w.note(namespace, refused) {
 		handle(namespace)
 	}
 }
 
-// note returns those who are to be told.
+// note returns the handlers to call.
 func (w *waiting) note(namespace string, refused map[types.NamespacedName]string) []func(string) {
 	w.guard.Lock()
 	defer w.guard.Unlock()
@@ -76,18 +75,18 @@ func (w *waiting) note(namespace string, refused map[types.NamespacedName]string
 	if w.refused[namespace] = maps.Clone(refused); len(refused) == 0 {
 		delete(w.refused, namespace)
 	}
-	return w.handlers // Only ever appended to.
+	return w.handlers // The list only grows.
 }
 
-// RefusedWaiting are these answers. Do not change them.
+// RefusedWaiting returns the stored answers. Callers must not change them.
 func (w *waiting) RefusedWaiting(namespace string) map[types.NamespacedName]string {
 	w.guard.Lock()
 	defer w.guard.Unlock()
 	return w.refused[namespace]
 }
 
-// WaitingSource is a source for a controller. After Settle, it queues the request for each
-// namespace whose answers of that kind have changed.
+// WaitingSource is a source for a controller. After Settle, it enqueues the request for each namespace whose
+// answers about waiting pods have changed.
 func WaitingSource[R comparable](r *Inventory, request func(namespace string) R) source.TypedSource[R] {
 	return source.TypedFunc[R](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		r.waiting.guard.Lock()

@@ -13,10 +13,9 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/leavingpods"
 )
 
-// Reported counts by the status of NamespaceMaps, for a replica that does not watch the
-// virtual nodes of all bindings. It lags as much as they do. If that lets something go
-// too early, the replica that works for the binding still waits: it counts itself before
-// it deletes anything.
+// Reported counts by the status of NamespaceMaps, for a replica that does not watch the virtual nodes of all
+// bindings. It is as late as those statuses. If that allows a deletion too early, the replica that works for
+// the binding still waits, because it counts the pods itself before it deletes anything.
 type Reported struct {
 	// Reader is a cache of ClusterBindings, NamespaceMaps and NamespaceOffloadings.
 	Reader client.Reader
@@ -24,7 +23,7 @@ type Reported struct {
 
 var _ Counter = Reported{}
 
-// Left implements Counter. Where nobody counts, nothing needs counting.
+// Left implements Counter. If nobody counts the pods, they need no counting.
 func (r Reported) Left(ctx context.Context, binding, namespace string) (eviction.Left, error) {
 	cb, nsm, nso := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}, &v1alpha1.NamespaceOffloading{}
 	bound, err1 := consumer.Exists(ctx, r.Reader, client.ObjectKey{Name: binding}, cb)

@@ -14,11 +14,11 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 )
 
-// Settle is how long readers of many pods wait: a thousand pods that leave together are
-// read twice a second, not a thousand times.
+// Settle is how long readers of many pods wait. A thousand pods that leave together are then read twice a
+// second, not a thousand times.
 const Settle = 500 * time.Millisecond
 
-// Source is a source for a controller. After delay, it queues the requests for each change.
+// Source is a source for a controller. It enqueues the requests for each change after delay.
 func Source[R comparable](r *Inventory, delay time.Duration, requests func(context.Context, Change) []R) source.TypedSource[R] {
 	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		r.subscribe(func(change Change) {
@@ -34,7 +34,7 @@ func Source[R comparable](r *Inventory, delay time.Duration, requests func(conte
 	})
 }
 
-// watch sends the changes of a view. Its initial contents are no change.
+// watch sends the changes of a view. Its initial content causes no change.
 func (r *Inventory) watch(ctx context.Context, name string, view *views.View) error {
 	if err := informer.Watch(ctx, view, &corev1.Pod{}, func(e informer.Change) { r.podChanged(name, e) }); err != nil {
 		return err
@@ -64,8 +64,8 @@ func (r *Inventory) podChanged(name string, e informer.Change) {
 	r.tell(Change{Binding: name, Pod: pod})
 }
 
-// matters reports whether a change of a pod matters to anybody here: it is another pod,
-// is being deleted, or has ended.
+// matters reports whether a change of a pod matters to any reader: the pod is another one, is being deleted,
+// or has ended.
 func matters(before, after *corev1.Pod) bool {
 	return before.UID != after.UID ||
 		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||

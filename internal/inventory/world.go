@@ -14,18 +14,18 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 )
 
-// Counter counts the pods that must leave: an Inventory on the virtual nodes it watches,
-// Reported by what others have counted.
+// Counter counts the pods that must leave. An Inventory counts them on the virtual nodes that it watches.
+// Reported uses the counts of other replicas.
 type Counter interface {
-	// Left sums up the pods of an offloading's namespace that must leave the virtual node
-	// of a binding. ErrUnknown: not known yet.
+	// Left summarises the pods of an offloading's namespace that must leave the virtual node of a binding. It
+	// returns ErrUnknown if that is not known yet.
 	Left(ctx context.Context, binding, namespace string) (eviction.Left, error)
 }
 
 var _ Counter = &Inventory{}
 
-// World gathers what is known of all providers, for decisions about one offloading. cache
-// has the ClusterBindings and NamespaceMaps; the objects it returns are shared.
+// World collects what is known about all providers, for decisions about one offloading. cache has the
+// ClusterBindings and NamespaceMaps. The returned objects are shared.
 func World(ctx context.Context, cache client.Reader, counter Counter, nso *v1alpha1.NamespaceOffloading) (namespaceoffloading.World, error) {
 	bindings, err := consumer.Bindings(ctx, cache)
 	if err != nil {
@@ -53,27 +53,26 @@ func World(ctx context.Context, cache client.Reader, counter Counter, nso *v1alp
 	return world, nil
 }
 
-// Holding counts the pods for which the remote namespace of an offloading stays although
-// the offloading no longer asks for it.
+// Holding counts the pods that keep the remote namespace of an offloading, although the offloading no longer
+// asks for it.
 func Holding(ctx context.Context, counter Counter, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) (int, error) {
 	if namespaceoffloading.Selects(nso, binding) {
 		return 0, nil
 	}
 	left, err := counter.Left(ctx, binding.Name, nso.Namespace)
 	if errors.Is(err, ErrUnknown) {
-		return 1, nil // Perhaps some. Source reports when it is known.
+		return 1, nil // There may be some. Source reports when it is known.
 	}
 	return left.Count, err
 }
 
-// Leaves reports whether the pods of the offloading's namespace must leave the virtual
-// node of the binding.
+// Leaves reports whether the pods of the offloading's namespace must leave the virtual node of the binding.
 func Leaves(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
 	return !nso.DeletionTimestamp.IsZero() || leavingpods.EvictsAll(binding) || eviction.Unselected(nso, binding, nsm)
 }
 
-// Awaits reports whether the fate of an offloading depends on its pods on the virtual
-// node of that binding.
+// Awaits reports whether the status or deletion of an offloading depends on its pods on the virtual node of
+// that binding.
 func Awaits(ctx context.Context, cache client.Reader, nso *v1alpha1.NamespaceOffloading, binding string) bool {
 	if !nso.DeletionTimestamp.IsZero() {
 		return true
@@ -88,8 +87,8 @@ func Awaits(ctx context.Context, cache client.Reader, nso *v1alpha1.NamespaceOff
 	return Leaves(nso, cb, nsm)
 }
 
-// Offloadings returns the namespaces of the offloadings that a change concerns, because
-// something waits for their pods.
+// Offloadings returns the namespaces of the offloadings that a change concerns, because something waits for
+// their pods.
 func Offloadings(ctx context.Context, cache client.Reader, change Change) []string {
 	if change.Copies {
 		return nil
@@ -100,7 +99,7 @@ func Offloadings(ctx context.Context, cache client.Reader, change Change) []stri
 		options = append(options, client.InNamespace(change.Pod.Namespace))
 	}
 	if err := cache.List(ctx, &all, options...); err != nil {
-		return nil // The cache is stopping, and the manager with it.
+		return nil // The cache and the manager are stopping.
 	}
 	var namespaces []string
 	for i := range all.Items {

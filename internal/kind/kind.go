@@ -1,6 +1,5 @@
-// Package kind says what the engine has to know of a kind of objects: values and
-// pure functions. A kind is made of one in a folder of its own, and added to the list
-// of kinds in package controllers.
+// Package kind describes a kind of objects to the engine, with values and pure functions. Each kind is
+// defined in its own folder, and listed in package controllers.
 package kind
 
 import (
@@ -15,112 +14,110 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Kind is all that the engine has to know of a kind of objects.
+// Kind is everything that the engine must know about a kind of objects.
 type Kind[T decide.Object] struct {
-	// Name is the kind in lower case. It names controllers and metrics.
+	// Name is the kind in lower case. Controllers and metrics use it in their names.
 	Name string
-	// New and NewList make empty objects.
+	// New and NewList create empty objects.
 	New     func() T
 	NewList func() decide.List
 	// Selection says which objects are sent.
 	Selection Selection
-	// Scope says whether they are in namespaces.
+	// Scope says whether the objects are in namespaces.
 	Scope Scope
-	// Resource is how spec.resources of a NamespaceOffloading calls the kind, if it is
-	// selected by its namespace and teams choose whether it is sent. Empty: it always is.
+	// Resource is the kind's name in spec.resources of a NamespaceOffloading. It is for kinds that are
+	// selected by their namespace, if teams choose whether they are sent. Empty: the kind is always sent.
 	Resource v1alpha1.OffloadedResource
-	// Never, if set, reports objects that belong to the cluster: they are never sent, and no
-	// event tells anybody. It is for kinds selected by their namespace. Pure.
+	// Never, if set, reports objects that belong to the cluster. They are never sent, and no event tells
+	// anybody. It is for kinds that are selected by their namespace. It is pure.
 	Never func(local types.NamespacedName) bool
-	// Most is how many objects of one namespace are sent to a provider at most; zero: as
-	// many as its budget allows.
+	// Most is how many objects of one namespace are sent to a provider at most; zero: as many as the
+	// provider's budget allows.
 	Most int
 	// Syncer decides what to do about an object.
 	Syncer decide.Syncer[T]
-	// RemoteName is where an object goes.
+	// RemoteName returns the place of the remote object.
 	RemoteName func(t translate.Target, local types.NamespacedName) types.NamespacedName
-	// Needs are what an object needs in the provider before it is sent there. Pure.
+	// Needs returns what an object needs in the provider before it is sent. It is pure.
 	Needs func(local T) []decide.Ref
-	// Refused, if set, reports whether the limits of the provider, or the classes of the
-	// ClusterBinding, keep an object from being sent. Pure.
+	// Refused, if set, reports whether the limits of the provider, or the classes of the ClusterBinding,
+	// prevent an object from being sent. It is pure.
 	Refused func(local T, around decide.Around) bool
-	// Awaits, if set, reports whether it is not known yet whether Refused will: whether the provider
-	// has a class. Until then, what an object needs that is not there stays as it is. Pure.
+	// Awaits, if set, reports whether the result of Refused is not known yet, because it is unknown whether
+	// the provider has a class. Until then, nothing changes about missing objects that the object needs. It
+	// is pure.
 	Awaits func(local T, around decide.Around) bool
-	// For, if set, returns the namespace of the provider that a remote object is for, of a
-	// copied kind whose objects can be in one place at a time only. Pure.
+	// For, if set, returns the namespace of the provider that a remote object is for. It is for copied kinds
+	// whose objects can be in only one place at a time. It is pure.
 	For func(remote T) string
-	// Precedes, if set, reports whether an object has to be in the provider, as it is, before
-	// a new pod of its namespace is sent there. Pure.
+	// Precedes, if set, reports whether an object must be in the provider, and up to date, before a new pod
+	// of its namespace is sent. It is pure.
 	Precedes func(local T, pod *corev1.Pod) bool
-	// Peers, if set, reports whether the copy of an object names other namespaces: then it
-	// is enqueued when these change. Pure.
+	// Peers, if set, reports whether the copy of an object names other namespaces. Then a change of those
+	// enqueues the object. It is pure.
 	Peers func(local T) bool
-	// Counts, if set, returns a function that reports whether a pod on the virtual node is one of
-	// those whose number the copy depends on (decide.Around.Counted). A pod that is not Ready, or is
-	// being deleted, must not be. Pure.
+	// Counts, if set, returns a function that reports whether a pod on the virtual node is one of those that
+	// the copy's content counts (decide.Around.Counted). It must return false for a pod that is not Ready or
+	// is being deleted. It is pure.
 	Counts func(local T) func(*corev1.Pod) bool
-	// Settles, if set, says how long a change of a copy must have been wanted before it is written,
-	// for copies that depend on what several watches show: for a moment one may be ahead of the
-	// other. A change with another name must last anew. Creations and deletions do not wait. Pure.
+	// Settles, if set, says how long a change of a copy must persist before it is written. It is for copies
+	// that depend on several watches, because one watch may be ahead of another for a moment. For a change
+	// with another name the time starts again. Creations and deletions do not wait. It is pure.
 	Settles func(before, after T) (change string, lasting time.Duration)
-	// Paced limits writes of a copy to one a second, for objects that may change many times
-	// for one event. Deletions are not delayed.
+	// Paced limits writes of a copy to one per second, for objects that may change many times for one event.
+	// Deletions are not delayed.
 	Paced bool
-	// Extension tells that a CustomResourceDefinition brings the kind, which the consumer may lack.
-	// Meanwhile nothing is decided about it.
+	// Extension reports that a CustomResourceDefinition defines the kind, and that the consumer may lack it.
+	// While it does, nothing is decided about the kind.
 	Extension bool
-	// Labels are on all copies, besides the mark. They distinguish copies from objects that
-	// the provider's controllers create for a copy, with the labels of that copy.
+	// Labels are set on all copies, in addition to the mark. They distinguish a copy from objects that the
+	// provider's controllers create for it with its labels.
 	Labels map[string]string
 	// Workers is how many objects of one provider are reconciled at a time.
 	Workers int
-	// Urgent, if set, reports whether a changed remote object goes to the front of the
-	// queue, so that users see changes of running pods before new pods start. after is the
-	// zero value if the object is gone. Pure.
+	// Urgent, if set, reports whether a changed remote object goes to the front of the queue, so that users
+	// see changes of running pods before new pods start. after is the zero value if the object was deleted.
+	// It is pure.
 	Urgent func(before, after T) bool
-	// Ended, if set, reports whether the provider, and not the owner, has ended the object,
-	// according to a written status. Pure.
+	// Ended, if set, reports whether a written status shows that the provider, and not the owner, has ended
+	// the object. It is pure.
 	Ended func(local T, a decide.Action) bool
-	// Done, if set, is called after each action, for metrics. seen is when the change of the
-	// remote object arrived that caused the action; zero if there was none.
+	// Done, if set, is called after each action, for metrics. seen is when the change of the remote object
+	// that caused the action arrived; zero if there was none.
 	Done func(s decide.Subject[T], a decide.Action, seen time.Time)
-	// Sample is an object for the tests that every kind passes. node is the virtual node,
-	// and namespace one that is offloaded to its provider.
+	// Sample returns an object for the tests that every kind passes. node is the virtual node, and namespace
+	// is offloaded to its provider.
 	Sample func(namespace, name, node string) Sample[T]
 }
 
-// Title is how messages call the kind.
+// Title returns the kind's name in messages.
 func (*Kind[T]) Title() string { return reflect.TypeFor[T]().Elem().Name() }
 
-// Selection says which of the consumer's objects of a kind are sent, and so where to.
+// Selection says which of the consumer's objects of a kind are sent, and so where they go.
 type Selection string
 
 const (
-	// OnVirtualNode selects the objects whose spec.nodeName is that of the virtual node.
-	// They go where their namespace goes, or to the mount namespace, and stay there.
+	// OnVirtualNode selects the objects whose spec.nodeName is the name of the virtual node. They go where
+	// their namespace goes, or to the mount namespace, and stay there.
 	OnVirtualNode Selection = "OnVirtualNode"
-	// Referenced selects the objects that sent objects need. They go to where those are.
+	// Referenced selects the objects that sent objects need. They go where those are.
 	Referenced Selection = "Referenced"
-	// InMappedNamespace selects all objects of namespaces that are mapped to one of the
-	// provider. They go there, and Spillway writes nothing on them here but what the copies of
-	// a decide.Reporting kind tell.
+	// InMappedNamespace selects all objects of mapped namespaces. They go to the remote namespace. On the
+	// local object, Spillway writes only what the copies of a decide.Reporting kind report.
 	InMappedNamespace Selection = "InMappedNamespace"
 )
 
-// Pins reports whether Spillway pins the consumer's objects while they are sent: the
-// binding's view selects them by a label, and a finalizer keeps them until their copies are
-// gone. The view selects pods by the name of the virtual node. Objects that are sent because
-// of their namespace are in a cache that all bindings share, and the mark on a copy finds it
-// when its object is gone.
+// Pins reports whether Spillway pins the consumer's objects while they are sent. A label makes the binding's
+// view select a pinned object, and a finalizer keeps it until its copies are gone. Other kinds need no pin.
+// The view selects pods by the name of the virtual node. Objects that are sent because of their namespace are
+// in a cache that all bindings share. When such an object is gone, Spillway finds its copy by the mark.
 func (s Selection) Pins() bool { return s == Referenced }
 
-// Copies reports whether the objects are copied: they may have a copy at several places, and
-// an event on the object tells which request was refused. A pod is at one place, and its
-// condition tells that.
+// Copies reports whether the objects are copied. They may have a copy at several places, and an event on the
+// object reports a refused request. A pod is at one place, and its condition reports that.
 func (s Selection) Copies() bool { return s != OnVirtualNode }
 
-// Whole reports whether all of the consumer's objects are held, for all bindings together.
+// Whole reports whether all of the consumer's objects are held, shared by all bindings.
 func (s Selection) Whole() bool { return s == InMappedNamespace }
 
 // Scope says whether the objects of a kind are in namespaces.
@@ -132,8 +129,8 @@ const (
 	ScopeCluster    Scope = "Cluster"
 )
 
-// NewCopy makes a Kind of objects that are copied by a pure translation. O is the struct of an
-// object, L that of a list.
+// NewCopy returns a Kind of objects that a pure translation copies. O is the struct of an object, L the
+// struct of a list.
 func NewCopy[O, L any, T pointer[O], P listOf[L]](name string, selection Selection, t decide.Translation[T]) Kind[T] {
 	fresh := func() T { return new(O) }
 	syncer := decide.NewCopies(t, fresh)
@@ -157,8 +154,7 @@ type (
 	}
 )
 
-// Namespaced is the part of a decide.Translation that is the same for all kinds that
-// live in namespaces.
+// Namespaced is the part of a decide.Translation that all namespaced kinds share.
 type Namespaced struct{}
 
 // RemoteName implements decide.Translation.

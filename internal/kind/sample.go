@@ -10,33 +10,33 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// Sample is an object of a kind, and what happens to it. Every kind has one: the tests
-// in test/kinds hold all kinds to the same promises, and know nothing else of them.
+// Sample is an object of a kind, with changes for tests. Every kind has one. The tests in test/kinds check
+// the same promises for all kinds, and know nothing else about them.
 type Sample[T decide.Object] struct {
 	// Object is what its owner creates.
 	Object T
-	// With are created after it, in this order: the objects that cause it to be sent, and
-	// those that it needs.
+	// With are created after Object, in this order: the objects that cause it to be sent, and those that it
+	// needs.
 	With []decide.Object
-	// Shows is the part of an object that is the same in both clusters.
+	// Shows returns the part of an object that is the same in both clusters.
 	Shows func(T) string
-	// Change is a change by its owner that must arrive in the provider.
+	// Change is a change by the owner that must arrive in the provider.
 	Change func(local T)
-	// Drift is a change by somebody in the provider that must be put right.
+	// Drift is a change by somebody in the provider that Spillway must correct.
 	Drift func(remote T)
-	// Hostile writes a word to every part of a remote object, status included, that a
-	// provider may write, and that must not come back to the consumer.
+	// Hostile writes a word to every part of a remote object, status included, that a provider may write and
+	// that must not reach the consumer.
 	Hostile func(remote T, word string)
-	// Report, if set, is a change of the status in the provider that must come back, and
-	// Reported the part of an object in which it does.
+	// Report, if set, is a change of the status in the provider that must reach the consumer. Reported
+	// returns the part of an object that shows it.
 	Report   func(remote T)
 	Reported func(T) string
-	// Lost, if set, reports whether a local object says that the remote one was deleted by
-	// somebody else. If it is not set, the remote object is made again.
+	// Lost, if set, reports whether a local object says that somebody else deleted the remote one. If it is
+	// not set, the remote object is recreated.
 	Lost func(local T) bool
 }
 
-// Any is the sample as one of any kind.
+// Any returns the sample as a sample of any kind.
 func (s Sample[T]) Any() Sample[decide.Object] {
 	return Sample[decide.Object]{
 		Object: s.Object, With: s.With,
@@ -70,9 +70,9 @@ func lost[T decide.Object](f func(T) bool) func(decide.Object) bool {
 // SampleLabel is a label of samples that their owners change.
 const SampleLabel = "sample"
 
-// SampleCIDR is the range of all addresses in samples, SampleBalancer the class of load
-// balancers, SampleIngressClass that of Ingresses, SampleGateway that of routes, and SampleDomain what
-// their hosts are below.
+// SampleCIDR is the range of all addresses in samples. SampleBalancer is the class of load balancers,
+// SampleIngressClass the class of Ingresses, and SampleGateway the Gateway of routes. SampleDomain is the
+// parent domain of all hosts.
 const (
 	SampleCIDR         = "192.0.2.0/24"
 	SampleBalancer     = "example.com/balancer"
@@ -81,12 +81,12 @@ const (
 	SampleDomain       = "sample.example.com"
 )
 
-// SampleLimits are what the providers of tests allow for samples.
+// SampleLimits are the limits for samples in the providers of tests.
 var SampleLimits = map[string]string{
 	"endpointCIDRs": SampleCIDR, "loadBalancerClasses": SampleBalancer, "ingressClasses": SampleIngressClass, "gateways": SampleGateway, "ingressHosts": "*." + SampleDomain,
 }
 
-// SampleClasses are what the ClusterBindings of tests map, each class to that of its own name.
+// SampleClasses returns the classes that the ClusterBindings of tests map. Each maps to the same name.
 func SampleClasses() []v1alpha1.ClassMapping {
 	return []v1alpha1.ClassMapping{
 		{Kind: v1alpha1.ClassLoadBalancer, Name: SampleBalancer, RemoteName: SampleBalancer},
@@ -95,12 +95,12 @@ func SampleClasses() []v1alpha1.ClassMapping {
 	}
 }
 
-// SampleMeta is the metadata of a sample.
+// SampleMeta returns the metadata of a sample.
 func SampleMeta(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{SampleLabel: "created"}}
 }
 
-// SamplePod is a pod on a node, which may need a volume.
+// SamplePod returns a pod on a node, which may need volumes.
 func SamplePod(namespace, name, node string, needs ...corev1.VolumeSource) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: SampleMeta(namespace, name),
@@ -121,7 +121,7 @@ const (
 	sampleSize  = "1Gi"
 )
 
-// SampleClaim is a claim for the volume of its name.
+// SampleClaim returns a claim for the volume with the same name.
 func SampleClaim(namespace, name string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{
 		ObjectMeta: SampleMeta(namespace, name),
@@ -132,7 +132,7 @@ func SampleClaim(namespace, name string) *corev1.PersistentVolumeClaim {
 	}
 }
 
-// SampleVolume is a volume for the claim of its name.
+// SampleVolume returns a volume for the claim with the same name.
 func SampleVolume(namespace, name string) *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{
 		ObjectMeta: SampleMeta("", name),
@@ -146,7 +146,7 @@ func SampleVolume(namespace, name string) *corev1.PersistentVolume {
 	}
 }
 
-// SampleClaimSource has a pod need the claim of that name.
+// SampleClaimSource returns a volume source for the claim with that name.
 func SampleClaimSource(name string) corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
 }

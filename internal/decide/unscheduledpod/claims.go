@@ -14,23 +14,22 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Claim is what is known of a PersistentVolumeClaim that a pod names.
+// Claim is what is known about a PersistentVolumeClaim that a pod names.
 type Claim struct {
 	Name string
-	// Refusal is why it cannot be sent as it is now, or nil.
+	// Refusal is why the claim cannot be sent in its present state, or nil.
 	Refusal *field.Problem
-	// SelectedNode is the virtual node for which it waits to get a volume, because the
-	// scheduler has chosen that for a pod; empty if it does not.
+	// SelectedNode is the virtual node on which the claim waits for a volume, because the scheduler has
+	// chosen that node for a pod; empty if there is none.
 	SelectedNode string
 }
 
 // ReasonClaimReleased: the scheduler may choose a node again for a claim of the pod.
 const ReasonClaimReleased = "ClaimReleased"
 
-// Released reports whether the scheduler should choose a node again for a claim. Pods wait
-// for it, and none of them can go to the virtual node that was chosen for an earlier one.
-// pods are all that wait for a node in the namespace. For a pod that can go there, the
-// scheduler may choose that node once more.
+// Released reports whether the scheduler should choose a node again for a claim. It should if pods wait for
+// the claim, and none of them can go to the virtual node that was chosen for an earlier pod. If one can go
+// there, the scheduler may choose that node again. pods are all pods of the namespace that wait for a node.
 func Released(claim Claim, pods []corev1.Pod) bool {
 	if claim.SelectedNode == "" {
 		return false
@@ -49,11 +48,11 @@ func Released(claim Claim, pods []corev1.Pod) bool {
 	return waits
 }
 
-// patience is how long a pod may wait for a volume on a virtual node before its owner is
-// told. A driver that does not look at nodes makes one in less.
+// patience is how long a pod may wait for a volume on a virtual node before its owner is told. A driver that
+// ignores nodes creates a volume faster.
 const patience = 30 * time.Second
 
-// refused is why a pod of these claims cannot run in a provider, or nil.
+// refused returns why a pod with these claims cannot run in a provider, or nil.
 func refused(claims []Claim) *field.Problem {
 	for _, claim := range claims {
 		if claim.Refusal != nil {
@@ -63,14 +62,14 @@ func refused(claims []Claim) *field.Problem {
 	return nil
 }
 
-// leftToUs reports whether admission has left the toleration of a pod to us, because it names
+// leftToUs reports whether admission has left a pod's toleration to this package, because the pod names
 // claims.
 func leftToUs(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	return nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote && len(translate.Claims(pod)) > 0 && !pod.CreationTimestamp.Before(&nso.CreationTimestamp)
 }
 
-// keepsTo reports whether admission has left the toleration of a pod to us, and its affinity
-// keeps it to nodes that allow the volumes which it describes.
+// keepsTo reports whether admission has left a pod's toleration to this package, and the pod's affinity
+// limits it to nodes that allow the volumes that it describes.
 func keepsTo(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	if !leftToUs(pod, nso) || pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return false
@@ -82,8 +81,8 @@ func keepsTo(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	})
 }
 
-// stuck tells the owner of a pod that tolerates virtual nodes that the scheduler waits for a
-// volume on one. It waits for up to ten minutes at a time, and says nothing.
+// stuck tells the owner of a pod that tolerates virtual nodes that the scheduler waits for a volume on one of
+// them. The scheduler waits for up to ten minutes at a time, without a message.
 func stuck(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, now time.Time) Plan {
 	i := slices.IndexFunc(claims, func(c Claim) bool { return c.Refusal != nil && c.SelectedNode != "" })
 	if i < 0 {

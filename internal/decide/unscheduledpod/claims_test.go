@@ -14,8 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestDecideClaims is about pods that name claims, from which the admission policy keeps
-// the toleration.
+// TestDecideClaims tests pods that name claims. The admission policy does not add the toleration to these.
 func TestDecideClaims(t *testing.T) {
 	const waits = "the pod waits for one of the consumer's own nodes, and may go to a provider once all its claims are bound to volumes that can be sent: PersistentVolumeClaim data is not bound to a volume yet"
 	const chosen = "PersistentVolumeClaim data has no volume, and the scheduler waits for one on virtual node spillway-eu, where drivers of the consumer can hardly make one: "

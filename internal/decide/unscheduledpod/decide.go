@@ -1,12 +1,14 @@
-// Package unscheduledpod decides, without any I/O, what can still be done for a pod
-// that waits for a node and lacks tolerations. Either it names PersistentVolumeClaims, and
-// the admission policy has left the toleration to us, until all of them are bound (claims.go).
-// Or the policy has not changed it: because it is older than the offloading of
-// its namespace, or was created while the API server was starting, or because its
-// affinity is too large. Kubernetes lets tolerations be added to an existing pod, but
-// not affinity: so it gets a toleration for each selected virtual node, by name,
-// because nothing else would keep it off the others. A pod that can never be sent gets
-// none, as from the policy, nor does one that not every provider takes.
+// Package unscheduledpod decides, without any I/O, what can still be done for a pod that waits for a node and
+// lacks tolerations.
+//
+// Either the pod names PersistentVolumeClaims, and the admission policy has left the toleration to this
+// package until all of them are bound (claims.go). Or the policy has not changed the pod. Then the pod is
+// older than the offloading of its namespace, was created while the API server was starting, or has too large
+// an affinity.
+//
+// Kubernetes allows new tolerations on an existing pod, but no changed affinity. So the pod gets a toleration
+// for each selected virtual node, by name, because nothing else would keep it off the others. A pod that can
+// never be sent gets none, as from the policy. Nor does a pod that some providers do not accept.
 package unscheduledpod
 
 import (
@@ -27,9 +29,9 @@ type Plan struct {
 	Tolerations []corev1.Toleration
 	// Reason and Message are for an event, and empty if there is nothing to report.
 	Reason, Message string
-	// Warns tells that the event is a warning.
+	// Warns reports that the event is a warning.
 	Warns bool
-	// After is when to decide again, if nothing changes before; 0: never.
+	// After is how long until the next decision if nothing changes before; 0: never.
 	After time.Duration
 }
 
@@ -37,15 +39,13 @@ type Plan struct {
 const (
 	// ReasonOffloadedLate: the pod got tolerations after its creation.
 	ReasonOffloadedLate = "OffloadedLate"
-	// ReasonStaysLocal: the pod waits for a local node, because it can never be sent, because
-	// its claims are not bound, or because it describes a volume that no provider with room for
-	// it allows.
+	// ReasonStaysLocal: the pod waits for a local node. Either it can never be sent, its claims are not
+	// bound, or no provider with room for it allows a volume that it describes.
 	ReasonStaysLocal = "StaysLocal"
 )
 
-// Decide handles a pod that is not bound to a node yet. nso is the NamespaceOffloading
-// of its namespace, or nil; clusterIDs are those of the providers that it selects,
-// sorted; claims are those of the pod.
+// Decide decides about a pod that is not bound to a node yet. nso is the NamespaceOffloading of its
+// namespace, or nil. clusterIDs are those of the selected providers, sorted. claims are the pod's claims.
 func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []string, claims []Claim, now time.Time) Plan {
 	if len(clusterIDs) == 0 || nso == nil || !nso.DeletionTimestamp.IsZero() || nso.Spec.PodOffloadingStrategy == v1alpha1.PodsLocal ||
 		pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() || ofDaemonSet(pod) {
@@ -66,7 +66,7 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []str
 	return plan
 }
 
-// Missing are the tolerations of virtual nodes that a pod lacks.
+// Missing returns the tolerations of virtual nodes that a pod lacks.
 func Missing(pod *corev1.Pod, clusterIDs []string) []corev1.Toleration {
 	var missing []corev1.Toleration
 	for _, id := range clusterIDs {
@@ -80,8 +80,8 @@ func Missing(pod *corev1.Pod, clusterIDs []string) []corev1.Toleration {
 	return missing
 }
 
-// whyLocal is why a pod may have to stay on the consumer's own nodes, or empty. A late
-// one lacks what the admission policy gives.
+// whyLocal returns why a pod may have to stay on local nodes, or "". late reports that the pod lacks what the
+// admission policy adds.
 func whyLocal(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, late bool) string {
 	refusal, described := translate.PodRefusal(pod), strings.Join(translate.DescribedVolumes(pod), ", ")
 	switch {
@@ -101,8 +101,8 @@ func whyLocal(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim
 	return ""
 }
 
-// staysLocal tells the owner of a pod why no provider gets it, once the scheduler has
-// found no node for it; before that, there is nothing to tell.
+// staysLocal tells the owner of a pod why no provider gets it, once the scheduler has found no node for it.
+// Before that there is nothing to tell.
 func staysLocal(pod *corev1.Pod, why string) Plan {
 	waits := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
@@ -121,8 +121,7 @@ func tolerates(pod *corev1.Pod, taint corev1.Taint) bool {
 	})
 }
 
-// ofDaemonSet reports whether the pod belongs to one node, which its DaemonSet has
-// chosen.
+// ofDaemonSet reports whether the pod belongs to one node, which its DaemonSet has chosen.
 func ofDaemonSet(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.Kind == "DaemonSet"

@@ -92,8 +92,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideDescribed is about pods that only some providers take: the admission policy
-// keeps them to those, and what it has not changed gets no toleration.
+// TestDecideDescribed tests pods that only some providers accept. The admission policy limits them to those
+// providers. Pods that the policy has not changed get no toleration.
 func TestDecideDescribed(t *testing.T) {
 	const describes, key = "the pod describes volumes itself, which a provider must allow", "label spillway.io/volume-nfs"
 	late := waiting(func(p *corev1.Pod) {
@@ -105,7 +105,7 @@ func TestDecideDescribed(t *testing.T) {
 	for name, test := range map[string]struct {
 		pod      *corev1.Pod
 		strategy v1alpha1.PodOffloadingStrategy
-		want     string // Once there is no room; nothing before.
+		want     string // Once there is no room; no message before.
 	}{
 		"late":                  {late, v1alpha1.PodsLocalAndRemote, describes + " (" + key + " of its virtual node), but Kubernetes does not let its affinity be changed: it waits for one of the consumer's own nodes; delete it to have it made again"},
 		"as the policy made it": {made, v1alpha1.PodsLocalFirst, describes + ": it waits for a virtual node with the " + key + ", or for one of the consumer's own nodes"},
@@ -129,8 +129,8 @@ func TestDecideDescribed(t *testing.T) {
 	}
 }
 
-// TestDecideNeverSent is about pods that hardly any provider gets: they get no toleration, and
-// a message once they wait.
+// TestDecideNeverSent tests pods that hardly any provider accepts. They get no toleration, and a message once
+// they wait.
 func TestDecideNeverSent(t *testing.T) {
 	refused := func(p *corev1.Pod) { p.Spec.HostNetwork = true }
 	unschedulable := func(p *corev1.Pod) {

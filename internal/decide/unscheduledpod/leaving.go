@@ -13,31 +13,28 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Fate is what becomes of a pod that waits for a node when its namespace is no longer
-// offloaded. Kubernetes lets neither its affinity be changed nor a toleration be removed.
+// Fate is what happens to a pod that waits for a node when its namespace is no longer offloaded. Kubernetes
+// allows no change of its affinity and no removal of a toleration.
 type Fate string
 
 const (
-	// Stays: the pod waits on, for a node on which it may run.
+	// Stays: the pod continues to wait for a node on which it may run.
 	Stays Fate = ""
-	// Remade: the pod is evicted, and its controller makes one that is not meant for
-	// virtual nodes.
+	// Remade: the pod is evicted, and its controller creates one that is not meant for virtual nodes.
 	Remade Fate = "Remade"
-	// Stranded: the pod would wait for ever, and nobody would make it again. Its owner is
-	// told.
+	// Stranded: the pod would wait forever, and nobody would recreate it. Its owner is told.
 	Stranded Fate = "Stranded"
 )
 
-// FateOf decides about a pod that waits for a node. nso is the NamespaceOffloading of its
-// namespace, and goes; bindings are all that there are.
+// FateOf decides about a pod that waits for a node. nso is the NamespaceOffloading of its namespace, which is
+// being deleted. bindings are all bindings.
 //
-// A pod that was made after the deletion of nso was asked for is left alone: nothing
-// prepared it, and it is as its owner wants it. Otherwise a template that asks for virtual
-// nodes itself would be made, and evicted, without end.
+// A pod that was created after the deletion of nso was requested is left alone, because admission did not
+// change it: it is as its owner wants it. Otherwise a template that asks for virtual nodes itself would cause
+// creations and evictions without end.
 //
-// A pod that may run here, too, could still get to a virtual node later, and would hang
-// there. It is made again unless that has a price: the pod of a Job that is deleted counts
-// as a failure.
+// A pod that may also run on local nodes could still get to a virtual node later, and would hang there. So it
+// is recreated, unless that has a price: a deleted pod of a Job counts as a failure.
 func FateOf(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, bindings placement.Index) Fate {
 	if nso.DeletionTimestamp.IsZero() || nso.DeletionTimestamp.Before(&pod.CreationTimestamp) || pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() {
 		return Stays
@@ -53,9 +50,9 @@ func FateOf(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, bindings placeme
 	}
 }
 
-// Strands reports whether a pod waits for ever if its namespace is not offloaded: it can run
-// on virtual nodes alone. A binding with a mountNamespace takes pods of such namespaces, if
-// they may have its node. A pod of a DaemonSet belongs to one node, and is made again for it.
+// Strands reports whether a pod waits forever if its namespace is not offloaded, because it can run only on
+// virtual nodes. A binding with a mountNamespace accepts pods of such namespaces if they may run on its node.
+// A pod of a DaemonSet belongs to one node, and is recreated for it.
 func Strands(pod *corev1.Pod, bindings placement.Index) bool {
 	return pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() && !ofDaemonSet(pod) && OnlyVirtual(pod) &&
 		!slices.ContainsFunc(bindings.Usable(), func(b *v1alpha1.ClusterBinding) bool {
@@ -63,8 +60,8 @@ func Strands(pod *corev1.Pod, bindings placement.Index) bool {
 		})
 }
 
-// mayTake reports whether the virtual node of a binding meets what a pod requires of nodes. The
-// binding does not say what the provider's nodes have, so that any of it may be met.
+// mayTake reports whether the virtual node of a binding meets a pod's requirements on nodes. The binding does
+// not know the labels of the provider's nodes, so any requirement on those counts as met.
 func mayTake(binding *v1alpha1.ClusterBinding, terms []corev1.NodeSelectorTerm) bool {
 	terms = slices.Clone(terms)
 	for i := range terms {
@@ -76,7 +73,7 @@ func mayTake(binding *v1alpha1.ClusterBinding, terms []corev1.NodeSelectorTerm) 
 	return matches && err == nil
 }
 
-// OnlyVirtual reports whether the pod can run on virtual nodes alone.
+// OnlyVirtual reports whether the pod can run on virtual nodes only.
 func OnlyVirtual(pod *corev1.Pod) bool {
 	asks := false
 	for _, term := range required(pod) {
@@ -89,7 +86,7 @@ func OnlyVirtual(pod *corev1.Pod) bool {
 	return asks
 }
 
-// prepared reports whether the pod tolerates virtual nodes as such, or one of them.
+// prepared reports whether the pod tolerates all virtual nodes, or one of them.
 func prepared(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode })
 }
@@ -103,8 +100,8 @@ const (
 	countsFailures
 )
 
-// makerOf knows the controllers of Kubernetes. Another one may take the deletion of a pod
-// for the end of its work.
+// makerOf knows the controllers of Kubernetes itself. Another controller may interpret the deletion of a pod
+// as the end of its work.
 func makerOf(pod *corev1.Pod) maker {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {

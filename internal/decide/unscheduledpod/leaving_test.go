@@ -85,7 +85,7 @@ func TestFateOf(t *testing.T) {
 	}
 }
 
-// TestStrands: a binding with a mountNamespace takes pods of namespaces that are not offloaded.
+// TestStrands checks that a binding with a mountNamespace accepts pods of namespaces that are not offloaded.
 func TestStrands(t *testing.T) {
 	eu := func() *builder.BindingBuilder { return builder.Binding("eu").Label("region", "eu") }
 	mounts := eu().MountNamespace("mounted")

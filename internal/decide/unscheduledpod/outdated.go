@@ -11,10 +11,10 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Outdated reports whether a pod that waits for a node has the node affinity of an
-// earlier version of its offloading. Kubernetes does not allow that to change, so the
-// pod waits for nodes that are no longer meant, or ignores those that are: only a new
-// pod helps. A pod without affinity from the admission policy does not count.
+// Outdated reports whether a pod that waits for a node has the node affinity of an earlier version of its
+// offloading. Kubernetes does not allow a change of it. So the pod waits for nodes that are no longer meant,
+// or ignores nodes that are; only a new pod helps. A pod without affinity from the admission policy does not
+// count.
 func Outdated(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	terms := required(pod)
 	if pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() || !nso.DeletionTimestamp.IsZero() ||
@@ -23,7 +23,7 @@ func Outdated(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	}
 	allowed, restricts := allows(nso)
 	if !restricts {
-		// The policy adds nothing then. Users ask for virtual nodes as such.
+		// Then the policy adds no affinity. Users may ask for virtual nodes in general.
 		return slices.ContainsFunc(terms, func(t corev1.NodeSelectorTerm) bool {
 			return contains(t.MatchExpressions, admission.OnVirtual) && len(t.MatchExpressions)+len(t.MatchFields) > 1
 		})
@@ -40,8 +40,8 @@ func Outdated(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	})
 }
 
-// allows are the alternatives that the admission policy would write into a pod's
-// affinity, and whether it would write any.
+// allows returns the terms that the admission policy would write into a pod's affinity, and whether it would
+// write any.
 func allows(nso *v1alpha1.NamespaceOffloading) (allowed []corev1.NodeSelectorTerm, restricts bool) {
 	strategy := nso.Spec.PodOffloadingStrategy
 	local := strategy == v1alpha1.PodsLocal

@@ -30,7 +30,7 @@ func toRegions(regions ...string) *v1alpha1.ClusterSelector {
 
 func TestOutdated(t *testing.T) {
 	const remote, both, local, first = v1alpha1.PodsRemote, v1alpha1.PodsLocalAndRemote, v1alpha1.PodsLocal, v1alpha1.PodsLocalFirst
-	// As the admission policy writes them.
+	// The terms as the admission policy writes them.
 	onVirtual := in("spillway.io/node-type", "virtual")
 	onLocal := corev1.NodeSelectorRequirement{Key: "spillway.io/node-type", Operator: corev1.NodeSelectorOpDoesNotExist}
 	byName := func(t corev1.NodeSelectorTerm) corev1.NodeSelectorTerm {
@@ -99,8 +99,7 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// TestOutdatedWithoutNodeAffinity: a pod that asks for no node waits for none of an earlier
-// version.
+// TestOutdatedWithoutNodeAffinity checks that a pod without node affinity is never outdated.
 func TestOutdatedWithoutNodeAffinity(t *testing.T) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	for name, affinity := range map[string]*corev1.Affinity{"for other pods": {PodAffinity: &corev1.PodAffinity{}}, "that is preferred": {NodeAffinity: &corev1.NodeAffinity{}}} {

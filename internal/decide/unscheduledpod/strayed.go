@@ -7,15 +7,14 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/admission"
 )
 
-// ReasonOnLocalNode: the pod of a namespace with podOffloadingStrategy Remote is on one of
-// the consumer's own nodes, because admission did not change it.
+// ReasonOnLocalNode: the pod is on a local node although its namespace has podOffloadingStrategy Remote,
+// because admission did not change the pod.
 const ReasonOnLocalNode = "OnLocalNode"
 
-// Strayed is what to tell the owner of a pod that is on one of the consumer's own nodes,
-// or about to be, although its namespace has podOffloadingStrategy Remote; empty if
-// nothing. A pod is told of that lacks the toleration which each pod gets that is made
-// under an offloading: one that has it was made under another strategy, or has it of its
-// own; nor is a pod that is older than the offloading.
+// Strayed returns a message for the owner of a pod that is on a local node, or about to be, although its
+// namespace has podOffloadingStrategy Remote; otherwise "". It reports a pod that lacks the toleration added
+// at admission. A pod with that toleration was created under another strategy, or brought the toleration
+// itself. A pod that is older than the offloading is not reported either.
 func Strayed(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) string {
 	if nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote || !pod.DeletionTimestamp.IsZero() ||
 		pod.CreationTimestamp.Before(&nso.CreationTimestamp) || pod.Annotations[corev1.MirrorPodAnnotationKey] != "" ||

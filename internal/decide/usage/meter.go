@@ -6,18 +6,18 @@ import "time"
 type Meter struct {
 	counters map[Container]counter
 	node     counter
-	at       time.Time // Of the last reading, by our clock; zero: none yet.
-	told     bool      // The node is shown: it was read twice.
+	at       time.Time // The last reading, by the manager's clock; zero: none yet.
+	told     bool      // The node is shown, because it was read twice.
 }
 
-// counter is what a container, or a node, has used since it began.
+// counter is what a container, or a node, has used since its start time.
 type counter struct {
 	began, at      time.Time
 	seconds, bytes float64
 }
 
-// Read adds what a provider says, which is everything that it says of its pods at that
-// moment of our clock.
+// Read adds the readings of a provider, which are all that it reports about its pods. now is the time by the
+// manager's clock.
 func (m *Meter) Read(readings map[Container]Reading, now time.Time) {
 	elapsed := now.Sub(m.at)
 	first := m.at.IsZero() || elapsed < 0 || elapsed > Longest
@@ -38,10 +38,10 @@ func (m *Meter) Read(readings map[Container]Reading, now time.Time) {
 	}
 }
 
-// next is the counter after a reading. A reading may be no newer than the one before: it
-// is the same, or of another replica of the provider's metrics-server. A new counter begins
-// with the window of the reading, unless all begin: then somebody else may have shown an
-// earlier one, up to this moment.
+// next returns the counter after a reading. A reading may be no newer than the one before: it may be the
+// same, or come from another replica of the provider's metrics-server. A new counter begins with the window
+// of the reading. If all counters are new (first), another manager may have shown an earlier counter up to
+// this moment. Then the new one begins at the end of the window.
 func (c counter) next(r Reading, known, first bool) counter {
 	if elapsed := r.At.Sub(c.at); known && elapsed.Abs() <= Longest {
 		if c.bytes = r.Bytes; elapsed > 0 {

@@ -16,10 +16,10 @@ var (
 	containerAge = prometheus.NewDesc("container_start_time_seconds", "When the CPU time of the container was zero, in seconds since 1970", labels, nil)
 )
 
-// Metrics are what was counted until the last reading. They do not change.
+// Metrics returns the counters after the last reading. They do not change afterwards.
 //
-// The node has the sum of its pods, and no start time: after a new beginning it is not
-// shown once, so that metrics-server forgets what it has had.
+// The node's counter is the sum of its pods, and has no start time. When the counters begin again, the node
+// is left out once, so that metrics-server forgets the earlier value.
 func (m *Meter) Metrics() Metrics {
 	var all Metrics
 	add := func(desc *prometheus.Desc, kind prometheus.ValueType, at time.Time, value float64, labels ...string) {

@@ -1,15 +1,15 @@
-// Package usage turns what metrics.k8s.io says of a provider's pods into what a kubelet
-// says of its own, without any I/O.
+// Package usage turns what metrics.k8s.io reports about a provider's pods into what a kubelet reports about
+// its own pods, without any I/O.
 //
-// metrics.k8s.io has rates: so much CPU over the window that ended at some moment. A
-// kubelet has counters, from whose differences metrics-server takes rates again. So each
-// rate is taken to hold from one of the provider's moments to the next, and added up: the
-// difference of two counters over the time between is the provider's rate again.
+// metrics.k8s.io has rates: the mean CPU use over a window that ended at some moment. A kubelet has counters,
+// and metrics-server computes rates from their differences. So this package assumes that each rate holds from
+// one of the provider's moments to the next, and adds it up. Then the difference of two counters over the
+// time between them is the provider's rate again.
 //
-// A counter that decreases is an error to metrics-server, which then shows the pod without
-// that container, and a HorizontalPodAutoscaler takes the others for all of it. So counters
-// never decrease while a Meter lives. Another manager's begin at a start time that is no
-// earlier than any of the moments that the one before has shown: that is a gap.
+// For metrics-server, a counter that decreases is an error. It then shows the pod without that container, and
+// a HorizontalPodAutoscaler takes the other containers for the whole pod. So counters never decrease while a
+// Meter lives. The counters of another manager have a start time that is no earlier than any moment that the
+// previous manager has shown. That causes a gap, but no error.
 package usage
 
 import (
@@ -21,18 +21,17 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// Longest is how long a rate may hold. After a longer time without a reading, counters
-// begin again.
+// Longest is how long a rate may hold. After a longer time without a reading, counters begin again.
 const Longest = 5 * time.Minute
 
-// metrics-server takes a container without CPU or memory for one that has ended, and drops
-// its pod. What a provider says beyond the most is cut, so that counters have room.
+// metrics-server takes a container without CPU or memory for one that has ended, and drops its pod. So there
+// is a least value. Larger values than the most are cut, so that counters do not overflow.
 const (
 	leastSeconds, leastBytes = 1e-9, 1
 	mostCores, mostBytes     = 1e5, 1 << 50
 )
 
-// Container is one of the consumer's.
+// Container is a container of the consumer.
 type Container struct {
 	Pod  types.NamespacedName
 	Name string
@@ -40,8 +39,8 @@ type Container struct {
 
 // Reading is what a container uses.
 type Reading struct {
-	// Cores is the mean over the Window that ends At, by the provider's clock. At has whole
-	// seconds, as in metrics.k8s.io.
+	// Cores is the mean over the Window that ends at At, by the provider's clock. At has whole seconds, as in
+	// metrics.k8s.io.
 	Cores  float64
 	At     time.Time
 	Window time.Duration
@@ -49,11 +48,11 @@ type Reading struct {
 	Bytes float64
 }
 
-// Pair is a pod of the consumer, and the one that stands for it in the provider.
+// Pair is a pod of the consumer and its remote pod.
 type Pair struct{ Local, Remote *corev1.Pod }
 
-// Readings are those of the containers that the consumer's pods have. What a provider adds,
-// containers or whole pods, is left out.
+// Readings returns the readings of the containers of the consumer's pods. It leaves out containers and pods
+// that the provider adds.
 func Readings(said []metricsv1beta1.PodMetrics, pods []Pair) map[Container]Reading {
 	of := make(map[types.NamespacedName]*metricsv1beta1.PodMetrics, len(said))
 	for i := range said {
@@ -101,9 +100,8 @@ func within(least, value, most float64) float64 {
 	return min(max(least, value), most)
 }
 
-// Pause is after which time a provider is likely to have something new to say: nearly the
-// shortest of its windows, so that whoever asks each window is not kept waiting for a
-// second one.
+// Pause returns after which time a provider is likely to report something new. It is two thirds of the
+// shortest window, so that a caller which needs a value from each window does not wait for a second one.
 func Pause(readings map[Container]Reading, least, most time.Duration) time.Duration {
 	pause := most
 	if len(readings) == 0 {

@@ -33,8 +33,8 @@ func uses(name, cpu, memory string) metricsv1beta1.ContainerMetrics {
 		corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}}
 }
 
-// TestReadings: what is counted are the containers of the consumer's pods, by the names
-// that they have there.
+// TestReadings checks that the containers of the consumer's pods are counted, under their names in the
+// consumer.
 func TestReadings(t *testing.T) {
 	pod := func(namespace, name string, containers ...string) *corev1.Pod {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -81,13 +81,13 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// TestMeter: each step is a reading of one container, and what is shown of it and of its
-// node after that.
+// TestMeter has steps. Each step is a reading of one container, followed by what is shown about the container
+// and its node.
 func TestMeter(t *testing.T) {
 	const window = 15 * time.Second
 	type step struct {
-		now, at      float64 // By our clock, and by the provider's.
-		cores, bytes float64 // No cores: the container is not there.
+		now, at      float64 // By the manager's clock, and by the provider's.
+		cores, bytes float64 // No cores: the container does not exist.
 		container    counter
 		node         float64 // Core-seconds; 0: not shown.
 	}
@@ -155,8 +155,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestText is the text that metrics-server reads. Nothing in it is zero: to metrics-server
-// that is a container that has ended.
+// TestText tests the text that metrics-server reads. It has no zeros, because metrics-server takes a zero for
+// a container that has ended.
 func TestText(t *testing.T) {
 	var m Meter
 	m.Read(map[Container]Reading{web: {0, noon, 15 * time.Second, 1}}, after(5))

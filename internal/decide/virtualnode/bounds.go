@@ -8,19 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// maxResources is how many resources a virtual node offers. A provider has about ten;
-// each name is written into a Node of the consumer, and into the memory of its
-// scheduler.
+// maxResources is how many resources a virtual node offers. A provider has about ten. Each name is written
+// into a Node of the consumer, and is in its scheduler's memory.
 const maxResources = 64
 
-// offered reports what may be shown of a resource that a provider names: nothing, if
-// its name is invalid or its quantity negative.
+// offered reports whether a provider's resource may be shown. It may not if its name is invalid or its
+// quantity negative.
 func offered(name corev1.ResourceName, quantity resource.Quantity) bool {
 	return quantity.Sign() >= 0 && len(validation.IsQualifiedName(string(name))) == 0
 }
 
-// bounded keeps the resources that every node has, then the first by name: always the
-// same ones, or each reconcile would write others.
+// bounded keeps the resources that every node has, then the first by name. It always keeps the same ones,
+// because otherwise each reconcile would write others.
 func bounded(total corev1.ResourceList) corev1.ResourceList {
 	if len(total) <= maxResources {
 		return total

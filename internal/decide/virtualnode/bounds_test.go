@@ -25,7 +25,7 @@ func TestCapacityIsBounded(t *testing.T) {
 	for i := range maxResources + 1 {
 		node.Status.Allocatable[corev1.ResourceName(fmt.Sprintf("a.example.com/%04d", i))] = resource.MustParse("1")
 		got := Capacity(Offer{Nodes: []corev1.Node{*node}}, nil)
-		_, ok := got["a.example.com/0061"] // The last for which there is room.
+		_, ok := got["a.example.com/0061"] // The last that fits.
 		if len(got) != min(i+3, maxResources) || got.Cpu().String() != "8" || got.Pods().String() != "110" || ok != (i >= 61) {
 			t.Fatalf("of %d resources %d are told, CPU %s, pods %s, the last: %v", i+3, len(got), got.Cpu(), got.Pods(), ok)
 		}

@@ -11,10 +11,9 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Capacity is what the provider's nodes offer together, at most the limit for each
-// resource: a quantity, or a percentage of that sum. Nodes that are not ready,
-// cordoned, tainted, or virtual themselves offer nothing. A provider's values are
-// bounded: see offered and bounded.
+// Capacity returns the sum of what the provider's nodes offer, up to the limit for each resource. A limit is
+// a quantity, or a percentage of that sum. Nodes that are not ready, cordoned, tainted or virtual offer
+// nothing. The provider's values are limited: see offered and bounded.
 func Capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for i := range offer.Nodes {
@@ -39,8 +38,8 @@ func Capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) co
 	return total
 }
 
-// capped applies a limit that the API has validated; an invalid one caps to nothing
-// rather than to everything.
+// capped applies a limit that the API has validated. An invalid limit caps to nothing, because the
+// alternative would be everything.
 func capped(name corev1.ResourceName, sum resource.Quantity, limit intstr.IntOrString) resource.Quantity {
 	if percent, ok := strings.CutSuffix(limit.String(), "%"); ok {
 		share, err := strconv.ParseInt(percent, 10, 64)
@@ -63,11 +62,10 @@ func capped(name corev1.ResourceName, sum resource.Quantity, limit intstr.IntOrS
 	return most
 }
 
-// percentage counts CPUs in thousandths, so that 50% of three is one and a half.
-// Everything else is whole: the API server refuses a Node that offers 36.3 pods, or one
-// and a half devices.
+// percentage computes CPUs in thousandths, so that 50% of three is one and a half. Other resources are whole:
+// the API server refuses a Node with 36.3 pods, or with one and a half devices.
 func percentage(name corev1.ResourceName, sum resource.Quantity, share int64) resource.Quantity {
-	const largestMilli = 1 << 52 // Leaves room for the multiplication.
+	const largestMilli = 1 << 52 // This leaves room for the multiplication.
 	if name == corev1.ResourceCPU && sum.Value() < largestMilli/1000 {
 		return *resource.NewMilliQuantity(sum.MilliValue()*share/100, sum.Format)
 	}
@@ -75,8 +73,8 @@ func percentage(name corev1.ResourceName, sum resource.Quantity, share int64) re
 	return *resource.NewQuantity(value/100*share+value%100*share/100, sum.Format)
 }
 
-// Shrinks reports whether the provider offers less of anything than the node shows, and
-// whether no pod has room there any more, which the node does not show yet.
+// Shrinks reports whether the provider offers less of any resource than the node shows (less). nothing
+// reports that the provider has no room for pods any more, and that the node does not show this yet.
 func Shrinks(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) (less, nothing bool) {
 	if frozen(binding) || offer.Unknown {
 		return false, false

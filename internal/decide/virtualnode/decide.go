@@ -1,9 +1,7 @@
-// Package virtualnode decides, without any I/O, what the virtual node of a
-// ClusterBinding looks like.
+// Package virtualnode decides, without any I/O, what the virtual node of a ClusterBinding looks like.
 //
-// Others write to a Node too: Kubernetes its own taints and conditions, users labels.
-// So only what Spillway has added is ever changed or removed; an annotation remembers
-// what that is.
+// Others write to a Node too: Kubernetes adds its own taints and conditions, and users add labels. So
+// Spillway only changes or removes what it has added. An annotation remembers what that is.
 package virtualnode
 
 import (
@@ -22,23 +20,23 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
-// annotationApplied remembers the keys of the labels, annotations and taints
-// that come from the ClusterBinding.
+// annotationApplied is the annotation that remembers the keys of the labels, annotations and taints from the
+// ClusterBinding.
 const annotationApplied = "spillway.io/applied"
 
-// providerScheme belongs to no cloud, so no cloud claims such a node. The name of the
-// Node follows it, not the clusterID: some clouds look only at what follows the last
-// slash, and one takes whatever begins with "i-" for its own machine.
+// providerScheme belongs to no cloud, so no cloud claims such a node. It is followed by the name of the Node
+// and not by the clusterID. Some clouds read only the part after the last slash, and one cloud takes
+// everything that begins with "i-" for its own machine.
 const providerScheme = "spillway://"
 
-// applied are those keys, sorted.
+// applied are the remembered keys, sorted.
 type applied struct {
 	Labels      []string `json:"labels,omitempty"`
 	Annotations []string `json:"annotations,omitempty"`
 	Taints      []string `json:"taints,omitempty"`
 }
 
-// New is the Node to create for the binding, whose provider has that offer.
+// New returns the Node to create for the binding. offer is what its provider offers.
 func New(binding *v1alpha1.ClusterBinding, offer Offer) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: binding.VirtualNodeName(),
@@ -55,8 +53,7 @@ func New(binding *v1alpha1.ClusterBinding, offer Offer) *corev1.Node {
 	return node
 }
 
-// Apply sets the metadata and the spec of node from the binding and the offer, unless it
-// is frozen.
+// Apply sets the metadata and the spec of node from the binding and the offer, unless the node is frozen.
 func Apply(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 	if !frozen(binding) {
 		dress(node, binding, offer)
@@ -65,7 +62,7 @@ func Apply(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 
 func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 	var before applied
-	// An invalid value was edited by hand; then nothing is removed.
+	// Somebody has edited an invalid value by hand. Then nothing is removed.
 	_ = json.Unmarshal([]byte(node.Annotations[annotationApplied]), &before)
 
 	labels := placement.NodeLabels(binding)
@@ -94,18 +91,17 @@ func dress(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 
 	node.Labels = merged(node.Labels, labels, before.Labels)
 	node.Annotations = merged(node.Annotations, annotations, before.Annotations)
-	if encoded, err := json.Marshal(now); err == nil { // It cannot fail: three lists of strings.
+	if encoded, err := json.Marshal(now); err == nil { // It cannot fail, because it has three lists of strings.
 		node.Annotations[annotationApplied] = string(encoded)
 	}
 	node.Spec.Taints = mergedTaints(node.Spec.Taints, taints, before.Taints)
-	// It can be set only once. Without one, a cloud's controllers look for a machine with
-	// the node's name, and delete the node when it is not Ready.
+	// The provider ID can be set only once. Without one, a cloud's controllers look for a machine with the
+	// node's name, and delete the node when it is not Ready.
 	node.Spec.ProviderID = cmp.Or(node.Spec.ProviderID, providerScheme+binding.VirtualNodeName())
 }
 
-// wantedTaints are the taints of the binding, and one while its provider takes no pods.
-// Of two with the same key and effect the first counts: the API server refuses a Node
-// with both.
+// wantedTaints returns the taints of the binding, and one more while its provider accepts no pods. If two
+// have the same key and effect, the first counts, because the API server refuses a Node with both.
 func wantedTaints(binding *v1alpha1.ClusterBinding, offer Offer) []corev1.Taint {
 	taints := []corev1.Taint{{Key: v1alpha1.TaintVirtualNode, Value: binding.Spec.ClusterID, Effect: corev1.TaintEffectNoSchedule}}
 	if offer.Refuses != "" {
@@ -120,7 +116,7 @@ func wantedTaints(binding *v1alpha1.ClusterBinding, offer Offer) []corev1.Taint 
 	return taints
 }
 
-// Kubernetes tells taints apart by key and effect.
+// Kubernetes identifies a taint by its key and effect.
 func taintKey(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
 
 func merged(current, wanted map[string]string, before []string) map[string]string {
@@ -154,30 +150,31 @@ func mergedTaints(current, wanted []corev1.Taint, before []string) []corev1.Tain
 	return result
 }
 
-// Offer is what a provider has.
+// Offer is what a provider offers.
 type Offer struct {
 	Nodes []corev1.Node
-	// Unknown is set for a provider that does not let us read its nodes.
+	// Unknown is set if the provider does not let the manager read its nodes.
 	Unknown bool
-	// Tolerable are the keys of the taints that consumers' pods may tolerate there.
+	// Tolerable are the keys of the taints that consumers' pods may tolerate in the provider.
 	Tolerable []string
-	// VolumeTypes are those that pods may describe there themselves.
+	// VolumeTypes are the types of volumes that pods may describe themselves.
 	VolumeTypes []string
-	// Refuses is why the provider takes no new pods at all, or empty. On the node, they
-	// would wait beside free nodes of the consumer.
+	// Refuses is why the provider accepts no new pods at all, or empty. Such pods would wait on the virtual
+	// node although nodes of the consumer are free.
 	Refuses string
 	// Kubelet is where the manager serves the kubelet API of the node.
 	Kubelet Endpoint
-	// Older are the bindings that get their share first, oldest first.
+	// Older are the bindings that get their share before this one, oldest first.
 	Older []*v1alpha1.ClusterBinding
 }
 
-// ApplyStatus sets the status of node, which has its labels already, for a provider that answers and has that offer;
-// if the offer is unknown, the virtual node keeps offering what it did. Older bindings
-// of the provider get their share first. If the binding does not say the version, it
-// stays as it was: the provider has one, and the binding's next status has it again. On
-// a frozen node, only the heartbeat changes, and the address: logs are wanted then, too, and another
-// manager may have taken over.
+// ApplyStatus sets the status of node for a provider that answers. The node has its labels already. If the
+// offer is unknown, the node's capacity stays the same. Older bindings of the provider get their share first.
+// If the binding does not say the provider's version, the node's version stays, because the binding's next
+// status will have it again.
+//
+// On a frozen node, only the heartbeat and the address change. Logs are needed then too, and another manager
+// may have taken over.
 func ApplyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer, now metav1.Time) {
 	setAddress(node, offer.Kubelet)
 	if frozen(binding) {

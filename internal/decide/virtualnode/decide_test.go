@@ -46,10 +46,10 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestLabelsOfRuntimeClasses: pods of an imported RuntimeClass find the nodes that map it.
+// TestLabelsOfRuntimeClasses checks that pods of an imported RuntimeClass find the nodes that map it.
 func TestLabelsOfRuntimeClasses(t *testing.T) {
 	binding := rich().Obj()
-	for _, name := range []string{"sandbox", "gone", strings.Repeat("a", 64)} { // The last cannot be imported.
+	for _, name := range []string{"sandbox", "gone", strings.Repeat("a", 64)} { // The last name cannot be imported.
 		binding.Spec.Classes = append(binding.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassRuntime, Name: name, RemoteName: "gvisor"})
 	}
 	binding.Spec.Classes = append(binding.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassPriority, Name: "high", RemoteName: "low"})
@@ -67,7 +67,7 @@ func TestLabelsOfRuntimeClasses(t *testing.T) {
 	}
 }
 
-// A provider ID can be set once; the API server refuses changes.
+// TestProviderID checks that a provider ID is set only once, because the API server refuses changes.
 func TestProviderID(t *testing.T) {
 	for before, want := range map[string]string{"": "spillway://spillway-eu", "spillway://spillway-eu": "spillway://spillway-eu", "somebody://else": "somebody://else"} {
 		node := New(rich().Obj(), Offer{})
@@ -77,8 +77,8 @@ func TestProviderID(t *testing.T) {
 			t.Errorf("%q became %q, want %q", before, node.Spec.ProviderID, want)
 		}
 	}
-	// The cloud provider of AWS treats what follows the last slash as one of its own
-	// machines if it begins like this, does not find it, and has the node deleted.
+	// The cloud provider of AWS reads the part after the last slash. If it begins like this, AWS treats it as
+	// one of its own machines, does not find it, and has the node deleted.
 	for _, clusterID := range []string{"i-team", "fargate-team"} {
 		id := New(builder.Binding(clusterID).Obj(), Offer{}).Spec.ProviderID
 		if last := id[strings.LastIndex(id, "/")+1:]; strings.HasPrefix(last, "i-") || strings.HasPrefix(last, "fargate-") {
@@ -94,8 +94,8 @@ func TestApply(t *testing.T) {
 	tests := map[string]struct {
 		change      func(*corev1.Node)
 		binding     *builder.BindingBuilder
-		labels      map[string]string // Beyond those that every virtual node has.
-		annotations map[string]string // Beyond the one that remembers.
+		labels      map[string]string // In addition to those that every virtual node has.
+		annotations map[string]string // In addition to the one that remembers.
 		taints      []corev1.Taint
 	}{
 		"nothing changed": {func(*corev1.Node) {}, rich(), map[string]string{"region": "eu"}, map[string]string{"contact": "ops"}, []corev1.Taint{ownTaint, gpu}},
@@ -197,8 +197,8 @@ func TestApplyStatus(t *testing.T) {
 		t.Errorf("the provider's nodes cannot be seen, and the offer differs (-before +after)\n%s", diff)
 	}
 
-	// Kubernetes turned it Unknown while the provider was out of reach; other writers'
-	// conditions stay.
+	// Kubernetes set it to Unknown while the provider could not be reached. The conditions of other writers
+	// stay.
 	again.Status.Conditions[0].Status, again.Status.Conditions[0].Reason = corev1.ConditionUnknown, "NodeStatusUnknown"
 	again.Status.Conditions = append(again.Status.Conditions, corev1.NodeCondition{Type: "Theirs", Status: corev1.ConditionTrue})
 	ApplyStatus(again, binding, Offer{}, later)
@@ -209,7 +209,7 @@ func TestApplyStatus(t *testing.T) {
 		t.Errorf("without nodes it has %+v", again.Status)
 	}
 
-	// Somebody has emptied the binding's status: what it said before was right.
+	// Somebody has emptied the binding's status. Its earlier content was correct.
 	binding.Status = v1alpha1.ClusterBindingStatus{}
 	wiped := node.DeepCopy()
 	ApplyStatus(wiped, binding, Offer{Nodes: provider}, later)

@@ -2,14 +2,12 @@ package virtualnode
 
 import "slices"
 
-// ofTheKubeletAPI are features of a node's kubelet API, which a virtual node does not
-// have.
+// ofTheKubeletAPI are features of the kubelet API that a virtual node does not have.
 var ofTheKubeletAPI = []string{"ExtendWebSocketsToKubelet"}
 
-// declaredFeatures are those that all usable nodes declare, sorted, as on a Node.
-// Kubernetes checks the node before it lets a pod on it use such a feature, for example
-// a resize of the pod's own resources, and the pod may be on any of the provider's
-// nodes.
+// declaredFeatures returns the features that all usable nodes declare, sorted, as on a Node. Kubernetes
+// checks the node before a pod on it may use such a feature, for example a resize of the pod's own resources.
+// The pod may be on any of the provider's nodes.
 func declaredFeatures(offer Offer) []string {
 	var common []string
 	first := true

@@ -7,16 +7,16 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// frozen reports whether the node stays as it is: its binding is paused or being
-// deleted. Only that the provider answers is still reported. If a node's Lease was not
-// renewed for a while, Kubernetes turns its conditions to Unknown, and does not turn
-// them back: somebody must, or the node's pods are evicted although they run.
+// frozen reports whether the node stays as it is, because its binding is paused or being deleted. It still
+// reports that the provider answers. If a node's Lease was not renewed for a while, Kubernetes sets its
+// conditions to Unknown, and does not set them back. If nobody did, Kubernetes would evict the node's running
+// pods.
 func frozen(binding *v1alpha1.ClusterBinding) bool {
 	return binding.Spec.Paused || !binding.DeletionTimestamp.IsZero()
 }
 
-// beat reports that the provider of a frozen node answers, if the node does not say so.
-// The reason stays as it was.
+// beat reports that the provider of a frozen node answers, if the node does not say so. The reason stays the
+// same.
 func beat(node *corev1.Node, offer Offer, now metav1.Time) {
 	said := map[corev1.NodeConditionType]corev1.ConditionStatus{}
 	for _, c := range node.Status.Conditions {
@@ -29,8 +29,8 @@ func beat(node *corev1.Node, offer Offer, now metav1.Time) {
 	}
 }
 
-// healthy are the conditions of a node whose provider answers. Ready comes first;
-// Kubernetes turns the others to Unknown together with it.
+// healthy returns the conditions of a node whose provider answers. Ready comes first. Kubernetes sets the
+// others to Unknown together with it.
 func healthy(offer Offer) []corev1.NodeCondition {
 	ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "ProviderConnected", Message: "the provider answers"}
 	if none := offer.noneUsable(); none != "" && !offer.Unknown {
@@ -45,8 +45,8 @@ func healthy(offer Offer) []corev1.NodeCondition {
 	return conditions
 }
 
-// setCondition changes a condition, and its times, only if it differs: the Lease is the
-// node's heartbeat.
+// setCondition changes a condition and its times only if it differs, because the Lease is the node's
+// heartbeat.
 func setCondition(conditions *[]corev1.NodeCondition, wanted corev1.NodeCondition, now metav1.Time) {
 	wanted.LastHeartbeatTime, wanted.LastTransitionTime = now, now
 	for i, c := range *conditions {

@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// What Kubernetes does to a node whose Lease was not renewed.
+// unknown changes a node as Kubernetes does if its Lease was not renewed.
 func unknown(node *corev1.Node) {
 	for i := range node.Status.Conditions {
 		c := &node.Status.Conditions[i]
@@ -20,9 +20,9 @@ func unknown(node *corev1.Node) {
 	}
 }
 
-// The node of a binding that is paused or being deleted stays as it is; but it is Ready
-// as long as the provider answers, or Kubernetes would evict its pods, and its address is that of the
-// manager, which may be another one by now.
+// TestHeartbeat checks that the node of a binding that is paused or being deleted stays as it is, with two
+// exceptions. It is Ready while the provider answers, because otherwise Kubernetes would evict its pods. Its
+// address is the present manager's, which may be another one.
 func TestHeartbeat(t *testing.T) {
 	first, later := metav1.NewTime(builder.Epoch), metav1.NewTime(builder.Epoch.Add(time.Hour))
 	before := []corev1.Node{*size("a", "1", "1Gi").Label(corev1.LabelArchStable, "arm64").Obj()}
@@ -30,8 +30,8 @@ func TestHeartbeat(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*corev1.Node)
 		offer  Offer
-		beats  int    // How many conditions are written.
-		reason string // That of Ready.
+		beats  int    // The number of conditions that are written.
+		reason string // The reason of Ready.
 	}{
 		"nothing is wrong":               {func(*corev1.Node) {}, Offer{Nodes: after}, 0, "ProviderConnected"},
 		"Kubernetes has turned it":       {unknown, Offer{Nodes: after}, 4, "ProviderConnected"},
@@ -77,7 +77,7 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestRemoveAddress: a manager that ends leaves the address of another manager alone.
+// TestRemoveAddress checks that a manager that stops does not remove another manager's address.
 func TestRemoveAddress(t *testing.T) {
 	own, none := Endpoint{Address: "10.0.0.1", Port: 10250}, Endpoint{}
 	for name, test := range map[string]struct {
@@ -100,7 +100,7 @@ func TestRemoveAddress(t *testing.T) {
 	}
 }
 
-// TestHealthy are the conditions of a node, whole: Kubernetes evicts pods by them.
+// TestHealthy compares the complete conditions of a node, because Kubernetes evicts pods by them.
 func TestHealthy(t *testing.T) {
 	first, later := metav1.NewTime(builder.Epoch), metav1.NewTime(builder.Epoch.Add(time.Hour))
 	pressure := func(kind corev1.NodeConditionType) corev1.NodeCondition {
@@ -127,7 +127,7 @@ func TestHealthy(t *testing.T) {
 		change(&changed.Status.Conditions[0])
 		ApplyStatus(changed, rich().Obj(), offer, later)
 		corrected := ready
-		corrected.LastHeartbeatTime = later // It is Ready since the same time.
+		corrected.LastHeartbeatTime = later // It has been Ready since the same time.
 		if diff := cmp.Diff(corrected, changed.Status.Conditions[0]); diff != "" {
 			t.Errorf("%s was changed (-want +got):\n%s", what, diff)
 		}

@@ -11,11 +11,10 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// addCommon adds to the wanted labels of a node those of kubelets on which all usable
-// nodes of the provider agree, unless the binding says otherwise. Pods that select by
-// them would find no virtual node. Where the offer says nothing of them, the node keeps
-// those of ours that it has: a provider whose only node is away for a moment would
-// change them twice, while there is no room for pods anyhow.
+// addCommon adds to the wanted labels those kubelet labels on which all usable nodes of the provider agree,
+// unless the binding sets them. Without them, pods that select by such labels would find no virtual node. If
+// the offer says nothing about them, the node keeps the ones from Spillway. Otherwise a provider with one
+// node that is away for a moment would cause two changes, at a time when it has no room for pods anyway.
 func addCommon(wanted map[string]string, node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer, ours []string) {
 	agreed := commonLabels(offer)
 	for _, key := range translate.NodeKeys {
@@ -29,9 +28,8 @@ func addCommon(wanted map[string]string, node *corev1.Node, binding *v1alpha1.Cl
 	}
 }
 
-// commonLabels are those that all usable nodes have with the same value; nil if nothing
-// is known, or no node is usable. A provider may say anything: one invalid label, and
-// the consumer refuses the whole node.
+// commonLabels returns the labels that all usable nodes have with the same value; nil if nothing is known, or
+// no node is usable. It ignores invalid labels, because the consumer would refuse the whole node for one.
 func commonLabels(offer Offer) map[string]string {
 	var common map[string]string
 	for i := range offer.Nodes {

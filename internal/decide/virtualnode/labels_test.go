@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// A virtual node has the labels of kubelets on which the usable nodes agree now,
+// TestCommonLabels checks that a virtual node has the kubelet labels on which the usable nodes agree now,
 // whatever it had before.
 func TestCommonLabels(t *testing.T) {
 	const arch, os, size = corev1.LabelArchStable, corev1.LabelOSStable, corev1.LabelInstanceTypeStable
@@ -27,7 +27,7 @@ func TestCommonLabels(t *testing.T) {
 		nodes   []*builder.NodeBuilder
 		unknown bool
 		binding *builder.BindingBuilder
-		want    map[string]string // Beyond those that every virtual node has.
+		want    map[string]string // In addition to those that every virtual node has.
 	}{
 		"one node":                         {nodes: []*builder.NodeBuilder{amd("a", "a")}, want: map[string]string{arch: "amd64", size: "a"}},
 		"they agree on some":               {nodes: []*builder.NodeBuilder{amd("a", "a"), amd("b", "b")}, want: map[string]string{arch: "amd64"}},
@@ -71,7 +71,8 @@ func TestCommonLabels(t *testing.T) {
 	}
 }
 
-// What a provider takes of pods keeps the others off its virtual node, while that lasts.
+// TestWhatAProviderTakes checks that pods which a provider does not accept are kept off its virtual node
+// while that lasts.
 func TestWhatAProviderTakes(t *testing.T) {
 	binding, gpu := rich().Obj(), corev1.Taint{Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoExecute}
 	refuses := func(why string) corev1.Taint {

@@ -6,9 +6,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// left is the capacity of a binding's virtual node, given the older bindings of the
-// same provider, oldest first: each offers its own capacity, but no more than those
-// before it leave.
+// left returns the capacity of a binding's virtual node, given the older bindings of the same provider,
+// oldest first. Each binding offers its own capacity, but no more than the older ones leave.
 func left(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList {
 	rest := Capacity(offer, nil)
 	for _, other := range offer.Older {
@@ -22,7 +21,7 @@ func left(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList {
 	return least(Capacity(offer, binding.Spec.VirtualNode.Capacity), rest)
 }
 
-// least has the smaller quantity of each resource.
+// least returns the smaller quantity of each resource.
 func least(offer, rest corev1.ResourceList) corev1.ResourceList {
 	for name, quantity := range offer {
 		if most := rest[name]; quantity.Cmp(most) > 0 {

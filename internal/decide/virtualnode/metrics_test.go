@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestMetricsPath: metrics-server finds what the pods of this node use, and follows no
-// path that nobody serves.
+// TestMetricsPath checks that metrics-server finds the metrics of this node's pods, and that a node without a
+// kubelet API has no path.
 func TestMetricsPath(t *testing.T) {
 	const key = "metrics.k8s.io/resource-metrics-path"
 	served := Offer{Kubelet: Endpoint{Address: "10.0.0.1", Port: 10250}}

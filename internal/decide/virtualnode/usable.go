@@ -13,13 +13,12 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TakesPods reports whether a node of the provider is usable: whether it takes a
-// consumer's pods.
+// TakesPods reports whether a node of the provider is usable, which means that it accepts a consumer's pods.
 func (o Offer) TakesPods(node *corev1.Node) bool {
 	return node.Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual && o.closed(node) == ""
 }
 
-// closed says why a node takes no pods of a consumer; "" if it does.
+// closed says why a node does not accept a consumer's pods; "" if it does.
 func (o Offer) closed(node *corev1.Node) string {
 	switch {
 	case !node.DeletionTimestamp.IsZero():
@@ -34,9 +33,9 @@ func (o Offer) closed(node *corev1.Node) string {
 	return ""
 }
 
-// Differs reports whether a node of the provider changed in anything that is used here.
+// Differs reports whether a node of the provider changed in anything that this package uses.
 func Differs(before, after *corev1.Node) bool {
-	var o Offer // Whatever is tolerable: each change of taints counts.
+	var o Offer // The zero value, so that each change of taints counts.
 	return o.closed(before) != o.closed(after) ||
 		before.Labels[v1alpha1.LabelNodeType] != after.Labels[v1alpha1.LabelNodeType] ||
 		slices.ContainsFunc(translate.NodeKeys, func(key string) bool { return before.Labels[key] != after.Labels[key] }) ||
@@ -51,18 +50,18 @@ func isReady(node *corev1.Node) bool {
 	})
 }
 
-// mirrored are the taints by which Kubernetes repeats, a moment later, what the node
-// itself says. The original is used instead.
+// mirrored are taints with which Kubernetes repeats, a moment later, what the node itself says. This package
+// uses the original.
 var mirrored = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable, corev1.TaintNodeUnschedulable}
 
-// keepsOff reports whether a taint keeps all consumers' pods off a node; one that the
-// provider lets them tolerate keeps off only some.
+// keepsOff reports whether a taint keeps all consumers' pods off a node. A taint that the provider lets pods
+// tolerate keeps off only some of them.
 func (o Offer) keepsOff(taint corev1.Taint) bool {
 	return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(mirrored, taint.Key) && !slices.Contains(o.Tolerable, taint.Key) &&
 		!slices.Contains(o.Tolerable, translate.All)
 }
 
-// noneUsable says that no node of the provider takes pods, and why; "" if one does.
+// noneUsable says that no node of the provider accepts pods, and why; "" if one does.
 func (o Offer) noneUsable() string {
 	counts, keys, total := map[string]int{}, []string{}, 0
 	for i := range o.Nodes {
@@ -95,8 +94,8 @@ func (o Offer) noneUsable() string {
 	return message
 }
 
-// keysOf are the keys of the taints that keep pods off, if valid: a provider may say
-// anything.
+// keysOf returns the keys of the taints that keep pods off. It ignores invalid keys, because a provider may
+// report anything.
 func (o Offer) keysOf(taints []corev1.Taint) []string {
 	var keys []string
 	for _, taint := range taints {
