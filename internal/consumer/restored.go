@@ -19,9 +19,9 @@ import (
 // future. So it shows nothing until the restored cluster has reached that version. The manager's memory may
 // also be about objects that never existed. So the manager must exit and start again.
 //
-// Restored looks at the Leases that this process reads and writes every few seconds anyway: those of the
-// leader election (which a standby also reads), the replicas and the virtual nodes. So it needs no request of
-// its own, and no binding.
+// Restored looks at the Leases that this process reads and writes every few seconds anyway. These are the
+// Leases of the leader election (which a standby also reads), of the replicas and of the virtual nodes. So it
+// needs no request of its own, and no binding.
 type Restored struct {
 	mu   sync.Mutex
 	seen map[string]client.Object // The latest version of each Lease, by path.

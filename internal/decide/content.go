@@ -6,7 +6,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// WithContent returns the plan. If the plan writes content of which the cache has only a digest, WithContent
+// WithContent returns the plan. If the plan writes content and the cache has only a digest of it, WithContent
 // returns a plan that reads the local object instead. The next plan then has the content. Actions that are
 // over budget or were refused are no longer in the plan, so they cause no read.
 func WithContent[T Object](s Subject[T], plan Plan) Plan {

@@ -31,8 +31,8 @@ type Ref struct {
 }
 
 // Assess decides whether a pod in a namespace of the provider can use an object, and what to do about the
-// object in that namespace. title is the kind's name in messages. lack is why the provider's objects of the
-// kind cannot be read.
+// object in that namespace. The argument title is the kind's name in messages. The argument lack is why the
+// provider's objects of the kind cannot be read.
 func Assess[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in string, lack connection.Lack) (Need, Plan) {
 	need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName}
 	switch {

@@ -29,7 +29,7 @@ type Inventory struct {
 	known
 	waiting
 	running  context.Context // Set by Start; nil before. Under the lock.
-	handlers []func(Change)  // The same.
+	handlers []func(Change)  // Under the lock, too.
 }
 
 // known are the watched nodes, by the name of the binding.

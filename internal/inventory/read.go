@@ -59,8 +59,9 @@ func (r *known) Bindings() []string {
 	return names
 }
 
-// Left summarises the pods that must leave the virtual node of a binding before the node can be deleted. With
-// a namespace, it summarises those that must leave before the remote namespace can be deleted.
+// Left summarises the pods that must leave the virtual node of a binding. If namespace is "", these are the
+// pods to wait for before the node can be deleted. Otherwise they are the pods to wait for before that
+// namespace's remote namespace can be deleted.
 func (r *Inventory) Left(ctx context.Context, binding, namespace string) (eviction.Left, error) {
 	pods, err := r.Pods(ctx, binding, namespace)
 	if err != nil {

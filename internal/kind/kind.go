@@ -76,8 +76,8 @@ type Kind[T decide.Object] struct {
 	// Workers is how many objects of one provider are reconciled at a time.
 	Workers int
 	// Urgent, if set, reports whether a changed remote object goes to the front of the queue, so that users
-	// see changes of running pods before new pods start. after is the zero value if the object was deleted.
-	// It is pure.
+	// see changes of running pods before new pods start. The argument after is the zero value if the object
+	// was deleted. It is pure.
 	Urgent func(before, after T) bool
 	// Ended, if set, reports whether a written status shows that the provider, and not the owner, has ended
 	// the object. It is pure.

@@ -49,7 +49,7 @@ type Snapshot struct {
 	Webhook *Webhook
 	// WritesRefused says which writes the consumer refuses, and why; "" if none.
 	WritesRefused string
-	// Skew is how the kinds in the consumer differ from those of this version; nil: not known yet.
+	// Skew is how the kinds in the consumer differ from the kinds of this version; nil: not known yet.
 	Skew *definitions.Skew
 }
 

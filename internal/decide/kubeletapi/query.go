@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// streams maps the kubelet's query parameters of exec and attach to those of the Kubernetes API.
+// streams maps the kubelet's query parameters of exec and attach to the parameters of the Kubernetes API.
 var streams = map[string]string{"input": "stdin", "output": "stdout", "error": "stderr", "tty": "tty"}
 
 // ofLogs are the query parameters of logs, which are the same in both APIs. Others, such as

@@ -1,5 +1,5 @@
 // Package kubeletapi decides, without any I/O, about a request to the kubelet API of a virtual node: what it
-// asks for, which pod of which provider it may reach, and what is sent there.
+// asks for, which pod in which provider it may reach, and what is sent there.
 //
 // An API server sends a kubelet requests with these paths:
 //

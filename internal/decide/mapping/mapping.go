@@ -88,8 +88,8 @@ func (m *Mapping) Concerns(namespace string) bool {
 }
 
 // Mapped returns the place of objects that are sent because their namespace is mapped: the remote namespace,
-// never the mount namespace. resource is the offloading's name for the kind, or empty if teams do not choose
-// the kind. wanted reports whether the objects should be there.
+// never the mount namespace. The argument resource is the offloading's name for the kind, or empty if teams
+// do not choose the kind. The result wanted reports whether the objects should be there.
 //
 // While they are wanted and the place is not Open, nothing is decided. Either too little is known yet, or the
 // remote namespace is being deleted with everything in it. The place is Leaving once that deletion was

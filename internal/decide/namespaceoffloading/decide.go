@@ -23,8 +23,8 @@ type Cluster struct {
 	ClusterID string
 	// Selected reports whether the offloading selects the provider.
 	Selected bool
-	// Leaving is the name of the ClusterBinding, if the offloading would select it but for its deletion;
-	// otherwise "".
+	// Leaving is the name of the ClusterBinding, if the offloading does not select it only because it is
+	// being deleted; otherwise "".
 	Leaving string
 	// RemoteNamespace is the desired or existing name.
 	RemoteNamespace string

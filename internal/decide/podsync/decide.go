@@ -33,7 +33,7 @@ import (
 const (
 	// Patience is for problems that a person must solve.
 	Patience = 2 * time.Second
-	// LongPatience is for work that Spillway itself has not done yet, and of which it may have a lot.
+	// LongPatience is for work that Spillway itself has not done yet. There may be a lot of it.
 	LongPatience = 10 * time.Second
 )
 

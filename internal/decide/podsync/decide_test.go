@@ -159,7 +159,7 @@ func image(name string) func(*corev1.Pod) {
 }
 
 // observed sets the observed generation of a local pod. there sets the generation of a remote pod, and the
-// one that its provider has observed.
+// generation that its provider has observed.
 func observed(n int64) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.ObservedGeneration = n }
 }

@@ -123,9 +123,8 @@ func overdue(s snapshot) (*field.Problem, time.Duration) {
 
 // graceEnds returns when the grace period of a pod that is being deleted in both clusters ends, by the
 // manager's clock. It ends later in the provider if the provider was away when the pod was deleted in the
-// consumer. graceEnds ignores a time of the provider that is too late for the requested grace, because a
-// provider may report anything. It allows some tolerance, because the clocks are compared only once in a
-// while.
+// consumer. A provider may report anything, so a time that is too late for the requested grace is ignored.
+// There is some tolerance, because the clocks are compared only once in a while.
 func graceEnds(s snapshot) time.Time {
 	here, there := s.Local.DeletionTimestamp.Time, s.Remote.DeletionTimestamp.Add(-s.Ahead)
 	grace := time.Duration(ptr.Deref(s.Local.DeletionGracePeriodSeconds, 0)) * time.Second

@@ -45,7 +45,7 @@ const (
 )
 
 // Decide decides about a pod that is not bound to a node yet. nso is the NamespaceOffloading of its
-// namespace, or nil. clusterIDs are those of the selected providers, sorted. claims are the pod's claims.
+// namespace, or nil. clusterIDs name the selected providers, sorted. claims are the pod's claims.
 func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []string, claims []Claim, now time.Time) Plan {
 	if len(clusterIDs) == 0 || nso == nil || !nso.DeletionTimestamp.IsZero() || nso.Spec.PodOffloadingStrategy == v1alpha1.PodsLocal ||
 		pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() || ofDaemonSet(pod) {

@@ -73,7 +73,7 @@ func percentage(name corev1.ResourceName, sum resource.Quantity, share int64) re
 	return *resource.NewQuantity(value/100*share+value%100*share/100, sum.Format)
 }
 
-// Shrinks reports whether the provider offers less of any resource than the node shows (less). nothing
+// Shrinks reports whether the provider offers less of any resource than the node shows. The result nothing
 // reports that the provider has no room for pods any more, and that the node does not show this yet.
 func Shrinks(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) (less, nothing bool) {
 	if frozen(binding) || offer.Unknown {
