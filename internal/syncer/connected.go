@@ -39,8 +39,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// connected is what the controllers of all kinds share in one connection: the consumer as one
-// ClusterBinding sees it, and its provider.
+// connected is what the controllers of all kinds share in one connection: the consumer as one ClusterBinding
+// sees it, and its provider.
 type connected struct {
 	*Engine
 	binding  string
@@ -48,8 +48,8 @@ type connected struct {
 	mark     provenance.Mark
 	view     *views.View
 	provider *fleet.Provider
-	limits   atomic.Pointer[translate.Limits] // What the provider allows; nil before that is known.
-	// What the caches show, put right by what has been written.
+	limits   atomic.Pointer[translate.Limits] // What the provider allows. Nil until it is known.
+	// The caches, corrected by the writes of this process.
 	local, listed, whole, remote *ownwrites.Reader
 	namespaces                   *namespaces
 	graph                        *graph
@@ -62,17 +62,17 @@ func (c *connected) Reconcile(ctx context.Context, key decide.Key) (reconcile.Re
 	return c.graph.kinds[key.Kind].Reconcile(ctx, key)
 }
 
-// enqueue enqueues objects that nobody is in a hurry for.
+// enqueue enqueues objects with the lowest priority.
 func (c *connected) enqueue(keys ...decide.Key) { c.workers.Enqueue(work.Rest, keys...) }
 
-// follow enqueues what changes, and what that concerns, until ctx ends. Nothing is reconciled
-// before it has returned, so that no change is lost.
+// follow enqueues what changes, and what depends on it, until ctx ends. Nothing is reconciled before it
+// returns, so no change is lost.
 func (c *connected) follow(ctx context.Context) error {
 	c.provider.Limits.Follow(func(limits *translate.Limits) { c.limit(ctx, limits) })
 	c.provider.Classes.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
 	c.namespaces.mapped = func(classes []v1alpha1.ClassMapping) { c.provider.Classes.Want(ctx, classes) }
 	c.namespaces.mapped(c.namespaces.current().Binding().Spec.Classes)
-	// A kind that can be read again, or no longer, may be needed by anything.
+	// Any object may need one of a kind that becomes readable or unreadable.
 	c.provider.Rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
 	c.Views.Served.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
 	if err := errors.Join(c.namespaces.followOffloadings(ctx, c.Cache), c.namespaces.followLabels(ctx, c.Cache)); err != nil {
@@ -86,15 +86,15 @@ func (c *connected) follow(ctx context.Context) error {
 	return errors.Join(c.followNamespaces(ctx), c.followPods(ctx), c.namespaces.follow(ctx, c.Cache))
 }
 
-// limit stores what the provider allows, and enqueues everything if that has changed.
+// limit stores what the provider allows. If that has changed, it enqueues everything.
 func (c *connected) limit(ctx context.Context, limits *translate.Limits) {
 	if before := c.limits.Swap(limits); before != nil {
 		c.graph.EnqueueNamespace(ctx, "")
 	}
 }
 
-// own returns what reports whether an address is that of a node of the consumer, one of spec.podCIDRs of
-// its nodes, or that of a Service.
+// own returns a function that reports whether an address belongs to the consumer: to one of its nodes, to a
+// node's spec.podCIDRs, or to a Service.
 func (c *connected) own(ctx context.Context) (func(netip.Addr) bool, error) {
 	var nodes corev1.NodeList
 	if err := c.Cache.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
@@ -111,7 +111,7 @@ func (c *connected) own(ctx context.Context) (func(netip.Addr) bool, error) {
 	}, nil
 }
 
-// maps reports whether any ClusterBinding maps one of the consumer's classes.
+// maps reports whether any ClusterBinding maps the given class of the consumer.
 func (c *connected) maps(ctx context.Context, kind v1alpha1.ClassKind, name string) bool {
 	var bindings v1alpha1.ClusterBindingList
 	err := c.Cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy)
@@ -121,7 +121,8 @@ func (c *connected) maps(ctx context.Context, kind v1alpha1.ClassKind, name stri
 	})
 }
 
-// namespaceUID is that of a namespace of the provider, if it is there to stay.
+// namespaceUID returns the UID of a namespace in the provider. It returns "" if the namespace is missing or
+// being deleted.
 func (c *connected) namespaceUID(ctx context.Context, name string) (types.UID, error) {
 	namespace := &corev1.Namespace{}
 	err := c.provider.GetCache().Get(ctx, client.ObjectKey{Name: name}, namespace, client.UnsafeDisableDeepCopy)
@@ -131,22 +132,22 @@ func (c *connected) namespaceUID(ctx context.Context, name string) (types.UID, e
 	return namespace.UID, err
 }
 
-// followNamespaces enqueues what goes to a namespace of the provider that appears: it may have
-// waited for that.
+// followNamespaces enqueues the objects that go to a namespace when it appears in the provider: they may wait
+// for it.
 func (c *connected) followNamespaces(ctx context.Context) error {
 	return informer.Watch(ctx, c.provider.GetCache(), &corev1.Namespace{}, func(e informer.Change) {
 		if e.Before == nil && !e.Initially {
-			c.graph.EnqueueNamespace(ctx, provenance.LocalOf(e.After).Namespace) // All, of the mount namespace.
+			c.graph.EnqueueNamespace(ctx, provenance.LocalOf(e.After).Namespace) // For the mount namespace, this enqueues everything.
 		}
 	})
 }
 
-// followPods enqueues the objects whose copies depend on how many pods are in some state, when a
-// pod of the virtual node enters or leaves it.
+// followPods enqueues the objects whose copies depend on the number of pods in some state, when a pod of the
+// virtual node enters or leaves that state.
 func (c *connected) followPods(ctx context.Context) error {
 	return informer.Watch(ctx, c.view, &corev1.Pod{}, func(e informer.Change) {
 		if e.Initially {
-			return // All objects are enqueued.
+			return // Everything is enqueued at the start anyway.
 		}
 		before, _ := e.Before.(*corev1.Pod)
 		after, _ := e.After.(*corev1.Pod)
@@ -156,8 +157,8 @@ func (c *connected) followPods(ctx context.Context) error {
 	})
 }
 
-// writer writes in the provider. The definition of an extension may be older there: what that does
-// not know is refused, not left out.
+// writer returns the client for writes to the provider. The provider may have an older definition of an
+// extension: it then refuses fields that it does not know, instead of dropping them.
 func (c *connected) writer(extension bool) client.Client {
 	if extension {
 		return client.WithFieldValidation(c.provider.GetClient(), metav1.FieldValidationStrict)
@@ -165,7 +166,7 @@ func (c *connected) writer(extension bool) client.Client {
 	return c.provider.GetClient()
 }
 
-// attach makes the controller of a kind for a connection.
+// attach creates the controller of a kind for a connection.
 func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), c.Consumer.Scheme())
 	if err != nil {

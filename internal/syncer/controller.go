@@ -36,11 +36,11 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/work"
 )
 
-// rounds is how many decisions one reconcile makes at most. Each sees what the one before
-// has done; more than a few of them is a mistake in a decision.
+// rounds is the most decisions that one reconcile makes. Each sees the result of the one before. If they need
+// more than a few, a decision is wrong.
 const rounds = 8
 
-// errRounds: each decision of a reconcile has led to another one.
+// errRounds says that each decision of a reconcile led to another one.
 var errRounds = errors.New("the decisions do not come to an end")
 
 // kindController reconciles the objects of one kind, in one connection.
@@ -51,22 +51,22 @@ type kindController[T client.Object] struct {
 	actor    *act.Actor[T]
 	refusals *refusal.Refusals[T]
 	events   events.EventRecorder
-	// paused reports whether the binding is paused, or the kind is not served here, and lacking why
-	// objects of the kind cannot be read in the provider.
+	// paused reports whether the binding is paused, or the consumer does not serve the kind. lacking returns
+	// why objects of the kind cannot be read in the provider.
 	paused  func() bool
 	lacking func() connection.Lack
-	// waits is told of objects that others may need.
+	// waits gets the outcome of objects that others may need.
 	waits *waits.Waits
 }
 
-// Reconcile implements Runner: it decides and acts until nothing is left to do.
+// Reconcile implements Runner: it decides and acts until there is nothing left to do.
 func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.Result, error) {
 	key := of.NamespacedName
 	if lack := c.lacking(); lack.Reason != "" || c.paused() {
 		return ctrl.Result{}, c.tellLacking(ctx, key, lack) // All objects are enqueued when this changes.
 	}
 	refusals := 0
-	var made []decide.Attempt // By the rounds before.
+	var made []decide.Attempt // By the earlier rounds.
 	for range rounds {
 		snapshot, err := c.observer.Observe(ctx, key, made)
 		if err != nil {
@@ -77,7 +77,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 			return c.report(ctx, snapshot, next)
 		}
 		if watched, err := c.watched(ctx, of); !watched {
-			return ctrl.Result{}, err // It is enqueued when the caches show its kind.
+			return ctrl.Result{}, err // The object is enqueued when the caches show its kind.
 		}
 		if c.isNeeded() {
 			c.waits.Wrote(of)
@@ -89,18 +89,18 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 		made = append(made, answers...)
 		if done {
 			c.tellWritten(snapshot, next)
-		} else if refusals++; refusals > 1 { // Not even reporting the first one is possible.
+		} else if refusals++; refusals > 1 { // Even the report of the first refusal failed.
 			return c.report(ctx, snapshot, decide.Plan{Problem: next.Problem, RetryAfter: memory.FirstRetry})
 		}
 	}
 	return ctrl.Result{}, fmt.Errorf("%s: %w", of, errRounds)
 }
 
-// watched is called before a write. It reports whether the caches show the objects of the kind. If
-// not, it makes them watch the kind, and the object is enqueued once they show it.
+// watched reports whether the caches show the objects of the kind. It is called before a write. If the caches
+// do not show the kind, they start to watch it, and the object is enqueued once they do.
 func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, error) {
 	then := func() { c.Queue.Enqueue(work.Rest, of) }
-	type who struct { // The views outlive the connection, and its queue.
+	type who struct { // The views outlive the connection and its queue.
 		queue any
 		of    decide.Key
 	}
@@ -109,7 +109,7 @@ func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, e
 	return here && there, errors.Join(err1, err2)
 }
 
-// report tells dependants of the outcome, and returns when to reconcile again.
+// report reports the outcome to dependants, and returns when to reconcile again.
 func (c *kindController[T]) report(ctx context.Context, s decide.Subject[T], plan decide.Plan) (ctrl.Result, error) {
 	c.Memory.Reconciled(s.Key, plan.Problem)
 	again := plan.RetryAfter
@@ -124,7 +124,7 @@ func (c *kindController[T]) report(ctx context.Context, s decide.Subject[T], pla
 		c.waits.Forget(c.key(s.Key))
 	}
 	if c.observer.Ahead(s) {
-		again = retry.Sooner(again, ownwrites.Lifetime) // From then on the cache counts, whatever it shows.
+		again = retry.Sooner(again, ownwrites.Lifetime) // After that, the cache counts, whatever it shows.
 	}
 	again = retry.Sooner(retry.Sooner(again, plan.LookAgain), c.tell(s, plan))
 	if c.isNeeded() {
@@ -145,12 +145,12 @@ func (c *kindController[T]) isNeeded() bool {
 	return c.Kind.Selection == kind.Referenced || c.Kind.Precedes != nil
 }
 
-// tell makes an event of the problem of a plan without actions, if the plan tells it, and no
-// recent event has told it. It returns when to make the next one.
+// tell creates an event for the problem of a plan without actions, if the plan asks for one and no recent event
+// said the same. It returns when to create the next one.
 func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) time.Duration {
 	switch told := c.refusals.Told; {
 	case told == nil:
-	case !decide.Present(s.Local) || !s.Sites[0].Wanted: // Teams may make and delete as many as they want.
+	case !decide.Present(s.Local) || !s.Sites[0].Wanted: // Teams may create and delete as many as they want.
 		told.Forget(s.Key)
 	case plan.Problem == nil:
 		told.Problems.Clear(s.Key)
@@ -166,8 +166,8 @@ func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) time.Dur
 	return 0
 }
 
-// tellWritten makes the event of a plan whose actions are done, unless an event has told the
-// same before. A status that was written says nothing about the copy, of which the last one was.
+// tellWritten creates the event of a plan after its actions, unless an earlier event said the same. If the
+// actions only wrote a status, the last event about the copy stays valid.
 func (c *kindController[T]) tellWritten(s decide.Subject[T], plan decide.Plan) {
 	ofStatus := plan.Event == nil && !slices.ContainsFunc(plan.Actions, func(a decide.Action) bool { return a.Side == decide.Remote })
 	if told := c.refusals.Told; told == nil || !ofStatus && told.Notices.Tell(s.Key, plan.Event, s.Now) {
@@ -177,9 +177,9 @@ func (c *kindController[T]) tellWritten(s decide.Subject[T], plan decide.Plan) {
 	}
 }
 
-// tellLacking makes an event on an object that would be sent because of its namespace: it
-// says what the provider lacks. Dependants need not wait for an object that
-// should not be sent, so they are told.
+// tellLacking creates an event on an object that would be sent because of its namespace. The event says what
+// the provider lacks. Dependants need not wait for an object that should not be sent, so tellLacking informs
+// them, too.
 func (c *kindController[T]) tellLacking(ctx context.Context, key types.NamespacedName, lack connection.Lack) error {
 	if c.refusals.Told == nil || c.paused() {
 		return nil
@@ -195,8 +195,8 @@ func (c *kindController[T]) tellLacking(ctx context.Context, key types.Namespace
 	return c.waits.Tell(ctx, c.key(key))
 }
 
-// record makes an event on the local object, unless that is gone or event is nil. If the object has
-// had too many, it makes none, and returns how long the next one has to wait.
+// record creates an event on the local object, unless the object is gone or event is nil. If the object has had
+// too many events, record creates none, and returns how long the next one must wait.
 func (c *kindController[T]) record(s decide.Subject[T], event *field.Problem) (wait time.Duration) {
 	if event == nil || !decide.Present(s.Local) {
 		return 0
@@ -216,10 +216,9 @@ func (c *kindController[T]) need(ctx context.Context, who decide.Key, ref decide
 	return c.waits.Ask(who, ref.Key, func() (decide.Need, bool, error) { return c.assess(ctx, ref, in) })
 }
 
-// assess decides whether an object is ready in a namespace of the provider, and whether there
-// is such an object at all. It enqueues the object if there is something to do, because its
-// last reconcile may not have known that it is needed there. A refused action has a time of
-// its own for its retry.
+// assess decides whether an object is ready in a namespace of the provider, and whether the object exists at
+// all. It enqueues the object if there is something to do: its last reconcile may not have known that the
+// object is needed there. A refused action has its own time for the retry.
 func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in string) (need decide.Need, there bool, err error) {
 	s, err := c.observer.Observe(ctx, ref.NamespacedName, nil)
 	if err != nil {
@@ -231,7 +230,7 @@ func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in strin
 	}
 	need, plan := assess(s, c.Kind.Syncer, ref, c.Kind.Title(), in, c.lacking())
 	due := func(a decide.Action) bool {
-		wait, _ := c.Memory.Undone.Wait(s.Key, a) // So has one that somebody undoes again and again.
+		wait, _ := c.Memory.Undone.Wait(s.Key, a) // So has an action that somebody reverts again and again.
 		return wait == 0
 	}
 	if slices.ContainsFunc(plan.Actions, due) && !c.Memory.Refusals.Has(s.Key) {
@@ -268,7 +267,7 @@ func (c *kindController[T]) before(ctx context.Context, pod *corev1.Pod) ([]deci
 			keys.Insert(client.ObjectKeyFromObject(local))
 		}
 	}
-	for _, remote := range copies { // Of an earlier state, or of an object that is gone here.
+	for _, remote := range copies { // Of an earlier state, or of an object that no longer exists in the consumer.
 		if c.Kind.Precedes(remote, pod) {
 			keys.Insert(objects.LocalKey(remote))
 		}

@@ -39,12 +39,12 @@ type world struct {
 	controller         *kindController[*corev1.ConfigMap]
 	rig                *synctest.Rig
 	consumer, provider *synctest.Server
-	pods               *asked // That need the ConfigMap.
+	pods               *asked // The pods that need the ConfigMap.
 	requests           []string
 	namespaces         *mapping.Mapping
 	world              mapping.World
 	limits             *translate.Limits
-	told               int // How often what needs the ConfigMap was looked for, to tell it.
+	told               int // How often the objects that need the ConfigMap were looked up, to enqueue them.
 	paused             bool
 	lacking            connection.Lack
 }
@@ -83,27 +83,26 @@ func newWorld() *world {
 	return w
 }
 
-// maps has a NamespaceMap say where the namespaces go.
+// maps makes a NamespaceMap say where the namespaces go.
 func (w *world) maps(nsm *v1alpha1.NamespaceMap) {
 	w.namespaces = mapping.New(fixture.Mark, builder.Binding("eu").Obj(), nsm,
 		w.world)
 }
 
-// share makes the kind one that is sent because of its namespace: all bindings share the
-// cache that holds it.
+// share makes the kind one that is sent because of its namespace: all bindings share its cache.
 func (w *world) share() {
 	w.rig.Shares()
 	w.pods.keys = nil
 	w.consumer.Shows = map[*synctest.Cache]func(*corev1.ConfigMap) bool{w.rig.Catalogue: func(*corev1.ConfigMap) bool { return true }}
 }
 
-// drains has the deletion of the binding reach a step.
+// drains makes the deletion of the binding reach a step.
 func (w *world) drains(reason string) {
 	w.namespaces = w.namespaces.WithBinding(
 		builder.Binding("eu").Deleted(0).Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, reason, "").Obj())
 }
 
-// reconcile makes one pass, and returns the requests of it.
+// reconcile runs one reconcile, and returns its requests.
 func (w *world) reconcile(t *testing.T) ([]string, reconcile.Result) {
 	t.Helper()
 	w.requests = nil
@@ -114,7 +113,7 @@ func (w *world) reconcile(t *testing.T) ([]string, reconcile.Result) {
 	return w.requests, result
 }
 
-// TestTranscripts holds the requests of a pass, on either side, against what is listed.
+// TestTranscripts compares the requests of a reconcile to both clusters with the lists below.
 func TestTranscripts(t *testing.T) {
 	gone := func(w *world) { w.pods.keys = nil }
 	forbidden := func(string, *corev1.ConfigMap) error {
@@ -124,7 +123,7 @@ func TestTranscripts(t *testing.T) {
 		local, remote *corev1.ConfigMap
 		change        func(*world)
 		want          []string
-		again         bool // It is looked at again after a while.
+		again         bool // The object is reconciled again after a while.
 	}{
 		"pods need it": {local: fixture.Local(), want: []string{
 			"consumer: patch team/settings", "provider: create team-home/settings"}},
@@ -146,7 +145,7 @@ func TestTranscripts(t *testing.T) {
 		"a right is missing":    {local: fixture.Local(), change: func(w *world) { w.lacking = connection.NoRight("list configmaps") }},
 		"it was made by a dead one": {local: fixture.Local(fixture.Sent), change: func(w *world) {
 			w.provider.Put(fixture.Remote())
-			w.rig.Provider.Has = nil // The cache is behind.
+			w.rig.Provider.Has = nil // The cache lags.
 		}, want: []string{"provider: create team-home/settings", "provider: get team-home/settings"}, again: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -174,9 +173,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// TestTranscriptsInMappedNamespaces is about a kind that is sent because of its namespace:
-// nothing is written on the local object, and what goes with the remote namespace is not
-// deleted one by one.
+// TestTranscriptsInMappedNamespaces is about a kind that is sent because of its namespace. Nothing is written
+// to the local object. What is deleted with the remote namespace is not deleted one by one.
 func TestTranscriptsInMappedNamespaces(t *testing.T) {
 	const create, patch, remove = "provider: create team-home/settings", "provider: patch team-home/settings", "provider: delete team-home/settings"
 	left := func(phase v1alpha1.MappingPhase) func(*world) {
@@ -267,7 +265,7 @@ func TestTranscriptsInMappedNamespaces(t *testing.T) {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 			if len(test.told) == 0 && len(test.want) > 0 && test.want[len(test.want)-1] == remove {
-				return // What it leads to comes when the copy is gone.
+				return // The next steps come when the copy is gone.
 			}
 			if more, _ := w.reconcile(t); len(more) > 0 {
 				t.Errorf("a second pass makes %s", strings.Join(more, ", "))
@@ -279,8 +277,8 @@ func TestTranscriptsInMappedNamespaces(t *testing.T) {
 	}
 }
 
-// TestWhoseDeletionsCount: what goes with its namespace because the consumer takes that back
-// is made again at once, and nobody is accused.
+// TestWhoseDeletionsCount checks that copies are recreated at once, and nobody is blamed, if the consumer
+// withdrew their namespace.
 func TestWhoseDeletionsCount(t *testing.T) {
 	offloaded, gone := builder.Map("eu").Accepted("team", "team-home").Obj(), builder.Map("eu").Obj()
 	for who, meanwhile := range map[string]*v1alpha1.NamespaceMap{"the consumer": gone, "somebody": offloaded} {
@@ -311,7 +309,7 @@ func TestWhoseDeletionsCount(t *testing.T) {
 	}
 }
 
-// waiting shows on each object why it is not sent, and tells its owner, as of pods.
+// waiting shows on each object why it is not sent, and informs its owner, as for pods.
 type waiting struct {
 	decide.TopDown[*corev1.ConfigMap]
 }
@@ -329,7 +327,7 @@ func (waiting) SyncToRemote(s decide.Snapshot[*corev1.ConfigMap]) decide.Plan {
 	return decide.Plan{Actions: []decide.Action{show}, Problem: problem, Event: problem}
 }
 
-// TestNothingIsWrittenUnseen: before something is written, the caches show its kind. The object is
+// TestNothingIsWrittenUnseen checks that the caches show a kind before Spillway writes it. The object is
 // enqueued when they do.
 func TestNothingIsWrittenUnseen(t *testing.T) {
 	for name, of := range map[string]func(*synctest.Rig) *synctest.Cache{
@@ -355,11 +353,11 @@ func TestNothingIsWrittenUnseen(t *testing.T) {
 	}
 }
 
-// TestNothingIsWatchedForNothing: what is not to be written needs no watch.
+// TestNothingIsWatchedForNothing checks that an object that is not written starts no watch.
 func TestNothingIsWatchedForNothing(t *testing.T) {
 	w := newWorld()
 	w.rig.Provider.Unwatched, w.rig.View.Unwatched = true, true
-	w.pods.keys = nil // Nothing needs it.
+	w.pods.keys = nil // Nothing needs the ConfigMap.
 	w.consumer.Put(fixture.Local())
 	w.reconcile(t)
 	w.rig.Provider.Open()
@@ -369,8 +367,7 @@ func TestNothingIsWatchedForNothing(t *testing.T) {
 	}
 }
 
-// TestTellsOfWhatIsShown: an event goes with the write that shows a problem, and with no
-// other pass.
+// TestTellsOfWhatIsShown checks that only the write that shows a problem causes an event.
 func TestTellsOfWhatIsShown(t *testing.T) {
 	w := newWorld()
 	w.share()
@@ -382,7 +379,7 @@ func TestTellsOfWhatIsShown(t *testing.T) {
 			t.Errorf("events of pass %d (-want +got):\n%s", pass, diff)
 		}
 	}
-	s := fixture.Observed(fixture.Local(), nil) // It is written again.
+	s := fixture.Observed(fixture.Local(), nil) // The next reconcile writes it again.
 	s.Key = types.NamespacedName{Namespace: "team", Name: "settings"}
 	toldBy := func(plan decide.Plan) int {
 		w.controller.tellWritten(s, plan)
@@ -404,8 +401,8 @@ func TestTellsOfWhatIsShown(t *testing.T) {
 	}
 }
 
-// TestToldOnce: what an owner was told, no later connection tells again soon, unless it has been
-// otherwise meanwhile.
+// TestToldOnce checks that a later connection does not soon repeat an event, unless the state was different
+// meanwhile.
 func TestToldOnce(t *testing.T) {
 	lacking := func(w *world) { w.lacking = connection.NoRight("list configmaps") }
 	forbidden := func(w *world) {
@@ -449,7 +446,7 @@ func TestToldOnce(t *testing.T) {
 	}
 }
 
-// TestToldAgain: an owner who looks the next day sees why, too.
+// TestToldAgain checks that an event is repeated, so an owner who looks the next day sees the cause, too.
 func TestToldAgain(t *testing.T) {
 	refuse := fixture.Data("refuse", "x")
 	forbidden := func(string, *corev1.ConfigMap) error {
@@ -486,8 +483,8 @@ func TestToldAgain(t *testing.T) {
 	}
 }
 
-// TestToldOfTheOutcomeOnce: what needs an object is told of the outcome once, and of a problem
-// that is another one.
+// TestToldOfTheOutcomeOnce checks that objects are enqueued once for the outcome of what they need, and again
+// for a different problem.
 func TestToldOfTheOutcomeOnce(t *testing.T) {
 	w := newWorld()
 	w.consumer.Put(fixture.Local(fixture.Sent))

@@ -1,35 +1,31 @@
-// Package syncer brings objects of the consumer to the providers, and their
-// status back.
+// Package syncer sends the consumer's objects to the providers, and reports their status in the consumer.
 //
 // # How it works
 //
-// The Engine is given each provider that is connected, and starts for it a queue (package
-// work), and a controller for each Kind, which reconciles what the queue has of that kind;
-// they end with the connection. To reconcile an object takes these steps:
+// The Engine gets each connected provider. For each, it starts a queue (package work), and one controller per
+// Kind. The controllers reconcile what the queue holds, and end with the connection. One reconcile has these
+// steps:
 //
-//   - observe reads both clusters, out of caches, into a snapshot;
-//   - plan decides, without any I/O (package decide), and leaves out what may not be
-//     done now;
-//   - act makes the requests;
-//   - then it looks again, until nothing is left to be done, and reports.
+//   - observe reads a snapshot of both clusters from caches;
+//   - plan decides without any I/O (package decide), and leaves out actions that may not run yet;
+//   - act sends the requests;
+//   - the reconcile starts over, until there is nothing left to do, and reports.
 //
-// Package watch enqueues. What has been written is seen at once (package objects), so that
-// no reconcile waits for a cache. The caches hold no content of ConfigMaps and Secrets: it is
-// read when it is to be sent.
+// Package watch enqueues. A reconcile sees its own writes at once (package objects), so none waits for a cache.
+// The caches hold no content of ConfigMaps and Secrets: the engine reads it just before it sends it.
 //
-// The engine does what is the same for all kinds: it checks whose an object is and which UID it
-// has, handles names that are taken and requests that were refused, and deletes what should not
-// be in the provider. Each Kind has a Syncer, which decides the rest. Most kinds get theirs from
-// decide.NewCopies and a pure translation.
+// The engine does what is the same for all kinds. It checks the owner and UID of an object, handles names that
+// are taken and requests that are refused, and deletes what should not be in the provider. Each Kind has a
+// Syncer, which decides the rest. Most kinds get theirs from decide.NewCopies and a pure translation.
 //
-// Objects that others need (a pod's ConfigMaps) are sent because the needing
-// object is there, by a controller of their own, which tells the needing ones of
-// the outcome (package waits). So all writes about one object come from one place.
+// Some objects are sent only because others need them, such as a pod's ConfigMaps. They have a controller of
+// their own, which reports the outcome to the objects that need them (package waits). So only one place writes
+// an object.
 //
 // # What it trades away
 //
-// Each provider has a queue, which costs some goroutines. In return a provider that hangs
-// holds up nobody else, and what belongs to one provider can be taken away whole.
+// Each provider has a queue, which costs some goroutines. In return, a provider that hangs delays no other, and
+// everything that belongs to one provider ends together.
 package syncer
 
 import (
@@ -67,18 +63,17 @@ import (
 
 // Engine starts the controllers of each connection.
 type Engine struct {
-	// Kinds are those that are sent, and Shown those that come from the providers.
+	// Kinds are the kinds that are sent. Shown are those that come from the providers.
 	Kinds []Registration
 	Shown []FromProvider
 	Views *views.Views
-	// Consumer writes; Live reads without a cache; Cache has the ClusterBindings and
-	// NamespaceMaps.
+	// Consumer writes. Live reads without a cache. Cache has the ClusterBindings and NamespaceMaps.
 	Consumer client.Client
 	Live     client.Reader
 	Cache    cache.Cache
 	// Origin is the identity of the consumer.
 	Origin string
-	// ManagerNamespace is never sent anywhere.
+	// ManagerNamespace is the manager's own namespace. It is never sent.
 	ManagerNamespace string
 	Events           events.EventRecorder
 	Clock            clock.WithTicker
@@ -92,17 +87,17 @@ var (
 	_ manager.LeaderElectionRunnable = &Engine{}
 )
 
-// NeedLeaderElection is true: two managers would do everything twice.
+// NeedLeaderElection returns true: two managers would do everything twice.
 func (*Engine) NeedLeaderElection() bool { return true }
 
-// Start only waits: Engage starts everything.
+// Start only waits: Engage starts the controllers.
 func (e *Engine) Start(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
-// Engage starts the controllers of a provider, which end with ctx. It does not
-// block: what cannot be started ends the connection.
+// Engage starts the controllers of a provider, which end with ctx. It does not block. If a controller cannot be
+// started, the connection ends.
 func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, engaged cluster.Cluster) error {
 	if name == "" {
 		return nil // The consumer itself.
@@ -128,7 +123,7 @@ func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider)
 	if view == nil || !view.WaitForCacheSync(ctx) || !e.Views.Catalogue.WaitForCacheSync(ctx) {
 		return fmt.Errorf("filling the view of ClusterBinding %s: %w", name, context.Cause(ctx))
 	}
-	e.Views.Served.Settle() // Before anybody decides on what the Catalogue shows.
+	e.Views.Served.Settle() // Before anything is decided from the Catalogue.
 	if err := e.forget(ctx); err != nil {
 		return err
 	}
@@ -154,7 +149,7 @@ func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider)
 	return c.workers.Run(ctx, c.follow)
 }
 
-// forget drops what is remembered beyond connections of bindings that are gone.
+// forget drops what outlives connections, for bindings that no longer exist.
 func (e *Engine) forget(ctx context.Context) error {
 	var bindings v1alpha1.ClusterBindingList
 	if err := e.Cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
@@ -186,7 +181,7 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 	return c
 }
 
-// world is what is known besides the binding and its map, until ctx ends.
+// world returns what the mapping depends on, besides the binding and its map. It works until ctx ends.
 func (e *Engine) world(ctx context.Context) mapping.World {
 	offloading := func(namespace string) (*v1alpha1.NamespaceOffloading, error) {
 		nso := &v1alpha1.NamespaceOffloading{}
@@ -195,7 +190,7 @@ func (e *Engine) world(ctx context.Context) mapping.World {
 	selects := func(binding *v1alpha1.ClusterBinding, namespace string) bool {
 		nso, err := offloading(namespace)
 		if err != nil {
-			return !apierrors.IsNotFound(err) // Not known: then nothing is decided.
+			return !apierrors.IsNotFound(err) // Unknown: then nothing is decided.
 		}
 		if !namespaceoffloading.Selects(nso, binding) {
 			return false

@@ -12,18 +12,18 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// graph knows which objects need which, of all kinds of one connection.
+// graph knows which objects of one connection need which others, across all kinds.
 type graph struct {
-	// kinds are the controllers of all kinds, in both directions, by the kind's name; runners
-	// those of kinds that are sent, needing those of kinds that may need others, and needed those
-	// of kinds that others may need.
+	// kinds has the controllers of all kinds, in both directions, by the kind's name. runners has the kinds
+	// that are sent. needing has the kinds whose objects may need others. needed has the kinds that others may
+	// need.
 	kinds   map[string]Runner
 	runners map[string]runner
 	needing map[string]needing
 	needed  map[string]needed
-	// preceding are those of kinds whose objects have to be in the provider before pods.
+	// preceding has the kinds whose objects must be in the provider before pods.
 	preceding map[string]preceding
-	// near returns the place of the objects in a local namespace that an object at a given place needs.
+	// near returns where an object at a given place finds the objects of a local namespace.
 	near func(at decide.Place, namespace string) decide.Place
 }
 
@@ -32,38 +32,39 @@ type runner interface {
 	Runner
 	// EnqueuePeers enqueues the objects whose copies name other namespaces.
 	EnqueuePeers(ctx context.Context)
-	// Recount enqueues the objects for which a pod of the virtual node begins or ceases to count.
+	// Recount enqueues the objects for which a pod of the virtual node starts or stops counting.
 	Recount(ctx context.Context, before, after *corev1.Pod)
-	// Unsent are the objects of a local namespace that are not in the provider yet, if they are
-	// pods.
+	// Unsent lists the pods of a local namespace that are not in the provider yet. For other kinds, it returns
+	// nothing.
 	Unsent(ctx context.Context, namespace string) ([]decide.Key, error)
 }
 
 // needing is a kind whose objects may need others.
 type needing interface {
-	// Referers are the objects of the kind that need one.
+	// Referers lists the objects of the kind that need the given one.
 	Referers(ctx context.Context, of decide.Key) ([]types.NamespacedName, error)
-	// Places are where an object of the kind is, or goes.
+	// Places lists where an object of the kind is, or goes.
 	Places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error)
 }
 
 // needed is a kind whose objects others may need.
 type needed interface {
-	// need reports whether who finds an object that it needs in a namespace of the provider.
+	// need reports whether who finds the object that it needs in a namespace of the provider.
 	need(ctx context.Context, who decide.Key, ref decide.Ref, in string) (decide.Need, error)
-	// anyRefused reports whether an API server has refused anything of a copy.
+	// anyRefused reports whether an API server has refused a request for any copy.
 	anyRefused() bool
-	// outdated says why a copy in a namespace of the provider differs from its object, or is nil.
+	// outdated says why the copy in a namespace of the provider differs from its object. It returns nil if they
+	// agree.
 	outdated(key types.NamespacedName, in string) *field.Problem
 }
 
-// preceding is a kind whose objects have to be in the provider before pods are.
+// preceding is a kind whose objects must be in the provider before pods.
 type preceding interface {
-	// before are the objects that have to be there before a pod is.
+	// before lists the objects that must be in the provider before the pod.
 	before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error)
 }
 
-// EnqueueNamespace enqueues the objects of a local namespace, of all kinds.
+// EnqueueNamespace enqueues the objects of all kinds in a local namespace.
 func (g *graph) EnqueueNamespace(ctx context.Context, namespace string) {
 	for _, kind := range g.kinds {
 		kind.EnqueueNamespace(ctx, namespace)
@@ -77,7 +78,7 @@ func (g *graph) EnqueuePeers(ctx context.Context) {
 	}
 }
 
-// Referers are all objects that need one.
+// Referers lists all objects that need the given one.
 func (g *graph) Referers(ctx context.Context, of decide.Key) ([]decide.Key, error) {
 	var found []decide.Key
 	for name, kind := range g.needing {
@@ -92,8 +93,8 @@ func (g *graph) Referers(ctx context.Context, of decide.Key) ([]decide.Key, erro
 	return found, nil
 }
 
-// dependants are all objects that have to be told of the outcome of one: those that need it, or
-// the pods of its namespace that are not in the provider yet, if it precedes pods.
+// dependants lists all objects that need the outcome of the given one. If its kind precedes pods, these are the
+// pods of its namespace that are not in the provider yet. Otherwise, they are the objects that need it.
 func (g *graph) dependants(ctx context.Context, of decide.Key) ([]decide.Key, error) {
 	if g.preceding[of.Kind] == nil {
 		return g.Referers(ctx, of)
@@ -109,7 +110,7 @@ func (g *graph) dependants(ctx context.Context, of decide.Key) ([]decide.Key, er
 	return all, nil
 }
 
-// Before are the objects of all kinds that have to be in the provider before a pod is.
+// Before lists the objects of all kinds that must be in the provider before the pod.
 func (g *graph) Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error) {
 	var refs []decide.Ref
 	for name, kind := range g.preceding {
@@ -122,7 +123,7 @@ func (g *graph) Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, erro
 	return refs, nil
 }
 
-// Places are those of all objects that need one, and used reports whether there is any.
+// Places lists where all objects are that need the given one. used reports whether there is any such object.
 func (g *graph) Places(ctx context.Context, of decide.Key) (places []decide.Place, used bool, err error) {
 	found, err := g.Referers(ctx, of)
 	for _, key := range found {
@@ -139,7 +140,7 @@ func (g *graph) Places(ctx context.Context, of decide.Key) (places []decide.Plac
 	return places, len(found) > 0, err
 }
 
-// Needs reports, for each of refs, whether who finds that object at a place of the provider.
+// Needs reports, for each of refs, whether who finds that object in the provider.
 func (g *graph) Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at decide.Place) ([]decide.Need, error) {
 	var needs []decide.Need
 	for _, ref := range refs {
@@ -156,7 +157,7 @@ func (g *graph) Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at
 	return needs, nil
 }
 
-// AnyRefused reports whether anything is refused of any copy.
+// AnyRefused reports whether an API server has refused a request for a copy of any kind.
 func (g *graph) AnyRefused() bool {
 	for _, kind := range g.needed {
 		if kind.anyRefused() {
@@ -166,8 +167,8 @@ func (g *graph) AnyRefused() bool {
 	return false
 }
 
-// Outdated is why an object that is in the provider, and needs these, finds an
-// older state of one of them there, or nil.
+// Outdated says why an object finds an older state of one of refs in the provider. It returns nil if all are up
+// to date.
 func (g *graph) Outdated(refs []decide.Ref, at decide.Place) *field.Problem {
 	for _, ref := range refs {
 		kind, ok := g.needed[ref.Kind]

@@ -16,8 +16,8 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 )
 
-// TestOutdated: a running pod finds out about a refused change of what it uses, in
-// its place, and of nothing else.
+// TestOutdated checks that a running pod finds out about a refused change of what it uses at its place, and
+// about nothing else.
 func TestOutdated(t *testing.T) {
 	rig := synctest.New()
 	g := &graph{
@@ -46,7 +46,7 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// asked is a kind, and what was asked of it; and a queue.
+// asked is a kind that records the calls to it, and a queue.
 type asked struct {
 	runner
 	lines   []string
@@ -99,7 +99,7 @@ var (
 	db          = types.NamespacedName{Namespace: "team", Name: "db"}
 )
 
-// kinds has pods at home that need ConfigMaps, and ConfigMaps that need nothing.
+// kinds returns a graph in which the mapped pods need ConfigMaps, and ConfigMaps need nothing.
 func kinds() (g *graph, pods, configMaps *asked) {
 	home := decide.Place{Target: fixture.Target, Local: "team", Open: true}
 	pods = &asked{keys: []types.NamespacedName{web, db}, places: []decide.Place{home}}
@@ -132,8 +132,8 @@ func TestGraphPlaces(t *testing.T) {
 	}
 }
 
-// TestGraphPreceding: what has to be there before pods is known, and that its outcome concerns
-// the pods of its namespace that are not sent yet.
+// TestGraphPreceding checks that the graph knows what must exist before pods, and that its outcome concerns the
+// unsent pods of its namespace.
 func TestGraphPreceding(t *testing.T) {
 	g, pods, configMaps := kinds()
 	g.preceding = map[string]preceding{"configmap": configMaps}

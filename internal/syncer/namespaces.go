@@ -21,15 +21,15 @@ import (
 	"github.com/spillway-io/spillway/internal/provenance"
 )
 
-// namespaces knows where the namespaces of the consumer go in one provider.
+// namespaces knows where the consumer's namespaces go in one provider.
 type namespaces struct {
 	binding string
 	mark    provenance.Mark
-	// enqueue enqueues all objects of a local namespace, or of all of them.
+	// enqueue enqueues all objects of a local namespace. An empty name means all namespaces.
 	enqueue func(ctx context.Context, namespace string)
 	// enqueuePeers enqueues all objects whose copies name other namespaces.
 	enqueuePeers func(ctx context.Context)
-	// mapped is told of the binding's classes, before what they concern is enqueued.
+	// mapped gets the binding's new classes before the objects that they concern are enqueued.
 	mapped func(classes []v1alpha1.ClassMapping)
 
 	mu      sync.Mutex // Held while mapping is changed.
@@ -37,23 +37,23 @@ type namespaces struct {
 	peers   peers
 }
 
-// current is what is known now.
+// current returns the present mapping.
 func (n *namespaces) current() *mapping.Mapping { return n.mapping.Load() }
 
-// paused reports whether the binding says that nothing is to be done.
+// paused reports whether the binding is paused.
 func (n *namespaces) paused() bool { return n.current().Binding().Spec.Paused }
 
 // concerns reports whether a local namespace is, or was, mapped to one of the provider.
 func (n *namespaces) concerns(namespace string) bool { return n.current().Concerns(namespace) }
 
-// isCopy reports whether a remote object is where the copy of a local one is, or would be, of a kind
-// that is sent because of its namespace.
+// isCopy reports whether a remote object is where the copy of the local one is, or would be. The kind must be
+// one that is sent because of its namespace.
 func (n *namespaces) isCopy(kind Registration, local, remote types.NamespacedName) bool {
 	at, wanted := kind.mapped(n.current(), local)
 	return wanted && at == remote
 }
 
-// near returns the place of the objects in a local namespace that an object at a given place needs.
+// near returns where an object at a given place finds the objects of a local namespace.
 func (n *namespaces) near(at decide.Place, namespace string) decide.Place {
 	return n.current().Near(at, namespace)
 }
@@ -75,7 +75,7 @@ func (n *namespaces) load(ctx context.Context, from client.Reader, w mapping.Wor
 	return nil
 }
 
-// follow enqueues what a change of the binding, or of its NamespaceMap, concerns.
+// follow enqueues what depends on a change of the binding or of its NamespaceMap.
 func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
 	// A change may be late (informer.Shared): the cache shows the present state.
 	read := func(e informer.Change, into client.Object) bool {
@@ -85,11 +85,11 @@ func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
 	err := informer.Watch(ctx, from, &v1alpha1.NamespaceMap{}, func(e informer.Change) {
 		nsm := &v1alpha1.NamespaceMap{}
 		if !read(e, nsm) {
-			return // One that was deleted is made again: nothing is decided meanwhile.
+			return // Spillway recreates a deleted map. Nothing is decided meanwhile.
 		}
 		before, after := n.remap(func(m *mapping.Mapping) *mapping.Mapping { return m.WithMap(nsm) })
 		if !before.Known() {
-			n.enqueue(ctx, "") // Those that have no entry have waited, too.
+			n.enqueue(ctx, "") // Objects without an entry have waited, too.
 			return
 		}
 		differing := before.Differing(after)
@@ -116,17 +116,17 @@ func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
 	})
 }
 
-// differ reports whether two states of a binding may lead to other decisions.
+// differ reports whether two states of a binding may lead to different decisions.
 func differ(a, b *v1alpha1.ClusterBinding) bool {
 	return a.Generation != b.Generation || mountnamespace.Usable(a) != mountnamespace.Usable(b) ||
 		drain.Withdraws(a) != drain.Withdraws(b) || !network.Of(a).Equal(network.Of(b))
 }
 
-// followOffloadings enqueues the objects of a namespace whose offloading has changed or
-// gone: what waited for an entry need not wait any more, or another list of kinds is sent.
-// A new offloading changes nothing before its entry comes, and that enqueues them; unless
-// an entry of an earlier one is there. It must be called before the first passes: a change
-// between them and the call would be lost.
+// followOffloadings enqueues the objects of a namespace whose offloading has changed or gone. What waited for
+// an entry may stop waiting, and another list of kinds may be sent. A new offloading changes nothing before its
+// entry appears, which enqueues the objects. The exception is a new offloading that finds the entry of an
+// earlier one. followOffloadings must be called before the first reconciles: a change between them and the call
+// would be lost.
 func (n *namespaces) followOffloadings(ctx context.Context, from cache.Cache) error {
 	return informer.Watch(ctx, from, &v1alpha1.NamespaceOffloading{}, func(e informer.Change) {
 		switch {

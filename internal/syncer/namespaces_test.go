@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// TestDiffer: passes are made over all objects for the steps of a deletion that are
-// decided on, and not for each that is reported.
+// TestDiffer checks that only those steps of a deletion that decisions depend on enqueue all objects. Steps
+// that are only reported do not.
 func TestDiffer(t *testing.T) {
 	drains := func(reason string) *v1alpha1.ClusterBinding {
 		return builder.Binding("eu").Deleted(0).Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, reason, "").Obj()
@@ -43,7 +43,7 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
-// TestIsCopy: a provider may say that what it has stands for anything.
+// TestIsCopy checks this because a provider may claim that its object stands for any local one.
 func TestIsCopy(t *testing.T) {
 	of := func(resource v1alpha1.OffloadedResource) Registration {
 		return Register(kind.Kind[*corev1.Service]{

@@ -13,10 +13,10 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// peers are the local namespaces that have a counterpart in the provider. All
-// NetworkPolicies ask for them, so they are found out once for each change.
+// peers are the local namespaces that have a remote namespace in the provider. All NetworkPolicies ask for
+// them, so they are computed once per change.
 type peers struct {
-	mu    sync.Mutex // Held while they are found out: what is forgotten then is forgotten after.
+	mu    sync.Mutex // Held during the computation, so that a change meanwhile invalidates its result.
 	known bool
 	all   []translate.PeerNamespace
 }
@@ -36,15 +36,14 @@ func (p *peers) forget() {
 	p.all, p.known = nil, false
 }
 
-// named are the local namespaces that NetworkPolicies can name in the provider now. They
-// are shared, and must not be changed.
+// named returns the local namespaces that NetworkPolicies can name in the provider now. Callers share the
+// result and must not change it.
 func (n *namespaces) named() []translate.PeerNamespace {
 	return n.peers.get(func() []translate.PeerNamespace { return n.current().Peers() })
 }
 
-// followLabels enqueues all objects whose copies name other namespaces when one of those
-// has other labels, or has come or gone. It must be called before the first passes, which
-// read the labels that are there.
+// followLabels enqueues all objects whose copies name other namespaces, when such a namespace appears,
+// disappears or gets other labels. It must be called before the first reconciles, which read the labels.
 func (n *namespaces) followLabels(ctx context.Context, from cache.Cache) error {
 	return informer.Watch(ctx, from, namespaceMetadata(), func(e informer.Change) {
 		if e.Initially || !n.current().IsPeer(e.Object().GetName()) || sameLabels(e.Before, e.After) {
@@ -55,12 +54,12 @@ func (n *namespaces) followLabels(ctx context.Context, from cache.Cache) error {
 	})
 }
 
-// sameLabels reports whether an object had the same labels before.
+// sameLabels reports whether both states are of one object with the same labels.
 func sameLabels(before, after client.Object) bool {
 	return before != nil && after != nil && before.GetUID() == after.GetUID() && maps.Equal(before.GetLabels(), after.GetLabels())
 }
 
-// namespaceMetadata is how the cache is asked for Namespaces, of which it holds no more.
+// namespaceMetadata returns what to ask the cache for: it holds only the metadata of Namespaces.
 func namespaceMetadata() *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// TestNamed: the namespaces are looked up once for each change of where they go, or of
-// their labels.
+// TestNamed checks that the namespaces are looked up once for each change of where they go, or of their labels.
 func TestNamed(t *testing.T) {
 	asked := 0
 	w := synctest.World()

@@ -13,25 +13,25 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/objects"
 )
 
-// Registration is a kind of any type. Its fields are as those of a kind.Kind.
+// Registration is a kind.Kind without its type parameter. Its fields mean the same.
 type Registration struct {
 	Name      string
 	New       func() client.Object
 	Selection kind.Selection
 	Scope     kind.Scope
 	Labels    map[string]string
-	// mapped is where the copy of an object is that is sent because its namespace is mapped; false if
-	// there is to be none.
+	// mapped returns where the copy of an object is, for a kind that is sent because of its namespace. wanted
+	// is false if there should be no copy.
 	mapped func(m *mapping.Mapping, local types.NamespacedName) (remote types.NamespacedName, wanted bool)
-	// Index is that of the consumer's objects by what they need.
+	// Index indexes the consumer's objects of the kind by what they need.
 	Index views.Index
 	// Sample is nil if the kind has none.
 	Sample func(namespace, name, node string) kind.Sample[decide.Object]
-	// attach makes the controller of the kind for a connection.
+	// attach creates the controller of the kind for a connection.
 	attach func(c *connected) error
 }
 
-// Register makes a kind one of those that the engine can deal with.
+// Register returns the Registration of a kind.
 func Register[T client.Object](k kind.Kind[T]) Registration {
 	r := Registration{
 		Name: k.Name, New: func() client.Object { return k.New() }, Selection: k.Selection, Scope: k.Scope, Labels: k.Labels,
@@ -60,8 +60,8 @@ func Register[T client.Object](k kind.Kind[T]) Registration {
 	return r
 }
 
-// IndexRemote adds to the caches of the providers the index by which the engine
-// finds what stands for a local object.
+// IndexRemote adds an index to the providers' caches. The engine uses it to find the remote objects of a local
+// object.
 func IndexRemote(ctx context.Context, indexer client.FieldIndexer, kinds []Registration) error {
 	for _, k := range kinds {
 		if err := indexer.IndexField(ctx, k.New(), objects.FieldLocal, objects.IndexLocal(k.Selection)); err != nil {

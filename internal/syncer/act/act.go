@@ -1,5 +1,5 @@
-// Package act carries out plans: one request for each action, with the UID of the object
-// that was read. It remembers what an API server refuses, for the next decision.
+// Package act carries out plans. It sends one request per action, with the UID of the object that was read. It
+// remembers what an API server refuses, for the next decision.
 package act
 
 import (
@@ -21,11 +21,11 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/refusal"
 )
 
-// requestTimeout bounds one request, with the retries of the client library. By default, an
-// API server waits 10 seconds for a webhook, and then answers that it failed.
+// requestTimeout bounds one request, including the client library's retries. An API server waits 10 seconds for
+// a webhook by default, and then answers that the webhook failed.
 const requestTimeout = 15 * time.Second
 
-// Actor makes the requests of one kind in one connection.
+// Actor sends the requests of one kind in one connection.
 type Actor[T client.Object] struct {
 	Kind      *kind.Kind[T]
 	ClusterID string
@@ -33,19 +33,18 @@ type Actor[T client.Object] struct {
 	Remotes   *objects.Remotes[T]
 	Memory    *memory.Memory
 	Refusals  *refusal.Refusals[T]
-	// Consumer and Provider write; Live reads the consumer without a cache.
+	// Consumer and Provider write. Live reads from the consumer without a cache.
 	Consumer, Provider client.Client
 	Live               client.Reader
-	// Sent is called with the provider's answer to each create or change.
+	// Sent gets the provider's answer to each create or change.
 	Sent func(client.Object)
 	// Fenced returns an error if another manager may work in the provider. Optional.
 	Fenced func() error
 	Clock  clock.PassiveClock
 }
 
-// Do carries out the actions of a plan, in their order, up to the first that fails. It
-// returns the answers, and whether all actions are done. A refusal is remembered, and no
-// error.
+// Do carries out the actions of a plan in order, and stops at the first that fails. It returns the answers, and
+// whether all actions are done. It remembers a refusal, which is no error.
 func (c *Actor[T]) Do(ctx context.Context, s decide.Subject[T], plan decide.Plan) (made []decide.Attempt, done bool, err error) {
 	for _, a := range plan.Actions {
 		if !c.mayGo(s, a) {
@@ -86,7 +85,7 @@ func (c *Actor[T]) succeeded(s decide.Subject[T], a decide.Action) {
 	c.Kind.Done(s, a, seen)
 }
 
-// noteAnswer remembers a creation that got no answer: it may have been carried out.
+// noteAnswer remembers a creation that got no answer: the API server may have carried it out.
 func (c *Actor[T]) noteAnswer(s decide.Subject[T], a decide.Action, err error) {
 	if a.Verb != decide.Create || a.Side != decide.Remote || !decide.Present(s.Local) {
 		return
@@ -99,19 +98,19 @@ func (c *Actor[T]) noteAnswer(s decide.Subject[T], a decide.Action, err error) {
 	}
 }
 
-// written is a side to which objects are written.
+// written is the cluster to which an object is written.
 type written interface {
 	Wrote(obj client.Object)
 	Deleted(obj client.Object, grace *int64)
 }
 
-// do makes one request, and notes the object in the answer. It returns that object, or nil.
+// do sends one request, and notes the object in the answer. It returns that object, or nil.
 func (c *Actor[T]) do(ctx context.Context, s decide.Subject[T], a decide.Action) (answer client.Object, err error) {
 	to, side := c.Consumer, written(c.Locals)
 	if a.Side == decide.Remote {
 		to, side = c.Provider, c.Remotes
 	}
-	obj, ok := a.Object.DeepCopyObject().(client.Object) // The cache may share it, and the answer changes it.
+	obj, ok := a.Object.DeepCopyObject().(client.Object) // The cache may share the object, and the answer changes it.
 	if !ok {
 		return nil, fmt.Errorf("%T is no object", a.Object)
 	}
@@ -138,10 +137,10 @@ func (c *Actor[T]) do(ctx context.Context, s decide.Subject[T], a decide.Action)
 	return obj, nil
 }
 
-// mayEnd refuses an action that ends a local object while another manager may have sent it:
-// the provider's cache may not show that copy yet, and it would run besides its successor.
-// Later decisions correct other decisions from an old cache, and the transport holds back
-// writes to the provider.
+// mayEnd refuses an action that ends a local object while another manager may have sent the object. The
+// provider's cache may not show that copy yet, and the copy would run beside its successor. Other decisions
+// from an old cache need no such check: later decisions correct them, and the transport holds back writes to
+// the provider.
 func (c *Actor[T]) mayEnd(a decide.Action) error {
 	if !a.Ends || c.Fenced == nil {
 		return nil
@@ -149,8 +148,7 @@ func (c *Actor[T]) mayEnd(a decide.Action) error {
 	return c.Fenced()
 }
 
-// Send makes the request of an action that writes. obj is its object, and receives the
-// answer.
+// Send sends the request of an action that writes. obj is the action's object, and receives the answer.
 func Send(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -166,7 +164,7 @@ func Send(ctx context.Context, to client.Client, obj client.Object, a decide.Act
 	}
 }
 
-// remove deletes the object that was read, and no other of its name.
+// remove deletes the object that was read, but no other object of its name.
 func remove(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
 	uid := a.Object.GetUID()
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: a.Grace}
@@ -177,14 +175,14 @@ func remove(ctx context.Context, to client.Client, obj client.Object, a decide.A
 	return retry.IgnoreGone(to.Delete(ctx, obj, options))
 }
 
-// mayGo reports whether an action may be carried out: while the brake holds a namespace back,
-// it lets one pod at a time be created.
+// mayGo reports whether an action may run. While the brake holds a namespace back, it lets one pod at a time be
+// created.
 func (c *Actor[T]) mayGo(s decide.Subject[T], a decide.Action) bool {
 	return c.Kind.Ended == nil || a.Verb != decide.Create || a.Side != decide.Remote || c.Memory.Sent.MayGo(s.Key.Namespace)
 }
 
-// brake notes what was sent, and what the provider has ended of that. Only objects of the
-// same local namespace wait for it.
+// brake notes what was sent, and what the provider has ended since. Only objects of the same local namespace
+// wait for it.
 func (c *Actor[T]) brake(s decide.Subject[T], a decide.Action) {
 	if c.Kind.Ended == nil || !decide.Present(s.Local) {
 		return

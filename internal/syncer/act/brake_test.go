@@ -11,8 +11,8 @@ import (
 	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 )
 
-// TestBrake has a provider end one object after the other. Those that it ends are
-// held back after a while, and those that end by themselves are not.
+// TestBrake checks that objects are held back after a while if the provider ends them, but not if they end by
+// themselves.
 func TestBrake(t *testing.T) {
 	const many = 200
 	for name, ended := range map[string]bool{"ended there": true, "ended by itself": false} {

@@ -31,21 +31,21 @@ func (c *Actor[T]) failed(ctx context.Context, s decide.Subject[T], a decide.Act
 		}
 		return c.find(ctx, s, existing)
 	case c.Kind.Selection == kind.InMappedNamespace && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return wrapped // The namespace is created again; its NamespaceOffloading reports that.
+		return wrapped // Spillway recreates the namespace. The NamespaceOffloading reports that.
 	case !decide.Present(s.Local), !retry.SaysWhy(err) && c.mayPass(s, a, err):
-		return wrapped // What only the provider has has no owner to tell: the log has to do.
+		return wrapped // An object that exists only in the provider has no owner to inform, so the error is logged.
 	}
-	if retry.IsServerError(err) { // It may concern more than this object, so log it, too.
+	if retry.IsServerError(err) { // It may concern more than this object, so it is logged, too.
 		log.FromContext(ctx).Info("it is tried again later", "error", wrapped.Error())
 	}
 	c.Refusals.Note(s, a, problemOf(a, c.ClusterID, err))
 	return nil
 }
 
-// mayPass reports whether an error may not come again. A creation that meets one conflict
-// after the other is refused: it has no version that could be old, so it is an admission
-// webhook that answers so. The reason of one server error after the other is most often a
-// webhook that does not answer: the owner is told, and retries come about as often as before.
+// mayPass reports whether an error may be temporary. If a creation meets one conflict after another, it counts
+// as refused: it has no version that could be old, so an admission webhook must answer so. Repeated server
+// errors mostly come from a webhook that does not answer. Then the owner is informed, and retries are about as
+// frequent as before.
 func (c *Actor[T]) mayPass(s decide.Subject[T], a decide.Action, err error) bool {
 	switch {
 	case a.Verb == decide.Create && apierrors.IsConflict(err):
@@ -57,7 +57,7 @@ func (c *Actor[T]) mayPass(s decide.Subject[T], a decide.Action, err error) bool
 	}
 }
 
-// mostMessage bounds an API server's message in a condition, in characters.
+// mostMessage is the most characters of an API server's message that a condition repeats.
 const mostMessage = 512
 
 // problemOf is the problem of an action that an API server has refused.

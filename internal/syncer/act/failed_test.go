@@ -24,8 +24,8 @@ func actor() (*Actor[*corev1.ConfigMap], *synctest.Rig) {
 	}, rig
 }
 
-// TestRefusedDeletion is about a provider that does not let an object go: with
-// a local object that is remembered, without one it is an error like any other.
+// TestRefusedDeletion is about a provider that refuses a deletion. If the local object exists, the refusal is
+// remembered. Otherwise it is an error like any other.
 func TestRefusedDeletion(t *testing.T) {
 	forbidden := apierrors.NewForbidden(synctest.Resource, "settings", nil)
 	action := decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}
@@ -44,9 +44,8 @@ func TestRefusedDeletion(t *testing.T) {
 	}
 }
 
-// TestServerErrorsThatLast is about errors that say nothing about the request: they
-// are told if they do not end, and remembered only where what is decided then does
-// not give up what was to be done.
+// TestServerErrorsThatLast is about errors that say nothing about the request. They are reported if they last.
+// They are remembered only if the next decision does not give up the action.
 func TestServerErrorsThatLast(t *testing.T) {
 	internal := apierrors.NewInternalError(errors.New("failed calling webhook"))
 	unavailable := apierrors.NewServiceUnavailable("not ready")
@@ -94,8 +93,8 @@ func TestServerErrorsThatLast(t *testing.T) {
 	}
 }
 
-// TestOwnersOfCopiesAreTold: of a change or a deletion that is refused, once for each
-// version of the object, however often it is tried.
+// TestOwnersOfCopiesAreTold checks that owners are informed of a refused change or deletion once per version of
+// the object, however often it is tried.
 func TestOwnersOfCopiesAreTold(t *testing.T) {
 	forbidden := apierrors.NewForbidden(synctest.Resource, "settings", nil)
 	internal := apierrors.NewInternalError(errors.New("failed calling webhook"))
@@ -130,8 +129,8 @@ func TestOwnersOfCopiesAreTold(t *testing.T) {
 	}
 }
 
-// TestANamespaceThatGoes takes no copy, and nobody needs to be told of each that it would
-// have had: it is made again.
+// TestANamespaceThatGoes checks that a terminating namespace causes no event per copy: Spillway recreates the
+// namespace.
 func TestANamespaceThatGoes(t *testing.T) {
 	c, rig := actor()
 	rig.Shares()
@@ -146,7 +145,7 @@ func TestANamespaceThatGoes(t *testing.T) {
 	}
 }
 
-// TestANameThatIsNotOursToSee: a provider may let us read what is ours only.
+// TestANameThatIsNotOursToSee is about a provider that lets Spillway read only its own objects.
 func TestANameThatIsNotOursToSee(t *testing.T) {
 	a := newActing()
 	a.provider.Refuses = func(string, *corev1.ConfigMap) error {
@@ -160,8 +159,8 @@ func TestANameThatIsNotOursToSee(t *testing.T) {
 	}
 }
 
-// TestReadIsNoSuccess: a creation that fails each time is told, though its content is
-// read before each try.
+// TestReadIsNoSuccess checks that a creation that fails each time is reported, although its content is read
+// before each attempt.
 func TestReadIsNoSuccess(t *testing.T) {
 	for what, err := range map[string]error{
 		"server errors": apierrors.NewInternalError(errors.New("failed calling webhook")),

@@ -15,9 +15,9 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 )
 
-// find reads an object from the provider itself, because the cache has only objects with our mark,
-// and may be a moment behind. If wanted has no UID, we want to create it, and something may have
-// its name already. If it has a UID, it is the object that the local one names.
+// find reads an object from the provider without the cache. The cache has only objects with Spillway's mark,
+// and may lag. If wanted has no UID, Spillway wants to create the object, and another may have its name
+// already. If wanted has a UID, it is the object that the local one names.
 func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -39,14 +39,14 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.
 	case err != nil:
 		return fmt.Errorf("getting %s %s of provider %s: %w", c.Kind.Name, name, c.ClusterID, err)
 	case c.Remotes.StandsFor(found, s.Key):
-		// Ours, of whichever UID: a reconcile created it, and ended before the answer.
+		// Spillway's own, whatever its UID: a reconcile created it, and ended before the answer.
 		c.Remotes.Wrote(found)
 		return nil
 	case c.recorded(s.Local, found):
 		c.Memory.Undone.Wrote(s.Key, decide.Action{Verb: decide.Find, Side: decide.Remote, Object: wanted})
 		return c.relabel(ctx, found)
 	case !creating:
-		c.Memory.Change(s.Key, func(r *memory.Record) { r.Lost = s.Local.GetUID() }) // Another one has its name.
+		c.Memory.Change(s.Key, func(r *memory.Record) { r.Lost = s.Local.GetUID() }) // Another object has its name.
 		return nil
 	}
 	c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, field.Problemf(v1alpha1.ReasonNameConflict,
@@ -54,8 +54,8 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.
 	return nil
 }
 
-// recorded reports whether the local object names the remote one by its UID: then it is
-// ours, although somebody has removed its labels.
+// recorded reports whether the local object names the remote one by its UID. Then the remote object is
+// Spillway's, although somebody has removed its labels.
 func (c *Actor[T]) recorded(local T, found client.Object) bool {
 	if !decide.Present(local) || found.GetUID() == "" {
 		return false
@@ -64,7 +64,7 @@ func (c *Actor[T]) recorded(local T, found client.Object) bool {
 	return remote.UID == found.GetUID() && remote.For == local.GetUID() && provenance.LocalOf(found).UID == local.GetUID()
 }
 
-// relabel puts our mark back.
+// relabel restores Spillway's mark.
 func (c *Actor[T]) relabel(ctx context.Context, found T) error {
 	marked, ok := found.DeepCopyObject().(T)
 	if !ok {

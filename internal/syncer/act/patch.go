@@ -13,9 +13,9 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// patch sends the difference between what was seen and what is to be. The UID
-// goes with it: another object of that name refuses it. Lists that are merged by
-// a key, such as the conditions of a pod, are merged by the API server.
+// patch sends the difference between the object that was read and the wanted one. It includes the UID, so
+// another object of that name refuses it. The API server merges lists that have a key, such as a pod's
+// conditions.
 func patch(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
 	before, ok := a.Before.DeepCopyObject().(client.Object)
 	if !ok {
@@ -39,17 +39,17 @@ func patch(ctx context.Context, to client.Client, obj client.Object, a decide.Ac
 	}
 }
 
-// locked is a patch that fails if anybody has written in between.
+// locked returns a patch that fails if anybody has written the object since.
 func locked(before client.Object) client.Patch {
 	how := precondition.Locked(before)
 	if translate.WithoutContent(before) == any(before) {
-		return how // It is held whole.
+		return how // The caches hold it in full.
 	}
 	return wholeContent{how}
 }
 
-// wholeContent is a patch of an object of whose content only a digest is known.
-// Content that takes the place of a digest takes the place of all that is there.
+// wholeContent is a patch of an object whose content is known only by its digest. The new content replaces all
+// of the old content.
 type wholeContent struct{ client.Patch }
 
 // Type implements client.Patch.

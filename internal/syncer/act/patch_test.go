@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestLockedPatch holds what becomes of a copy in the provider against what it is to
-// be, though only a digest of its content is known here.
+// TestLockedPatch checks that the copy in the provider becomes what it should be, although the consumer's side
+// knows only a digest of its content.
 func TestLockedPatch(t *testing.T) {
 	there := map[string]string{"a": "1", "foreign": "2"}
 	tests := map[string]struct {

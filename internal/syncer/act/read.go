@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// read gets an object of the consumer whole.
+// read gets the complete object from the consumer.
 func (c *Actor[T]) read(ctx context.Context, seen client.Object) (client.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -17,7 +17,7 @@ func (c *Actor[T]) read(ctx context.Context, seen client.Object) (client.Object,
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(seen), whole); err != nil {
 		return nil, err
 	}
-	if whole.GetUID() != seen.GetUID() { // The cache will show another one of that name.
+	if whole.GetUID() != seen.GetUID() { // The cache will show another object of that name.
 		return nil, fmt.Errorf("UID %s: %w", seen.GetUID(), apierrors.NewNotFound(schema.GroupResource{Resource: c.Kind.Name}, seen.GetName()))
 	}
 	return whole, nil

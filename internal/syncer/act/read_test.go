@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/synctest"
 )
 
-// TestReadIsOfTheObjectThatWasSeen: of another one of its name nothing is decided yet.
+// TestReadIsOfTheObjectThatWasSeen checks that nothing is decided from another object of the same name.
 func TestReadIsOfTheObjectThatWasSeen(t *testing.T) {
 	c, _ := actor()
 	c.Live = &synctest.Cache{Has: []client.Object{fixture.Local()}}

@@ -26,7 +26,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// sent is one request as a server gets it.
+// sent is one request as a server receives it.
 type sent struct {
 	Verb, Subresource, Type, Data string
 	Grace                         *int64
@@ -34,7 +34,7 @@ type sent struct {
 	Within                        time.Duration
 }
 
-// recorder is an API server that notes what it is sent.
+// recorder is an API server that records its requests.
 type recorder struct {
 	client.Client
 	got sent
@@ -91,8 +91,8 @@ func pod(version string, change func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
-// TestSend: each request has the UID of the object that was seen, so that another one of
-// its name refuses it, and ends in time.
+// TestSend checks that each request has the UID of the object that was read, so another object of its name
+// refuses it, and that the request ends in time.
 func TestSend(t *testing.T) {
 	const strategic, merge = "application/strategic-merge-patch+json", "application/merge-patch+json"
 	before := pod("9", func(*corev1.Pod) {})
@@ -136,7 +136,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestPatchOfADigestIsOfItsFieldOnly: content takes the place of a digest, and of nothing else.
+// TestPatchOfADigestIsOfItsFieldOnly checks that content replaces a digest, and nothing else.
 func TestPatchOfADigestIsOfItsFieldOnly(t *testing.T) {
 	before := fixture.Held(fixture.Remote())
 	after := before.DeepCopy()
@@ -185,7 +185,7 @@ func newActing() *acting {
 	return a
 }
 
-// TestDo: actions are carried out in their order, up to the first that cannot be.
+// TestDo checks that actions run in order, up to the first that cannot run.
 func TestDo(t *testing.T) {
 	create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote(func(m *corev1.ConfigMap) { m.UID, m.ResourceVersion = "", "" })}
 	pin := decide.Action{Verb: decide.Patch, Side: decide.Local, Before: fixture.Local(), Object: fixture.Local(fixture.Sent)}
@@ -270,7 +270,7 @@ func refuse(err error) func(string, *corev1.ConfigMap) error {
 	return func(string, *corev1.ConfigMap) error { return err }
 }
 
-// TestWhatWasDoneIsSeen, before any cache shows it.
+// TestWhatWasDoneIsSeen checks that writes are seen before any cache shows them.
 func TestWhatWasDoneIsSeen(t *testing.T) {
 	a := newActing()
 	a.consumer.Put(fixture.Local())
@@ -301,7 +301,7 @@ func TestWhatWasDoneIsSeen(t *testing.T) {
 	}
 }
 
-// TestNothingLocalIsDeletedWithoutTheLease: another manager may have sent it since.
+// TestNothingLocalIsDeletedWithoutTheLease checks this because another manager may have sent the object since.
 func TestNothingLocalIsDeletedWithoutTheLease(t *testing.T) {
 	fenced := errors.New("the Lease has run out")
 	s := fixture.Observed(fixture.Local(), nil)
@@ -323,7 +323,8 @@ func TestNothingLocalIsDeletedWithoutTheLease(t *testing.T) {
 	}
 }
 
-// TestStatusesAreCounted, and tell since when what they show was not shown.
+// TestStatusesAreCounted checks that a written status is counted, and reports for how long its change was not
+// shown.
 func TestStatusesAreCounted(t *testing.T) {
 	a := newActing()
 	s := fixture.Observed(fixture.Local(), fixture.Remote())
@@ -343,7 +344,8 @@ func TestStatusesAreCounted(t *testing.T) {
 	a.succeeded(s, decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Object: fixture.Local()}) // Nobody asks.
 }
 
-// TestCopiesThatAreMadeAgainWait, of each kind that is copied: somebody deletes them.
+// TestCopiesThatAreMadeAgainWait checks, for each kind that is copied, that the creation waits if somebody
+// deletes the copies.
 func TestCopiesThatAreMadeAgainWait(t *testing.T) {
 	for selection, want := range map[kind.Selection]time.Duration{kind.Referenced: time.Second, kind.InMappedNamespace: time.Second, kind.OnVirtualNode: 0} {
 		a := newActing()
@@ -357,7 +359,7 @@ func TestCopiesThatAreMadeAgainWait(t *testing.T) {
 	}
 }
 
-// TestFind: what the provider itself says of an object that its cache does not show.
+// TestFind checks what the provider itself says about an object that its cache does not show.
 func TestFind(t *testing.T) {
 	type outcome struct {
 		Requests            []string
@@ -423,7 +425,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestProblemOf is what an API server's refusal is called, and says.
+// TestProblemOf checks the reason and the message of an API server's refusal.
 func TestProblemOf(t *testing.T) {
 	forbidden := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Message: "not\nallowed"}}
 	internal := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Reason: metav1.StatusReasonInternalError, Message: "no answer"}}
@@ -452,7 +454,7 @@ func TestProblemOf(t *testing.T) {
 	}
 }
 
-// TestConflicts: what was overtaken is decided anew, unless a creation meets nothing else.
+// TestConflicts checks that a conflict leads to a new decision, except a creation that meets only conflicts.
 func TestConflicts(t *testing.T) {
 	conflict := apierrors.NewConflict(synctest.Resource, "settings", errors.New("overtaken"))
 	for verb, want := range map[decide.Verb]bool{decide.Create: true, decide.Patch: false, decide.Delete: false} {
@@ -473,7 +475,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestMayGo: only what is sent anew is held back, and only of kinds that can end there.
+// TestMayGo checks that only creations are held back, and only for kinds that can end in the provider.
 func TestMayGo(t *testing.T) {
 	for name, test := range map[string]struct {
 		ends bool
@@ -501,7 +503,8 @@ func TestMayGo(t *testing.T) {
 	}
 }
 
-// TestWhatCounts as an end: a status in the consumer that says so, of what was sent.
+// TestWhatCounts checks what counts as an end: a status in the consumer that says so, for an object that was
+// sent.
 func TestWhatCounts(t *testing.T) {
 	act := func(verb decide.Verb, side decide.Side) decide.Action {
 		return decide.Action{Verb: verb, Side: side, Object: fixture.Local()}
@@ -531,13 +534,13 @@ func TestWhatCounts(t *testing.T) {
 				t.Errorf("the next are held back: %t", got)
 			}
 			gone := fixture.Observed(nil, fixture.Remote())
-			a.succeeded(gone, act(decide.Delete, decide.Remote)) // Of what is left there nothing counts.
+			a.succeeded(gone, act(decide.Delete, decide.Remote)) // Leftovers in the provider do not count.
 			a.noteAnswer(gone, create, nil)
 		})
 	}
 }
 
-// TestRelabel writes over what was seen only.
+// TestRelabel checks that the mark is only restored on the object that was read.
 func TestRelabel(t *testing.T) {
 	c, _ := actor()
 	to := &recorder{}
@@ -559,7 +562,7 @@ func TestRelabel(t *testing.T) {
 	}
 }
 
-// TestReadFails with the API server's answer.
+// TestReadFails checks that a failed read returns the API server's answer.
 func TestReadFails(t *testing.T) {
 	c, _ := actor()
 	broken := errors.New("broken")
@@ -569,7 +572,7 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// TestFoundIsAnAnswer: what is there is not unanswered any more.
+// TestFoundIsAnAnswer checks that an object that was found no longer counts as unanswered.
 func TestFoundIsAnAnswer(t *testing.T) {
 	a := newActing()
 	a.provider.Put(fixture.Remote())

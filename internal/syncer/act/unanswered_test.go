@@ -52,7 +52,8 @@ func TestNoteAnswer(t *testing.T) {
 	}
 }
 
-// TestTheProviderIsAskedOnce about what may be there: no is an answer, and none is not.
+// TestTheProviderIsAskedOnce checks that the provider is asked once about an object that may exist. "No" is an
+// answer, an error is not.
 func TestTheProviderIsAskedOnce(t *testing.T) {
 	broken := errors.New("connection reset by peer")
 	for name, test := range map[string]struct{ err, want error }{

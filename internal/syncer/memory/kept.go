@@ -13,35 +13,35 @@ import (
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
-// Told remembers which events tell the owners of the objects of one kind. It outlives the
-// connection: a provider that comes and goes causes no event again.
+// Told remembers which events inform the owners of the objects of one kind. It outlives the connection: a
+// provider that disconnects and comes back does not repeat an event.
 type Told struct {
-	// Problems are why objects are not in the provider, and Notices what their owners should
-	// know of copies that are.
+	// Problems says why objects are not in the provider. Notices says what owners should know about copies that
+	// are.
 	Problems, Notices *Problems
-	// Events bounds them: a provider may report another address of a load balancer every second.
+	// Events limits the events: a provider may report another address of a load balancer every second.
 	Events *throttle.Allowance[types.NamespacedName]
 }
 
 const (
-	// fewEvents are the events that an object may cause at once, and then one each eventInterval.
+	// fewEvents is how many events an object may cause at once. After that, it may cause one per eventInterval.
 	fewEvents     = 10
 	eventInterval = time.Minute
 )
 
-// NewTold returns a Told of nothing.
+// NewTold returns an empty Told.
 func NewTold() *Told {
 	return &Told{&Problems{}, &Problems{}, throttle.NewAllowance[types.NamespacedName](fewEvents, eventInterval, clock.RealClock{})}
 }
 
-// Forget forgets an object that is gone.
+// Forget forgets an object that no longer exists.
 func (t *Told) Forget(key types.NamespacedName) {
 	t.Events.Forget(key)
 	t.Problems.Clear(key)
 	t.Notices.Clear(key)
 }
 
-// Kept has what outlives connections, for each binding and kind. Its zero value is empty.
+// Kept holds what outlives connections, for each binding and kind. Its zero value is empty.
 type Kept[V any] struct {
 	mu     sync.Mutex
 	values map[kindOf]V
@@ -53,7 +53,7 @@ type kindOf struct {
 	kind    string
 }
 
-// Of returns what is kept of a kind of a binding. It begins with what fresh returns.
+// Of returns the value of a binding's kind. At first, it is what fresh returns.
 func (k *Kept[V]) Of(binding types.UID, kind string, fresh func() V) V {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -67,18 +67,18 @@ func (k *Kept[V]) Of(binding types.UID, kind string, fresh func() V) V {
 	return k.values[of]
 }
 
-// Keep forgets all bindings but these.
+// Keep forgets all other bindings.
 func (k *Kept[V]) Keep(bindings sets.Set[types.UID]) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps.DeleteFunc(k.values, func(of kindOf, _ V) bool { return !bindings.Has(of.binding) })
 }
 
-// RepeatEvent is after how long the event of a problem that lasts is made again: API servers keep
-// events for an hour.
+// RepeatEvent is the time after which the event of a lasting problem is repeated. API servers keep events for
+// an hour.
 const RepeatEvent = 20 * time.Minute
 
-// Problems are the last problem of each object that has one, and when its event was made.
+// Problems has the last problem of each object that has one, and the time of its event.
 type Problems struct{ last sync.Map }
 
 type toldProblem struct {
@@ -86,8 +86,8 @@ type toldProblem struct {
 	at time.Time
 }
 
-// Tell notes the problem of an object, nil if it has none, and reports whether an event is due:
-// it is another problem than before, or RepeatEvent has passed.
+// Tell notes the problem of an object, nil if it has none, and reports whether an event is due. It is due if
+// the problem is new, or RepeatEvent has passed.
 func (p *Problems) Tell(key types.NamespacedName, problem *field.Problem, now time.Time) bool {
 	if problem == nil {
 		p.Clear(key)
@@ -100,7 +100,7 @@ func (p *Problems) Tell(key types.NamespacedName, problem *field.Problem, now ti
 	return true
 }
 
-// Due reports whether an object has a problem of which the event is to be made again.
+// Due reports whether an object has a problem whose event should be repeated.
 func (p *Problems) Due(key types.NamespacedName, now time.Time) bool {
 	before, had := p.last.Load(key)
 	return had && now.Sub(before.(toldProblem).at) >= RepeatEvent

@@ -1,6 +1,5 @@
-// Package memory remembers what a controller must know of its objects and the caches do not
-// show. It ends with the connection and with the process, which costs one more try of each
-// refused request.
+// Package memory remembers what a controller must know about its objects and the caches do not show. The memory
+// ends with the connection and with the process. That costs one more attempt at each refused request.
 package memory
 
 import (
@@ -15,31 +14,30 @@ import (
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
-// How many statuses of one object Spillway writes at once, and then how often: a provider
-// may change them as often as it likes. A pod that starts and ends takes fewer.
+// How many statuses of one object Spillway writes at once, and how often it writes one after that. A provider
+// may change a status as often as it likes. A pod that starts and ends needs fewer writes.
 const (
 	fewStatuses    = 5
 	statusInterval = time.Second
 )
 
-// copyInterval is the least time between two writes of a copy, of kinds that are paced.
+// copyInterval is the least time between two writes of a copy, for kinds that are paced.
 const copyInterval = time.Second
 
-// Memory has a Record of each object that it remembers something of, and a part for each thing
-// that it paces. Its methods, and those of its parts, may be called by several goroutines at
-// once.
+// Memory has a Record of each object that it knows something about, and a part for each thing that it paces.
+// Several goroutines may call its methods, and those of its parts, at once.
 type Memory struct {
-	// Refusals are what API servers have refused to do.
+	// Refusals has the requests that API servers have refused.
 	Refusals *Refusals
-	// Overtaken counts conflicts of creations, and Failing server errors.
+	// Overtaken counts conflicts of creations. Failing counts server errors.
 	Overtaken, Failing *retry.Streaks[types.NamespacedName]
 	// Statuses paces the writes of statuses.
 	Statuses *throttle.Allowance[types.NamespacedName]
-	// Copies paces the writes of copies, of kinds that are paced.
+	// Copies paces the writes of copies, for kinds that are paced.
 	Copies *throttle.Allowance[types.NamespacedName]
-	// Undone paces actions that are repeated because somebody undoes them.
+	// Undone paces actions that are repeated because somebody reverts them.
 	Undone *Undone
-	// Sent are the objects that were sent a short while ago. It outlives the connection.
+	// Sent has the objects that were sent recently. It outlives the connection.
 	Sent *Sent
 
 	clock   clock.PassiveClock
@@ -47,7 +45,7 @@ type Memory struct {
 	records map[types.NamespacedName]Record
 }
 
-// New returns a Memory of nothing.
+// New returns an empty Memory.
 func New(clock clock.WithTicker) *Memory {
 	return &Memory{
 		Refusals:  newRefusals(clock),
@@ -62,8 +60,7 @@ func New(clock clock.WithTicker) *Memory {
 	}
 }
 
-// Succeeded forgets the failures of an action that has succeeded now. in is the namespace of
-// the provider that a copy is in.
+// Succeeded forgets the failures of an action that has now succeeded. in is the provider's namespace of a copy.
 func (m *Memory) Succeeded(key types.NamespacedName, verb decide.Verb, in string) {
 	if verb == decide.Read {
 		return // An object that can be read may still be refused.
@@ -75,7 +72,7 @@ func (m *Memory) Succeeded(key types.NamespacedName, verb decide.Verb, in string
 	m.Refusals.succeeded(key, verb, in)
 }
 
-// Forget forgets an object that is gone.
+// Forget forgets an object that no longer exists.
 func (m *Memory) Forget(key types.NamespacedName) {
 	m.Refusals.forget(key)
 	m.Overtaken.Forget(key)

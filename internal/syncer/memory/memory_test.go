@@ -117,7 +117,7 @@ func TestWaiting(t *testing.T) {
 	expect("none", "", 0)
 }
 
-// TestRecord: each object has a record of its own, and one that says nothing takes no memory.
+// TestRecord checks that each object has its own record, and that an empty record takes no memory.
 func TestRecord(t *testing.T) {
 	m, clock := testMemory()
 	m.Change(web, func(r *Record) { r.Lost = "a" })
@@ -167,7 +167,7 @@ func TestRemoteChanges(t *testing.T) {
 	expect("a change that came in after the pass had looked", clock.Now())
 }
 
-// TestProblems: an event is due of another problem, and of one that lasts.
+// TestProblems checks that an event is due for a new problem, and for one that lasts.
 func TestProblems(t *testing.T) {
 	problems, now := &Problems{}, time.Unix(1e9, 0)
 	for i, step := range []struct {
@@ -191,7 +191,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestForget: nothing that is remembered of an object holds for another one of its name.
+// TestForget checks that nothing remembered about an object applies to another object of its name.
 func TestForget(t *testing.T) {
 	m, clock := testMemory()
 	other := types.NamespacedName{Namespace: "team", Name: "other"}
@@ -232,8 +232,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestSucceeded: what has succeeded ends what failed before of the same; a content that
-// can be read may still not be sent, and a status may say that something fails.
+// TestSucceeded checks that a success clears the failures of the same action. Content that can be read may
+// still be refused, and a status may report a failure.
 func TestSucceeded(t *testing.T) {
 	for verb, test := range map[decide.Verb]struct{ overtaken, failing, refused bool }{
 		decide.Read:        {true, true, true},
@@ -261,7 +261,7 @@ func TestSucceeded(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfCopies: each namespace that has a copy has refusals of its own.
+// TestRefusalsOfCopies checks that each namespace with a copy has its own refusals.
 func TestRefusalsOfCopies(t *testing.T) {
 	m, clock := testMemory()
 	if m.Refusals.Any() || m.Refusals.Has(web) || m.Refusals.OfCopy(web, "a") != nil {
@@ -288,7 +288,7 @@ func TestRefusalsOfCopies(t *testing.T) {
 	if got := m.Refusals.OfCopy(web, "c"); got != nil {
 		t.Errorf("in c nothing is refused: %v", got)
 	}
-	m.Succeeded(web, decide.Patch, "c") // Where nothing was refused.
+	m.Succeeded(web, decide.Patch, "c") // Nothing was refused in that namespace.
 	m.Succeeded(web, decide.Patch, "a")
 	if m.Refusals.Of(web, "1", "a") != nil || m.Refusals.Of(web, "1", "b") == nil {
 		t.Error("a success in a says something of b, or nothing of a")
@@ -296,7 +296,7 @@ func TestRefusalsOfCopies(t *testing.T) {
 	if got := m.Refusals.Of(web, "1", "b").Wait; got != 5*time.Second {
 		t.Errorf("b waits for %s", got)
 	}
-	note(decide.Patch, "") // The pin's.
+	note(decide.Patch, "") // Of the pin.
 	if got := m.Refusals.OfCopy(web, "c"); got == nil || got.In != "" {
 		t.Errorf("the change of all: %v", got)
 	}
@@ -310,8 +310,8 @@ func TestRefusalsOfCopies(t *testing.T) {
 	}
 }
 
-// TestWaitOfADeletion: nothing says when a refused deletion would pass, so that it is tried
-// again within half a minute.
+// TestWaitOfADeletion checks that a refused deletion is retried within half a minute: nothing says when it
+// would succeed.
 func TestWaitOfADeletion(t *testing.T) {
 	m, clock := testMemory()
 	for range 10 {
@@ -323,7 +323,7 @@ func TestWaitOfADeletion(t *testing.T) {
 	}
 }
 
-// TestStatuses: five at once, then one a second.
+// TestStatuses checks that five statuses are written at once, then one a second.
 func TestStatuses(t *testing.T) {
 	m, _ := testMemory()
 	for i := range 5 {
@@ -337,8 +337,8 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// TestNews: what differs in more than a number is another refusal; the latest text is kept,
-// but of what may pass, which is not told again.
+// TestNews checks that a refusal is new if it differs in more than a number. The latest text is kept, except
+// for refusals that may pass, which are not reported again.
 func TestNews(t *testing.T) {
 	first := decide.Refused{Verb: decide.Patch, Subresource: "resize", Problem: field.Problem{Reason: "Rejected", Message: "the quota is 10"}}
 	for name, test := range map[string]struct {

@@ -9,20 +9,19 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// Record is what is remembered of one object. Its zero value is nothing, and takes no memory.
+// Record is what Memory remembers of one object. Its zero value means nothing, and takes no memory.
 type Record struct {
 	// Lost is the UID of the local object, if the provider said that it has no remote one for it.
 	Lost types.UID
-	// Unanswered is the UID of the local object whose creation in the provider got no
-	// answer: it may have been carried out.
+	// Unanswered is the UID of the local object whose creation in the provider got no answer. The provider may
+	// have carried it out.
 	Unanswered types.UID
-	// Unkept is the last change of the status that the consumer has not kept.
+	// Unkept is the last change of the status that the consumer did not keep.
 	Unkept decide.Attempt
-	// WaitingFor is the reason of the problem that the object has, and Since when it began.
+	// WaitingFor is the reason of the object's problem. Since is when it began.
 	WaitingFor string
 	Since      time.Time
-	// Unshown is when the first change of the remote object came in that the local one does
-	// not show yet.
+	// Unshown is when the first change of the remote object arrived that the local object does not show yet.
 	Unshown time.Time
 }
 
@@ -45,7 +44,7 @@ func (m *Memory) Change(key types.NamespacedName, change func(*Record)) {
 	}
 }
 
-// Waiting returns the reason of the problem of an object, and how long it has had it.
+// Waiting returns the reason of an object's problem, and how long the object has had it.
 func (m *Memory) Waiting(key types.NamespacedName) (reason string, waited time.Duration) {
 	record := m.Get(key)
 	if record.WaitingFor == "" {
@@ -54,8 +53,8 @@ func (m *Memory) Waiting(key types.NamespacedName) (reason string, waited time.D
 	return record.WaitingFor, m.clock.Since(record.Since)
 }
 
-// Reconciled notes the problem of an object, nil if it has none, after a reconcile. Another
-// reason begins anew: a problem that passes soon is not reported because of one that lasted.
+// Reconciled notes the problem of an object after a reconcile, nil if it has none. Another reason starts the
+// time anew, so a short problem is not reported because of a long one before it.
 func (m *Memory) Reconciled(key types.NamespacedName, problem *field.Problem) {
 	m.Change(key, func(r *Record) {
 		if problem == nil {
@@ -66,7 +65,7 @@ func (m *Memory) Reconciled(key types.NamespacedName, problem *field.Problem) {
 	})
 }
 
-// RemoteChanged notes that a change of the remote object came in just now.
+// RemoteChanged notes that a change of the remote object arrived just now.
 func (m *Memory) RemoteChanged(key types.NamespacedName) {
 	m.Change(key, func(r *Record) {
 		if r.Unshown.IsZero() {
@@ -75,8 +74,8 @@ func (m *Memory) RemoteChanged(key types.NamespacedName) {
 	})
 }
 
-// Shown forgets a change of the remote object that came in before the object was observed, at
-// that moment: the local one shows it, or there is nothing to show.
+// Shown forgets a change of the remote object that arrived no later than observed, the time when the object was
+// read. The local object shows the change now, or there is nothing to show.
 func (m *Memory) Shown(key types.NamespacedName, observed time.Time) {
 	m.Change(key, func(r *Record) {
 		if !r.Unshown.After(observed) {

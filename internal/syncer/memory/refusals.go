@@ -13,25 +13,25 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// How long what was refused waits for its next try, at first and at most.
+// How long a refused request waits for its next attempt, at first and at most.
 const (
 	FirstRetry = 5 * time.Second
 	mostRetry  = 5 * time.Minute
 )
 
-// Refusals are what API servers have refused to do about objects.
+// Refusals has the requests about objects that API servers have refused.
 type Refusals struct {
 	backoff *flowcontrol.Backoff
 
 	mu      sync.Mutex
-	refused map[types.NamespacedName][]refusal // One for each namespace that a copy was to be in.
+	refused map[types.NamespacedName][]refusal // One for each namespace of a copy.
 }
 
 type refusal struct {
 	decide.Refused
-	// version is that of the local object, which is tried at once when it has changed.
+	// version is the version of the local object. When it changes, the request is retried at once.
 	version string
-	// until is when it may be tried again.
+	// until is when the request may be retried.
 	until time.Time
 }
 
@@ -41,9 +41,8 @@ func newRefusals(clock clock.Clock) *Refusals {
 	return &Refusals{backoff: backoff, refused: map[types.NamespacedName][]refusal{}}
 }
 
-// Note remembers what was refused, and reports whether that is news. Of what
-// may pass the first text is kept: it may have a port or a count in it, and would be
-// told again and again.
+// Note remembers a refused request, and reports whether it is new. For a refusal that may pass, it keeps the
+// first text: the text may contain a port or a count, and would be reported again and again.
 func (r *Refusals) Note(key types.NamespacedName, version string, what decide.Refused) (isNews bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,26 +63,26 @@ func (r *Refusals) Note(key types.NamespacedName, version string, what decide.Re
 	return isNews
 }
 
-// find is where the refusal is that is about a namespace, or -1.
+// find returns the index of the refusal for a namespace, or -1.
 func (r *Refusals) find(key types.NamespacedName, in string) int {
 	return slices.IndexFunc(r.refused[key], func(r refusal) bool { return r.In == in })
 }
 
-// Has reports whether anything of an object is refused.
+// Has reports whether a request for an object is refused.
 func (r *Refusals) Has(key types.NamespacedName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.refused[key]) > 0
 }
 
-// Any reports whether anything is refused of any object.
+// Any reports whether a request for any object is refused.
 func (r *Refusals) Any() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.refused) > 0
 }
 
-// OfCopy is the refusal to make or change the copy in a namespace of the provider, or nil.
+// OfCopy returns the refusal to create or change the copy in a namespace of the provider, or nil.
 func (r *Refusals) OfCopy(key types.NamespacedName, in string) *decide.Refused {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,13 +103,12 @@ func (r *Refusals) drop(key types.NamespacedName, in string) {
 
 func backoffID(key types.NamespacedName, in string) string { return key.String() + " " + in }
 
-// isSame reports whether two refusals are one.
+// isSame reports whether two refusals are the same.
 func isSame(r, other *decide.Refused) bool {
 	return r.Verb == other.Verb && r.Subresource == other.Subresource && r.Reason == other.Reason && retry.SameError(r.Message, other.Message)
 }
 
-// Of is what was refused of an object in that version, in a namespace of the
-// provider, or nil.
+// Of returns the refusal for that version of an object, in a namespace of the provider, or nil.
 func (r *Refusals) Of(key types.NamespacedName, version, in string) *decide.Refused {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,9 +126,8 @@ func (r *Refusals) Of(key types.NamespacedName, version, in string) *decide.Refu
 	return &what
 }
 
-// succeeded forgets what was refused, if it was this. A change may be taken back
-// again by whoever has done so before: for a while, the next refusal of one waits for
-// as long as if this had been one.
+// succeeded forgets a refusal if the given action was the refused one. Somebody who has reverted a change may
+// do so again. So, for a while, the next refusal of a change waits as long as if this action had been refused.
 func (r *Refusals) succeeded(key types.NamespacedName, verb decide.Verb, in string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +139,7 @@ func (r *Refusals) succeeded(key types.NamespacedName, verb decide.Verb, in stri
 	}
 }
 
-// forget drops what is known of an object that is gone.
+// forget forgets an object that no longer exists.
 func (r *Refusals) forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

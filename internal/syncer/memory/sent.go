@@ -12,26 +12,25 @@ import (
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
-// A provider may end fewEnds objects of one local namespace within soonEnded after they
-// were sent, and one more in each endInterval, before the next are held back. Then one is
-// sent at a time as a trial: the first after firstTrial, the next after twice as long each
-// time, up to seldomTrials.
+// A provider may end fewEnds objects of one local namespace within soonEnded after they were sent, and one more
+// per endInterval. After that, the next objects are held back. Then one object at a time is sent as a trial.
+// The first is sent after firstTrial, each later one after twice as long, up to seldomTrials.
 const (
 	fewEnds      = 20
 	endInterval  = 30 * time.Second
 	soonEnded    = time.Minute
 	firstTrial   = 10 * time.Second
 	seldomTrials = 10 * time.Minute
-	// endsForgotten is how long after its last early end a namespace is forgotten: by then
-	// whoever wanted to send has done so.
+	// endsForgotten is how long after its last early end a namespace is forgotten. By then, whoever wanted to
+	// send has done so.
 	endsForgotten = 2*seldomTrials + soonEnded
 )
 
-// Sent are the objects of one kind that were sent through a binding. It holds back the
-// next objects of a local namespace after too many have ended soon, until a trial lives
-// for soonEnded with no early end meanwhile. Other namespaces do not wait, whoever caused
-// it. It measures with our own clock, because the provider writes the times in a status.
-// It outlives the connection, so that a provider gains nothing by ending connections.
+// Sent has the objects of one kind that were sent through a binding. If too many objects of a local namespace
+// end early, Sent holds back the next ones. That ends when a trial lives for soonEnded with no early end
+// meanwhile. Other namespaces do not wait, whoever caused the ends. Sent measures with the consumer's clock,
+// because the provider writes the times in a status. It outlives the connection, so a provider gains nothing by
+// ending connections.
 type Sent struct {
 	clock  clock.PassiveClock
 	trials *throttle.Pacer
@@ -46,15 +45,15 @@ type sending struct {
 	at  time.Time
 }
 
-// earlyEnds are those of one local namespace.
+// earlyEnds has the early ends of one local namespace.
 type earlyEnds struct {
 	allowed flowcontrol.PassiveRateLimiter
 	last    time.Time
 	holds   bool      // The next objects are held back.
-	tried   time.Time // When the first trial since last was sent; zero if none.
+	tried   time.Time // When the first trial since last was sent. Zero if none was.
 }
 
-// NewSent returns a Sent of nothing.
+// NewSent returns an empty Sent.
 func NewSent(clock clock.PassiveClock) *Sent {
 	return &Sent{
 		clock: clock, trials: throttle.New(firstTrial, seldomTrials, clock),
@@ -62,8 +61,7 @@ func NewSent(clock clock.PassiveClock) *Sent {
 	}
 }
 
-// Wait returns how long the next object of a local namespace must still wait; zero: it may
-// be sent now.
+// Wait returns how long the next object of a local namespace must wait. Zero means that it may be sent now.
 func (s *Sent) Wait(namespace string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +84,7 @@ func (s *Sent) wait(namespace string) time.Duration {
 	return min(lives, s.trials.Wait(namespace))
 }
 
-// MayGo reports whether one may be sent now. While others are held back, that makes it a
-// trial.
+// MayGo reports whether an object may be sent now. While others are held back, this object becomes a trial.
 func (s *Sent) MayGo(namespace string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +97,8 @@ func (s *Sent) MayGo(namespace string) bool {
 	return true
 }
 
-// Note notes that the local object of that UID was sent. If it was sent before, the earlier
-// remote object has ended before it showed anything.
+// Note notes that the local object of that UID was sent. If it was sent before, the earlier remote object ended
+// before it showed anything.
 func (s *Sent) Note(key types.NamespacedName, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +135,7 @@ func (s *Sent) ended(key types.NamespacedName, uid types.UID) {
 	}
 }
 
-// forgetOld drops what decides nothing any more.
+// forgetOld drops entries that no longer matter.
 func (s *Sent) forgetOld() {
 	maps.DeleteFunc(s.objects, func(_ types.NamespacedName, sent sending) bool { return s.clock.Since(sent.at) >= soonEnded })
 	for namespace, ends := range s.early {

@@ -11,8 +11,8 @@ import (
 
 const many = 200
 
-// lives has a provider end one object after the other, and returns how many of
-// them were sent before the next one was held back.
+// lives makes a provider end one object after another. It returns how many were sent before the next was held
+// back.
 func lives(s *Sent, namespace string, each func()) int {
 	for i := range many {
 		key, uid := types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(i)}, types.UID(fmt.Sprint(i))
@@ -47,8 +47,8 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// TestBrakeOfOne has a provider end one object again and again, each time before it
-// has said anything about it.
+// TestBrakeOfOne makes a provider end one object again and again, each time before it has reported anything
+// about it.
 func TestBrakeOfOne(t *testing.T) {
 	m, _ := testMemory()
 	sent := 0
@@ -61,7 +61,7 @@ func TestBrakeOfOne(t *testing.T) {
 	}
 }
 
-// TestReconnecting: a provider that ends the connection begins with no more early ends.
+// TestReconnecting checks that a provider gains no early ends by ending the connection.
 func TestReconnecting(t *testing.T) {
 	_, clock := testMemory()
 	var kept Kept[*Sent]
@@ -86,8 +86,8 @@ func TestReconnecting(t *testing.T) {
 	}
 }
 
-// TestTrials: one is tried after ten seconds, the next ones ever later, and at least every
-// ten minutes.
+// TestTrials checks that the first trial comes after ten seconds, the next ones ever later, and at least one
+// every ten minutes.
 func TestTrials(t *testing.T) {
 	m, clock := testMemory()
 	lives(m.Sent, "team", func() {})
@@ -118,7 +118,7 @@ func TestTrials(t *testing.T) {
 	}
 }
 
-// TestEndsComeBack: after twenty early ends at once, one more may come every half minute.
+// TestEndsComeBack checks that after twenty early ends at once, one more may come every half minute.
 func TestEndsComeBack(t *testing.T) {
 	for after, want := range map[time.Duration]bool{29 * time.Second: true, 30 * time.Second: false} {
 		m, clock := testMemory()
@@ -136,7 +136,7 @@ func TestEndsComeBack(t *testing.T) {
 	}
 }
 
-// TestSoonEnded: what has lived for a minute has not ended early.
+// TestSoonEnded checks that an object that has lived for a minute has not ended early.
 func TestSoonEnded(t *testing.T) {
 	for lived, want := range map[time.Duration]bool{59 * time.Second: true, time.Minute: false} {
 		m, clock := testMemory()
@@ -153,7 +153,7 @@ func TestSoonEnded(t *testing.T) {
 	}
 }
 
-// TestTrialThatLives: when one has lived for a minute, all others may go.
+// TestTrialThatLives checks that all others may be sent when one trial has lived for a minute.
 func TestTrialThatLives(t *testing.T) {
 	m, clock := testMemory()
 	lives(m.Sent, "team", func() {})
@@ -170,7 +170,7 @@ func TestTrialThatLives(t *testing.T) {
 	}
 }
 
-// TestAnotherOneEnds: only the end of what was sent counts.
+// TestAnotherOneEnds checks that only the ends of objects that were sent count.
 func TestAnotherOneEnds(t *testing.T) {
 	m, _ := testMemory()
 	for i := range many {
@@ -184,7 +184,7 @@ func TestAnotherOneEnds(t *testing.T) {
 	}
 }
 
-// TestEarlyEndsAreForgotten lets namespaces come and go, each with objects held back.
+// TestEarlyEndsAreForgotten creates and forgets namespaces that each have objects held back.
 func TestEarlyEndsAreForgotten(t *testing.T) {
 	m, clock := testMemory()
 	early := func(namespace string) {
@@ -192,7 +192,7 @@ func TestEarlyEndsAreForgotten(t *testing.T) {
 		m.Sent.Note(key, "uid")
 		m.Sent.Ended(key, "uid")
 	}
-	const most = 22 // With one per minute: those of the last 21, and one that stays.
+	const most = 22 // With one per minute: the namespaces of the last 21, and one that stays.
 	for i := range 100 {
 		m.Sent.Note(types.NamespacedName{Namespace: "jobs", Name: fmt.Sprint(i)}, "uid")
 		namespace := fmt.Sprint("gone-", i)
@@ -210,8 +210,8 @@ func TestEarlyEndsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestSentIsBounded: for a day, a provider ends everything at once, and somebody replaces
-// each one that ends.
+// TestSentIsBounded simulates a day on which the provider ends every object at once, and somebody replaces each
+// one.
 func TestSentIsBounded(t *testing.T) {
 	m, clock := testMemory()
 	sent := 0
@@ -224,7 +224,7 @@ func TestSentIsBounded(t *testing.T) {
 		}
 		clock.Step(time.Second)
 	}
-	if most := 21 + 2 + 7 + 24*6; sent > most || sent < 24*6 { // Until it holds back, while it slows down, and every ten minutes.
+	if most := 21 + 2 + 7 + 24*6; sent > most || sent < 24*6 { // Before the brake, during the slowdown, and every ten minutes after that.
 		t.Errorf("%d were sent, want at most %d", sent, most)
 	}
 }

@@ -17,20 +17,19 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// How long a write waits that somebody has undone, at first and at most.
+// How long a write waits that somebody has reverted, at first and at most.
 const (
 	firstRedo = time.Second
 	mostRedo  = 5 * time.Minute
 )
 
-// existence begins what a creation and a deletion of a copy are about.
+// existence begins what the creation or deletion of a copy is about.
 const existence = "existence in "
 
-// Undone paces writes that are made again and again because somebody undoes them: a
-// patch of the same fields of one object to the same values, or of its status by what its
-// copies tell, the creation of a copy that was not
-// deleted by this process, and labels of ours that were taken off. The first write
-// waits for nothing.
+// Undone paces writes that are repeated because somebody reverts them. These are patches of the same fields of
+// one object to the same values, and of its status by what its copies report. They are also creations of a copy
+// that this process has not deleted, and Spillway's labels that somebody removed. The first write does not
+// wait.
 type Undone struct {
 	pace *throttle.Pacer
 
@@ -38,9 +37,9 @@ type Undone struct {
 	last map[types.NamespacedName]map[string]done // By what the write is about.
 }
 
-// done is the last write, and how often it was made in a row.
+// done is the last write, and how often in a row it was sent.
 type done struct {
-	change uint64 // A hash of it.
+	change uint64 // A hash of the change.
 	times  int
 }
 
@@ -48,10 +47,10 @@ func newUndone(clock clock.PassiveClock) *Undone {
 	return &Undone{pace: throttle.New(firstRedo, mostRedo, clock), last: map[types.NamespacedName]map[string]done{}}
 }
 
-// Wait is how long an action has to wait, and how often the same was done before.
+// Wait returns how long an action must wait, and how often the same was done before.
 func (u *Undone) Wait(key types.NamespacedName, a decide.Action) (wait time.Duration, times int) {
 	if !u.knows(key) {
-		return 0, 0 // Most objects: then it need not be known what a write changes.
+		return 0, 0 // For most objects, the change need not be computed.
 	}
 	about, change := written(a)
 	u.mu.Lock()
@@ -75,7 +74,7 @@ func (u *Undone) Wrote(key types.NamespacedName, a decide.Action) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch last, ok := u.last[key][about]; {
-	case a.Verb == decide.Delete: // The next creation is no answer to somebody else.
+	case a.Verb == decide.Delete: // The next creation does not answer somebody else.
 		delete(u.last[key], about)
 		u.pace.Forget(id(key, about))
 		return
@@ -90,9 +89,8 @@ func (u *Undone) Wrote(key types.NamespacedName, a decide.Action) {
 	u.pace.Wrote(id(key, about))
 }
 
-// Withdrawn notes that the consumer has the copies of an object go, perhaps with their
-// namespaces, which takes no request for each: the next creation is no answer to somebody
-// else.
+// Withdrawn notes that the consumer withdraws the copies of an object, perhaps with their namespaces, which
+// takes no request per copy. So the next creation does not answer somebody else.
 func (u *Undone) Withdrawn(key types.NamespacedName) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -122,8 +120,8 @@ func (u *Undone) forget(key types.NamespacedName) {
 
 func id(key types.NamespacedName, about string) string { return key.String() + " " + about }
 
-// written is what a write is about, and what it changes; "" if it is not paced. A digest
-// stands for content, so that it is the same before the content is read.
+// written returns what a write is about, and a hash of its change. about is "" if the write is not paced. A
+// digest stands for content, so the hash is the same before the content is read.
 func written(a decide.Action) (about string, change uint64) {
 	switch a.Verb { //nolint:exhaustive // All others are made once, or paced otherwise.
 	case decide.Create, decide.Delete:

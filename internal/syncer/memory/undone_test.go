@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// TestUndone: what is done again waits longer each time, and nothing else waits.
+// TestUndone checks that only a repeated action waits, longer each time.
 func TestUndone(t *testing.T) {
 	settings := types.NamespacedName{Namespace: "team", Name: "settings"}
 	patch := func(value string) decide.Action {
@@ -29,7 +29,7 @@ func TestUndone(t *testing.T) {
 	relabelled := decide.Action{Verb: decide.Find, Side: decide.Remote, Object: fixture.Remote()}
 	status := decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Before: fixture.Local(), Object: fixture.Local(fixture.Sent)}
 	for name, test := range map[string]struct {
-		done []decide.Action // Each as soon as it may.
+		done []decide.Action // Each as soon as it may run.
 		next decide.Action
 		wait time.Duration
 	}{

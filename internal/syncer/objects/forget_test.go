@@ -13,8 +13,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// TestForget: what was written of an object is forgotten when the cache drops it, unless
-// that is of before the write.
+// TestForget checks that the writes about an object are forgotten when the cache drops it, unless the cache's
+// state is older than the write.
 func TestForget(t *testing.T) {
 	at := func(version string) client.Object {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "settings", UID: "a", ResourceVersion: version}}

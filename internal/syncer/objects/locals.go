@@ -1,6 +1,6 @@
-// Package objects has the objects of one kind, as one connection sees them: Locals in
-// the consumer, Remotes in the provider. Both are what caches show, put right by what
-// this process has written and they do not show yet (package ownwrites).
+// Package objects has the objects of one kind, as one connection sees them: Locals in the consumer, Remotes in
+// the provider. Both show the caches, corrected by writes of this process that the caches do not show yet
+// (package ownwrites).
 package objects
 
 import (
@@ -21,26 +21,25 @@ import (
 	"github.com/spillway-io/spillway/internal/kind"
 )
 
-// FieldNeeds is the index of the consumer's caches that lists what a local object
-// needs in the provider.
+// FieldNeeds is the index of the consumer's caches that lists what a local object needs in the provider.
 const FieldNeeds = "spillway.needs"
 
-// Locals are the consumer's objects of one kind. Of kinds that are pinned, the view
-// holds those that are pinned for this binding, and the catalogue the metadata of all;
-// of others the view, which may be shared by all bindings, holds all that there are.
+// Locals are the consumer's objects of one kind. For kinds that are pinned, the view has the objects pinned for
+// this binding, and the catalogue has the metadata of all objects. For other kinds, the view has all objects,
+// and all bindings may share it.
 type Locals[T client.Object] struct {
 	Kind      *kind.Kind[T]
 	ClusterID string
 	View      cache.Cache
 	Catalogue cache.Cache
-	// Seen is the view, and Listed the catalogue, with what has been written.
+	// Seen is the view, and Listed the catalogue. Both include this process's writes.
 	Seen, Listed *ownwrites.Reader
-	// Metadata is how the catalogue is asked for the kind.
+	// Metadata is the type by which the catalogue is asked for the kind.
 	Metadata metav1.TypeMeta
 }
 
-// Get is the local object, absent if there is none. If known is false, it has its
-// metadata only, as the catalogue keeps it.
+// Get returns the local object, or an absent one if there is none. If known is false, the result has only the
+// metadata that the catalogue keeps.
 func (l *Locals[T]) Get(ctx context.Context, key types.NamespacedName) (local T, known bool, err error) {
 	var none T
 	content := l.Kind.New()
@@ -50,7 +49,7 @@ func (l *Locals[T]) Get(ctx context.Context, key types.NamespacedName) (local T,
 	}
 	if !l.Kind.Selection.Pins() {
 		if err != nil {
-			return none, false, nil //nolint:nilerr // It is not found.
+			return none, false, nil //nolint:nilerr // Not found.
 		}
 		return content, true, nil
 	}
@@ -71,13 +70,13 @@ func (l *Locals[T]) metadata() *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: l.Metadata}
 }
 
-// Held are the objects of a namespace that the view holds; of all namespaces, if it
-// is empty. They are in order, shared, and must not be changed.
+// Held lists the objects of a namespace that the view holds, in order. An empty name means all namespaces.
+// Callers share the objects, and must not change them.
 func (l *Locals[T]) Held(ctx context.Context, namespace string) ([]T, error) {
 	return l.list(ctx, client.InNamespace(namespace))
 }
 
-// Needing are those that the view holds and that need an object, by their names.
+// Needing lists the names of the objects in the view that need the given one.
 func (l *Locals[T]) Needing(ctx context.Context, of decide.Key) ([]types.NamespacedName, error) {
 	found, err := l.list(ctx, client.MatchingFields{FieldNeeds: of.String()})
 	return keysOf(found), err
@@ -91,8 +90,8 @@ func (l *Locals[T]) list(ctx context.Context, of client.ListOption) ([]T, error)
 	return all, err
 }
 
-// Unheld are the objects of a namespace that the catalogue lists and that are not
-// pinned for this binding, by their names.
+// Unheld lists the names of the objects in a namespace that the catalogue has, and that are not pinned for this
+// binding.
 func (l *Locals[T]) Unheld(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
 	if !l.Kind.Selection.Pins() {
 		return nil, nil
@@ -110,12 +109,11 @@ func (l *Locals[T]) Unheld(ctx context.Context, namespace string) ([]types.Names
 	return keys, nil
 }
 
-// Ahead reports whether something was written about an object that the caches do not
-// show yet.
+// Ahead reports whether this process has written something about an object that the caches do not show yet.
 func (l *Locals[T]) Ahead(key types.NamespacedName) bool { return l.Seen.Ahead(l.Kind.New(), key) }
 
-// Wrote notes what the API server has answered. Of an object that is not pinned any
-// more the view shows nothing; the catalogue does.
+// Wrote notes an answer of the API server. The view does not show an object that is no longer pinned, but the
+// catalogue does.
 func (l *Locals[T]) Wrote(obj client.Object) {
 	if !l.Kind.Selection.Pins() {
 		l.Seen.Wrote(obj)
@@ -123,7 +121,7 @@ func (l *Locals[T]) Wrote(obj client.Object) {
 	}
 	metadata := l.metadata()
 	decide.CopyMetadata(metadata, obj)
-	if !obj.GetDeletionTimestamp().IsZero() && len(obj.GetFinalizers()) == 0 { // Ours was the last.
+	if !obj.GetDeletionTimestamp().IsZero() && len(obj.GetFinalizers()) == 0 { // Spillway's finalizer was the last.
 		l.Listed.Gone(metadata)
 	} else {
 		l.Listed.Wrote(metadata)
@@ -135,11 +133,11 @@ func (l *Locals[T]) Wrote(obj client.Object) {
 	}
 }
 
-// Deleted notes that a deletion was accepted, with that grace period in seconds.
+// Deleted notes that the API server accepted a deletion with this grace period, in seconds.
 func (l *Locals[T]) Deleted(obj client.Object, grace *int64) { deleted(l.Seen, obj, grace) }
 
-// Need has the view watch the kind from now on, if its objects are pinned, and reports whether
-// it can be read. If not yet, then is called once it can be.
+// Need makes the view watch the kind from now on, if its objects are pinned, and reports whether it can be
+// read. If it cannot be read yet, then is called once it can.
 func (l *Locals[T]) Need(ctx context.Context, who any, then func()) (bool, error) {
 	if !l.Kind.Selection.Pins() {
 		return true, nil
@@ -147,8 +145,7 @@ func (l *Locals[T]) Need(ctx context.Context, who any, then func()) (bool, error
 	return informer.Need(ctx, l.View, l.Kind.New(), who, then)
 }
 
-// Watch calls held for each change of what the view holds, and listed for each of what
-// the catalogue lists, until ctx ends.
+// Watch calls held for each change in the view, and listed for each change in the catalogue, until ctx ends.
 func (l *Locals[T]) Watch(ctx context.Context, held, listed func(informer.Change)) error {
 	if err := watch(ctx, l.View, l.Kind.New(), l.Seen, held); err != nil || !l.Kind.Selection.Pins() {
 		return err
@@ -156,7 +153,7 @@ func (l *Locals[T]) Watch(ctx context.Context, held, listed func(informer.Change
 	return watch(ctx, l.Catalogue, l.metadata(), l.Listed, listed)
 }
 
-// keysOf are the names of objects.
+// keysOf returns the names of objects.
 func keysOf[T client.Object](all []T) []types.NamespacedName {
 	keys := make([]types.NamespacedName, 0, len(all))
 	for _, obj := range all {

@@ -22,14 +22,14 @@ var settings = types.NamespacedName{Namespace: "team", Name: "settings"}
 
 func newer(m *corev1.ConfigMap) { m.ResourceVersion = "6" }
 
-// TestLocalsWrote: what was written is seen before the caches show it.
+// TestLocalsWrote checks that a write is seen before the caches show it.
 func TestLocalsWrote(t *testing.T) {
 	unpinned, sent := fixture.Local(), fixture.Local(fixture.Sent)
 	for name, test := range map[string]struct {
 		selection kind.Selection
 		has       *corev1.ConfigMap
 		do        func(*objects.Locals[*corev1.ConfigMap])
-		version   string // Empty: it is gone.
+		version   string // Empty if the object is gone.
 		known     bool
 	}{
 		"pinned":                      {kind.Referenced, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(fixture.Sent, newer)) }, "6", true},
@@ -73,7 +73,7 @@ func TestLocalsWrote(t *testing.T) {
 
 func held(m *corev1.ConfigMap) { m.Finalizers = []string{"example.com/held"} }
 
-// TestUnheld: the catalogue's objects that are pinned are the view's.
+// TestUnheld checks that Unheld leaves out pinned objects, which the view has.
 func TestUnheld(t *testing.T) {
 	rig := synctest.New()
 	other := fixture.Local(func(m *corev1.ConfigMap) { m.Name = "other" })
@@ -88,7 +88,7 @@ func TestUnheld(t *testing.T) {
 	}
 }
 
-// TestGet: content of the view is that of the object, if the catalogue has no newer one.
+// TestGet checks that the content comes from the view, unless the catalogue has a newer object.
 func TestGet(t *testing.T) {
 	type found struct {
 		UID   types.UID
@@ -142,7 +142,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestHeldIsInOrder, so that the passes over it are the same each time.
+// TestHeldIsInOrder checks the order of Held, so that each pass over it is the same.
 func TestHeldIsInOrder(t *testing.T) {
 	rig := synctest.New()
 	for _, name := range []string{"team/c", "team/a", "other/b", "team/b", "other/c"} {
@@ -160,7 +160,7 @@ func TestHeldIsInOrder(t *testing.T) {
 	}
 }
 
-// TestStandIns finds what the index has, and what was written and it does not have yet.
+// TestStandIns checks that StandIns finds what the index has, and what was written but is not in the index yet.
 func TestStandIns(t *testing.T) {
 	rig := synctest.New()
 	place := decide.Place{Target: fixture.Target, Local: "team", Open: true}
@@ -211,7 +211,7 @@ func TestStandIns(t *testing.T) {
 	}
 }
 
-// TestCachesThatHaveStopped show nothing, which is no answer.
+// TestCachesThatHaveStopped checks that a stopped cache returns an error, not an empty answer.
 func TestCachesThatHaveStopped(t *testing.T) {
 	stopped := errors.New("stopped")
 	rig := synctest.New()
@@ -231,7 +231,7 @@ func TestCachesThatHaveStopped(t *testing.T) {
 	}
 }
 
-// TestNeedingAndAsk find an object by what it needs, and by its name in the provider.
+// TestNeedingAndAsk finds an object by what it needs, and by its name in the provider.
 func TestNeedingAndAsk(t *testing.T) {
 	rig := synctest.New()
 	of := decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 )
 
-// deleted notes that an object is going, or gone: one that nothing holds on to goes at once.
+// deleted notes that an object is being deleted. Without finalizers and grace period, it is gone at once.
 func deleted(reader *ownwrites.Reader, obj client.Object, grace *int64) {
 	if grace != nil && *grace == 0 && len(obj.GetFinalizers()) == 0 {
 		reader.Gone(obj)
@@ -19,8 +19,8 @@ func deleted(reader *ownwrites.Reader, obj client.Object, grace *int64) {
 	reader.Deleting(obj, grace)
 }
 
-// watch calls handle for each change of an object, after what was written about one
-// that is gone is forgotten.
+// watch calls handle for each change of an object. For an object that is gone, it first forgets this process's
+// writes.
 func watch(ctx context.Context, from cache.Cache, of client.Object, reader *ownwrites.Reader, handle func(informer.Change)) error {
 	return informer.Watch(ctx, from, of, func(e informer.Change) {
 		if e.Object() == nil {
@@ -31,7 +31,7 @@ func watch(ctx context.Context, from cache.Cache, of client.Object, reader *ownw
 	})
 }
 
-// forget drops what is known of an object that the cache has dropped.
+// forget drops what is known about an object that the cache has dropped.
 func forget(reader *ownwrites.Reader, e informer.Change) {
 	switch {
 	case e.After != nil || e.Before == nil:

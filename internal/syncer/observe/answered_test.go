@@ -17,7 +17,7 @@ func TestAnswered(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		made []decide.Attempt
-		want string // Its version; "" for what is seen.
+		want string // The version of the result. "" means the object that was seen.
 	}{
 		"nothing":                   {nil, ""},
 		"it is as it was seen":      {[]decide.Attempt{answer(decide.Local, "5", "local-1")}, "5"},

@@ -1,5 +1,5 @@
-// Package observe reads what a decision about one object looks at: from caches, and from
-// the answers of API servers in the same reconcile.
+// Package observe reads what a decision about one object depends on: from caches, and from the API servers'
+// answers in the same reconcile.
 package observe
 
 import (
@@ -29,17 +29,17 @@ import (
 
 // Uses knows the objects of all kinds that need others, and those that are needed.
 type Uses interface {
-	// Places are those of all objects that need one. used reports whether there is such an
-	// object: it may be in no place yet.
+	// Places lists where all objects are that need the given one. used reports whether there is such an object:
+	// it may be in no place yet.
 	Places(ctx context.Context, of decide.Key) (places []decide.Place, used bool, err error)
-	// Before are the objects that have to be in the provider before a pod is sent there.
+	// Before lists the objects that must be in the provider before the pod is sent there.
 	Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error)
 	// Needs returns, for each of refs, whether it is ready for who at a place.
 	Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at decide.Place) ([]decide.Need, error)
-	// AnyRefused reports whether an API server has refused anything of a copy: if not, none
-	// is outdated.
+	// AnyRefused reports whether an API server has refused a request for any copy. If not, no copy is outdated.
 	AnyRefused() bool
-	// Outdated is why one of refs is out of date at a place of the provider, or nil.
+	// Outdated says why one of refs is out of date at a place of the provider. It returns nil if all are up to
+	// date.
 	Outdated(refs []decide.Ref, at decide.Place) *field.Problem
 }
 
@@ -54,27 +54,26 @@ type Observer[T client.Object] struct {
 	Refusals  *refusal.Refusals[T]
 	// Pods reads the pods on the virtual node.
 	Pods client.Reader
-	// Namespace is the UID of a namespace of the provider; empty if the cache does not have
-	// it, or shows that it is being deleted.
+	// Namespace returns the UID of a namespace in the provider. It is empty if the cache does not have the
+	// namespace, or shows that it is being deleted.
 	Namespace func(ctx context.Context, name string) (types.UID, error)
 	// Mapping returns where the namespaces go now, and Limits what the provider allows now.
 	Mapping func() *mapping.Mapping
 	Limits  func() *translate.Limits
-	// Has tells whether the provider has a class.
+	// Has reports whether the provider has a class.
 	Has translate.Has
-	// Peers returns the local namespaces that have a counterpart in the provider now.
+	// Peers returns the local namespaces that have a remote namespace in the provider now.
 	Peers func() []translate.PeerNamespace
-	// Own returns a function that reports whether an address is one of the consumer's own.
+	// Own returns a function that reports whether an address belongs to the consumer.
 	Own func(context.Context) (func(netip.Addr) bool, error)
-	// Maps reports whether any ClusterBinding maps one of the consumer's classes.
+	// Maps reports whether any ClusterBinding maps the given class of the consumer.
 	Maps  func(ctx context.Context, kind v1alpha1.ClassKind, name string) bool
 	Clock clock.PassiveClock
-	// Skew is how far the provider's clock is ahead of Clock, at least; negative: behind.
+	// Skew returns how far the provider's clock is ahead of Clock, at least. Negative means behind.
 	Skew func() time.Duration
 }
 
-// Observe reads what a decision about a local object looks at. made is what the reconcile has
-// done already.
+// Observe reads what a decision about a local object depends on. made is what the reconcile has already done.
 func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, made []decide.Attempt) (s decide.Subject[T], err error) {
 	namespaces := o.Mapping()
 	s = decide.Subject[T]{
@@ -106,7 +105,7 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 	return s, o.needs(ctx, &s)
 }
 
-// around is what decisions about all objects depend on.
+// around returns what decisions about all objects depend on.
 func (o *Observer[T]) around(ctx context.Context, namespaces *mapping.Mapping) decide.Around {
 	return decide.Around{
 		Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target },
@@ -118,8 +117,8 @@ func (o *Observer[T]) around(ctx context.Context, namespaces *mapping.Mapping) d
 	}
 }
 
-// counted counts the pods that count for an object, in the remote namespace that it goes to.
-// Pods that were sent to the mount namespace before theirs was offloaded are not there.
+// counted counts the pods that count for an object in the remote namespace that it goes to. It leaves out pods
+// that were sent to the mount namespace before their namespace was offloaded.
 func (o *Observer[T]) counted(ctx context.Context, s decide.Subject[T]) (n int, err error) {
 	var pods corev1.PodList
 	err = o.Pods.List(ctx, &pods, client.InNamespace(s.Key.Namespace), client.UnsafeDisableDeepCopy)
@@ -132,8 +131,8 @@ func (o *Observer[T]) counted(ctx context.Context, s decide.Subject[T]) (n int, 
 	return n, err
 }
 
-// Places are where an object of the kind is, or goes. If all pods of a namespace go to one
-// place, it looks at none of them: there may be many.
+// Places lists where an object of the kind is, or goes. If all pods of a namespace go to one place, it reads
+// none of them: there may be many.
 func (o *Observer[T]) Places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error) {
 	namespaces := o.Mapping()
 	if waits, err := awaits(ctx, o, key, namespaces); waits || err != nil {
@@ -158,8 +157,8 @@ func (o *Observer[T]) Places(ctx context.Context, key types.NamespacedName) ([]d
 	return []decide.Place{s.Sites[0].Place}, nil
 }
 
-// awaits reports whether it is not known whether an object is sent that is not there: then it is in
-// no place yet.
+// awaits reports whether it is still unknown whether an object that is not in the provider will be sent. Such
+// an object is in no place yet.
 func awaits[T client.Object](ctx context.Context, o *Observer[T], key types.NamespacedName, namespaces *mapping.Mapping) (bool, error) {
 	if o.Kind.Awaits == nil || len(namespaces.Binding().Spec.Classes) == 0 {
 		return false, nil
@@ -172,8 +171,8 @@ func awaits[T client.Object](ctx context.Context, o *Observer[T], key types.Name
 	return len(remotes) == 0, err
 }
 
-// wanted returns the places where copies should be, and the site of an object that has no
-// such place.
+// wanted returns the places where copies should be. For an object without such a place, it returns the site to
+// use instead.
 func (o *Observer[T]) wanted(ctx context.Context, key types.NamespacedName, namespaces *mapping.Mapping) (places []decide.Place, otherwise decide.Site[T], err error) {
 	if o.Kind.Selection == kind.InMappedNamespace {
 		place, wanted := namespaces.Mapped(key.Namespace, o.Kind.Resource)
@@ -191,14 +190,14 @@ func (o *Observer[T]) wanted(ctx context.Context, key types.NamespacedName, name
 	slices.SortFunc(places, func(a, b decide.Place) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Local, b.Local))
 	})
-	if used { // What needs it is on its way out, and may use it still.
+	if used { // The objects that need it are leaving, and may still use it.
 		return places, decide.Site[T]{Place: decide.Place{Problem: decide.NotSynced(o.Kind.Title(), key)}, Wanted: true}, err
 	}
 	return places, decide.Site[T]{Place: namespaces.Place(key.Namespace)}, err
 }
 
-// needs finds out which needed objects are ready at the places where the object is not yet,
-// and which are out of date where a pod is.
+// needs finds out which needed objects are ready at the places where the object is not yet. Where a pod already
+// is, it finds out which of them are out of date.
 func (o *Observer[T]) needs(ctx context.Context, s *decide.Subject[T]) (err error) {
 	refs := o.Kind.Needs(s.Local)
 	for i := range s.Sites {
@@ -225,7 +224,7 @@ func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.Subject[T], site
 		if err != nil {
 			return err
 		}
-		for i := range before { // Many pods may wait for many: the first that is not ready is enough.
+		for i := range before { // Many pods may wait for many objects: the first object that is not ready is enough.
 			need, err := o.Uses.Needs(ctx, o.key(s.Key), before[i:i+1], site.Place)
 			if err != nil {
 				return err
@@ -246,8 +245,8 @@ func (o *Observer[T]) key(name types.NamespacedName) decide.Key {
 	return decide.Key{Kind: o.Kind.Name, NamespacedName: name}
 }
 
-// namespace adds the owner of the remote pod, its namespace. The NamespaceMap may have it
-// before the cache does.
+// namespace adds the remote pod's namespace, which owns it. The NamespaceMap may have the namespace before the
+// cache does.
 func (o *Observer[T]) namespace(ctx context.Context, site *decide.Site[T]) (err error) {
 	name := site.Place.Namespace
 	site.NamespaceUID, err = o.Namespace(ctx, name)
@@ -265,10 +264,10 @@ func (o *Observer[T]) Ahead(s decide.Subject[T]) bool {
 	})
 }
 
-// Referers are the objects of the kind that need another one in the provider. An object that
-// Kind.Refused keeps here needs nothing, unless it is there already: when that ends, its change,
-// or that of its copy, enqueues what it needs. Nor does one whose namespace it would go with, if
-// that is not there.
+// Referers lists the objects of the kind that need another one in the provider. It leaves out an object that
+// Kind.Refused keeps in the consumer, unless it is already in the provider. When that ends, the change of the
+// object or of its copy enqueues what it needs. It also leaves out an object that goes with its namespace, if
+// the namespace is not in the provider.
 func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.NamespacedName, error) {
 	keys, err := o.Locals.Needing(ctx, of)
 	if o.Kind.Refused == nil || err != nil {
@@ -299,8 +298,8 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 	return needing, nil
 }
 
-// answered returns the local object from the consumer's last answer in this reconcile, which
-// has its content, or the one from the cache, if that is newer.
+// answered returns the local object from the consumer's last answer in this reconcile, which has its content.
+// If the one from the cache is newer, it returns that.
 func answered[T client.Object](seen T, made []decide.Attempt) T {
 	for _, before := range slices.Backward(made) {
 		whole, ok := before.Answer.(T)

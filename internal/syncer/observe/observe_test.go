@@ -55,8 +55,8 @@ func (uses) Outdated([]decide.Ref, decide.Place) *field.Problem {
 	return &field.Problem{Reason: "Outdated"}
 }
 
-// namespaces has namespace team mapped, closing on its way out, waiting not there yet,
-// and a mount namespace for all others.
+// namespaces maps the namespaces team, closing (which is leaving) and waiting (which has no remote namespace
+// yet). All others go to a mount namespace.
 func namespaces() *mapping.Mapping {
 	binding := builder.Binding("eu").MountNamespace("spillover").Condition(v1alpha1.BindingMountNamespaceReady, "True", "", "").Obj()
 	nsm := builder.Map("eu").Accepted("team", "team-home").Desired("waiting", "waiting-home").
@@ -74,10 +74,10 @@ func observer(u uses) (*Observer[*corev1.ConfigMap], *synctest.Rig) {
 	}, rig
 }
 
-// seen is a subject in short.
+// seen is a short form of a subject.
 type seen struct {
 	Known    bool
-	Sites    []string // What is known of the place, its namespace, and the remote object there.
+	Sites    []string // What is known about the place, its namespace, and the remote object there.
 	Strays   []string
 	Outdated bool
 	Needs    []string
@@ -142,7 +142,7 @@ func wentTo(namespace string) fixture.Option {
 
 func uid(uid types.UID) fixture.Option { return func(m *corev1.ConfigMap) { m.UID = uid } }
 
-// TestObserve has all that a snapshot is made of.
+// TestObserve checks all parts of a snapshot.
 func TestObserve(t *testing.T) {
 	home := decide.Place{Target: fixture.Target, Local: "team", Open: true}
 	mount := namespaces().Place("other")
@@ -156,7 +156,7 @@ func TestObserve(t *testing.T) {
 		uses      uses
 		has       sides
 		change    func(*kind.Kind[*corev1.ConfigMap])
-		key       string // The namespace, if not team.
+		key       string // The namespace, if it is not team.
 		want      seen
 	}{
 		"nothing needs it": {kind.Referenced, uses{}, sides{listed: one(local)}, nil, "",
@@ -274,7 +274,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// TestObserveCounted: pods count that are where the copy is to be.
+// TestObserveCounted checks that only pods at the place of the copy count.
 func TestObserveCounted(t *testing.T) {
 	o, rig := observer(uses{})
 	rig.Shares()
@@ -300,7 +300,7 @@ func TestObserveCounted(t *testing.T) {
 	}
 }
 
-// TestObserveOutdated: what runs in the provider finds out what it uses there.
+// TestObserveOutdated checks that a running pod finds out that what it uses is outdated.
 func TestObserveOutdated(t *testing.T) {
 	o, rig := observer(uses{})
 	o.Kind.Selection = kind.OnVirtualNode
@@ -311,8 +311,8 @@ func TestObserveOutdated(t *testing.T) {
 	}
 }
 
-// TestObserveNamespace: a pod waits until its owner in the provider is seen, and
-// knows its UID. What has a copy, or is one, needs no owner.
+// TestObserveNamespace checks that a pod waits until its namespace in the provider is seen, and knows its UID.
+// Copies, and objects that have copies, need no owner.
 func TestObserveNamespace(t *testing.T) {
 	for name, test := range map[string]struct {
 		selection kind.Selection
@@ -340,7 +340,7 @@ func TestObserveNamespace(t *testing.T) {
 	}
 }
 
-// TestReferers: what the limits refuse needs nothing, unless it runs already.
+// TestReferers checks that an object that the limits refuse needs nothing, unless it already runs.
 func TestReferers(t *testing.T) {
 	of := decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
 	for name, test := range map[string]struct {
@@ -366,8 +366,8 @@ func TestReferers(t *testing.T) {
 	}
 }
 
-// TestReferersInMappedNamespaces: what is sent because of its namespace needs something only where
-// that is mapped, until the remote namespace is gone.
+// TestReferersInMappedNamespaces checks that an object that is sent because of its namespace needs something
+// only while that namespace is mapped, until the remote namespace is gone.
 func TestReferersInMappedNamespaces(t *testing.T) {
 	of := decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
 	in := func(namespace string) *corev1.ConfigMap {
@@ -386,7 +386,7 @@ func TestReferersInMappedNamespaces(t *testing.T) {
 	}
 }
 
-// TestPlacesOfOneOnTheNode: one that has gone to the mount namespace stays there.
+// TestPlacesOfOneOnTheNode checks that a pod that has gone to the mount namespace stays there.
 func TestPlacesOfOneOnTheNode(t *testing.T) {
 	o, rig := observer(uses{})
 	o.Kind.Selection = kind.OnVirtualNode
@@ -397,8 +397,8 @@ func TestPlacesOfOneOnTheNode(t *testing.T) {
 	}
 }
 
-// TestPlacesOfOneThatAwaits: while it is not known whether it is sent, it is in no place yet, unless
-// it is there.
+// TestPlacesOfOneThatAwaits checks that an object is in no place while it is unknown whether it is sent, unless
+// it is already in the provider.
 func TestPlacesOfOneThatAwaits(t *testing.T) {
 	for name, test := range map[string]struct {
 		awaits bool
@@ -423,7 +423,7 @@ func TestPlacesOfOneThatAwaits(t *testing.T) {
 	}
 }
 
-// TestReferersFail: without limits nothing is looked at; an error is one.
+// TestReferersFail checks that nothing is read without limits, and that errors are returned.
 func TestReferersFail(t *testing.T) {
 	of := decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: "team", Name: "key"}}
 	stopped := errors.New("stopped")
@@ -455,7 +455,7 @@ func TestReferersFail(t *testing.T) {
 	}
 }
 
-// TestWhatIsOnItsWayOut waits, and says for what.
+// TestWhatIsOnItsWayOut checks that an object that is leaving waits, and says for what.
 func TestWhatIsOnItsWayOut(t *testing.T) {
 	o, rig := observer(uses{used: true})
 	rig.Catalogue.Has = []client.Object{fixture.Local()}
@@ -466,13 +466,13 @@ func TestWhatIsOnItsWayOut(t *testing.T) {
 	}
 }
 
-// calm has refused nothing.
+// calm says that nothing was refused.
 type calm struct{ uses }
 
 func (calm) AnyRefused() bool { return false }
 
-// TestNothingIsOutdated where nothing was refused, and addresses and classes are as the
-// binding says.
+// TestNothingIsOutdated checks that nothing is outdated if nothing was refused, and addresses and classes match
+// the binding.
 func TestNothingIsOutdated(t *testing.T) {
 	o, rig := observer(uses{})
 	o.Kind.Selection, o.Uses = kind.OnVirtualNode, calm{}

@@ -24,7 +24,7 @@ import (
 
 var settings = types.NamespacedName{Namespace: "team", Name: "settings"}
 
-// remembered is what a snapshot has of the memory.
+// remembered is what a snapshot takes from the memory.
 type remembered struct {
 	WaitingFor       string
 	Waiting          time.Duration
@@ -36,7 +36,8 @@ type remembered struct {
 	Limits           bool
 }
 
-// TestObserveWhatIsRemembered of the object, and of no other of its name.
+// TestObserveWhatIsRemembered checks that a snapshot has the memory of its object, and not of another object of
+// that name.
 func TestObserveWhatIsRemembered(t *testing.T) {
 	now := builder.Epoch.Add(3 * time.Second)
 	all := remembered{WaitingFor: "Rejected", Waiting: 3 * time.Second, Held: true, Lost: true, Unanswered: true, Refused: "Rejected",
@@ -94,7 +95,7 @@ func TestObserveWhatIsRemembered(t *testing.T) {
 	}
 }
 
-// TestObserveWhatWasAnswered: the whole object, where the caches have a digest.
+// TestObserveWhatWasAnswered checks that a snapshot has the complete object, where the caches have a digest.
 func TestObserveWhatWasAnswered(t *testing.T) {
 	o, rig := observer(uses{[]decide.Place{{Target: fixture.Target, Local: "team", Open: true}}, true})
 	held := fixture.Held(fixture.Local(fixture.Sent))
@@ -117,7 +118,7 @@ func TestObserveWhatWasAnswered(t *testing.T) {
 	}
 }
 
-// fails answers with an error to what it is asked.
+// fails answers every call with an error.
 type fails struct {
 	uses
 	places, needs error
@@ -132,7 +133,7 @@ func (f fails) Needs(context.Context, decide.Key, []decide.Ref, decide.Place) ([
 	return nil, f.needs
 }
 
-// TestObserveFails with the error of whatever it asks: nothing is decided on half of it.
+// TestObserveFails checks that any error ends Observe, so nothing is decided on half a snapshot.
 func TestObserveFails(t *testing.T) {
 	broken := errors.New("the cache has stopped")
 	home := uses{[]decide.Place{{Target: fixture.Target, Local: "team", Open: true}}, true}
@@ -167,7 +168,7 @@ func TestObserveFails(t *testing.T) {
 	}
 }
 
-// TestPlaces: an object that is sent because others need it is where those are.
+// TestPlaces checks that an object that is sent because others need it is where those are.
 func TestPlaces(t *testing.T) {
 	home := decide.Place{Target: fixture.Target, Local: "team", Open: true}
 	mount := namespaces().Place("other")
@@ -214,7 +215,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestAhead: the caches may be behind on either side, at any of its places.
+// TestAhead checks that Ahead notices writes in either cluster, at any of the object's places.
 func TestAhead(t *testing.T) {
 	mount := namespaces().Place("other")
 	in := func(namespace string) *corev1.ConfigMap {

@@ -34,8 +34,7 @@ func (o *Observer[T]) sites(ctx context.Context, s *decide.Subject[T], namespace
 	return err
 }
 
-// copies returns the places where copies should be, each with its copy, and then the copies
-// elsewhere.
+// copies returns the places where copies should be, each with its copy. Copies in other places follow.
 func (o *Observer[T]) copies(ctx context.Context, key types.NamespacedName, remotes []T, namespaces *mapping.Mapping) ([]decide.Site[T], error) {
 	places, otherwise, err := o.wanted(ctx, key, namespaces)
 	if o.Kind.For != nil && len(places) > 1 {
@@ -58,7 +57,7 @@ func (o *Observer[T]) copies(ctx context.Context, key types.NamespacedName, remo
 	switch {
 	case len(places) > 0:
 		return sites, err
-	case len(remotes) > 0: // The first copy counts as the one at that place.
+	case len(remotes) > 0: // The first copy counts as the copy at that place.
 		sites[0].Place, sites[0].Wanted = otherwise.Place, otherwise.Wanted
 		return sites, err
 	default:
@@ -66,8 +65,8 @@ func (o *Observer[T]) copies(ctx context.Context, key types.NamespacedName, remo
 	}
 }
 
-// one finds the remote pod. A pod stays where it was created, wherever its namespace goes
-// now. If there are several, it is the one that the local pod names; the others are strays.
+// one finds the remote pod. A pod stays where it was created, even if its namespace now goes elsewhere. If
+// there are several remote pods, one chooses the pod that the local one names. The others are strays.
 func (o *Observer[T]) one(s *decide.Subject[T], remotes []T, namespaces *mapping.Mapping) {
 	s.Sites = []decide.Site[T]{{Place: namespaces.Place(s.Key.Namespace)}}
 	site := &s.Sites[0]
@@ -92,15 +91,14 @@ func (o *Observer[T]) one(s *decide.Subject[T], remotes []T, namespaces *mapping
 		site.Remote, s.Strays = remotes[0], append(s.Strays, remotes[1:]...)
 		there = site.Remote.GetNamespace()
 	} else if named.UID == "" || named.For != s.Local.GetUID() {
-		return // It was never started. Otherwise it may be there, without our labels.
+		return // It was never started. Otherwise it may exist without Spillway's labels.
 	}
 	if decide.Present(s.Local) {
 		site.Place = namespaces.PlaceIn(s.Key.Namespace, there)
 	}
 }
 
-// only is the place of an object that can be in one place at a time: it stays in the one
-// that it is in.
+// only returns the place of an object that can be in one place at a time: it stays in its present place.
 func (o *Observer[T]) only(places []decide.Place, remotes []T) []decide.Place {
 	for _, remote := range remotes {
 		for i := range places {

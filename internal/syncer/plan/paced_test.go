@@ -47,8 +47,8 @@ func TestPaced(t *testing.T) {
 	}
 }
 
-// TestPacedCopies: a copy of a kind that is paced is written once a second, and what the end
-// of its object asks for is done at once.
+// TestPacedCopies checks that a copy of a paced kind is written once a second. What the end of its object
+// requires is done at once.
 func TestPacedCopies(t *testing.T) {
 	p, rig := planner()
 	p.Kind.Paced = true
@@ -87,8 +87,8 @@ func TestPacedCopies(t *testing.T) {
 	}
 }
 
-// TestSettles: a copy changes when that has been wanted for a while, in a row; it is created
-// and deleted at once.
+// TestSettles checks that a copy changes only after the change has been wanted for a while without a break. It
+// is created and deleted at once.
 func TestSettles(t *testing.T) {
 	p, rig := planner()
 	p.Kind.Settles = func(_, after *corev1.ConfigMap) (string, time.Duration) {

@@ -1,5 +1,4 @@
-// Package plan drops actions from a decision that have no effect, exceed the budget, or have
-// to wait.
+// Package plan drops actions from a decision that have no effect, exceed the budget, or must wait.
 package plan
 
 import (
@@ -21,35 +20,35 @@ import (
 // Planner plans for one kind in one connection.
 type Planner[T client.Object] struct {
 	Kind *kind.Kind[T]
-	// Binding is the ClusterBinding's name, and ClusterID that of the cluster it names.
+	// Binding is the ClusterBinding's name. ClusterID is its spec.clusterID.
 	Binding, ClusterID string
 	Memory             *memory.Memory
 	Refusals           *refusal.Refusals[T]
-	// Exceeds returns what would be over the budget of the provider if after replaced before,
-	// which may be nil; or "".
+	// Exceeds says what would exceed the provider's budget if after replaced before, which may be nil. It
+	// returns "" if nothing would.
 	Exceeds func(before, after client.Object) string
-	// Count is how many objects of the kind the provider has of a local namespace. It is
-	// needed for kinds with Most.
+	// Count returns how many objects of the kind the provider has for a local namespace. Kinds with Most need
+	// it.
 	Count func(namespace string) int
 }
 
-// mostRefusals bounds how many actions of one object a plan may refuse itself: one for each
-// copy. More is a mistake in a decision.
+// mostRefusals is the most actions that one plan for an object may refuse itself: one for each copy. If there
+// are more, a decision is wrong.
 const mostRefusals = 8
 
-// toldAfter is after how many repetitions of an action an event tells the owner of the
-// object that somebody undoes it.
+// toldAfter is the number of repetitions of an action after which an event tells the object's owner that
+// somebody reverts it.
 const toldAfter = 2
 
-// Plan returns what to do about an object. It does not repeat a write that an API server
-// accepted without making the change.
+// Plan returns what to do about an object. It does not repeat a write that an API server accepted without
+// making the change:
 //
-//   - A provider undoes a change by a mutating policy or webhook: Plan treats that as a
-//     refusal, which is reported, and retried later.
-//   - The consumer does not keep a field of a status, most often because it lacks a feature
-//     that the provider has: Plan leaves it alone until one of the two pods changes.
+//   - A mutating policy or webhook in the provider reverts a change. Plan treats this as a
+//     refusal: it reports it, and retries later.
+//   - The consumer does not keep a field of a status, mostly because it lacks a feature that
+//     the provider has. Plan leaves the field alone until one of the two pods changes.
 //
-// made is what the reconcile has done already.
+// made is what the reconcile has already done.
 func (p *Planner[T]) Plan(s decide.Subject[T], made []decide.Attempt) decide.Plan {
 	return decide.WithContent(s, p.effective(s, made))
 }
@@ -72,11 +71,11 @@ func (p *Planner[T]) effective(s decide.Subject[T], made []decide.Attempt) decid
 	return p.due(s, plan)
 }
 
-// afforded is what to do within the budget. It treats an action over budget like one that an
-// API server refuses: it is reported, and retried later.
+// afforded returns what to do within the budget. It treats an action that exceeds the budget like one that an
+// API server refuses: it reports it, and retries later.
 func (p *Planner[T]) afforded(s *decide.Subject[T]) decide.Plan {
 	plan := decide.Next(*s, p.Kind.Syncer)
-	for range mostRefusals { // Other copies may be over budget, too.
+	for range mostRefusals { // Other copies may exceed the budget, too.
 		i := slices.IndexFunc(plan.Actions, func(a decide.Action) bool { return p.tooMuch(*s, a) != nil })
 		if i < 0 {
 			return plan
@@ -88,7 +87,7 @@ func (p *Planner[T]) afforded(s *decide.Subject[T]) decide.Plan {
 	return decide.Plan{Problem: plan.Problem, RetryAfter: memory.FirstRetry}
 }
 
-// tooMuch is why an action exceeds what may be sent, or nil.
+// tooMuch says why an action exceeds what may be sent. It returns nil if it does not.
 func (p *Planner[T]) tooMuch(s decide.Subject[T], a decide.Action) *field.Problem {
 	if a.Side != decide.Remote || a.Verb != decide.Create && a.Verb != decide.Patch || !decide.Present(s.Local) {
 		return nil
@@ -113,8 +112,8 @@ func (p *Planner[T]) tooMuch(s decide.Subject[T], a decide.Action) *field.Proble
 	return nil
 }
 
-// tooMany is how many objects of the local namespace the provider has, if one more is too
-// many, or 0.
+// tooMany returns how many objects of the local namespace the provider has, if it may have no more. Otherwise,
+// it returns 0.
 func (p *Planner[T]) tooMany(s decide.Subject[T], a decide.Action) int {
 	if p.Kind.Most == 0 || a.Verb != decide.Create {
 		return 0
@@ -125,7 +124,7 @@ func (p *Planner[T]) tooMany(s decide.Subject[T], a decide.Action) int {
 	return 0
 }
 
-// due is the part of a plan that may be done now.
+// due returns the part of a plan that may run now.
 func (p *Planner[T]) due(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	plan = paced(p.redone(s, p.Refusals.Postpone(s, plan)), p.Memory.Statuses.Wait(s.Key), isPaced)
 	if p.Kind.Paced && decide.Present(s.Local) {
@@ -134,8 +133,8 @@ func (p *Planner[T]) due(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	return p.settled(s, plan)
 }
 
-// settled drops changes of copies that have not been wanted for long enough. Its problem is
-// what is remembered, with the time since when there has been this change to make.
+// settled drops changes of copies that are too recent. The returned problem holds, for memory, the time since
+// when this change has been due.
 func (p *Planner[T]) settled(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	isChange := func(a decide.Action) bool { return a.Side == decide.Remote && a.Verb == decide.Patch }
 	i := slices.IndexFunc(plan.Actions, isChange)
@@ -157,8 +156,8 @@ func (p *Planner[T]) settled(s decide.Subject[T], plan decide.Plan) decide.Plan 
 	return plan
 }
 
-// redone drops actions that somebody has undone several times, until they may be repeated.
-// One event tells the owner of the object.
+// redone drops actions that somebody has reverted several times, until they may be repeated. One event informs
+// the owner of the object.
 func (p *Planner[T]) redone(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), func(a decide.Action) bool {
 		wait, times := p.Memory.Undone.Wait(s.Key, a)
@@ -173,8 +172,8 @@ func (p *Planner[T]) redone(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	return plan
 }
 
-// paced drops the actions that have to wait, and sets RetryAfter. The next plan reads the
-// objects again, so it sends their latest state.
+// paced drops the actions that must wait, and sets RetryAfter. The next plan reads the objects again, so it
+// sends their latest state.
 func paced(plan decide.Plan, wait time.Duration, may func(decide.Action) bool) decide.Plan {
 	if wait == 0 || !slices.ContainsFunc(plan.Actions, may) {
 		return plan

@@ -23,7 +23,7 @@ func planner() (*Planner[*corev1.ConfigMap], *synctest.Rig) {
 	return &Planner[*corev1.ConfigMap]{Kind: rig.Kind, Binding: "europe", ClusterID: "eu", Memory: rig.Memory, Refusals: rig.Refusals}, rig
 }
 
-// TestAfforded has a copy that there is no room for, until there is.
+// TestAfforded checks that a copy over the budget waits until there is room.
 func TestAfforded(t *testing.T) {
 	p, rig := planner()
 	full := "namespace team has 25 objects there, and one namespace may have 25"
@@ -62,7 +62,7 @@ func TestAfforded(t *testing.T) {
 	}
 }
 
-// TestTooMany has one more of a kind of which a namespace may have two, until one is gone.
+// TestTooMany checks that a third object waits if a namespace may have two, until one is gone.
 func TestTooMany(t *testing.T) {
 	p, rig := planner()
 	there := map[string]int{"home": 5, "team": 2}
@@ -95,8 +95,8 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestTooMuchMetadata is neither sent nor brought up to date, however it is seen. Of a
-// copy its owner is told.
+// TestTooMuchMetadata checks that an object with too much metadata is neither sent nor updated, however it was
+// read. For a copy, its owner is informed.
 func TestTooMuchMetadata(t *testing.T) {
 	long := func(m *corev1.ConfigMap) {
 		m.Annotations = decide.With(m.Annotations, "a", string(make([]byte, translate.MostMetadata)))
@@ -127,8 +127,8 @@ func TestTooMuchMetadata(t *testing.T) {
 	}
 }
 
-// TestTooMuchMetadataOfOneOnTheNode is left to the provider: it is no copy that Spillway makes
-// of an object that others need.
+// TestTooMuchMetadataOfOneOnTheNode checks that the provider decides about such a pod: it is no copy that other
+// objects need.
 func TestTooMuchMetadataOfOneOnTheNode(t *testing.T) {
 	p, _ := planner()
 	p.Kind.Selection = kind.OnVirtualNode
@@ -140,7 +140,7 @@ func TestTooMuchMetadataOfOneOnTheNode(t *testing.T) {
 	}
 }
 
-// TestADecisionThatDoesNotGiveUp is left alone for a while, and no endless loop.
+// TestADecisionThatDoesNotGiveUp checks that such a decision waits for a while, and does not loop for ever.
 func TestADecisionThatDoesNotGiveUp(t *testing.T) {
 	p, rig := planner()
 	asked := 0
@@ -159,7 +159,7 @@ func TestADecisionThatDoesNotGiveUp(t *testing.T) {
 	}
 }
 
-// TestTakenBackContent is told, though the content had to be read again in between.
+// TestTakenBackContent checks that a reverted change is reported, although the content was read in between.
 func TestTakenBackContent(t *testing.T) {
 	p, _ := planner()
 	local := fixture.Local(fixture.Sent, fixture.Data("a", "2"))
@@ -169,7 +169,7 @@ func TestTakenBackContent(t *testing.T) {
 	if len(first.Actions) != 1 || first.Actions[0].Verb != decide.Patch {
 		t.Fatalf("got %v", first.Actions)
 	}
-	after := fixture.Held(fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })) // As it was.
+	after := fixture.Held(fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })) // As it was before.
 	s.Sites[0].Remote = after
 	made := []decide.Attempt{{Action: first.Actions[0], Answer: after}}
 	s.Local = fixture.Held(local)
@@ -177,13 +177,13 @@ func TestTakenBackContent(t *testing.T) {
 		t.Fatalf("got %v", plan.Actions)
 	}
 	made = append(made, decide.Attempt{Action: decide.Action{Verb: decide.Read, Side: decide.Local}, Answer: local})
-	s.Local = local // As it was answered.
+	s.Local = local // As the consumer answered.
 	if plan := p.Plan(s, made); len(plan.Actions) > 0 || plan.Problem == nil {
 		t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
 	}
 }
 
-// TestRefusedDeletionOfACopyWaits: it is tried again, but not in each pass.
+// TestRefusedDeletionOfACopyWaits checks that a refused deletion is retried, but not in each reconcile.
 func TestRefusedDeletionOfACopyWaits(t *testing.T) {
 	p, rig := planner()
 	s := fixture.Observed(fixture.Local(fixture.SentTo("eu", "team-home/settings")), fixture.Remote(), fixture.Unwanted)
@@ -209,7 +209,7 @@ func TestRefusedDeletionOfACopyWaits(t *testing.T) {
 	}
 }
 
-// TestRefusedMarkIsToldAndWaits: what the consumer refuses is no secret either.
+// TestRefusedMarkIsToldAndWaits checks that requests that the consumer refuses are reported, too.
 func TestRefusedMarkIsToldAndWaits(t *testing.T) {
 	p, rig := planner()
 	s := fixture.Observed(fixture.Local(), nil)
@@ -225,7 +225,7 @@ func TestRefusedMarkIsToldAndWaits(t *testing.T) {
 	}
 }
 
-// planned is a Syncer that plans this for an object that is on both sides.
+// planned is a Syncer that returns this plan for an object that both clusters have.
 type planned struct {
 	decide.Syncer[*corev1.ConfigMap]
 	plan decide.Plan
@@ -233,8 +233,8 @@ type planned struct {
 
 func (p planned) Sync(fixture.Snapshot) decide.Plan { return p.plan }
 
-// TestUnkept: what the consumer does not keep of a status is left alone until one of the
-// two objects changes; what it has kept is written.
+// TestUnkept checks that the fields of a status that the consumer does not keep are left alone until one of the
+// two objects changes. The fields that it keeps are written.
 func TestUnkept(t *testing.T) {
 	p, rig := planner()
 	seen := func(version string) *corev1.ConfigMap {
@@ -272,8 +272,8 @@ func TestUnkept(t *testing.T) {
 	}
 }
 
-// TestTakenBack: what the provider takes back is a refusal; of what is only left there,
-// or is written in the consumer, it is none.
+// TestTakenBack checks that a change that the provider reverts counts as a refusal. A change of a leftover
+// object there, or of an object in the consumer, does not.
 func TestTakenBack(t *testing.T) {
 	change := func(side decide.Side, version string) decide.Action {
 		at := func(m *corev1.ConfigMap) { m.ResourceVersion = version }
@@ -306,8 +306,8 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
-// TestTooMuch: only what adds to a provider is held against its budget, and only of
-// objects that are there.
+// TestTooMuch checks that only actions that add to a provider count against its budget, and only for local
+// objects that exist.
 func TestTooMuch(t *testing.T) {
 	for name, test := range map[string]struct {
 		verb  decide.Verb

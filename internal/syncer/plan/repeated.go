@@ -13,8 +13,8 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// isRepeated reports whether a patch of the previous answer changes only fields that the
-// previous patch changed likewise.
+// isRepeated reports whether a patch of the previous answer only makes changes that the previous patch made,
+// too.
 func isRepeated(a decide.Action, before decide.Attempt) bool {
 	if a.Verb != decide.Patch && a.Verb != decide.PatchStatus || a.Verb != before.Verb || a.Side != before.Side ||
 		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.Answer.GetResourceVersion() {
@@ -25,8 +25,8 @@ func isRepeated(a decide.Action, before decide.Attempt) bool {
 	return err == nil && otherErr == nil && isWithin(change, other)
 }
 
-// changeOf returns the fields that a patch changes, without the metadata of a status patch:
-// that has the time of the write.
+// changeOf returns the fields that a patch changes. It leaves out the metadata of a status patch, which
+// contains the time of the write.
 func changeOf(a decide.Action) (map[string]any, error) {
 	diff, err := client.MergeFrom(a.Before).Data(a.Object)
 	if err != nil {
@@ -57,14 +57,14 @@ func isWithin(change, other any) bool {
 	return true
 }
 
-// problemOfTakenBack is the problem of a change that an API server accepted and did not make.
+// problemOfTakenBack is the problem of a change that an API server accepted but did not make.
 func problemOfTakenBack(a decide.Action, clusterID string) field.Problem {
 	return field.Problemf(v1alpha1.ReasonUpdateRejected,
 		"provider %s accepts a change of %s, but does not make it: a mutating policy or webhook there takes it back",
 		clusterID, client.ObjectKeyFromObject(a.Object))
 }
 
-// problemOfUndone is the problem of a change that somebody undoes each time.
+// problemOfUndone is the problem of a change that somebody reverts each time.
 func problemOfUndone(a decide.Action, clusterID string) field.Problem {
 	where := "the consumer"
 	if a.Side == decide.Remote {
@@ -81,8 +81,8 @@ func problemOfUndone(a decide.Action, clusterID string) field.Problem {
 	return field.Problemf(v1alpha1.ReasonChangeUndone, "somebody undoes each change of %s %s in %s; it is made again at longer and longer intervals", what, name, where)
 }
 
-// paths are the fields that a change sets, such as metadata.labels, sorted, without the keys
-// of maps and of content.
+// paths lists the fields that a change sets, such as metadata.labels, in order. It leaves out the keys of maps
+// and of content.
 func paths(in string, change map[string]any) []string {
 	var all []string
 	for name, value := range change {

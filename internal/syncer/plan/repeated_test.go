@@ -65,11 +65,11 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 	}
 }
 
-// TestRedone: what somebody undoes each time is done ever more seldom, and its owner is
-// told once.
+// TestRedone checks that an action that somebody reverts each time is repeated at growing intervals, and that
+// its owner is informed once.
 func TestRedone(t *testing.T) {
 	p, rig := planner()
-	s := fixture.Observed(fixture.Local(), nil) // Its pin is off.
+	s := fixture.Observed(fixture.Local(), nil) // The object has no pin.
 	s.Known = true
 	told := 0
 	for times := range 5 {

@@ -1,5 +1,5 @@
-// Package refusal handles requests that API servers refuse, for the objects of one kind: it
-// makes the events, and decides when to retry.
+// Package refusal handles requests that API servers refuse, for the objects of one kind. It creates the events,
+// and decides when to retry.
 package refusal
 
 import (
@@ -19,17 +19,17 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/memory"
 )
 
-// Refusals are those of one kind in one connection.
+// Refusals handles the refused requests of one kind in one connection.
 type Refusals[T client.Object] struct {
 	Kind   *kind.Kind[T]
 	Memory *memory.Refusals
 	Events events.EventRecorder
-	// Told remembers the events on the objects, of earlier connections too; nil for kinds that
+	// Told remembers the events on the objects, also those of earlier connections. It is nil for kinds that
 	// other objects wait for.
 	Told *memory.Told
 }
 
-// Recall adds to a subject what was refused of it.
+// Recall adds to a subject which of its requests were refused.
 func (r *Refusals[T]) Recall(s *decide.Subject[T]) {
 	v := Version(s.Local)
 	for i := range s.Sites {
@@ -40,8 +40,8 @@ func (r *Refusals[T]) Recall(s *decide.Subject[T]) {
 	}
 }
 
-// in is the namespace that distinguishes the refusals of copies; empty for a pod, which is in
-// one place, and for a volume, which is in no namespace.
+// in returns the namespace that distinguishes the refusals of copies. It is empty for a pod, which is in one
+// place, and for a volume, which has no namespace.
 func (r *Refusals[T]) in(place decide.Place) string {
 	if !r.Kind.Selection.Copies() {
 		return ""
@@ -49,7 +49,7 @@ func (r *Refusals[T]) in(place decide.Place) string {
 	return r.Kind.RemoteName(place.Target, types.NamespacedName{Namespace: place.Local, Name: "x"}).Namespace
 }
 
-// In is the namespace of the provider for an action on a copy.
+// In returns the provider's namespace for an action on a copy.
 func (r *Refusals[T]) In(a decide.Action) string {
 	if !r.Kind.Selection.Copies() || a.Side == decide.Local {
 		return ""
@@ -57,9 +57,9 @@ func (r *Refusals[T]) In(a decide.Action) string {
 	return a.Object.GetNamespace()
 }
 
-// Note remembers a refused action. If it changes or deletes a copy, an event on the local
-// object tells its owner: the pods that use the copy may run, and report nothing more. A
-// refused creation is reported by the pods that wait for it, if there are any.
+// Note remembers a refused action. If the action changes or deletes a copy, an event on the local object
+// informs its owner: the pods that use the copy may run, and report nothing more. A refused creation is
+// reported by the pods that wait for it, if any.
 func (r *Refusals[T]) Note(s decide.Subject[T], a decide.Action, problem field.Problem) {
 	refused := decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: r.In(a), Problem: problem}
 	isNews := r.Memory.Note(s.Key, Version(s.Local), refused)
@@ -75,8 +75,8 @@ func (r *Refusals[T]) Note(s decide.Subject[T], a decide.Action, problem field.P
 	r.Events.Eventf(s.Local, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
 }
 
-// Postpone drops from a plan the deletions of copies, and what copies tell the consumer, that
-// were refused, until they may be retried.
+// Postpone drops refused actions from a plan until they may be retried: deletions of copies, and what copies
+// report to the consumer.
 func (r *Refusals[T]) Postpone(s decide.Subject[T], plan decide.Plan) decide.Plan {
 	if !r.Kind.Selection.Copies() || !decide.Present(s.Local) {
 		return plan
@@ -98,11 +98,11 @@ func (r *Refusals[T]) Postpone(s decide.Subject[T], plan decide.Plan) decide.Pla
 	return plan
 }
 
-// Any reports whether an API server has refused anything of a copy.
+// Any reports whether an API server has refused a request for a copy.
 func (r *Refusals[T]) Any() bool { return r.Kind.Selection.Copies() && r.Memory.Any() }
 
-// Outdated is why a copy in a namespace of the provider differs from the object, or is not
-// there, or nil.
+// Outdated says why a copy in a namespace of the provider is missing or differs from its object. It returns nil
+// if the copy is up to date.
 func (r *Refusals[T]) Outdated(key types.NamespacedName, in string) *field.Problem {
 	refused := r.Memory.OfCopy(key, in)
 	if refused == nil {
@@ -117,11 +117,11 @@ func (r *Refusals[T]) Outdated(key types.NamespacedName, in string) *field.Probl
 	return &problem
 }
 
-// Version changes when a user changes an object. That is the generation, if there is one: the
-// resourceVersion of a pod changes with each status that we write.
+// Version changes when a user changes an object. It is the generation, if there is one. A pod's resourceVersion
+// would not do: it changes with each status that Spillway writes.
 func Version(obj client.Object) string {
 	if generation := obj.GetGeneration(); generation != 0 {
-		return string(obj.GetUID()) + "/" + strconv.FormatInt(generation, 10) // Each object begins with the first.
+		return string(obj.GetUID()) + "/" + strconv.FormatInt(generation, 10) // Each object begins with generation 1.
 	}
 	return obj.GetResourceVersion()
 }

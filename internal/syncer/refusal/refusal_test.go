@@ -31,8 +31,7 @@ func place(namespace string) decide.Place {
 	return decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: namespace}, Local: "team", Open: true}
 }
 
-// TestRecall: what was refused of one copy is not refused of another one; what was
-// refused of the pin is refused of all.
+// TestRecall checks that a refusal for one copy does not apply to another. A refusal of the pin applies to all.
 func TestRecall(t *testing.T) {
 	type refused struct{ here, other bool }
 	for name, test := range map[string]struct {
@@ -60,7 +59,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// TestNotify: owners are notified of a change or a deletion of a copy, once for each version.
+// TestNotify checks that owners are notified of a refused change or deletion of a copy, once per version.
 func TestNotify(t *testing.T) {
 	for name, test := range map[string]struct {
 		selection kind.Selection
@@ -93,7 +92,8 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestPostpone: a refused deletion waits, and so does what a copy tells; nothing else does, and it does not for ever.
+// TestPostpone checks that a refused deletion, and what a copy reports, wait. Nothing else waits, and nothing
+// waits for ever.
 func TestPostpone(t *testing.T) {
 	deletion, change := action(decide.Delete, decide.Remote, "team-home"), action(decide.Patch, decide.Remote, "team-home")
 	telling := action(decide.PatchStatus, decide.Local, "team")
@@ -105,7 +105,7 @@ func TestPostpone(t *testing.T) {
 		gone      bool
 		after     time.Duration
 		plan      decide.Plan
-		want      int // Actions that are left.
+		want      int // The number of actions that are left.
 		problem   string
 	}{
 		"the deletion":             {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{deletion}}, 0, "Rejected"},
@@ -146,7 +146,7 @@ func TestPostpone(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoted is the request that was refused, and what was said.
+// TestWhatIsNoted checks that the refused request and the answer are noted.
 func TestWhatIsNoted(t *testing.T) {
 	rig := synctest.New()
 	s := fixture.Observed(fixture.Local(), fixture.Remote())
@@ -159,7 +159,7 @@ func TestWhatIsNoted(t *testing.T) {
 	}
 }
 
-// TestOutdated is about a change of the copy in one namespace, and nothing else.
+// TestOutdated checks that only a refused change of the copy in that namespace counts.
 func TestOutdated(t *testing.T) {
 	rig := synctest.New()
 	key := types.NamespacedName{Namespace: "team", Name: "settings"}
@@ -186,7 +186,7 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// TestIn is the namespace of the provider that an action is about.
+// TestIn checks which of the provider's namespaces an action is about.
 func TestIn(t *testing.T) {
 	rig := synctest.New()
 	if got := rig.Refusals.In(action(decide.Patch, decide.Remote, "team-home")); got != "team-home" {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What was refused of one pod is not refused of the next one that has its name.
+// TestVersion checks that a refusal of one pod does not apply to the next pod of its name.
 func TestVersion(t *testing.T) {
 	at := func(uid types.UID, generation int64, revision string) string {
 		return Version(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: generation, ResourceVersion: revision}})

@@ -14,16 +14,15 @@ import (
 	"github.com/spillway-io/spillway/internal/decide"
 )
 
-// Server is an API server of ConfigMaps that writes down what it is asked for. What it
-// stores, some caches show at once.
+// Server is an API server of ConfigMaps that records its requests. Some caches show at once what it stores.
 type Server struct {
 	client.Client
 	Name string
-	// Shows are the caches, with what each shows.
+	// Shows has the caches, with what each shows.
 	Shows map[*Cache]func(*corev1.ConfigMap) bool
-	// Refuses, if set, is the answer to a request instead of doing it.
+	// Refuses, if set, returns the error for a request, which is then not carried out.
 	Refuses func(verb string, m *corev1.ConfigMap) error
-	// Requests are the lines of what it was asked for, by all servers of one test.
+	// Requests has one line per request to any server of one test.
 	Requests *[]string
 
 	stored  []*corev1.ConfigMap
@@ -75,7 +74,7 @@ func (s *Server) find(key client.ObjectKey) (*corev1.ConfigMap, error) {
 	return nil, apierrors.NewNotFound(Resource, key.Name)
 }
 
-// store makes a new version of an object, and answers with it.
+// store creates a new version of an object, and answers with it.
 func (s *Server) store(m, answer *corev1.ConfigMap) {
 	m.ResourceVersion = strconv.Itoa(100 + s.version)
 	s.Put(m)
@@ -111,8 +110,7 @@ func (s *Server) Create(_ context.Context, obj client.Object, _ ...client.Create
 	return nil
 }
 
-// Patch implements client.Writer: the object is as it is to be, or, without data, its
-// metadata is.
+// Patch implements client.Writer. It stores the object as given. Without data, it stores the metadata only.
 func (s *Server) Patch(_ context.Context, obj client.Object, _ client.Patch, _ ...client.PatchOption) error {
 	m, err := s.ask("patch", obj)
 	if err != nil {
@@ -134,7 +132,7 @@ func (s *Server) Patch(_ context.Context, obj client.Object, _ client.Patch, _ .
 	return nil
 }
 
-// Delete implements client.Writer. A finalizer holds nothing up.
+// Delete implements client.Writer. Finalizers delay nothing.
 func (s *Server) Delete(_ context.Context, obj client.Object, options ...client.DeleteOption) error {
 	m, err := s.ask("delete", obj)
 	if err != nil {

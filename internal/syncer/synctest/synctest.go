@@ -1,5 +1,5 @@
-// Package synctest has what tests of the engine's parts share: a kind of ConfigMaps, and
-// caches that hold what they are given.
+// Package synctest has what tests of the engine's parts share: a kind of ConfigMaps, and caches that hold what
+// a test gives them.
 package synctest
 
 import (
@@ -32,7 +32,7 @@ import (
 // ConfigMaps is the kind.
 type ConfigMaps = kind.Kind[*corev1.ConfigMap]
 
-// Resource is theirs, in errors.
+// Resource is the resource of ConfigMaps, in errors.
 var Resource = schema.GroupResource{Resource: "configmaps"}
 
 // Rig is what the parts of one kind in one connection share.
@@ -41,14 +41,14 @@ type Rig struct {
 	Memory   *memory.Memory
 	Clock    *testclock.FakeClock
 	Refusals *refusal.Refusals[*corev1.ConfigMap]
-	// View and Catalogue are caches of the consumer, Provider that of the provider.
+	// View and Catalogue are caches of the consumer. Provider is the provider's cache.
 	View, Catalogue, Provider *Cache
 	Locals                    *objects.Locals[*corev1.ConfigMap]
 	Remotes                   *objects.Remotes[*corev1.ConfigMap]
 	recorder                  *events.FakeRecorder
 }
 
-// New makes the rig of a kind that is copied.
+// New returns the rig of a kind that is copied.
 func New() *Rig {
 	k := kind.NewCopy[corev1.ConfigMap, corev1.ConfigMapList]("configmap", kind.Referenced, decide.Translation[*corev1.ConfigMap](decidetest.Plain{}))
 	clock := testclock.NewFakeClock(builder.Epoch)
@@ -68,8 +68,8 @@ func New() *Rig {
 	return r
 }
 
-// World has an offloading of each namespace, which sends what it sends by default, and
-// selects nothing that has no entry yet.
+// World returns a World in which each namespace has an offloading, which sends the default kinds. It selects no
+// namespace that has no entry yet.
 func World() mapping.World {
 	return mapping.World{
 		Selects:    func(*v1alpha1.ClusterBinding, string) bool { return false },
@@ -79,15 +79,14 @@ func World() mapping.World {
 	}
 }
 
-// Shares has all bindings share the cache that holds the kind, as of those that are sent
-// because of their namespace.
+// Shares makes all bindings share the cache of the kind, as for kinds that are sent because of their namespace.
 func (r *Rig) Shares() {
 	r.Kind.Selection, r.Kind.Syncer = kind.InMappedNamespace, decide.NewMapped(decide.Translation[*corev1.ConfigMap](decidetest.Plain{}))
 	r.Locals.View, r.Locals.Seen = r.Catalogue, r.Locals.Listed
 	r.Refusals.Told = memory.NewTold()
 }
 
-// Recorded are the reasons of the events since it was asked last.
+// Recorded returns the reasons of the events since its last call.
 func (r *Rig) Recorded() []string {
 	var all []string
 	for len(r.recorder.Events) > 0 {
@@ -97,20 +96,20 @@ func (r *Rig) Recorded() []string {
 	return all
 }
 
-// Cache holds what it is given. It has no informers.
+// Cache holds what a test gives it. It has no informers.
 type Cache struct {
 	cache.Cache
 	Has []client.Object
-	// Indexes say by which values of a field an object is found.
+	// Indexes say under which values of a field an object is found.
 	Indexes map[string]client.IndexerFunc
-	// Err, if set, is the answer to everything.
+	// Err, if set, is the answer to every request.
 	Err error
-	// Unwatched is set before anybody needs the kind; Open watches it.
+	// Unwatched is true until the kind is watched. Open starts that.
 	Unwatched bool
 	then      []func()
 }
 
-// Need is as that of an informer.Demand.
+// Need implements informer.Demand's Need.
 func (c *Cache) Need(_ context.Context, _ client.Object, _ any, then func()) (bool, error) {
 	if c.Unwatched {
 		c.then = append(c.then, then)
@@ -118,7 +117,7 @@ func (c *Cache) Need(_ context.Context, _ client.Object, _ any, then func()) (bo
 	return !c.Unwatched, c.Err
 }
 
-// Open calls whoever needs the kind, which can be read now.
+// Open makes the kind readable, and calls everybody who needs it.
 func (c *Cache) Open() {
 	c.Unwatched = false
 	for _, then := range c.then {

@@ -1,5 +1,5 @@
-// Package waits knows who waits for which object, so that an object that a pod needs is
-// reconciled on its own, and the pod's turn comes when that one is ready.
+// Package waits knows who waits for which object. An object that a pod needs is reconciled on its own. When it
+// is ready, the pod is reconciled.
 //
 // # How it works
 //
@@ -18,8 +18,8 @@
 //	       ▼                                    all that need settings
 //	Ask: ready, web does not wait
 //
-// Who asks is noted first, and looks then: what changes after the look has the object reconciled
-// later, and the end of that finds the note. So one look is enough, and nobody waits for ever.
-// What was written outlives a reconcile that failed, because a request may have taken effect
-// although its answer was lost; and it outlives the object.
+// Ask first notes who asks, and then looks. If the object changes after the look, it is reconciled later, and
+// the end of that reconcile finds the note. So one look is enough, and nobody waits for ever. The note of a
+// write outlives a failed reconcile, because a request may take effect although its answer is lost. It also
+// outlives the object.
 package waits

@@ -11,25 +11,25 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// Waits are those of one connection.
+// Waits knows who waits for which object in one connection.
 type Waits struct {
-	// enqueue takes what is to be reconciled, and needing is all that needs an object.
+	// enqueue enqueues objects to reconcile. needing lists all objects that need the given one.
 	enqueue func(keys ...decide.Key)
 	needing func(ctx context.Context, what decide.Key) ([]decide.Key, error)
 
 	mu sync.Mutex
-	// looking are the looks that have not ended; and waiting, by object, who has found it unready.
+	// looking has the looks that have not ended. waiting has, by object, who found it unready.
 	looking sets.Set[*look]
 	waiting map[decide.Key]sets.Set[decide.Key]
-	// untold are objects that have changed, or may have, since what needs them was told.
+	// untold has objects that have, or may have, changed since the objects that need them were last enqueued.
 	untold sets.Set[decide.Key]
-	// verdicts are the problems of objects that have one.
+	// verdicts has the problems of objects that have one.
 	verdicts map[decide.Key]field.Problem
 }
 
 type look struct{ who, at decide.Key }
 
-// New makes Waits that enqueue; needing are all objects that need one.
+// New returns Waits that enqueue with enqueue. needing lists all objects that need the given one.
 func New(enqueue func(keys ...decide.Key), needing func(ctx context.Context, what decide.Key) ([]decide.Key, error)) *Waits {
 	return &Waits{
 		enqueue: enqueue, needing: needing, looking: sets.Set[*look]{}, waiting: map[decide.Key]sets.Set[decide.Key]{},
@@ -37,8 +37,8 @@ func New(enqueue func(keys ...decide.Key), needing func(ctx context.Context, wha
 	}
 }
 
-// Ask returns what assess finds of an object. If it is there and not ready, who waits from now
-// on. What is not there enqueues what needs it when it comes.
+// Ask returns what assess says about an object. If the object exists and is not ready, who waits from now on.
+// If it does not exist, its creation enqueues what needs it.
 func (w *Waits) Ask(who, what decide.Key, assess func() (need decide.Need, there bool, err error)) (decide.Need, error) {
 	noted := &look{who, what}
 	w.mu.Lock()
@@ -47,7 +47,7 @@ func (w *Waits) Ask(who, what decide.Key, assess func() (need decide.Need, there
 	need, there, err := assess()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	isNoted := w.looking.Has(noted) // If not, the object has been reconciled meanwhile, and who is enqueued.
+	isNoted := w.looking.Has(noted) // If not, the object was reconciled meanwhile, and who is enqueued.
 	w.looking.Delete(noted)
 	if isNoted && err == nil && there && !need.Ready {
 		if w.waiting[what] == nil {
@@ -65,8 +65,8 @@ func (w *Waits) Wrote(what decide.Key) {
 	w.untold.Insert(what)
 }
 
-// Ended enqueues whoever waits for an object that has been reconciled; and all that need it, if
-// anything was written, or if the verdict on it, nil if it is ready, is another one than before.
+// Ended enqueues whoever waits for an object that was reconciled. It enqueues all objects that need it if
+// anything was written or the verdict has changed. A nil verdict means that the object is ready.
 func (w *Waits) Ended(ctx context.Context, what decide.Key, verdict *field.Problem) error {
 	if w.tells(what, verdict) {
 		return w.Tell(ctx, what)
@@ -75,7 +75,7 @@ func (w *Waits) Ended(ctx context.Context, what decide.Key, verdict *field.Probl
 	return nil
 }
 
-// tells notes a verdict, and reports whether all that need the object have to be told.
+// tells notes a verdict, and reports whether all objects that need this one must be enqueued.
 func (w *Waits) tells(what decide.Key, verdict *field.Problem) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,11 +89,11 @@ func (w *Waits) tells(what decide.Key, verdict *field.Problem) bool {
 	return w.untold.Has(what)
 }
 
-// Tell enqueues all that need an object, or wait for it.
+// Tell enqueues all objects that need this one or wait for it.
 func (w *Waits) Tell(ctx context.Context, what decide.Key) error {
 	all, err := w.needing(ctx, what)
 	if err != nil {
-		return err // It is told when this is tried again.
+		return err // The retry enqueues them.
 	}
 	w.mu.Lock()
 	w.untold.Delete(what)
@@ -102,7 +102,7 @@ func (w *Waits) Tell(ctx context.Context, what decide.Key) error {
 	return nil
 }
 
-// take returns whoever waits for an object, or looks at it now, and has them wait no more.
+// take returns whoever waits for an object, or looks at it now, and ends their wait.
 func (w *Waits) take(what decide.Key) []decide.Key {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,7 +117,7 @@ func (w *Waits) take(what decide.Key) []decide.Key {
 	return all.UnsortedList()
 }
 
-// Forget has an object that is gone wait for nothing.
+// Forget ends all waits of an object that is gone.
 func (w *Waits) Forget(who decide.Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

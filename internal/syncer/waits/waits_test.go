@@ -31,7 +31,7 @@ var (
 	settings      = key("configmap", "settings")
 )
 
-// waiters has pods web, db and idle that need ConfigMap settings, and what was enqueued.
+// waiters has the pods web, db and idle, which need the ConfigMap settings. It records what is enqueued.
 type waiters struct {
 	*Waits
 	enqueued []string
@@ -50,7 +50,7 @@ func newWaiters() *waiters {
 	return w
 }
 
-// asks has a pod ask for settings. meanwhile happens while it looks.
+// asks makes a pod ask for settings, and calls meanwhile during the look.
 func (w *waiters) asks(t *testing.T, who decide.Key, ready, there bool, meanwhile func()) {
 	t.Helper()
 	need, err := w.Ask(who, settings, func() (decide.Need, bool, error) {
@@ -62,7 +62,7 @@ func (w *waiters) asks(t *testing.T, who decide.Key, ready, there bool, meanwhil
 	}
 }
 
-// TestEnded: who is enqueued when the ConfigMap has been reconciled.
+// TestEnded checks who is enqueued after the ConfigMap was reconciled.
 func TestEnded(t *testing.T) {
 	problem := &field.Problem{Reason: "Rejected", Message: "no"}
 	nothing := func() {}
@@ -114,7 +114,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestVerdicts: a change is another problem, or the end of one.
+// TestVerdicts checks that a different problem, or the end of one, counts as a change.
 func TestVerdicts(t *testing.T) {
 	w := newWaiters()
 	for i, step := range []struct {
@@ -135,7 +135,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestTellFails: what could not be told is told by the next try, even of what is gone since.
+// TestTellFails checks that the next attempt enqueues what the failed one could not, even for an object that
+// has gone since.
 func TestTellFails(t *testing.T) {
 	w := newWaiters()
 	w.asks(t, web, false, true, func() {})
@@ -151,7 +152,7 @@ func TestTellFails(t *testing.T) {
 	}
 }
 
-// TestAskFails: who cannot look is retried anyway.
+// TestAskFails checks that a pod does not wait if its look failed: it is retried anyway.
 func TestAskFails(t *testing.T) {
 	w, failure := newWaiters(), errors.New("the cache has ended")
 	_, err := w.Ask(web, settings, func() (decide.Need, bool, error) { return decide.Need{}, true, failure })
@@ -160,14 +161,14 @@ func TestAskFails(t *testing.T) {
 	}
 }
 
-// model is a connection whose ConfigMaps become ready, and unready, without anything that is
-// written or told: only who waits is enqueued.
+// model is a connection whose ConfigMaps become ready and unready without a write or a changed verdict: only
+// waiting pods are enqueued.
 type model struct {
 	*Waits
 	*work.Workers
 	ready   []atomic.Bool
 	mu      sync.Mutex
-	missing map[decide.Key]int // How many a pod has found unready at last.
+	missing map[decide.Key]int // How many ConfigMaps each pod last found unready.
 	changed *sync.Cond
 }
 
@@ -198,8 +199,8 @@ func (m *model) Reconcile(ctx context.Context, of decide.Key) (reconcile.Result,
 	return reconcile.Result{}, nil
 }
 
-// TestNobodyWaitsForWhatIsReady has ConfigMaps change at random while pods look at them. When
-// all are ready in the end, each pod gets to know.
+// TestNobodyWaitsForWhatIsReady changes ConfigMaps at random while pods look at them. When all are ready in the
+// end, each pod finds out.
 func TestNobodyWaitsForWhatIsReady(t *testing.T) {
 	const pods, configMaps = 20, 4
 	for range 100 {

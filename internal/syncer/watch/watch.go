@@ -1,4 +1,4 @@
-// Package watch enqueues objects that change on either side, and what such a change concerns.
+// Package watch enqueues objects that change in either cluster, and the objects that such a change affects.
 package watch
 
 import (
@@ -29,7 +29,7 @@ type Queue interface {
 
 // Uses knows the objects of all kinds that need others.
 type Uses interface {
-	// Referers are all objects that need one.
+	// Referers lists all objects that need the given one.
 	Referers(ctx context.Context, of decide.Key) ([]decide.Key, error)
 }
 
@@ -42,11 +42,11 @@ type Watcher[T client.Object] struct {
 	Uses      Uses
 	Memory    *memory.Memory
 	Queue     Queue
-	// Concerns reports whether a local namespace is, or was, mapped to one of the provider.
+	// Concerns reports whether a local namespace is, or was, mapped to a remote one.
 	Concerns func(namespace string) bool
 }
 
-// Start enqueues each object that changes on either side, until ctx ends.
+// Start enqueues each object that changes in either cluster, until ctx ends.
 func (w *Watcher[T]) Start(ctx context.Context) error {
 	if err := w.Locals.Watch(ctx, w.onLocal, func(e informer.Change) { w.onListed(ctx, e) }); err != nil {
 		return err
@@ -71,18 +71,17 @@ func (w *Watcher[T]) onLocal(e informer.Change) {
 	before, after := w.needsOf(e.Before), w.needsOf(e.After)
 	w.Queue.Enqueue(work.Rest, before.SymmetricDifference(after).UnsortedList()...)
 	if w.moved(e) {
-		w.Queue.Enqueue(work.Rest, after.UnsortedList()...) // What it needs is needed elsewhere.
+		w.Queue.Enqueue(work.Rest, after.UnsortedList()...) // The objects that it needs are now needed elsewhere.
 	}
 }
 
-// concerns reports whether objects of a namespace may have to be sent. Of kinds that are
-// selected by their namespace, the cache that all bindings share has the objects of all
-// namespaces, and most namespaces are not mapped.
+// concerns reports whether objects of a namespace may have to be sent. For kinds selected by their namespace,
+// all bindings share a cache. It has the objects of all namespaces, and most of these are not mapped.
 func (w *Watcher[T]) concerns(namespace string) bool {
 	return w.Kind.Selection != kind.InMappedNamespace || w.Concerns(namespace)
 }
 
-// moved reports whether a pinned object has copies elsewhere than before.
+// moved reports whether a pinned object has its copies in other places than before.
 func (w *Watcher[T]) moved(e informer.Change) bool {
 	key := v1alpha1.AnnotationRemote + w.ClusterID
 	return w.Kind.Selection.Pins() && e.Before != nil && e.After != nil && e.Before.GetAnnotations()[key] != e.After.GetAnnotations()[key]
@@ -98,7 +97,7 @@ func (w *Watcher[T]) needsOf(obj client.Object) sets.Set[decide.Key] {
 	return keys
 }
 
-// onListed ignores the objects that nothing needs: that is nearly all of them.
+// onListed ignores objects that nothing needs, which are nearly all.
 func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 	key := decide.Key{Kind: w.Kind.Name, NamespacedName: client.ObjectKeyFromObject(e.Object())}
 	if decide.IsPinned(e.Object(), w.ClusterID) {
@@ -108,7 +107,7 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 	found, err := w.Uses.Referers(ctx, key)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "an event is lost", "kind", w.Kind.Name, "object", key.NamespacedName)
-		return // The cache is ending, and the connection with it.
+		return // The cache and the connection are ending.
 	}
 	if len(found) == 0 {
 		return
@@ -119,7 +118,7 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 	}
 }
 
-// onRemote also enqueues what a copy that is gone had needed, if its object may stay.
+// onRemote also enqueues what a deleted copy needed, if its local object may stay.
 func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	key := objects.LocalKey(e.Object())
 	if w.Kind.Done != nil && e.Before != nil {
@@ -140,20 +139,19 @@ func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	}
 }
 
-// isUrgent reports whether users wait for the outcome of a change of a remote object.
-// An object that appears says nothing new: either we have just created it, or it is read at the
-// beginning.
+// isUrgent reports whether users wait for the outcome of a change of a remote object. A new object is not
+// urgent: Spillway has just created it, or reads it at the start.
 func (w *Watcher[T]) isUrgent(e informer.Change) bool {
 	before, known := e.Before.(T)
-	after, _ := e.After.(T) // The zero value, when it is gone.
+	after, _ := e.After.(T) // The zero value if the object is gone.
 	return known && w.Kind.Urgent != nil && w.Kind.Urgent(before, after)
 }
 
-// EnqueueNamespace enqueues all objects of a local namespace that are known, and what they
-// need; of all namespaces, if it is empty.
+// EnqueueNamespace enqueues all known objects of a local namespace, and what they need. An empty name means all
+// namespaces.
 func (w *Watcher[T]) EnqueueNamespace(ctx context.Context, namespace string) {
 	if err := w.enqueueNamespace(ctx, namespace); err != nil {
-		// The cache is ending, and the connection with it.
+		// The cache and the connection are ending.
 		log.FromContext(ctx).Error(err, "a change of a namespace's place is lost", "kind", w.Kind.Name, "namespace", namespace)
 	}
 }
@@ -176,15 +174,15 @@ func (w *Watcher[T]) enqueueNamespace(ctx context.Context, namespace string) err
 	return w.enqueueUnheld(ctx, namespace)
 }
 
-// EnqueuePeers enqueues the objects whose copies name other namespaces, because the labels or
-// the place of one of those have changed.
+// EnqueuePeers enqueues the objects whose copies name other namespaces, after the labels or the place of such a
+// namespace have changed.
 func (w *Watcher[T]) EnqueuePeers(ctx context.Context) {
 	if w.Kind.Peers == nil {
 		return
 	}
 	held, err := w.Locals.Held(ctx, "")
 	if err != nil {
-		// The cache is ending, and the connection with it.
+		// The cache and the connection are ending.
 		log.FromContext(ctx).Error(err, "a change of namespaces is lost", "kind", w.Kind.Name)
 	}
 	for _, local := range held {
@@ -194,9 +192,9 @@ func (w *Watcher[T]) EnqueuePeers(ctx context.Context) {
 	}
 }
 
-// Recount enqueues the objects for which a pod of the virtual node may count (Kind.Counts) and did not
-// before, or the other way round. before or after is nil if the pod has come or gone. It leaves the counting
-// to the reconcile: it holds up other handlers.
+// Recount enqueues the objects for which a pod of the virtual node starts or stops counting (Kind.Counts).
+// before is nil for a new pod, after for a deleted one. The reconcile does the counting: Recount blocks other
+// handlers.
 func (w *Watcher[T]) Recount(ctx context.Context, before, after *corev1.Pod) {
 	pod, was, is := cmp.Or(after, before), mayCount(before), mayCount(after)
 	if w.Kind.Counts == nil || !w.concerns(pod.Namespace) || was == is && (!is || maps.Equal(before.Labels, after.Labels)) {
@@ -204,7 +202,7 @@ func (w *Watcher[T]) Recount(ctx context.Context, before, after *corev1.Pod) {
 	}
 	held, err := w.Locals.Held(ctx, pod.Namespace)
 	if err != nil {
-		// The cache is ending, and the connection with it.
+		// The cache and the connection are ending.
 		log.FromContext(ctx).Error(err, "a change of a pod is lost", "kind", w.Kind.Name, "pod", client.ObjectKeyFromObject(pod))
 	}
 	for _, local := range held {
@@ -216,8 +214,8 @@ func mayCount(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp.IsZero() && translate.IsReady(pod)
 }
 
-// enqueueLeft enqueues the local objects of all copies: some may have gone while we could do
-// nothing about that. For a single namespace, only kinds selected by their namespace need it.
+// enqueueLeft enqueues the local objects of all copies: some may have gone while the engine could not act. For
+// a single namespace, only kinds selected by their namespace need this.
 func (w *Watcher[T]) enqueueLeft(ctx context.Context, namespace string) error {
 	if namespace != "" && w.Kind.Selection != kind.InMappedNamespace {
 		return nil
@@ -230,8 +228,8 @@ func (w *Watcher[T]) enqueueLeft(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// enqueueUnheld enqueues objects that something needs and that are not pinned yet. What needs
-// an object may be in another namespace than the object.
+// enqueueUnheld enqueues objects that something needs and that are not pinned yet. An object may be needed from
+// another namespace.
 func (w *Watcher[T]) enqueueUnheld(ctx context.Context, namespace string) error {
 	unheld, err := w.Locals.Unheld(ctx, namespace)
 	if err != nil {

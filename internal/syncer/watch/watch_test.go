@@ -23,7 +23,7 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer/work"
 )
 
-// transcript is what is enqueued.
+// transcript records what is enqueued.
 type transcript struct {
 	lines   []string
 	needing []decide.Key
@@ -43,7 +43,7 @@ func (t *transcript) Referers(context.Context, decide.Key) ([]decide.Key, error)
 	return t.needing, nil
 }
 
-// needs a Secret that its data names.
+// needs returns the Secret that the ConfigMap's data names.
 func needs(m *corev1.ConfigMap) []decide.Ref {
 	var refs []decide.Ref
 	for name := range m.Data {
@@ -60,7 +60,7 @@ func watcher(rig *synctest.Rig, said *transcript) *Watcher[*corev1.ConfigMap] {
 	}
 }
 
-// TestChanges holds what a change enqueues against what is listed here.
+// TestChanges compares what a change enqueues with the lists below.
 func TestChanges(t *testing.T) {
 	tier := func(m *corev1.ConfigMap) { m.Labels = decide.With(m.Labels, "tier", "web") }
 	elsewhere := func(m *corev1.ConfigMap) { m.Namespace = "team-b" }
@@ -126,7 +126,7 @@ func standsFor(name string) fixture.Option {
 	}
 }
 
-// TestNeedsNothing: of a kind that needs nothing, only the object itself is enqueued.
+// TestNeedsNothing checks that only the object itself is enqueued if its kind needs nothing.
 func TestNeedsNothing(t *testing.T) {
 	rig, said := synctest.New(), &transcript{}
 	w := watcher(rig, said)
@@ -138,8 +138,8 @@ func TestNeedsNothing(t *testing.T) {
 	}
 }
 
-// TestUnshown: since when a change of what is in the provider is not shown in the consumer,
-// if the kind asks for that.
+// TestUnshown checks when the consumer first failed to show a change in the provider, for kinds that ask for
+// that.
 func TestUnshown(t *testing.T) {
 	changed := informer.Change{Before: fixture.Remote(), After: fixture.Remote(fixture.Data("a", "2"))}
 	for name, test := range map[string]struct {
@@ -172,7 +172,7 @@ func (stopped) Referers(context.Context, decide.Key) ([]decide.Key, error) {
 	return []decide.Key{{Kind: "pod"}}, errors.New("stopped")
 }
 
-// TestCachesThatHaveStopped ask for nothing, and are no panic.
+// TestCachesThatHaveStopped checks that stopped caches enqueue nothing and cause no panic.
 func TestCachesThatHaveStopped(t *testing.T) {
 	for name, test := range map[string]struct {
 		fail func(*synctest.Rig, *Watcher[*corev1.ConfigMap])
@@ -205,7 +205,7 @@ func TestCachesThatHaveStopped(t *testing.T) {
 	}
 }
 
-// TestEnqueueNamespace enqueues what is known of one namespace, or of all.
+// TestEnqueueNamespace checks that the known objects of one namespace, or of all, are enqueued.
 func TestEnqueueNamespace(t *testing.T) {
 	here := func(name string, options ...fixture.Option) *corev1.ConfigMap {
 		return fixture.Local(append(options, func(m *corev1.ConfigMap) { m.Name = name })...)
@@ -246,7 +246,7 @@ func TestEnqueueNamespace(t *testing.T) {
 	}
 }
 
-// TestRecount enqueues the objects for which a pod begins or ceases to count, and no others.
+// TestRecount checks that exactly the objects are enqueued for which a pod starts or stops counting.
 func TestRecount(t *testing.T) {
 	rig, said := synctest.New(), &transcript{}
 	rig.Shares()
@@ -297,7 +297,7 @@ func TestRecount(t *testing.T) {
 	}
 }
 
-// TestEnqueuePeers enqueues what names other namespaces, of those that are mapped.
+// TestEnqueuePeers checks that objects in mapped namespaces are enqueued if they name other namespaces.
 func TestEnqueuePeers(t *testing.T) {
 	rig, said := synctest.New(), &transcript{}
 	rig.Shares()

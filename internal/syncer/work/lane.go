@@ -17,14 +17,14 @@ type lane struct {
 	backoff workqueue.TypedRateLimiter[decide.Key]
 
 	mu sync.Mutex
-	// places are those that are taken: by what is being reconciled, and by what is called.
+	// places counts the places in use: by keys being reconciled, and by called keys.
 	places int
-	// called are keys that have been set aside, and come back from the queue now.
+	// called has keys that were set aside, and that now come back through the queue.
 	called sets.Set[decide.Key]
-	// aside are keys for which there was no place, with their priorities. There is none while
-	// a place is free.
+	// aside has the keys for which there was no place, with their priorities. It is empty while a place is
+	// free.
 	aside map[decide.Key]int
-	// order is that of the keys aside, by priority. A key whose priority has risen is in two.
+	// order has the keys of aside, by priority. A key whose priority has risen is in two lists.
 	order [Urgent + 1][]decide.Key
 }
 
@@ -34,8 +34,7 @@ func newLane(kind string, most int, backoff workqueue.TypedRateLimiter[decide.Ke
 	return &lane{kind: kind, most: most, backoff: backoff, called: sets.Set[decide.Key]{}, aside: map[decide.Key]int{}}
 }
 
-// admit reports whether a key that comes from the queue is to be reconciled now. If not, it
-// has been set aside.
+// admit reports whether a key from the queue is reconciled now. Otherwise, admit sets it aside.
 func (l *lane) admit(key decide.Key, priority int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,8 +64,7 @@ func (l *lane) setAside(key decide.Key, priority int) {
 	l.order[priority] = append(l.order[priority], key)
 }
 
-// next gives the place of what has been reconciled to the first key that is aside, if there is
-// any.
+// next gives the place of a key that was reconciled to the first key in aside, if any.
 func (l *lane) next() (key decide.Key, priority int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +73,7 @@ func (l *lane) next() (key decide.Key, priority int, ok bool) {
 		for len(l.order[priority]) > 0 {
 			key, l.order[priority] = l.order[priority][0], l.order[priority][1:]
 			if at, known := l.aside[key]; !known || at != priority {
-				continue // It has risen.
+				continue // Its priority has risen.
 			}
 			delete(l.aside, key)
 			metered().waiting(l.kind, priority).Dec()
@@ -87,7 +85,7 @@ func (l *lane) next() (key decide.Key, priority int, ok bool) {
 	return decide.Key{}, Rest, false
 }
 
-// drop takes what is aside out of the metrics.
+// drop removes the keys in aside from the metrics.
 func (l *lane) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +95,7 @@ func (l *lane) drop() {
 	l.aside = nil
 }
 
-// backoff is that of each kind.
+// backoff delegates to the back-off of each kind.
 type backoff map[string]*lane
 
 // When implements workqueue.TypedRateLimiter.

@@ -10,15 +10,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// meters are the metrics of controller-runtime's controllers, by kind. They are those that it
-// has registered itself.
+// meters are the metrics of controller-runtime's controllers, by kind: the same metrics that controller-runtime
+// has registered.
 type meters struct {
 	total, errors, panics *prometheus.CounterVec
 	seconds               *prometheus.HistogramVec
 	active, most, depth   *prometheus.GaugeVec
 }
 
-// metered must not be called before main begins: controller-runtime's metrics come first.
+// metered must not be called before main begins: controller-runtime must register its metrics first.
 var metered = sync.OnceValue(func() *meters {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return existing(prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
@@ -40,8 +40,8 @@ var metered = sync.OnceValue(func() *meters {
 	}
 })
 
-// existing is the metric that has been registered under the name of like, or like. A test
-// notices if controller-runtime's are others.
+// existing returns the metric that is already registered under the name of like, or like itself. A test notices
+// if controller-runtime's metrics differ.
 func existing[V prometheus.Collector](like V) V {
 	var already prometheus.AlreadyRegisteredError
 	if errors.As(metrics.Registry.Register(like), &already) {
@@ -52,13 +52,13 @@ func existing[V prometheus.Collector](like V) V {
 	return like
 }
 
-// live are all *Workers that run.
+// live has all *Workers that run.
 var live sync.Map
 
-// queues are the metrics of the queues of all connections together, read when somebody asks.
+// queues are the metrics of all connections' queues together, computed when they are collected.
 type queues struct{}
 
-// Describe describes nothing: controller-runtime has the same metrics, of other queues.
+// Describe describes nothing: controller-runtime has the same metrics for other queues.
 func (queues) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -77,7 +77,7 @@ func (queues) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(longest, prometheus.GaugeValue, hangs.Seconds(), name, name)
 }
 
-// waiting is how many keys of a kind are aside: the queue does not count them.
+// waiting is the number of keys of a kind that are set aside: the queue does not count them.
 func (m *meters) waiting(kind string, priority int) prometheus.Gauge {
 	return m.depth.WithLabelValues(kind, kind, strconv.Itoa(priority))
 }

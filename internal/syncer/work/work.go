@@ -2,16 +2,15 @@
 //
 // # How it works
 //
-// There is one queue, controller-runtime's, whose keys name a kind besides the object. One
-// goroutine takes keys out of it, and starts a goroutine for each: an idle connection has no
-// workers. While as many of a kind run as may, its other keys are set aside (lane). When one
-// ends, the first of those, urgent ones before others, goes through the queue once more and
-// is reconciled. So a webhook that never answers for Secrets takes up the places of Secrets, and
-// holds up no pod.
+// There is one queue, from controller-runtime. Its keys name a kind besides the object. One goroutine takes
+// keys from the queue, and starts a goroutine for each: an idle connection has no workers. Each kind may run a
+// limited number at a time. Its other keys are set aside (lane). When one ends, the first key that was set
+// aside goes through the queue once more and is reconciled, urgent keys first. So a webhook that never answers
+// for Secrets uses up the places of Secrets, and delays no pod.
 //
-// The rest is as in controller-runtime's controllers: one key is never reconciled twice at
-// a time, one that is enqueued meanwhile is reconciled again, errors are retried with back-off,
-// panics are errors, and the metrics are the same, by kind.
+// The rest is as in controller-runtime's controllers. No key is reconciled twice at a time. A key that is
+// enqueued meanwhile is reconciled again. Errors are retried with back-off, panics count as errors, and the
+// metrics are the same, by kind.
 package work
 
 import (
@@ -40,7 +39,7 @@ const (
 	Urgent
 )
 
-// name is that of the queues of all connections in metrics.
+// name is the name of all connections' queues in metrics.
 const name = "sync"
 
 // Workers reconcile the objects of one connection.
@@ -52,43 +51,42 @@ type Workers struct {
 	began  sync.Map // When the pass of a key began.
 }
 
-// New makes Workers that call do. Each kind has to be added to them.
+// New returns Workers that call do. Add must be called for each kind.
 func New(do reconcile.TypedReconciler[decide.Key]) *Workers {
 	return &Workers{do: do, lanes: map[string]*lane{}}
 }
 
-// Add adds a kind. At most that many of its objects are reconciled at a time; after an error, backoff
-// says how long an object waits. Add must not be called after Run.
+// Add adds a kind. At most that many of its objects are reconciled at a time. After an error, backoff says how
+// long an object waits. Add must not be called after Run.
 func (w *Workers) Add(kind string, most int, backoff workqueue.TypedRateLimiter[decide.Key]) {
 	w.lanes[kind] = newLane(kind, most, backoff)
 }
 
-// Enqueue queues objects. It must not be called before Run calls start, and does nothing
-// for kinds that have not been added.
+// Enqueue enqueues objects. It must not be called before Run calls start. It ignores kinds that were not added.
 func (w *Workers) Enqueue(priority int, keys ...decide.Key) {
 	known := slices.DeleteFunc(slices.Clone(keys), func(key decide.Key) bool { return w.lanes[key.Kind] == nil })
 	w.queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, known...)
 }
 
-// Run calls start, which may enqueue, and then reconciles until ctx ends. It returns when
-// nothing is being reconciled any more.
+// Run calls start, which may enqueue, and then reconciles until ctx ends. It returns when the last reconcile
+// has ended.
 func (w *Workers) Run(ctx context.Context, start func(context.Context) error) error {
-	w.queue = priorityqueue.New("", func(o *priorityqueue.Opts[decide.Key]) { // One with a name wakes up twice a second, for metrics of its own.
+	w.queue = priorityqueue.New("", func(o *priorityqueue.Opts[decide.Key]) { // A queue with a name wakes up twice a second for its own metrics.
 		o.Log, o.RateLimiter = log.FromContext(ctx), backoff(w.lanes)
 	})
 	return w.run(ctx, start)
 }
 
 func (w *Workers) run(ctx context.Context, start func(context.Context) error) error {
-	// Not while something waits for a key: the queue may be just about to hand one over, and then
-	// holds its lock for ever. So the end of ctx brings a last key.
+	// The queue must not shut down while something waits for a key: it may be about to hand one over, and would
+	// then hold its lock for ever. So the end of ctx adds a last key.
 	defer w.queue.ShutDown()
 	if err := start(ctx); err != nil {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { w.queue.Add(decide.Key{}) })()
 	live.Store(w, nil)
-	defer live.Delete(w) // After drop, so that passes that do not end are measured.
+	defer live.Delete(w) // After drop, so that reconciles that do not end are measured.
 	defer w.drop()
 	for {
 		key, priority, _ := w.queue.GetWithPriority()
@@ -103,7 +101,7 @@ func (w *Workers) run(ctx context.Context, start func(context.Context) error) er
 	}
 }
 
-// drop waits until nothing is being reconciled, and forgets what has been set aside.
+// drop waits until the last reconcile has ended, and forgets the keys that were set aside.
 func (w *Workers) drop() {
 	w.passes.Wait()
 	for _, lane := range w.lanes {
@@ -120,7 +118,7 @@ func (w *Workers) pass(ctx context.Context, key decide.Key, priority int) {
 	}
 }
 
-// reconcile is what controller-runtime's controllers do with a key.
+// reconcile does what controller-runtime's controllers do with a key.
 func (w *Workers) reconcile(ctx context.Context, key decide.Key, priority int) {
 	w.began.Store(key, time.Now())
 	defer w.began.Delete(key)

@@ -30,16 +30,16 @@ func key(kind, name string) decide.Key {
 	return decide.Key{Kind: kind, NamespacedName: types.NamespacedName{Namespace: "team", Name: name}}
 }
 
-// running are Workers whose passes a test sees begin, and ends.
+// running are Workers whose reconciles a test sees begin, and ends.
 type running struct {
 	*Workers
 	begun chan decide.Key
-	end   chan error // For each that is to end.
+	end   chan error // One value for each reconcile that should end.
 	stop  func()
 	ended chan error
 }
 
-// start makes Workers with that many places by kind. They have ended when the test has.
+// start starts Workers with so many places per kind. They end before the test does.
 func start(t *testing.T, most map[string]int) *running {
 	t.Helper()
 	r := &running{begun: make(chan decide.Key), end: make(chan error), ended: make(chan error, 1)}
@@ -73,7 +73,7 @@ func start(t *testing.T, most map[string]int) *running {
 	return r
 }
 
-// settled waits until the queue has handed out all there is: what was enqueued is in its lane.
+// settled waits until the queue is empty: all that was enqueued is in its lane.
 func (r *running) settled(kind string, aside int) {
 	l := r.lanes[kind]
 	for {
@@ -87,7 +87,7 @@ func (r *running) settled(kind string, aside int) {
 	}
 }
 
-// TestSlowKindHoldsNoOther: Secrets that never end hold up their kind, and nothing else.
+// TestSlowKindHoldsNoOther checks that Secrets that never end delay only their own kind.
 func TestSlowKindHoldsNoOther(t *testing.T) {
 	r := start(t, map[string]int{"secret": 4, "pod": 16})
 	for i := range 10 {
@@ -106,8 +106,8 @@ func TestSlowKindHoldsNoOther(t *testing.T) {
 	r.settled("secret", 7)
 }
 
-// TestUrgentOvertakesWhatIsSetAside: what is set aside begins in its order, but urgent keys go
-// first, also those that have been set aside before they were urgent.
+// TestUrgentOvertakesWhatIsSetAside checks that keys that were set aside start in order, but urgent keys first.
+// That includes keys that became urgent after they were set aside.
 func TestUrgentOvertakesWhatIsSetAside(t *testing.T) {
 	r := start(t, map[string]int{"pod": 1})
 	r.Enqueue(Rest, key("pod", "first"))
@@ -130,7 +130,7 @@ func TestUrgentOvertakesWhatIsSetAside(t *testing.T) {
 	}
 }
 
-// TestUrgentBeforeTheRest: in the queue, too.
+// TestUrgentBeforeTheRest checks the same for the queue.
 func TestUrgentBeforeTheRest(t *testing.T) {
 	w := New(nil)
 	w.Add("pod", 1, retry.Backoff[decide.Key]())
@@ -149,8 +149,8 @@ func TestUrgentBeforeTheRest(t *testing.T) {
 	}
 }
 
-// TestNoIdleWorkers: Workers that have nothing to do cost one goroutine, and those of the queue.
-// None of those has a ticker for metrics: that would be a sixth.
+// TestNoIdleWorkers checks that idle Workers cost one goroutine, besides the queue's. The queue must have no
+// ticker for metrics, which would be a sixth goroutine.
 func TestNoIdleWorkers(t *testing.T) {
 	ours := func() (n int) {
 		stacks := make([]byte, 1<<20)
@@ -163,7 +163,7 @@ func TestNoIdleWorkers(t *testing.T) {
 	}
 	is := func(want int) {
 		t.Helper()
-		for ours() != want { // Those of the tests before may still be ending.
+		for ours() != want { // Goroutines of earlier tests may still be ending.
 			runtime.Gosched()
 		}
 	}
@@ -179,7 +179,7 @@ func TestNoIdleWorkers(t *testing.T) {
 	is(0)
 }
 
-// TestEnd: when the connection has ended, nothing begins any more, and nothing is left behind.
+// TestEnd checks that nothing starts after the connection has ended, and that nothing is left behind.
 func TestEnd(t *testing.T) {
 	r := start(t, map[string]int{"pod": 2})
 	for i := range 5 {
@@ -202,7 +202,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestEndsAtAnyTime: also while the queue is about to hand over a key.
+// TestEndsAtAnyTime checks that Workers can end even while the queue hands over a key.
 func TestEndsAtAnyTime(t *testing.T) {
 	for range 500 {
 		w := New(reconcile.TypedFunc[decide.Key](func(context.Context, decide.Key) (reconcile.Result, error) { return reconcile.Result{}, nil }))
@@ -221,7 +221,7 @@ func TestEndsAtAnyTime(t *testing.T) {
 	}
 }
 
-// TestBackoff: each kind has its own.
+// TestBackoff checks that each kind has its own back-off.
 func TestBackoff(t *testing.T) {
 	w := New(nil)
 	w.Add("pod", 1, workqueue.NewTypedItemExponentialFailureRateLimiter[decide.Key](time.Second, time.Minute))
@@ -247,7 +247,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestStartFails: what cannot be watched ends everything.
+// TestStartFails checks that a failed watch ends everything.
 func TestStartFails(t *testing.T) {
 	failure := errors.New("no watch")
 	if err := New(nil).Run(t.Context(), func(context.Context) error { return failure }); !errors.Is(err, failure) {
@@ -255,7 +255,7 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// value is the sum of the metrics of a name with a label.
+// value returns the sum of the metrics of a name with a label.
 func value(t *testing.T, name, label, is string) (sum float64) {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -274,7 +274,7 @@ func value(t *testing.T, name, label, is string) (sum float64) {
 	return sum
 }
 
-// TestMetrics: they are those of controller-runtime's controllers, and tell what waits.
+// TestMetrics checks that the metrics are controller-runtime's, and count the keys that wait.
 func TestMetrics(t *testing.T) {
 	metered := fmt.Sprintf("metered-%d", rand.Int())
 	r := start(t, map[string]int{metered: 1})
@@ -295,7 +295,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	r.end <- errors.New("no")
-	<-r.begun // The next one begins when all is counted.
+	<-r.begun // The next one begins when everything is counted.
 	for name, want := range map[string]float64{
 		"controller_runtime_reconcile_total": 1, "controller_runtime_reconcile_errors_total": 1, "controller_runtime_reconcile_time_seconds": 1,
 		"controller_runtime_reconcile_panics_total": 0, "workqueue_depth": 1,
@@ -306,7 +306,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsOfAllQueues: what waits in the queues of all connections, and what has run for the longest time in any.
+// TestMetricsOfAllQueues checks the number of keys that wait in all queues, and the longest run in any of them.
 func TestMetricsOfAllQueues(t *testing.T) {
 	is := func(waits float64, hangs bool) {
 		t.Helper()
@@ -323,7 +323,7 @@ func TestMetricsOfAllQueues(t *testing.T) {
 	for _, r := range []*running{a, b} {
 		r.Enqueue(Rest, key("pod", "web"))
 		<-r.begun
-		r.Enqueue(Rest, key("pod", "web")) // It waits for its own end.
+		r.Enqueue(Rest, key("pod", "web")) // It waits until its own reconcile has ended.
 	}
 	is(2, true)
 	a.stop()
@@ -334,7 +334,7 @@ func TestMetricsOfAllQueues(t *testing.T) {
 	is(0, false)
 }
 
-// recorded is a queue with one key, and what is done with it.
+// recorded is a queue with one key, which records the calls to it.
 type recorded struct {
 	priorityqueue.PriorityQueue[decide.Key]
 	mu    sync.Mutex
@@ -364,8 +364,8 @@ func (r *recorded) Done(key decide.Key) {
 	close(r.done)
 }
 
-// TestAsControllers: after each result of a reconcile the queue is told what
-// controller-runtime's controllers tell theirs.
+// TestAsControllers checks that, after each result of a reconcile, Workers call the queue as
+// controller-runtime's controllers do.
 func TestAsControllers(t *testing.T) {
 	of := key("pod", "web")
 	for name, do := range map[string]func() (reconcile.Result, error){
@@ -458,8 +458,8 @@ func (m *model) Reconcile(_ context.Context, key decide.Key) (reconcile.Result, 
 	return reconcile.Result{}, nil
 }
 
-// TestAnyOrder enqueues at random: one key is never reconciled twice at a time, no kind takes
-// more places than it has, and each key is reconciled after it was enqueued last.
+// TestAnyOrder enqueues at random. No key is reconciled twice at a time, no kind takes more places than it has,
+// and each key is reconciled after it was last enqueued.
 func TestAnyOrder(t *testing.T) {
 	m := &model{versions: map[decide.Key]int{}, seen: map[decide.Key]int{}, at: map[decide.Key]bool{}, kinds: map[string]int{}}
 	m.changed = sync.NewCond(&m.mu)
