@@ -1,5 +1,5 @@
-// Package budget counts what the caches hold of one provider, bounds it, and bounds what each
-// namespace of the consumer may send there.
+// Package budget counts and limits what the caches hold of one provider. It also limits what each namespace of
+// the consumer may send there.
 package budget
 
 import (
@@ -25,21 +25,20 @@ type Budget struct {
 	Objects int32
 }
 
-// Defaulted returns the budget with the defaults of the API in place of zero values.
+// Defaulted returns the budget with the API's defaults instead of zero values.
 func (b Budget) Defaulted() Budget {
 	return Budget{cmp.Or(b.Memory, v1alpha1.DefaultBudgetMemory), cmp.Or(b.Objects, v1alpha1.DefaultBudgetObjects)}
 }
 
-// ListBytes is how many bytes an encoded list may have. Decoding it takes twice to three times as
-// much memory on top.
+// ListBytes returns how many bytes an encoded list may have. Decoding it needs two to three times as much
+// memory in addition.
 func (b Budget) ListBytes() int64 { return b.Memory / 4 }
 
-// Ledger counts what the caches of a session hold, in all and by namespace of the consumer, and
-// ends the session when that is too much. Each object is counted before a cache stores it: a
-// watch that begins with all objects keeps them apart until it has them all, so no list or store
-// would show what has come so far. If the watch breaks off, objects that are deleted before the
-// next try stay counted until the session ends. Sent objects are counted until the watch has
-// passed them.
+// Ledger counts what the caches of a session hold, in total and per namespace of the consumer. It ends the
+// session when that exceeds the budget. Each object is counted before a cache stores it. A watch that begins
+// with all objects keeps them apart until it has all, so no list or store would show what has come so far. If
+// the watch breaks off, objects that are deleted before the next attempt stay counted until the session ends.
+// Sent objects are counted until the watch has passed them.
 type Ledger struct {
 	budget Budget
 	end    func(error)
@@ -47,7 +46,7 @@ type Ledger struct {
 	mu    sync.Mutex
 	kinds map[reflect.Type]*holding
 	all   amount
-	// namespaces are those of the consumer that the objects name as their origin.
+	// namespaces counts per namespace of the consumer that the objects name as their origin.
 	namespaces map[string]amount
 }
 
@@ -55,10 +54,10 @@ type Ledger struct {
 type holding struct {
 	objects map[client.ObjectKey]entry
 	memory  int64
-	// namespaces counts them by the namespace of the consumer.
+	// namespaces counts the objects per namespace of the consumer.
 	namespaces map[string]int
-	// sent are the objects that the cache has not shown yet. seen returns the latest version that
-	// the cache has read; nil: unknown.
+	// sent has the objects that the cache has not shown yet. seen returns the latest version that the cache has
+	// read. It is nil if that is unknown.
 	sent map[client.ObjectKey]struct{}
 	seen func() string
 }
@@ -69,13 +68,13 @@ type entry struct {
 	namespace, version string
 }
 
-// NewLedger returns the ledger of a session. It calls end, more than once perhaps, when the
-// caches hold more than the budget.
+// NewLedger returns the ledger of a session. It calls end, perhaps more than once, when the caches hold more
+// than the budget.
 func NewLedger(budget Budget, end func(error)) *Ledger {
 	return &Ledger{budget: budget.Defaulted(), end: end, kinds: map[reflect.Type]*holding{}, namespaces: map[string]amount{}}
 }
 
-// note counts an object that a cache shows, in place of the one before of that name.
+// note counts an object that a cache shows, instead of the previous one of that name.
 func (l *Ledger) note(object client.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +82,7 @@ func (l *Ledger) note(object client.Object) {
 	l.count(object)
 }
 
-// holding returns what the caches hold of the kind of an object. The lock is held.
+// holding returns what the caches hold of the object's kind. The lock must be held.
 func (l *Ledger) holding(object client.Object) *holding {
 	kind, ok := l.kinds[reflect.TypeOf(object)]
 	if !ok {
@@ -93,7 +92,7 @@ func (l *Ledger) holding(object client.Object) *holding {
 	return kind
 }
 
-// count counts an object in place of the one before of that name. The lock is held.
+// count counts an object instead of the previous one of that name. The lock must be held.
 func (l *Ledger) count(object client.Object) {
 	now := entry{amountOf(object), provenance.LocalOf(object).Namespace, object.GetResourceVersion()}
 	kind, key := l.holding(object), client.ObjectKeyFromObject(object)
@@ -130,8 +129,8 @@ func (l *Ledger) subtract(kind *holding, was entry) {
 	}
 }
 
-// Exceeds says why sending an object, in place of before (which may be nil), would be too much;
-// "" if it would not.
+// Exceeds says why sending an object would exceed the budget, if it replaces before, which may be nil. It
+// returns "" if it would not.
 func (l *Ledger) Exceeds(before, after client.Object) string {
 	more := amountOf(held(after))
 	if before != nil {
@@ -144,8 +143,7 @@ func (l *Ledger) Exceeds(before, after client.Object) string {
 	return shareOf(l.budget).exceeded(namespace, l.namespaces[namespace], l.all, more)
 }
 
-// Count is how many objects of the kind of the given one there are of a namespace of the
-// consumer.
+// Count returns how many objects of the given object's kind the provider has for a namespace of the consumer.
 func (l *Ledger) Count(object client.Object, namespace string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +151,7 @@ func (l *Ledger) Count(object client.Object, namespace string) int {
 	return l.holding(object).namespaces[namespace]
 }
 
-// Usage returns what is counted, and how much may be. The name of the provider is left empty.
+// Usage returns what is counted, and the limits. It leaves the name of the provider empty.
 func (l *Ledger) Usage() connection.Usage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,8 +174,8 @@ func (l *Ledger) drop(object client.Object) {
 	}
 }
 
-// excess returns an error that names the exceeded limit and the kind that takes most of it. The
-// limit is the only number in the text, so that the text is the same each time.
+// excess returns an error that names the exceeded limit and the kind that uses most of it. The limit is the
+// only number in the text, so the text is the same each time.
 func (l *Ledger) excess() error {
 	var most reflect.Type
 	tooMany := l.all.objects > int64(l.budget.Objects)
@@ -202,7 +200,7 @@ func (l *Ledger) excess() error {
 		limit, most.Elem().Name(), field)}
 }
 
-// Counted returns a transformation for a cache, which also counts the result of the given one.
+// Counted returns a transformation for a cache that also counts the result of the given one.
 func (l *Ledger) Counted(transform cache.TransformFunc) cache.TransformFunc {
 	return func(in any) (any, error) {
 		out, err := transform(in)
@@ -213,9 +211,8 @@ func (l *Ledger) Counted(transform cache.TransformFunc) cache.TransformFunc {
 	}
 }
 
-// Handler returns the handler of an informer, which counts added objects and drops deleted ones.
-// A deleted object passes through the transformation as well, and may be created again before the
-// handlers hear of it.
+// Handler returns the handler of an informer, which counts added objects and drops deleted ones. A deleted
+// object also passes through the transformation, and may be recreated before the handlers are called.
 func (l *Ledger) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(added any) {

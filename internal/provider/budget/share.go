@@ -9,14 +9,14 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// What may be sent of the budget: no namespace of the consumer fills it alone, and all together
-// leave room for what the provider adds, such as statuses.
+// How much of the budget may be sent. No namespace of the consumer fills it alone. All together leave room for
+// what the provider adds, such as statuses.
 const (
 	namespaceShare = 4               // A quarter.
 	allPercent     = int64(100 - 20) // Of the budget.
 )
 
-// share is the part of a budget that may be sent. Listing it, with what is encoded but not held,
+// share is the part of a budget that may be sent. A list of it, including content that is encoded but not held,
 // stays within the limit of a list.
 type share struct{ namespace, all amount }
 
@@ -28,8 +28,8 @@ func shareOf(budget Budget) share {
 	}
 }
 
-// exceeded says what would be too much once more is sent from a namespace, or "". Only what grows
-// is checked: too much of one amount does not hold up another.
+// exceeded says what would exceed the share if a namespace sends more, or "". It only checks amounts that grow:
+// too much of one amount does not block another.
 func (s share) exceeded(namespace string, from, all, more amount) string {
 	if has, most := exceeded(from, more, s.namespace); has != "" && namespace != "" {
 		return fmt.Sprintf("namespace %s has %s there, and one namespace may have %s", namespace, has, most)
@@ -40,8 +40,7 @@ func (s share) exceeded(namespace string, from, all, more amount) string {
 	return ""
 }
 
-// exceeded returns how much is there, and how much is allowed, of the first amount that would be
-// too much.
+// exceeded returns how much there is, and how much is allowed, of the first amount that would exceed its limit.
 func exceeded(there, more, allowed amount) (have, most string) {
 	kib := func(bytes int64) string { return fmt.Sprintf("%d KiB", bytes>>10) }
 	switch {
@@ -56,7 +55,7 @@ func exceeded(there, more, allowed amount) (have, most string) {
 	}
 }
 
-// held is what the caches keep of an object.
+// held returns what the caches keep of an object.
 func held(object client.Object) client.Object {
 	kept, err := WithoutContent(object)
 	if kept, ok := kept.(client.Object); ok && err == nil {
@@ -65,8 +64,8 @@ func held(object client.Object) client.Object {
 	return object
 }
 
-// WithoutContent drops what nobody reads in a cache: managed fields, and the content of copies. A
-// digest replaces the content, and shows whether a copy still has what we sent.
+// WithoutContent drops what nobody reads in a cache: managed fields, and the content of copies. A digest
+// replaces the content, and shows whether a copy still has what Spillway sent.
 func WithoutContent(obj any) (any, error) {
 	if object, ok := obj.(client.Object); ok && len(object.GetManagedFields()) > 0 {
 		object.SetManagedFields(nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// perObject is what the caches, their indexes and the ledger take for each object, besides
+// perObject is what the caches, their indexes and the ledger need per object, in bytes, besides the object
 // itself.
 const perObject = 512
 
@@ -21,7 +21,7 @@ type amount struct {
 	objects int64
 	// memory is in bytes, as held.
 	memory int64
-	// sent is its text in bytes, including content not held: about what it takes in an encoded
+	// sent is the text in bytes, including content that is not held: about the size of the object in an encoded
 	// list.
 	sent int64
 }
@@ -34,8 +34,8 @@ func (a amount) minus(b amount) amount {
 	return amount{a.objects - b.objects, a.memory - b.memory, a.sent - b.sent}
 }
 
-// amountOf measures an object. Its encoded size says little about memory: a container without
-// fields takes two bytes encoded, and some 800 here.
+// amountOf measures an object. Its encoded size says little about memory: a container without fields takes two
+// bytes encoded, and about 800 in memory.
 func amountOf(object client.Object) amount {
 	a := amount{objects: 1, memory: perObject, sent: translate.ContentSize(object)}
 	a.add(reflect.ValueOf(object))
@@ -46,7 +46,7 @@ func amountOf(object client.Object) amount {
 	return a
 }
 
-// inJSON is what an object is said to take in a list that is JSON, which is more than it does.
+// inJSON returns the counted size of an object in a JSON list, which is more than its real size.
 func inJSON(object client.Object) int64 {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -56,8 +56,8 @@ func inJSON(object client.Object) int64 {
 	return took
 }
 
-// timeType refers to a time zone that all times of a process share. Counted for each of them, it
-// would be the largest part of an object.
+// timeType refers to a time zone that all times of a process share. If it were counted for each time, it would
+// be the largest part of an object.
 var timeType = reflect.TypeFor[time.Time]()
 
 // add counts what a value refers to, but not the value itself.

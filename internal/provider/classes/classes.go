@@ -1,16 +1,16 @@
-// Package classes knows which classes of a provider are there, of those to which its
-// ClusterBinding maps, during one connection.
+// Package classes knows which classes that its ClusterBinding maps to exist in a provider, during one
+// connection.
 //
 // # How it works
 //
-// A kind of classes is listed and watched while the binding maps to one of that kind. A
-// Reflector does it, whose store keeps the classes that are mapped to, and of those only what
-// others need. Classes carry no mark of ours: all of the kind arrive.
+// A kind of classes is listed and watched while the binding maps to a class of that kind. A Reflector does
+// that. Its store keeps only the classes that the binding maps to, and only what others need of them. Classes
+// do not carry Spillway's mark, so all classes of the kind arrive.
 //
 // # What it trades away
 //
-// Another class of a kind in spec.classes lists that kind again. A list that the provider
-// refuses is asked for again by the Reflector, ever more seldom, in the end about twice a minute.
+// Adding a class of a kind to spec.classes lists that kind again. After a refused list, the Reflector asks
+// again, more and more rarely, in the end about twice a minute.
 package classes
 
 import (
@@ -41,7 +41,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Classes are those of one connection. A nil one knows nothing.
+// Classes has the classes of one connection. A nil one knows nothing.
 type Classes struct {
 	config     *rest.Config
 	httpClient *http.Client
@@ -49,20 +49,20 @@ type Classes struct {
 
 	mu        sync.Mutex
 	watched   map[v1alpha1.ClassKind]*watched
-	all       *connection.Classes // What the followers were told.
-	askedAnew bool                // Since then: the followers are told even if the answer is the same.
+	all       *connection.Classes // What the followers last got.
+	askedAnew bool                // Asked again since then: the followers are called even if the answer is the same.
 	followers []func()
 }
 
-// New is for a new connection. Nothing is watched before Want.
+// New returns the Classes of a new connection. Nothing is watched before Want.
 func New(config *rest.Config, httpClient *http.Client, with clock.WithDelayedExecution) *Classes {
 	c := &Classes{config: config, httpClient: httpClient, watched: map[v1alpha1.ClassKind]*watched{}}
 	c.gathering = gather.New(with, c.tell)
 	return c
 }
 
-// Want has the provider asked for the classes to which these map, until ctx ends, and for no
-// others. It does not wait for an answer.
+// Want asks the provider for exactly the classes that these mappings name, until ctx ends. It does not wait for
+// an answer.
 func (c *Classes) Want(ctx context.Context, mapped []v1alpha1.ClassMapping) {
 	if c == nil {
 		return
@@ -99,7 +99,7 @@ func (c *Classes) Want(ctx context.Context, mapped []v1alpha1.ClassMapping) {
 	}
 }
 
-// Has tells whether the provider has a class.
+// Has reports whether the provider has a class.
 func (c *Classes) Has(kind v1alpha1.ClassKind, name string) translate.Presence {
 	if _, is := resources[kind]; c == nil || !is {
 		return translate.ClassUnknown
@@ -109,17 +109,17 @@ func (c *Classes) Has(kind v1alpha1.ClassKind, name string) translate.Presence {
 	if w := c.watched[kind]; w != nil {
 		return w.class(name).Presence
 	}
-	return translate.ClassUnread // It will be: the binding has just changed.
+	return translate.ClassUnread // It will be read: the binding has just changed.
 }
 
-// All returns what the followers were told last.
+// All returns what the followers last got.
 func (c *Classes) All() *connection.Classes {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.all
 }
 
-// Follow calls the follower a moment after the provider has said something else, until ctx ends.
+// Follow calls the follower a moment after the provider's answer has changed, until ctx ends.
 func (c *Classes) Follow(ctx context.Context, follower func()) {
 	if c == nil {
 		return
@@ -133,11 +133,11 @@ func (c *Classes) Follow(ctx context.Context, follower func()) {
 	})
 }
 
-// tellEvery is the time between two changes that are told: each enqueues all objects, and a provider
-// may change its classes as often as it likes.
+// tellEvery is the time between two changes that followers get. Each change enqueues all objects, and a
+// provider may change its classes as often as it likes.
 const tellEvery = 2 * time.Second
 
-// begin tells the followers, a moment after the first answer. The lock is held.
+// begin calls the followers a moment after the first answer. The lock must be held.
 func (c *Classes) begin() {
 	if c.all == nil {
 		c.gathering.Begin()
@@ -146,7 +146,7 @@ func (c *Classes) begin() {
 	}
 }
 
-// tell tells the followers, if there is anything new.
+// tell calls the followers if anything has changed.
 func (c *Classes) tell() {
 	c.mu.Lock()
 	all := connection.Classes{}
@@ -177,9 +177,9 @@ type watched struct {
 	names sets.Set[string]
 	stop  context.CancelFunc
 
-	// With the lock of Classes:
+	// Guarded by the lock of Classes:
 	answered   bool
-	unreadable bool // The last answer was that we may not read the kind.
+	unreadable bool // The last answer was that the manager may not read the kind.
 	found      map[string]connection.Class
 }
 
@@ -192,13 +192,13 @@ func (w *watched) start(ctx context.Context, resource classResource) error {
 		return err
 	}
 	ctx, w.stop = context.WithCancel(ctx)
-	silent := logr.Discard() // It would log each refusal, again and again.
+	silent := logr.Discard() // The Reflector would log each refusal, again and again.
 	reflector := toolscache.NewReflectorWithOptions(&asked{from, w}, resource.object, w, toolscache.ReflectorOptions{Name: string(w.kind), Logger: &silent})
 	go reflector.RunWithContext(log.IntoContext(ctx, silent))
 	return nil
 }
 
-// class says what is known of one of the names. The lock of Classes is held.
+// class returns what is known of one of the names. The lock of Classes must be held.
 func (w *watched) class(name string) connection.Class {
 	class, there := w.found[name]
 	if !there {
@@ -217,8 +217,8 @@ func (w *watched) class(name string) connection.Class {
 	return class
 }
 
-// change notes an answer, and has the followers told. One that comes after stop changes nothing
-// that they see: tell reads c.watched.
+// change notes an answer, and has the followers called. An answer after stop changes nothing that they see:
+// tell reads c.watched.
 func (w *watched) change(change func()) error {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
@@ -227,7 +227,7 @@ func (w *watched) change(change func()) error {
 	return nil
 }
 
-// put keeps one that is mapped to. The lock of Classes is held.
+// put keeps a class that the binding maps to. The lock of Classes must be held.
 func (w *watched) put(obj any) {
 	object, ok := obj.(client.Object)
 	if !ok || !w.names.Has(object.GetName()) {
@@ -271,9 +271,9 @@ func (w *watched) Replace(all []any, _ string) error {
 // Resync implements ReflectorStore.
 func (*watched) Resync() error { return nil }
 
-// failed notes that there was no list. That the kind may not be read, or is not there, is an
-// answer; so is an error of the API server, if there was none before. Others come when the Reflector
-// asks again, or the connection ends.
+// failed notes that a list failed. If the kind may not be read, or does not exist, that is an answer. So is an
+// error of the API server, if there was no answer before. After other errors, an answer comes when the
+// Reflector asks again, or the connection ends.
 func (w *watched) failed(err error) {
 	broken := apierrors.IsInternalError(err)
 	if broken || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {

@@ -57,6 +57,6 @@ func (a *asked) ListWithContext(ctx context.Context, options metav1.ListOptions)
 	return list, err
 }
 
-// IsWatchListSemanticsUnSupported makes the Reflector list: the transport bounds what a list
-// takes, and not what comes before a streaming one is complete.
+// IsWatchListSemanticsUnSupported makes the Reflector list. The transport limits the size of a list, but not
+// what a streaming list sends before it is complete.
 func (*asked) IsWatchListSemanticsUnSupported() bool { return true }

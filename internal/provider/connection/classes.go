@@ -12,16 +12,16 @@ type Class struct {
 	Kind     v1alpha1.ClassKind
 	Name     string
 	Presence translate.Presence
-	// Value is that of a PriorityClass, and Overhead what a pod of a RuntimeClass takes
-	// besides, if the class is there.
+	// Value is the value of a PriorityClass. Overhead is what a pod of a RuntimeClass needs in addition. Both
+	// are set only if the class exists.
 	Value    int32
 	Overhead corev1.ResourceList
 }
 
-// Classes are those that a binding maps to, ordered by kind and name.
+// Classes are the classes that a binding maps to, ordered by kind and name.
 type Classes []Class
 
-// Of returns one of them. It is ClassUnread if it is not among them.
+// Of returns the class of that kind and name. It returns ClassUnread if the class is not in the list.
 func (c *Classes) Of(kind v1alpha1.ClassKind, name string) Class {
 	if c != nil {
 		for _, class := range *c {

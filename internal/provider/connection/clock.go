@@ -2,8 +2,8 @@ package connection
 
 import "time"
 
-// Apart is how far the clock of a server is ahead of ours, at least; negative: behind. Its answer
-// has that date, cut to a second, and was written at some time between asked and answered.
+// Apart returns how far a server's clock is ahead of the manager's, at least. Negative means behind. The
+// server's answer has that date, cut to a second. The server wrote the answer between asked and answered.
 func Apart(date, asked, answered time.Time) time.Duration {
 	const cut = time.Second
 	switch latest := date.Add(cut); {
@@ -17,29 +17,29 @@ func Apart(date, asked, answered time.Time) time.Duration {
 	return 0
 }
 
-// Skew says, coarsely, how the clock of a provider differs from ours.
+// Skew says roughly how the clock of a provider differs from the manager's.
 type Skew int
 
 const (
-	// InStep: by too little to count, as far as anybody knows.
+	// InStep means that the difference is too small to count, or unknown.
 	InStep Skew = iota
-	// Ahead: by more than MostApart.
+	// Ahead means ahead by more than MostApart.
 	Ahead
-	// Behind: by more than MostApart.
+	// Behind means behind by more than MostApart.
 	Behind
-	// Doubtful: by a little less. What was said before still holds, so that it does not change to
-	// and fro.
+	// Doubtful means that the difference is a little less than MostApart. The verdict before it still holds, so
+	// that it does not flip back and forth.
 	Doubtful
 )
 
 const (
 	// MostApart is how far clocks may be apart.
 	MostApart = 5 * time.Second
-	// leastApart is the distance from which on they are in step again.
+	// leastApart is the difference below which clocks are in step again.
 	leastApart = 3 * time.Second
 )
 
-// Skew of the provider's clock.
+// Skew returns the Skew of the provider's clock.
 func (s State) Skew() Skew {
 	switch ahead := s.Ahead; {
 	case ahead > MostApart:

@@ -14,17 +14,17 @@ func WithEnd(ctx context.Context, end func(error)) context.Context {
 	return context.WithValue(ctx, ending{}, end)
 }
 
-// End ends the connection of ctx because of err: it is made again in a moment, and the
-// binding reports why. A part of a connection that cannot go on calls it, for half a
-// connection is worse than none. It does nothing if the connection has ended.
+// End ends the connection of ctx because of err. The owner connects again in a moment, and the binding reports
+// why. A part of a connection that cannot continue calls End, because half a connection is worse than none. End
+// does nothing if the connection has already ended.
 func End(ctx context.Context, err error) {
 	if end, ok := ctx.Value(ending{}).(func(error)); ok && ctx.Err() == nil && err != nil {
 		end(err)
 	}
 }
 
-// Go runs do, a part of the connection, in a goroutine. If do fails, Go ends the connection with an
-// error that begins with what: it says what cannot be done.
+// Go runs do, a part of the connection, in a goroutine. If do fails, Go ends the connection. The error begins
+// with what, which says what cannot be done.
 func Go(ctx context.Context, what string, do func(context.Context) error) {
 	go func() {
 		if err := do(ctx); err != nil {

@@ -1,8 +1,8 @@
 package connection
 
-// Usage is what the caches of a connected provider hold, and may hold.
+// Usage is what the caches of a connected provider hold, and the limits of that.
 type Usage struct {
-	// ClusterID is that of the ClusterBinding.
+	// ClusterID is the clusterID of the ClusterBinding.
 	ClusterID string
 	// Memory and MaxMemory are in bytes, as they are counted against the budget.
 	Memory, MaxMemory int64

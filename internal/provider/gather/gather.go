@@ -1,6 +1,6 @@
-// Package gather delays a call for a moment, so that one call covers several events. A role that
-// lacks several rights, for example, causes several refusals at once, in any order. Gathering them
-// keeps the reported message the same each time: another message would cause another write.
+// Package gather delays a call for a moment, so that one call covers several events. For example, a role that
+// lacks several rights causes several refusals at once, in any order. Gathering keeps the reported message the
+// same each time: a different message would cause another write.
 package gather
 
 import (
@@ -13,7 +13,7 @@ import (
 // Moment is the delay between the first event and the call.
 const Moment = 500 * time.Millisecond
 
-// Gathering calls a function a moment after the first of several things has come.
+// Gathering calls a function a moment after the first of several events.
 type Gathering struct {
 	clock clock.WithDelayedExecution
 	then  func()
@@ -22,12 +22,12 @@ type Gathering struct {
 	due bool
 }
 
-// New gathers for a function.
+// New returns a Gathering that calls then.
 func New(with clock.WithDelayedExecution, then func()) *Gathering {
 	return &Gathering{clock: with, then: then}
 }
 
-// Begin is BeginIn of a Moment.
+// Begin calls BeginIn with Moment.
 func (g *Gathering) Begin() { g.BeginIn(Moment) }
 
 // BeginIn makes the function run after a delay, unless a run is already due. It may be called

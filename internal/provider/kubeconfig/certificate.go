@@ -37,8 +37,8 @@ func checkCA(field string, data []byte) error {
 	return nil
 }
 
-// checkClientCertificate requires a token, a client certificate with its key, or both. It
-// accepts expired certificates: the provider's clock counts, not ours.
+// checkClientCertificate requires a token, a client certificate with its key, or both. It accepts expired
+// certificates: the provider's clock decides, not the manager's.
 func checkClientCertificate(path string, u *clientcmdv1.AuthInfo) error {
 	hasCert, hasKey := len(u.ClientCertificateData) > 0, len(u.ClientKeyData) > 0
 	switch {

@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// maxTokenSize limits the size of a token to decode, in bytes. Tokens of service
-	// accounts have about one KiB.
+	// maxTokenSize is the largest token to decode, in bytes. Tokens of service accounts have about one KiB.
 	maxTokenSize = 64 << 10
 	// maxExpiry is the end of the year 9999, in Unix seconds: the last time that RFC 3339
 	// can express.
@@ -26,7 +25,7 @@ func TokenExpiry(token string) (time.Time, bool) {
 	return until, ok
 }
 
-// tokenValidity also returns since when a token is valid, zero if unstated.
+// tokenValidity also returns the start of a token's validity. It is zero if unstated.
 func tokenValidity(token string) (from, until time.Time, ok bool) {
 	if len(token) > maxTokenSize {
 		return from, until, false
@@ -71,8 +70,8 @@ func CertificateExpiry(certPEM []byte) (time.Time, bool) {
 	return cert.NotAfter.UTC(), true
 }
 
-// Validity returns when the credentials in config can be used, and which of them limits
-// that, the one that expires first; zero times if unstated.
+// Validity returns when the credentials in config can be used, and the name of the one that expires first.
+// Times are zero if unstated.
 func Validity(config *rest.Config) (what string, from, until time.Time) {
 	if since, expiry, ok := tokenValidity(config.BearerToken); ok {
 		what, from, until = "the token", since, expiry

@@ -8,9 +8,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Fingerprint returns digests of what Load has taken from a kubeconfig: of the whole, and
-// of all but the token. They differ for configs that differ in that. Names in a
-// kubeconfig, and its layout, are in neither.
+// Fingerprint returns two digests of what Load has taken from a kubeconfig: one of everything, and one without
+// the token. Names in a kubeconfig, and its layout, do not change them.
 func Fingerprint(config *rest.Config) (whole, withoutToken string) {
 	tls := config.TLSClientConfig
 	parts := []any{config.Host, tls.ServerName, tls.CAData, tls.CertData, tls.KeyData, config.BearerToken != ""}

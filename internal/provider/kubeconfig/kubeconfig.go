@@ -1,10 +1,9 @@
 // Package kubeconfig turns the kubeconfig of a provider into a rest.Config that can only
 // connect to that provider.
 //
-// A kubeconfig is more than credentials: it can name a program to run, files to read, a
-// proxy for all requests, a user to impersonate. All of that would happen in the manager,
-// with the manager's rights. So Load does not remove what is bad; it starts from an empty
-// rest.Config and copies the few fields known to be good:
+// A kubeconfig is more than credentials: it can name a program to run, files to read, a proxy for all requests,
+// or a user to impersonate. All of that would happen in the manager, with the manager's rights. So Load does
+// not remove bad fields. It starts from an empty rest.Config and copies the few fields known to be good:
 //
 //	clusters[].cluster  server, certificate-authority-data, tls-server-name
 //	users[].user        client-certificate-data, client-key-data, token
@@ -72,10 +71,10 @@ func restConfig(cluster *clientcmdv1.Cluster, user *clientcmdv1.AuthInfo) *rest.
 			KeyData:    slices.Clone(user.ClientKeyData),
 		},
 		BearerToken: user.Token,
-		// Zero means five requests a second, which would silently slow a provider down.
-		// The API server's priority and fairness limits us.
+		// Zero means five requests a second, which would silently slow a provider down. The API server's
+		// priority and fairness limits the manager.
 		QPS: -1,
-		// A provider's Warning headers would fill our log, without limit.
+		// A provider's Warning headers would fill the manager's log, without limit.
 		WarningHandler: rest.NoWarnings{},
 	}
 }

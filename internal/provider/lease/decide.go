@@ -1,15 +1,16 @@
 // Package lease decides, without any I/O, who may write in a provider.
 //
-// Each provider has a Lease for each origin and clusterID. Its holder writes there; any
-// other manager only reads. The consumer's leader election cannot ensure that: a restored
-// copy of the consumer has its own election, so that both have a leader.
+// Each provider has a Lease for each origin and clusterID. Its holder writes in the provider, and any other
+// manager only reads. The consumer's leader election cannot ensure that. A restored copy of the consumer has
+// its own election, so both clusters have a leader.
 //
-// The last holder of the Lease alone does not tell the copy from the original: when the
-// original restarts, the Lease is free for a moment. So the Lease carries a generation,
-// raised whenever it is taken, and from time to time; the ClusterBinding records each one
-// first. A copy made before that remembers less.
+// The Lease's last holder alone does not distinguish the copy from the original: when the original restarts,
+// the Lease is free for a moment. So the Lease carries a generation. The holder raises it whenever it takes the
+// Lease, and from time to time. The ClusterBinding records each generation first. A copy that was made earlier
+// remembers a lower one.
 //
-// Clocks of others are not trusted: a holder is alive if its Lease changes while we look.
+// Clocks of other machines are not trusted: a holder counts as alive if its Lease changes while this manager
+// watches.
 package lease
 
 import (
@@ -29,19 +30,19 @@ import (
 type Snapshot struct {
 	// Lease is the one in the provider, or nil.
 	Lease *coordinationv1.Lease
-	// Unchanged is for how long, by our own clock, we have seen it unchanged, and Renewed
-	// is set if we have seen it change.
+	// Unchanged is for how long this manager, by its own clock, has seen the Lease unchanged. Renewed is set if
+	// it has seen the Lease change.
 	Unchanged time.Duration
 	Renewed   bool
 
-	// Mark and Account are what our Lease carries. Account is empty if the provider does
-	// not say as whom it knows us.
+	// Mark and Account are what this consumer's Lease carries. Account is empty if the provider does not say
+	// under which account it knows the manager.
 	Mark    provenance.Mark
 	Account string
-	// Identity is this manager's.
+	// Identity is the identity of this manager.
 	Identity string
-	// Recorded is what the status of the ClusterBinding remembers, and TakeOver what a
-	// user lets be taken over: a generation, or any one, by the manager of an identity.
+	// Recorded is what the status of the ClusterBinding remembers. TakeOver is what a user allows to be taken
+	// over: one generation, or any generation by the manager with that identity.
 	Recorded v1alpha1.HolderStatus
 	TakeOver string
 	// Binding is the name of the ClusterBinding, for messages.
@@ -49,12 +50,12 @@ type Snapshot struct {
 
 	// Duration is how long a Lease holds without renewal.
 	Duration time.Duration
-	// RaiseDue is set if the generation has not been raised for long.
+	// RaiseDue is set if the generation has not been raised for a long time.
 	RaiseDue bool
-	// Leaving is set if the Lease is wanted only to delete it.
+	// Leaving is set if the Lease is only wanted to delete it.
 	Leaving bool
-	// Sharing is set if the holder is a replica that shares the bindings with us: it is
-	// about to give the Lease back.
+	// Sharing is set if the holder is another replica that shares the bindings: it is about to release the
+	// Lease.
 	Sharing bool
 }
 
@@ -63,12 +64,11 @@ type Action string
 
 // The actions.
 const (
-	// Write creates, takes or renews the Lease. We hold it once that succeeded.
+	// Write creates, takes or renews the Lease. The manager holds it once that has succeeded.
 	Write Action = "Write"
-	// Record waits until the ClusterBinding remembers Decision.Record, and then decides
-	// anew.
+	// Record waits until the ClusterBinding remembers Decision.Record, and then decides again.
 	Record Action = "Record"
-	// Wait looks again in a moment: the holder may or may not be alive.
+	// Wait decides again in a moment: the holder may or may not be alive.
 	Wait Action = "Wait"
 	// Refuse does nothing in the provider, for a reason.
 	Refuse Action = "Refuse"
@@ -79,16 +79,15 @@ const (
 // Decision is what to do about the Lease.
 type Decision struct {
 	Action Action
-	// Generation is that of the Lease to write.
+	// Generation is the generation of the Lease to write.
 	Generation int64
 	// Record is the generation that the ClusterBinding should remember.
 	Record int64
-	// Reason and Message say why we must not write in the provider.
+	// Reason and Message say why this manager must not write in the provider.
 	Reason, Message string
 }
 
-// Decide returns what to do about the Lease. When leaving, it deletes a Lease that could
-// be held.
+// Decide returns what to do about the Lease. When leaving, it deletes a Lease that it could hold.
 func Decide(s Snapshot) Decision {
 	d := s.hold()
 	if s.Leaving && (d.Action == Write || d.Action == Record) {
@@ -97,7 +96,7 @@ func Decide(s Snapshot) Decision {
 	return d
 }
 
-// hold is what to do to hold the Lease.
+// hold returns what to do to hold the Lease.
 func (s Snapshot) hold() Decision {
 	if s.Lease == nil {
 		return s.take(0)
@@ -122,12 +121,12 @@ func (s Snapshot) hold() Decision {
 	}
 }
 
-// mostGeneration is the highest generation that a provider can make the ClusterBinding
-// remember. Higher ones count only if they follow what it remembers. Nothing could follow
-// the highest number, and what is remembered never goes back.
+// mostGeneration is the highest generation that a provider can make the ClusterBinding remember. Higher ones
+// count only if they follow what it remembers. Nothing could follow the highest number, and the remembered
+// generation never decreases.
 const mostGeneration = 1 << 53
 
-// ours is the generation of the Lease, or why the Lease is not ours.
+// ours returns the generation of the Lease, or why the Lease is not this consumer's.
 func (s Snapshot) ours() (generation int64, problem string) {
 	named := fmt.Sprintf("Lease %s in namespace %s of the provider", s.Lease.Name, v1alpha1.ProviderNamespace)
 	if !s.Mark.IsOn(s.Lease) {
@@ -145,12 +144,11 @@ func (s Snapshot) ours() (generation int64, problem string) {
 	return generation, ""
 }
 
-// takeOver is the generation that a user lets us take over: that of the Lease, or 0. To
-// name us lets us take whatever generation there is, once: so one command does for all
-// bindings of a cluster that was restored in place. It lets no copy of the cluster do
-// so, now or later, since no other process ever has our identity. Where we have seen
-// another manager at work it does not count, or we would take over as soon as that one
-// gives its Lease back.
+// takeOver returns the generation that a user allows this manager to take over: the Lease's, or 0. If the user
+// names this manager, it may take any generation, once. So one command is enough for all bindings of a cluster
+// that was restored in place. It never allows a copy of the cluster to do so, since no other process ever has
+// this identity. It does not count where this manager has seen another one at work. Otherwise it would take
+// over as soon as that one releases its Lease.
 func (s Snapshot) takeOver(generation int64) int64 {
 	if s.TakeOver == strconv.FormatInt(generation, 10) || s.TakeOver == s.Identity && s.byName() {
 		return generation
@@ -158,30 +156,30 @@ func (s Snapshot) takeOver(generation int64) int64 {
 	return 0
 }
 
-// byName reports whether naming us is enough: we have never taken the Lease, and have
-// seen nobody else renew it.
+// byName reports whether naming this manager is enough: it has never taken the Lease, and has seen nobody else
+// renew it.
 func (s Snapshot) byName() bool { return s.Recorded.Identity != s.Identity && !s.Renewed }
 
-// lasts is how long the Lease holds: its holder may have a longer duration than we do.
+// lasts returns how long the Lease is valid: its holder may use a longer duration.
 func (s Snapshot) lasts() time.Duration {
 	said := time.Duration(ptr.Deref(s.Lease.Spec.LeaseDurationSeconds, 0)) * time.Second
 	return max(s.Duration, min(said, longest))
 }
 
-// take makes us the holder, once the ClusterBinding remembers the new generation.
+// take makes this manager the holder, once the ClusterBinding remembers the new generation.
 func (s Snapshot) take(generation int64) Decision {
 	if s.Recorded.Identity == s.Identity && s.Recorded.Generation > generation {
 		return Decision{Action: Write, Generation: s.Recorded.Generation, Record: s.Recorded.Generation}
 	}
 	if s.Recorded.Identity == "" && s.Recorded.Generation > generation {
-		// The API server does not keep the identity: to raise the generation would never end.
+		// The API server does not keep the identity: raising the generation would never end.
 		return Decision{Action: Record, Record: s.Recorded.Generation}
 	}
 	return Decision{Action: Record, Record: max(s.Recorded.Generation, generation) + 1}
 }
 
-// renew keeps the Lease. When a raise is due, it asks the ClusterBinding to remember the
-// next generation, does not wait for that, and raises once it does.
+// renew keeps the Lease. When a raise is due, it asks the ClusterBinding to remember the next generation. It
+// does not wait for that, and raises the generation once the ClusterBinding remembers it.
 func (s Snapshot) renew(generation int64) Decision {
 	remembered := int64(0)
 	if s.Recorded.Identity == s.Identity {
@@ -215,7 +213,7 @@ func (s Snapshot) behind(generation int64) string {
 	return message
 }
 
-// identityMost limits what is quoted of an identity.
+// identityMost is the most characters of an identity that are quoted.
 const identityMost = 128
 
 func clean(identity string) string {

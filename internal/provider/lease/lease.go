@@ -18,20 +18,20 @@ import (
 // originInName is how many characters of the origin's hash a name has.
 const originInName = 16
 
-// Name of the Lease of an origin and a clusterID: the same for all who work for the two.
+// Name returns the name of the Lease of an origin and a clusterID. It is the same for every manager of the two.
 func Name(mark provenance.Mark) string {
 	sum := sha256.Sum256([]byte(mark.Origin))
 	return "spillway-" + mark.ClusterID + "-" + hex.EncodeToString(sum[:])[:originInName]
 }
 
-// generationOf is the generation of a Lease; false if it has none.
+// generationOf returns the generation of a Lease. ok is false if it has none.
 func generationOf(lease *coordinationv1.Lease) (int64, bool) {
 	generation, err := strconv.ParseInt(lease.Annotations[v1alpha1.AnnotationGeneration], 10, 64)
 	return generation, err == nil && generation > 0
 }
 
-// Written returns the Lease to write after a Decision to write it. now is only for
-// readers: nothing is decided on it.
+// Written returns the Lease to write after a Decision to write it. now is for readers only: nothing is decided
+// from it.
 func Written(s Snapshot, d Decision, now time.Time) *coordinationv1.Lease {
 	at := ptr.To(metav1.NewMicroTime(now))
 	lease := &coordinationv1.Lease{}
@@ -57,15 +57,15 @@ func Written(s Snapshot, d Decision, now time.Time) *coordinationv1.Lease {
 	return lease
 }
 
-// Released is a Lease that its holder gives back. It keeps its generation.
+// Released returns the Lease that its holder writes to release it. It keeps its generation.
 func Released(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	released := lease.DeepCopy()
 	released.Spec.HolderIdentity = nil
 	return released
 }
 
-// Abandoned is a Lease that its holder gives back because the consumer was restored from a backup. No
-// ClusterBinding remembers its generation, so that somebody has to say who takes it over.
+// Abandoned returns the Lease that its holder writes to release it because the consumer was restored from a
+// backup. No ClusterBinding remembers its generation, so a user must say who takes it over.
 func Abandoned(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	abandoned := Released(lease)
 	if generation, ok := generationOf(lease); ok {

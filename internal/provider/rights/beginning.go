@@ -8,9 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// beginning is a watch that starts with all objects, and calls shown once it has passed
-// them on. It sends the final bookmark first, so that the reader has everything before
-// it.
+// beginning is a watch that starts with all objects, and calls shown once it has passed them on. It sends the
+// final bookmark first, so the reader has everything before shown runs.
 type beginning struct {
 	watch.Interface
 	events  chan watch.Event

@@ -1,10 +1,9 @@
-// Package rights knows which kinds a provider does not let us read, or does not serve, during
-// one connection. An unreadable kind is switched off: nothing is decided about it, because
-// the cache shows nothing of it, or something old.
+// Package rights knows which kinds a provider does not let the manager read, or does not serve, during one
+// connection. Such a kind is switched off: nothing is decided about it, because the cache has no objects of it,
+// or old ones.
 //
-// Those who list and watch note each answer; those who decide ask Lacks. Notes count a
-// moment later: a role that lacks a kind causes several refusals at once, and the message
-// should be the same each time.
+// Code that lists and watches notes each answer. Code that decides calls Lacks. Notes count a moment later: a
+// role that lacks a kind causes several refusals at once, and the message should be the same each time.
 package rights
 
 import (
@@ -24,20 +23,19 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/gather"
 )
 
-// Rights are the missing ones. A nil one lacks nothing.
+// Rights has the missing rights. A nil one lacks nothing.
 type Rights struct {
 	changed   func()
 	gathering *gather.Gathering
 
 	mu sync.Mutex
-	// refused has the verbs last refused for each resource. settled is the same, a moment
-	// later, for decisions.
+	// refused has the verbs last refused for each resource. settled is a slightly older state of it, for
+	// decisions.
 	refused, settled map[string][]string
 	followers        map[*func()]bool
 }
 
-// New is for a new connection. changed is called when what is missing changes;
-// optional.
+// New returns the Rights of a new connection. changed, if not nil, is called when what is missing changes.
 func New(with clock.WithDelayedExecution, changed func()) *Rights {
 	r := &Rights{changed: changed, refused: map[string][]string{}, settled: map[string][]string{}, followers: map[*func()]bool{}}
 	r.gathering = gather.New(with, r.Settle)
@@ -56,9 +54,9 @@ func (r *Rights) Note(resource, verb string, err error) {
 	}
 }
 
-// isNotServed reports whether an API server does not know the resource of a list or watch, which
-// it says only to who has the right to it; or has another definition of it, since an object does
-// not decode into the Go type. Nobody may stop all else by one such object.
+// isNotServed reports whether an API server does not know the resource of a list or watch. It says so only to
+// those who have the right to it. The same holds if the server has another definition of the resource, so that
+// an object does not decode into the Go type. One such object must not stop all other kinds.
 func isNotServed(err error) bool { return apierrors.IsNotFound(err) || isUndecodable(err) }
 
 func isUndecodable(err error) bool {
@@ -70,11 +68,11 @@ func isUndecodable(err error) bool {
 // notServed stands for all verbs of a resource that the provider does not serve.
 const notServed = "not served"
 
-// unanswered stands for the verb of a resource that is not listed in time, whatever the reason.
+// unanswered stands for the verb of a resource that is not listed in time, for whatever reason.
 const unanswered = "list (there is no answer)"
 
-// Unanswered notes whether the provider does not answer in time to a list of a resource. What
-// needs it waits as if the right were missing.
+// Unanswered notes whether the provider fails to answer a list of a resource in time. Objects that need the
+// resource wait as if the right were missing.
 func (r *Rights) Unanswered(resource string, is bool) { r.note(resource, unanswered, is) }
 
 func (r *Rights) note(resource, verb string, missing bool) {
@@ -83,7 +81,7 @@ func (r *Rights) note(resource, verb string, missing bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// What is not served has no verbs, and an answer to one says that it is served.
+	// A resource that is not served has no verbs. An answer to a verb says that it is served.
 	outdated := func(v string) bool {
 		return v == verb || verb != unanswered && (v == notServed || verb == notServed)
 	}
@@ -99,7 +97,7 @@ func (r *Rights) note(resource, verb string, missing bool) {
 	r.gathering.Begin()
 }
 
-// Settle makes all notes so far count.
+// Settle makes all earlier notes count.
 func (r *Rights) Settle() {
 	r.mu.Lock()
 	before := r.settled

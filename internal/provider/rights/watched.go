@@ -11,22 +11,22 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// MissingError is an answer that switches a kind off, and ends nothing.
+// MissingError is an answer that switches a kind off, and does not end the connection.
 type MissingError struct{ error }
 
 // Unwrap returns the API server's answer.
 func (e MissingError) Unwrap() error { return e.error }
 
-// Watched lists and watches a resource that a provider need not let us read, or serve, and notes
-// its answers. An informer keeps asking, ever more seldom, in the end about three times a
-// minute: so a granted right takes effect by itself.
+// Watched lists and watches a resource that a provider may refuse or not serve, and notes its answers. An
+// informer keeps asking, more and more rarely, in the end about three times a minute. So a granted right takes
+// effect by itself.
 //
-// A right counts as granted once the cache has what it lets us read: earlier decisions
+// A right counts as granted once the cache has what the right lets the manager read. Decisions before that
 // would rest on nothing.
 //
-// The first refused list is answered with an empty one, for nobody can read from a cache
-// that was never filled. A later one is an error, and the cache keeps what it has:
-// nothing was deleted. If empty is nil, the first one is an error, too.
+// Watched answers the first refused list with an empty one, because nobody can read from a cache that was never
+// filled. A later refusal is an error, and the cache keeps its objects: nothing was deleted. If empty is nil,
+// the first refusal is an error, too.
 func (r *Rights) Watched(from toolscache.ListerWatcher, resource string, empty func() runtime.Object) toolscache.ListerWatcher {
 	w := &watched{from: toolscache.ToListerWatcherWithContext(from), resource: resource, rights: r, empty: empty}
 	return &toolscache.ListWatch{ListWithContextFunc: w.list, WatchFuncWithContext: w.watch}
@@ -42,8 +42,8 @@ type watched struct {
 	empty    func() runtime.Object
 
 	mu sync.Mutex
-	// filled is set once the cache has got anything from us, and pretended has the
-	// refusal while that is only the empty list.
+	// filled is set once the cache has got any list. pretended is the refusal while that is only the empty
+	// list.
 	filled    bool
 	pretended error
 }
@@ -64,8 +64,8 @@ func (w *watched) list(ctx context.Context, options metav1.ListOptions) (runtime
 	return list, MissingError{err}
 }
 
-// fill notes what the cache gets: a list, or, if refused, an empty one. It gets that only
-// at first, as reported.
+// fill notes what the cache gets: a list, or an empty list after a refusal. first reports whether it is the
+// first, the only time that the cache gets an empty one.
 func (w *watched) fill(refused error) (first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +83,7 @@ func (w *watched) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		pretended := w.pretended
 		w.mu.Unlock()
 		if pretended != nil {
-			return nil, pretended // No list to continue from.
+			return nil, pretended // There is no list to continue from.
 		}
 		w.rights.Note(w.resource, "list", nil)
 	}
