@@ -30,22 +30,22 @@ import (
 	"github.com/spillway-io/spillway/internal/scheme"
 )
 
-// caches are those of a provider during one session.
+// caches has the caches of a provider during one session.
 type caches struct {
 	options *Options
 	budget  *budget.Ledger
 	rights  *rights.Rights
-	demand  *informer.Demand // By newCache.
+	demand  *informer.Demand // Set by newCache.
 }
 
-// allKinds are those that the caches hold. Nodes are optional: without them the virtual node
-// keeps its capacity.
+// allKinds returns the kinds that the caches hold. Nodes are optional: without them, the virtual node keeps its
+// capacity.
 func allKinds(kinds []Kind) []Kind {
 	return append([]Kind{{Object: &corev1.Namespace{}, ClusterScoped: true}, {Object: &corev1.Node{}, ClusterScoped: true, Optional: true}}, kinds...)
 }
 
-// onDemand reports whether a kind is watched only if it has objects or somebody needs it. Pods,
-// namespaces and nodes are always watched: the first two are indispensable.
+// onDemand reports whether a kind is watched only if it has objects or somebody needs it. Pods, namespaces and
+// nodes are always watched: the first two are indispensable.
 func (k Kind) onDemand() bool { return k.Optional && !isNode(k.Object) }
 
 func isNode(object client.Object) bool {
@@ -53,17 +53,16 @@ func isNode(object client.Object) bool {
 	return is
 }
 
-// ours matches the objects of a kind that are ours.
+// ours matches the objects of a kind that carry the mark.
 func ours(mark provenance.Mark, kind Kind) labels.Selector {
 	requirements, _ := labels.SelectorFromSet(kind.Labels).Requirements()
 	return mark.Selector().Add(requirements...)
 }
 
-// cacheOptions keeps only objects with our mark, and of the provider's nodes, which cannot carry
-// it, only what their capacity needs. Each entry in ByObject is a cache of its own, with
-// goroutines and codecs, so only kinds that differ have one. Readers share what they get and must
-// not change it: copying a pod for each look at it would be the largest part of the work. fail is
-// called with an error that no retry mends.
+// cacheOptions keeps only objects with Spillway's mark. The provider's nodes cannot carry it, so of nodes it
+// keeps only what their capacity needs. Each entry in ByObject is a cache of its own, with goroutines and
+// codecs, so only kinds that differ have one. Readers share objects and must not change them: copying a pod for
+// each read would be the largest part of the work. fail is called with an error that no retry fixes.
 func (c *caches) cacheOptions(mark provenance.Mark, fail func(error)) cache.Options {
 	objects := map[client.Object]cache.ByObject{
 		&corev1.Node{}: {Label: labels.Everything(), Transform: c.budget.Counted(trimNode)},
@@ -78,11 +77,11 @@ func (c *caches) cacheOptions(mark provenance.Mark, fail func(error)) cache.Opti
 		DefaultLabelSelector:         mark.Selector(),
 		DefaultTransform:             c.budget.Counted(budget.WithoutContent),
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
-		ReaderFailOnMissingInformer:  true, // A read would start one otherwise, and wait for it.
+		ReaderFailOnMissingInformer:  true, // Otherwise a read would start an informer, and wait for it.
 		ByObject:                     objects,
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
-			// The library retries for ever and says so only in its log. What a retry cannot fix
-			// ends the session, with its reason.
+			// The library retries for ever and says so only in its log. An error that no retry fixes ends the
+			// session, with its reason.
 			var missing rights.MissingError
 			if apierrors.IsForbidden(err) && !errors.As(err, &missing) || apierrors.IsUnauthorized(err) {
 				fail(err)
@@ -91,7 +90,7 @@ func (c *caches) cacheOptions(mark provenance.Mark, fail func(error)) cache.Opti
 	}
 }
 
-// newCache makes the cache, and notes its demand.
+// newCache creates the cache, and notes its demand.
 func (c *caches) newCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	of, err := cache.New(config, options)
 	if err != nil {
@@ -107,11 +106,11 @@ func (c *caches) newCache(config *rest.Config, options cache.Options) (cache.Cac
 	return c.demand, err
 }
 
-// opening reports a kind that is needed later if it is not read within SyncTimeout. What needs it
-// waits, and all else goes on; the informer asks again by itself.
+// opening reports a kind that is needed later if it is not read within SyncTimeout. Objects that need it wait,
+// and everything else continues. The informer retries by itself.
 func (c *caches) opening(kind client.Object) (read func()) {
 	resource := ResourceOf(kind)
-	var mu sync.Mutex // The timer may fire at the very moment when the kind is read.
+	var mu sync.Mutex // The timer may fire just when the kind is read.
 	var isRead bool
 	timer := c.options.Clock.AfterFunc(c.options.SyncTimeout, func() {
 		mu.Lock()
@@ -126,15 +125,14 @@ func (c *caches) opening(kind client.Object) (read func()) {
 		isRead = true
 		c.rights.Unanswered(resource, false)
 		mu.Unlock()
-		c.rights.Settle() // Before anybody decides on what the cache shows.
+		c.rights.Settle() // Before anything is decided from the cache.
 	}
 }
 
-// fill starts the cluster, which runs until lifetime ends, and returns when everything has been
-// read once. Asking a running cache for an informer waits for it, so fill asks for all informers
-// first, and waits afterwards. It goes on watching a kind on demand if that has objects, if we
-// may not read it, or if it is in used: the last connection watched it until its end, and one of
-// its writes may still arrive.
+// fill starts the cluster, which runs until lifetime ends. It returns when everything has been read once.
+// Asking a running cache for an informer waits for it, so fill first asks for all informers, and then waits. It
+// keeps watching a kind on demand if the kind has objects, may not be read, or is in used. The kinds in used
+// were watched until the last connection ended, and one of its writes may still arrive.
 func (c *caches) fill(ctx, lifetime context.Context, of cluster.Cluster, used []client.Object) error {
 	for _, kind := range allKinds(c.options.Kinds) {
 		if err := c.watch(ctx, kind); err != nil {
@@ -144,11 +142,11 @@ func (c *caches) fill(ctx, lifetime context.Context, of cluster.Cluster, used []
 	if err := c.demand.Fill(ctx); err != nil {
 		return err
 	}
-	go func() { _ = of.Start(lifetime) }() // Fails only if started twice.
+	go func() { _ = of.Start(lifetime) }() // It fails only if started twice.
 	if !c.demand.WaitForCacheSync(ctx) {
 		return fmt.Errorf("reading what is watched of the provider: %w", context.Cause(ctx))
 	}
-	c.rights.Settle() // Before anybody decides on what the caches show.
+	c.rights.Settle() // Before anything is decided from the caches.
 	if err := c.demand.Settle(ctx, func(kind client.Object) bool {
 		resource := ResourceOf(kind)
 		return c.rights.Lacks(resource).Reason == v1alpha1.ReasonRightsMissing ||
@@ -160,14 +158,13 @@ func (c *caches) fill(ctx, lifetime context.Context, of cluster.Cluster, used []
 	return nil
 }
 
-// notServed reports whether the provider does not serve a kind. No write of such objects may still
-// arrive.
+// notServed reports whether the provider does not serve a kind. No pending write of such an object can arrive.
 func (c *caches) notServed(kind client.Object) bool {
 	return c.rights.Lacks(ResourceOf(kind)).Reason == v1alpha1.ReasonKindNotServed
 }
 
-// forget forgets that the provider does not serve kinds that nobody needs so far: nothing is
-// asked about them any more.
+// forget forgets that the provider does not serve kinds that nobody needs so far: the manager no longer asks
+// about them.
 func (c *caches) forget() {
 	watched := c.demand.Watched()
 	for _, kind := range c.options.Kinds {
@@ -185,10 +182,10 @@ func (c *caches) watch(ctx context.Context, kind Kind) error {
 	if err != nil {
 		return err
 	}
-	if shared, ok := found.(interface{ LastSyncResourceVersion() string }); ok { // True for all but caches by namespace.
+	if shared, ok := found.(interface{ LastSyncResourceVersion() string }); ok { // True except for caches by namespace.
 		c.budget.Follow(kind.Object, shared.LastSyncResourceVersion)
 	}
-	if !kind.onDemand() { // Else the handler is there already.
+	if !kind.onDemand() { // Otherwise the handler is already registered.
 		_, err = found.AddEventHandler(c.budget.Handler())
 	}
 	return err
@@ -208,7 +205,7 @@ func resourceOf(gvk schema.GroupVersionKind) string {
 	return plural.Resource
 }
 
-// informers makes those of a session. Reads of optional kinds may be refused.
+// informers creates the informers of a session. The provider may refuse reads of optional kinds.
 func informers(kinds []Kind, missing *rights.Rights) newInformer {
 	optional := map[string]bool{}
 	for _, kind := range kinds {
@@ -223,14 +220,14 @@ func informers(kinds []Kind, missing *rights.Rights) newInformer {
 	}
 }
 
-// newInformer is how a cache makes its informers.
+// newInformer is how a cache creates its informers.
 type newInformer = func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
 
 func emptyList(gvk schema.GroupVersionKind) runtime.Object {
 	gvk.Kind += "List"
 	list, err := scheme.Scheme.New(gvk)
 	if err != nil {
-		return nil // Each watched kind has one.
+		return nil // Each watched kind has a list type.
 	}
 	return list
 }

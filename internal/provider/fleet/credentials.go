@@ -12,18 +12,18 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
-// credentials are the current target of a connection: the identity of the provider may be pinned
-// after the start, and a token may be renewed.
+// credentials hold the current target of a connection: the provider's identity may be pinned after the start,
+// and a token may be renewed.
 type credentials struct {
 	report *report
-	bearer *transport.Bearer // Of the target's Config; nil: it has no token.
+	bearer *transport.Bearer // The token of the target's Config. Nil if it has no token.
 	pinned chan struct{}     // Closed once the target has a PinnedUID.
 	offers chan struct{}     // Filled when a target is offered.
 
 	mu     sync.Mutex
 	target Target
-	// offered is the target with a token that is to replace the current one. inUse is set while a
-	// session can take it.
+	// offered is the target with a token that should replace the current one. inUse is set while a session can
+	// take it.
 	offered *Target
 	inUse   bool
 }
@@ -55,9 +55,9 @@ func (k *credentials) pin(uid string) {
 	}
 }
 
-// goesOn reports whether the connection goes on for a target. A target that differs only in its
-// token is offered to the session, if the provider is in use; otherwise a new connection would
-// lose nothing. Whose a token is only the provider can tell.
+// goesOn reports whether the connection continues for a target. A target that differs only in its token is
+// offered to the session, if the provider is in use. Otherwise a new connection loses nothing. Only the
+// provider can tell whose token it is.
 func (k *credentials) goesOn(target Target) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -89,14 +89,14 @@ func (k *credentials) setInUse(inUse bool) {
 	k.inUse = inUse
 }
 
-// offer is the target with a renewed token, or nil.
+// offer returns the target with a renewed token, or nil.
 func (k *credentials) offer() *Target {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.offered
 }
 
-// take makes an offered target the current one, and returns whether no later one is offered.
+// take makes an offered target the current one, and reports whether no later one is offered.
 func (k *credentials) take(offered *Target) (latest bool) {
 	k.bearer.Set(offered.Config.BearerToken)
 	k.mu.Lock()
@@ -108,13 +108,12 @@ func (k *credentials) take(offered *Target) (latest bool) {
 	return k.offered == nil
 }
 
-// errOtherCredentials ends a session whose credentials are to be replaced.
+// errOtherCredentials ends a session whose credentials are being replaced.
 var errOtherCredentials = errors.New("the credentials are replaced")
 
-// renewToken uses an offered token if it is of the same account. If it is not, or if that cannot
-// be told, the session ends, and a connection with the new token replaces this one: it reports
-// what is wrong with the token. The old token, which the Secret no longer has, is not used any
-// more.
+// renewToken uses an offered token if it belongs to the same account. If it does not, or if that is unknown,
+// the session ends. A connection with the new token replaces this one, and reports what is wrong with the
+// token. The old token is no longer used, because the Secret no longer has it.
 func (s *session) renewToken(ctx context.Context) error {
 	offered := s.credentials.offer()
 	if offered == nil {
@@ -130,8 +129,8 @@ func (s *session) renewToken(ctx context.Context) error {
 	return nil
 }
 
-// sameAccount asks the provider, with the offered token and over a connection of its own, whether
-// it is the same cluster and knows us as before.
+// sameAccount asks the provider, with the offered token and over a separate connection, whether it is the same
+// cluster and knows the manager as before.
 func (s *session) sameAccount(ctx context.Context, offered *Target) error {
 	ctx, cancel := context.WithTimeout(transport.PastTheFence(ctx), s.options.ProbeTimeout)
 	defer cancel()
@@ -154,9 +153,8 @@ func (s *session) sameAccount(ctx context.Context, offered *Target) error {
 	return err
 }
 
-// same reports whether two answers of a provider are about the same account with the same groups.
-// What else it tells, such as the ID of the token, differs from token to token. Without an answer
-// nothing is the same.
+// same reports whether two answers of a provider name the same account with the same groups. Other details,
+// such as the ID of the token, differ between tokens. Without an answer, nothing is the same.
 func same(a, b authenticationv1.UserInfo) bool {
 	return a.Username != "" && a.Username == b.Username && a.UID == b.UID &&
 		slices.Equal(slices.Sorted(slices.Values(a.Groups)), slices.Sorted(slices.Values(b.Groups)))

@@ -8,16 +8,16 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// fence bounds the writes in the provider by our Lease there: until when they may be sent, and
-// which are in progress. It outlives the sessions.
+// fence bounds the writes in the provider by the Lease: it knows until when they may be sent, and which are in
+// progress. It outlives the sessions.
 type fence struct {
 	clock    clock.PassiveClock
 	duration time.Duration // Of the Lease.
 
 	mu sync.Mutex
-	// lifted is set for a provider that denies us a Lease: then writes have no deadline.
+	// lifted is set for a provider that denies the manager a Lease: then writes have no deadline.
 	lifted bool
-	until  time.Time // When we must have stopped writing; zero: we do not hold the Lease.
+	until  time.Time // When writing must have stopped. Zero if the manager does not hold the Lease.
 
 	// under counts the writes in progress. idle is closed when none is left. brokenOff is when a
 	// write last ended without an answer.
@@ -26,22 +26,22 @@ type fence struct {
 	brokenOff time.Time
 }
 
-// extend lets writes pass after a renewal of the Lease that began at a time: nobody can have seen
-// it earlier.
+// extend allows writes after a renewal of the Lease that began at that time. Nobody can have seen the renewal
+// earlier.
 func (f *fence) extend(began time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lifted, f.until = false, began.Add(f.duration*4/5)
 }
 
-// lift lets writes pass without a Lease.
+// lift allows writes without a Lease.
 func (f *fence) lift() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lifted, f.until = true, time.Time{}
 }
 
-// drop refuses writes from now on, and returns whether we held the Lease.
+// drop refuses writes from now on, and reports whether the manager held the Lease.
 func (f *fence) drop() (held bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,20 +50,20 @@ func (f *fence) drop() (held bool) {
 	return held
 }
 
-// left is how much time a write has; false if unlimited.
+// left returns how much time a write has. The second result is false if the time is unlimited.
 func (f *fence) left() (time.Duration, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.until.Sub(f.clock.Now()), !f.lifted
 }
 
-// expired reports whether the Lease that we held was not renewed in time.
+// expired reports whether the manager held the Lease and did not renew it in time.
 func (f *fence) expired() bool {
 	left, fenced := f.left()
 	return fenced && left <= 0
 }
 
-// held reports whether we have held the Lease since the last drop.
+// held reports whether the manager has held the Lease since the last drop.
 func (f *fence) held() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,8 +88,8 @@ func (f *fence) writing() (ended func(answered bool)) {
 	}
 }
 
-// settled waits until no write is in progress, and reports whether all recent ones were answered:
-// an unanswered one may still take effect, for as long as a successor waits on finding our Lease.
+// settled waits until no write is in progress, and reports whether all recent ones were answered. An unanswered
+// write may still take effect, for as long as a successor waits when it finds the Lease.
 func (f *fence) settled(ctx context.Context) bool {
 	f.mu.Lock()
 	if f.under > 0 && f.idle == nil {

@@ -2,30 +2,28 @@
 //
 // # Usage
 //
-// The clusterbinding controller calls Connect with the credentials of a ClusterBinding, and
-// Disconnect when it is gone; neither blocks. State tells whether a provider can be used, or why
-// not. Get returns the Provider: its client, its cache, and what is known of it. multicluster-runtime
-// engages the controllers with the same as a cluster; Of returns the Provider again. Events reports
-// every change of state.
+// The clusterbinding controller calls Connect with the credentials of a ClusterBinding, and Disconnect when the
+// binding is gone. Neither blocks. State says whether a provider can be used, or why not. Get returns the
+// Provider: its client, its cache, and what is known about it. multicluster-runtime engages the controllers
+// with the same Provider as a cluster, from which Of returns the Provider. Events reports every change of
+// state.
 //
 // # Implementation
 //
-// Each connection has a keeper with a goroutine of its own, so a hanging provider blocks nobody
-// else. The keeper runs one session after another, and reports why each ended. A session identifies
-// the provider, gets our Lease there (leaser), fills the caches, engages the controllers, and probes
-// the provider every few seconds until it stops answering. No request outlives it. What outlives it
-// is the link: the credentials, the report, what we know of the Lease (hold), and until when we may
-// write (fence).
+// Each connection has a keeper with its own goroutine, so a hanging provider blocks nobody else. The keeper
+// runs one session after another, and reports why each ended. A session identifies the provider, acquires the
+// Lease there (leaser), fills the caches and engages the controllers. Then it probes the provider every few
+// seconds until it stops answering. No request outlives the session. Only the link does: the credentials, the
+// report, what is known about the Lease (hold), and until when writes are allowed (fence).
 //
-// A token of the same account takes the place of the one before without a new session. Caches are
-// full before controllers are engaged, because engaging waits for them and would block all others.
-// The watch of a kind that has no objects ends again, until somebody needs the kind
-// (informer.Demand).
+// A token of the same account replaces the previous one without a new session. Caches are full before
+// controllers are engaged, because engaging waits for them and would block all others. The watch of a kind that
+// has no objects ends, until somebody needs the kind (informer.Demand).
 //
 // # Trade-offs
 //
-// A lost connection drops its caches, and the next session fills them again: one LIST per kind for
-// each outage. In return nothing is ever decided on outdated caches.
+// A lost connection drops its caches, and the next session fills them again: one LIST per kind for each outage.
+// In return, nothing is ever decided on outdated caches.
 package fleet
 
 import (
@@ -51,7 +49,7 @@ type Fleet struct {
 	mu          sync.Mutex
 	running     context.Context // Set by Start; nil before.
 	connections map[string]*keeper
-	ended       map[string]*keeper // The last stopped one of each name.
+	ended       map[string]*keeper // The last stopped keeper of each name.
 }
 
 // New returns a Fleet without connections.
@@ -66,8 +64,8 @@ func New(options Options) *Fleet {
 	}
 }
 
-// Start runs the connections until ctx ends, and returns when each has given back its Lease: the
-// process may end with the manager, which calls it.
+// Start runs the connections until ctx ends, and returns when each has released its Lease. The manager calls
+// it, and the process may end with the manager.
 func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 	f.engagedBy(aware)
 	f.mu.Lock()
@@ -87,9 +85,9 @@ func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 	return nil
 }
 
-// Connect makes sure that there is a connection to the target, and never blocks. Other
-// credentials than before, or another budget, end the old connection and start a new one; a newly
-// pinned identity, and a renewed token of the same account, let the connection go on.
+// Connect makes sure that there is a connection to the target, and never blocks. Different credentials, or a
+// different budget, end the old connection and start a new one. The connection continues after a newly pinned
+// identity, and after a renewed token of the same account.
 func (f *Fleet) Connect(target Target) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +100,7 @@ func (f *Fleet) Connect(target Target) {
 	f.begin(target, ok && (c.credentials.now().Fingerprint != target.Fingerprint || c.report.now().Untried))
 }
 
-// begin starts a connection, in place of the one of that name. The lock is held.
+// begin starts a connection, and ends the previous one of that name. The lock must be held.
 func (f *Fleet) begin(target Target, untried bool) {
 	last := f.end(target.Name)
 	c := newKeeper(f, target, cmp.Or(last, f.ended[target.Name]))
@@ -113,9 +111,8 @@ func (f *Fleet) begin(target Target, untried bool) {
 	}
 }
 
-// Leave ends the connection of that name, as Disconnect does, for a binding that is gone because
-// somebody removed its finalizer: the next connection of the name waits until the provider was
-// left.
+// Leave ends the connection of that name, as Disconnect does, for a binding that is gone because somebody
+// removed its finalizer. The next connection of the name waits until the manager has left the provider.
 func (f *Fleet) Leave(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,8 +135,8 @@ func (f *Fleet) Disconnect(name string) {
 	f.end(name)
 }
 
-// replace begins the connection that takes the place of one that has ended because of its
-// credentials, unless somebody has done so already.
+// replace begins the connection that follows one that has ended because of its credentials, unless somebody has
+// already done so.
 func (f *Fleet) replace(c *keeper, target Target) {
 	target = c.next(target)
 	f.mu.Lock()
@@ -149,8 +146,8 @@ func (f *Fleet) replace(c *keeper, target Target) {
 	}
 }
 
-// end stops the connection of that name, and returns it, or nil. The next one of the name waits
-// until it has ended. The lock is held.
+// end stops the connection of that name, and returns it, or nil. The next connection of the name waits until it
+// has ended. The lock must be held.
 func (f *Fleet) end(name string) *keeper {
 	c, ok := f.connections[name]
 	if !ok {
@@ -159,14 +156,14 @@ func (f *Fleet) end(name string) *keeper {
 	delete(f.connections, name)
 	c.stop()
 	select {
-	case <-c.done: // It ended by itself, and nothing would drop it.
+	case <-c.done: // It ended by itself, and nothing else would drop it.
 	default:
 		f.ended[name] = c
 	}
 	return c
 }
 
-// State of the connection of that name; NotConnected if there is none.
+// State returns the state of the connection of that name. It is NotConnected if there is none.
 func (f *Fleet) State(name string) State {
 	f.mu.Lock()
 	c, ok := f.connections[name]
@@ -199,7 +196,7 @@ func (f *Fleet) Connected() int {
 	return n
 }
 
-// Events reports every change of state, with a ClusterBinding of which only the name is set.
+// Events reports every change of state, with a ClusterBinding that has only its name set.
 func (f *Fleet) Events() <-chan event.TypedGenericEvent[*v1alpha1.ClusterBinding] {
 	return f.events
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/lease"
 )
 
-// raiseInterval is how often the generation of a Lease is raised. A copy of the consumer younger
-// than the last raise cannot be told from the original.
+// raiseInterval is how often the generation of a Lease is raised. A copy of the consumer younger than the last
+// raise looks like the original.
 const raiseInterval = time.Hour
 
-// refusedDurations is for how many Lease durations the Lease must be refused to a former holder
-// before it goes on without.
+// refusedDurations is the number of Lease durations for which the provider must refuse the Lease to a former
+// holder before that holder continues without it.
 const refusedDurations = 4
 
 // NewIdentity returns a manager's identity: its host, and a unique number.
@@ -31,17 +31,17 @@ func NewIdentity() string {
 	return host + "_" + string(uuid.NewUUID())
 }
 
-// hold is what a connection knows of its Lease in the provider. It outlives the sessions, since
-// seeing that another holder is gone may take longer than one.
+// hold is what a connection knows about its Lease in the provider. It outlives the sessions, since it may take
+// longer than one session to see that another holder is gone.
 type hold struct {
 	clock    clock.PassiveClock
 	duration time.Duration
-	// news is filled when the ClusterBinding says something new.
+	// news is filled when the ClusterBinding records something new.
 	news chan struct{}
 
 	mu    sync.Mutex
-	lease *coordinationv1.Lease // As last seen; nil: none.
-	// since is when we first saw this version. renewed is set if it replaced one seen before.
+	lease *coordinationv1.Lease // As last seen. Nil if there is none.
+	// since is when this manager first saw this version. renewed is set if it replaced a version seen before.
 	since   time.Time
 	renewed bool
 	raised  time.Time // When the generation last rose.
@@ -49,9 +49,9 @@ type hold struct {
 	recorded v1alpha1.HolderStatus
 	takeOver string
 
-	// refused is since when the provider has denied us the Lease.
+	// refused is since when the provider has denied the Lease.
 	refused time.Time
-	// verdict is why the Lease, as last read, is not for us; or nil.
+	// verdict is why this manager may not have the Lease, as last read, or nil.
 	verdict error
 }
 
@@ -66,7 +66,7 @@ func (h *hold) record(recorded v1alpha1.HolderStatus, takeOver string) {
 	h.wake()
 }
 
-// remembered is what the ClusterBinding says.
+// remembered returns what the ClusterBinding says.
 func (h *hold) remembered() (recorded v1alpha1.HolderStatus, takeOver string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,10 +81,9 @@ func (h *hold) wake() {
 	}
 }
 
-// see notes the provider's Lease; nil: none. It reports whether that is an older version than
-// before, or none any more: the provider's etcd was restored from a backup, and a watch that
-// continues from a future version shows nothing. A Lease that somebody has deleted cannot be told
-// from one that a backup does not have.
+// see notes the provider's Lease, nil if there is none. It reports whether the Lease is older than before, or
+// gone. Then the provider's etcd was restored from a backup, and a watch that continues from a future version
+// shows nothing. A Lease that somebody deleted looks the same as one that a backup lacks.
 func (h *hold) see(lease *coordinationv1.Lease) (wentBack bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,32 +111,32 @@ func (h *hold) wrote(lease *coordinationv1.Lease, raised bool) {
 	}
 }
 
-// seen is the Lease as last seen; nil: none.
+// seen returns the Lease as last seen, or nil if there is none.
 func (h *hold) seen() *coordinationv1.Lease {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lease
 }
 
-// judge notes why the Lease is not for us; nil: it may be.
+// judge notes why this manager may not have the Lease. Nil means that it may.
 func (h *hold) judge(verdict error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.verdict = verdict
 }
 
-// judged returns why the Lease was not for us when last read. That holds until the next read: an
-// unreadable Lease is not free.
+// judged returns why this manager could not have the Lease when it last read it. That holds until the next
+// read: an unreadable Lease is not free.
 func (h *hold) judged() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.verdict
 }
 
-// patient reports whether a refusal of the Lease is too recent to go on without it. A briefly
-// missing right must not let two managers write: the other one waits for less than this. A Lease
-// that does not exist, and that nobody working for this binding has ever seen, is not waited for;
-// unread is set if its existence is unknown.
+// patient reports whether a refusal of the Lease is too recent to continue without it. A briefly missing right
+// must not let two managers write: the other one waits for less than this. Nobody waits for a Lease that does
+// not exist and that no manager of this binding has ever seen. unread is set if it is unknown whether the Lease
+// exists.
 func (h *hold) patient(unread bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -151,7 +150,7 @@ func (h *hold) patient(unread bool) bool {
 	return now.Sub(h.refused) < refusedDurations*h.duration
 }
 
-// snapshot is what the hold knows of the input of the decision.
+// snapshot returns what the hold knows of the input of the decision.
 func (h *hold) snapshot() lease.Snapshot {
 	h.mu.Lock()
 	defer h.mu.Unlock()

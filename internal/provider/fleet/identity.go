@@ -31,14 +31,14 @@ import (
 	"github.com/spillway-io/spillway/internal/scheme"
 )
 
-// clients ask a provider which cluster it is, and as whom it knows us.
+// clients ask a provider which cluster it is, and under which account it knows the manager.
 type clients struct {
 	config *rest.Config
 	http   *http.Client
 	live   client.Reader
 }
 
-// newClients makes clients with connections of their own.
+// newClients creates clients with their own connections.
 func newClients(config *rest.Config, options transport.Options, mapper func() (meta.RESTMapper, error)) (*clients, error) {
 	httpClient, err := transport.HTTPClient(config, options)
 	if err != nil {
@@ -58,10 +58,9 @@ func newClients(config *rest.Config, options transport.Options, mapper func() (m
 
 func (c *clients) close() { transport.Close(c.http) }
 
-// identity asks for the UID of the provider's kube-system namespace, by which clusters are
-// distinguished, and for the authority that vouches for the server: the UID counts only together
-// with that. One request proves that the provider answers, is the right one, and accepts the
-// credentials.
+// identity asks for the UID of the provider's kube-system namespace, which distinguishes clusters, and for the
+// authority that vouches for the server. The UID counts only together with that authority. One request proves
+// that the provider answers, is the right one, and accepts the credentials.
 func (c *clients) identity(ctx context.Context) (uid, authority string, err error) {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -92,9 +91,9 @@ func (c *clients) version(ctx context.Context) (string, error) {
 	return cleanVersion(info.GitVersion), nil
 }
 
-// whoami asks for the name of our account. Every authenticated account may ask that by default.
-// If ours may not, or the API is not served, the result is empty: policies that confine us then
-// refuse everything that we create, and say why.
+// whoami asks for the name of the manager's account. Every authenticated account may ask that by default. If it
+// may not, or the API is not served, the result is empty: policies that confine the account then refuse every
+// creation, and say why.
 func (c *clients) whoami(ctx context.Context) (authenticationv1.UserInfo, error) {
 	nobody := authenticationv1.UserInfo{}
 	authentication, err := authenticationclient.NewForConfigAndClient(c.config, c.http)
@@ -111,7 +110,7 @@ func (c *clients) whoami(ctx context.Context) (authenticationv1.UserInfo, error)
 	return review.Status.UserInfo, nil
 }
 
-// identify asks the provider who it is, once.
+// identify asks the provider once for its identity.
 func (s *session) identify(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, s.options.ProbeTimeout)
 	defer cancel()
@@ -138,7 +137,7 @@ func (s *session) identify(ctx context.Context) error {
 	return nil
 }
 
-// whoAndWhen asks for the identity of the provider, and compares its clock with ours.
+// whoAndWhen asks for the identity of the provider, and compares its clock with the manager's.
 func (s *session) whoAndWhen(ctx context.Context) (uid, authority string, ahead time.Duration, err error) {
 	asked := s.options.Clock.Now()
 	ctx = transport.WithDate(ctx, func(date time.Time) { ahead = connection.Apart(date, asked, s.options.Clock.Now()) })
@@ -163,10 +162,9 @@ func (s *session) probe(ctx context.Context) error {
 	return nil
 }
 
-// recognise asks, by a connection of its own, whether the provider is still the cluster of this
-// session, and ends the session if not. It runs whenever a connection has broken: the next probe
-// would come too late, since in another cluster all our objects would be missing, and would be
-// created.
+// recognise asks, over a separate connection, whether the provider is still the cluster of this session, and
+// ends the session if not. It runs whenever a connection has broken. The next probe would come too late: in
+// another cluster, all remote objects would be missing, and Spillway would create them.
 func (s *session) recognise(ctx context.Context, options transport.Options) error {
 	apart, err := newClients(s.credentials.now().Config, options, s.options.mapper)
 	if err != nil {
@@ -180,7 +178,7 @@ func (s *session) recognise(ctx context.Context, options transport.Options) erro
 		err = s.verify(uid)
 	}
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		// Not to be mistaken for the answer to the request that needs the connection.
+		// It must not look like the answer to the request that needs the connection.
 		reason, message := transport.Classify(err)
 		err = errNotUsable{reason, message}
 	}
@@ -203,9 +201,8 @@ func cleanVersion(said string) string {
 	return clean[:min(len(clean), most)]
 }
 
-// mapperOf returns a mapper that knows the watched kinds, Leases, and ConfigMaps (for the
-// limits), so that nothing is discovered: discovery costs requests, and blocks on a hanging
-// provider.
+// mapperOf returns a mapper that knows the watched kinds, Leases, and ConfigMaps (for the limits), so that
+// nothing is discovered. Discovery costs requests, and blocks on a hanging provider.
 func mapperOf(kinds []Kind) (meta.RESTMapper, error) {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion})
 	for _, kind := range append(allKinds(kinds), Kind{Object: &coordinationv1.Lease{}}, Kind{Object: &corev1.ConfigMap{}}) {

@@ -33,7 +33,7 @@ func isRefused(err error) bool {
 // link is what outlives the sessions of one connection.
 type link struct {
 	options *Options
-	// target is the first one: credentials has the current token and the pinned identity.
+	// target is the first target: credentials has the current token and the pinned identity.
 	target      Target
 	credentials *credentials
 	report      *report
@@ -41,12 +41,12 @@ type link struct {
 	fence       *fence
 }
 
-// mark is carried by our objects in the provider.
+// mark returns the mark of Spillway's objects in the provider.
 func (l *link) mark() provenance.Mark {
 	return provenance.Mark{Origin: l.options.Origin, ClusterID: l.target.ClusterID}
 }
 
-// wrap is Options.WrapTransport for this provider, or nil.
+// wrap returns Options.WrapTransport for this provider, or nil.
 func (l *link) wrap() func(http.RoundTripper) http.RoundTripper {
 	wrap := l.options.WrapTransport
 	if wrap == nil {
@@ -55,7 +55,7 @@ func (l *link) wrap() func(http.RoundTripper) http.RoundTripper {
 	return func(rt http.RoundTripper) http.RoundTripper { return wrap(l.target.Name, rt) }
 }
 
-// verify refuses the consumer itself, and any cluster but the bound one.
+// verify refuses the consumer itself, and any cluster except the bound one.
 func (l *link) verify(uid string) error {
 	if uid == l.options.Origin {
 		return errNotUsable{v1alpha1.ReasonSameCluster, "the kubeconfig leads to the consumer itself: a cluster cannot be its own provider"}
@@ -68,7 +68,7 @@ func (l *link) verify(uid string) error {
 	return nil
 }
 
-// next returns a target for the connection after this one, with what this one knows.
+// next returns a target for the next connection, with what this one knows.
 func (l *link) next(target Target) Target {
 	target.PinnedUID = l.credentials.now().PinnedUID
 	target.Holder, target.TakeOver = l.hold.remembered()
@@ -81,14 +81,14 @@ type keeper struct {
 	*link
 	fleet *Fleet
 	doubt doubt
-	// used are the kinds on demand that were watched at the end of the last session: writes of
-	// that time may still arrive.
+	// used has the kinds on demand that were watched at the end of the last session: writes of that time may
+	// still arrive.
 	used []client.Object
 
 	// previous is the keeper that this one replaces. It must end before this one engages the
 	// provider under the same name.
 	previous *keeper
-	cancel   context.CancelFunc // Nil: not started.
+	cancel   context.CancelFunc // Nil if not started.
 	done     chan struct{}
 }
 
@@ -169,7 +169,7 @@ func (c *keeper) session(ctx context.Context) error {
 	return err
 }
 
-// doubted notes that the provider may or may not be usable: the last report of a reason stays.
+// doubted notes that the provider may or may not be usable. The last reported reason stays.
 func (c *keeper) doubted(ctx context.Context, err error) {
 	log.FromContext(ctx).V(1).Info("provider is asked again before it is said what is wrong", "error", err.Error())
 	c.report.tell(ctx, func(s *State) {
@@ -194,7 +194,7 @@ func (c *keeper) lost(ctx context.Context, err error) {
 	})
 }
 
-// verdict is the reason and the message of the condition for an error.
+// verdict returns the reason and the message of the condition for an error.
 func verdict(err error) (reason, message string) {
 	if refused, ok := errors.AsType[errNotUsable](err); ok {
 		return refused.reason, refused.message
@@ -202,7 +202,7 @@ func verdict(err error) (reason, message string) {
 	return transport.Classify(err)
 }
 
-// State of a connection.
+// State is the state of a connection.
 type State = connection.State
 
 // The phases of a connection.
@@ -228,7 +228,7 @@ func (r *report) now() State {
 	return r.state
 }
 
-// set changes the state without an event, and returns whether anybody waits for such a change.
+// set changes the state without an event, and reports whether anybody waits for such a change.
 func (r *report) set(change func(*State)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,30 +22,30 @@ import (
 )
 
 const (
-	// unfencedRetry is how often to ask for a Lease that the provider denies us.
+	// unfencedRetry is how often to ask for a Lease that the provider denies.
 	unfencedRetry = time.Minute
-	// sharedLook is how often to read a Lease that we wait for if replicas share the bindings:
-	// another one may give it back at any moment.
+	// sharedLook is how often to read a Lease that another manager holds if replicas share the bindings:
+	// another replica may release it at any moment.
 	sharedLook = time.Second
 )
 
-// leaser gets, renews and gives back the Lease in a provider, during one session.
+// leaser acquires, renews and releases the Lease in a provider, during one session.
 type leaser struct {
 	*link
 	provider *Provider
 	live     client.Reader
 	probe    func(context.Context) error // Fails if the provider does not answer, or is another cluster.
-	// waiting is set until we have the Lease, or have been denied it: after that we wait for
-	// nobody.
+	// waiting is set until the manager has the Lease, or was denied it. After that, it waits for nobody.
 	waiting bool
-	// asked is since when the ClusterBinding has been asked to remember a generation; zero: it is not.
+	// asked is since when the ClusterBinding has been asked to remember a generation. Zero means that it has
+	// not been asked.
 	asked time.Time
 	// keeping is done when keep has returned.
 	keeping sync.WaitGroup
 }
 
-// acquire returns when we may write in the provider: because we hold its Lease, or because it
-// denies us one. When leaving, it returns once the Lease is gone.
+// acquire returns when the manager may write in the provider: because it holds the Lease, or because the
+// provider denies it one. When leaving, it returns once the Lease is gone.
 func (l *leaser) acquire(ctx context.Context) error {
 	interval := l.options.LeaseDuration / 3
 	if l.options.Shares != nil {
@@ -72,9 +72,9 @@ func (l *leaser) acquire(ctx context.Context) error {
 	}
 }
 
-// keep renews the Lease until ctx ends, and calls end if another holder has it, or if it has not
-// been renewed in time although the provider answers. Other errors are left to the probes: the
-// next try may succeed.
+// keep renews the Lease until ctx ends. It calls end if another holder has the Lease, or if the Lease was not
+// renewed in time although the provider answers. It leaves other errors to the probes: the next try may
+// succeed.
 func (l *leaser) keep(ctx context.Context, end context.CancelCauseFunc) {
 	timer := l.options.Clock.NewTimer(l.options.untilRenewal())
 	defer timer.Stop()
@@ -106,17 +106,16 @@ func (l *leaser) keep(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// untilRenewal is the time until the next renewal, at most a third of the Lease's duration. All
-// connections renew at the same five moments of that time, so that the process does not wake up for
-// each of them.
+// untilRenewal returns the time until the next renewal, at most a third of the Lease's duration. All
+// connections renew at the same five moments of that time, so the process does not wake up separately for each.
 func (o *Options) untilRenewal() time.Duration {
 	interval := o.LeaseDuration / 3
 	return interval - o.Clock.Since(o.began)%(interval/5)
 }
 
-// unrenewed handles an error with the Lease. If the provider answers a probe, only the Lease
-// fails, most often because of an admission webhook, and unrenewed returns an error that says so:
-// without the Lease we may write nothing there. Otherwise it returns err.
+// unrenewed handles an error with the Lease. If the provider answers a probe, only the Lease fails, mostly
+// because of an admission webhook, and unrenewed returns an error that says so: the manager may write nothing
+// there without the Lease. Otherwise it returns err.
 func (l *leaser) unrenewed(ctx context.Context, err error) error {
 	if isRefused(err) || l.target.Leaving || ctx.Err() != nil || l.probe(ctx) != nil {
 		return err
@@ -124,7 +123,7 @@ func (l *leaser) unrenewed(ctx context.Context, err error) error {
 	return errNotUsable{v1alpha1.ReasonLeaseNotRenewed, "the provider answers, but the Lease there cannot be read or written, and so nothing else may be written: " + quoted(err)}
 }
 
-// renew writes the Lease as we know it, and reads it only if that fails.
+// renew writes the Lease as last seen, and reads it only if that fails.
 func (l *leaser) renew(ctx context.Context) error {
 	if l.held() {
 		s := l.snapshot()
@@ -143,8 +142,8 @@ func (l *leaser) renew(ctx context.Context) error {
 	return err
 }
 
-// look reads the Lease and acts on it. It is settled when we hold the Lease or can have none;
-// when leaving, once it is gone.
+// look reads the Lease and acts on it. settled is true once the manager holds the Lease or can have none. When
+// leaving, settled is true once the Lease is gone.
 func (l *leaser) look(ctx context.Context) (settled bool, err error) {
 	found, err := l.read(ctx)
 	switch {
@@ -181,10 +180,10 @@ func (l *leaser) look(ctx context.Context) (settled bool, err error) {
 	}
 }
 
-// held reports whether we hold the Lease, as far as we know.
+// held reports whether the manager holds the Lease, as far as it knows.
 func (l *leaser) held() bool { return l.fence.held() && l.hold.seen() != nil }
 
-// snapshot is the input of the decision.
+// snapshot returns the input of the decision.
 func (l *leaser) snapshot() lease.Snapshot {
 	s := l.hold.snapshot()
 	s.Mark, s.Account, s.Identity = l.mark(), l.provider.Account, l.options.Identity
@@ -200,7 +199,8 @@ func (l *leaser) remember(ctx context.Context, generation int64) {
 	})
 }
 
-// unrecorded is an error once the ClusterBinding has not recorded what it was asked to for long.
+// unrecorded returns an error once the ClusterBinding has been asked to record a generation for a long time,
+// and has not done so.
 func (l *leaser) unrecorded() error {
 	now := l.options.Clock.Now()
 	if l.asked.IsZero() {
@@ -227,7 +227,7 @@ func (l *leaser) read(ctx context.Context) (*coordinationv1.Lease, error) {
 	return found, nil
 }
 
-// write creates, takes or renews the Lease, unless it has changed since we saw it.
+// write creates, takes or renews the Lease, unless it has changed since it was last seen.
 func (l *leaser) write(ctx context.Context, s lease.Snapshot, d lease.Decision) (done bool, err error) {
 	began := l.options.Clock.Now()
 	var authority string
@@ -260,18 +260,18 @@ func (l *leaser) write(ctx context.Context, s lease.Snapshot, d lease.Decision) 
 	return true, nil
 }
 
-// renewal changes the Lease to what lease.Written returned, unless it has changed since. To compare
-// the two would cost as much as the request.
+// renewal changes the Lease to what lease.Written returned, unless it has changed since. Comparing the two
+// would cost as much as the request.
 func renewal(written *coordinationv1.Lease) client.Patch {
 	changed := metav1.ObjectMeta{ResourceVersion: written.ResourceVersion, Annotations: map[string]string{
 		v1alpha1.AnnotationGeneration: written.Annotations[v1alpha1.AnnotationGeneration],
 	}}
-	raw, _ := json.Marshal(&coordinationv1.Lease{ObjectMeta: changed, Spec: written.Spec}) // All in it can be marshalled.
+	raw, _ := json.Marshal(&coordinationv1.Lease{ObjectMeta: changed, Spec: written.Spec}) // All its fields can be marshalled.
 	return client.RawPatch(types.MergePatchType, raw)
 }
 
-// without goes on without a Lease if the provider denies us one; unread is set if it does not
-// even let us read it.
+// without continues without a Lease if the provider denies one. unread is set if the provider does not even let
+// the manager read it.
 func (l *leaser) without(ctx context.Context, err error, unread bool) (settled bool, _ error) {
 	fence := connection.Fence{}
 	switch {
@@ -298,7 +298,7 @@ func (l *leaser) without(ctx context.Context, err error, unread bool) (settled b
 	return true, nil
 }
 
-// delete deletes the Lease, if any, unless it has changed since we saw it.
+// delete deletes the Lease, if any, unless it has changed since it was last seen.
 func (l *leaser) delete(ctx context.Context, lease *coordinationv1.Lease) (done bool, err error) {
 	if lease == nil {
 		return true, nil
@@ -316,8 +316,8 @@ func (l *leaser) delete(ctx context.Context, lease *coordinationv1.Lease) (done 
 	return true, nil
 }
 
-// release gives the Lease back, so that the next manager need not wait, unless the consumer was
-// restored from a backup. Nothing is written in the provider afterwards.
+// release releases the Lease, so that the next manager need not wait, unless the consumer was restored from a
+// backup. The manager writes nothing in the provider after that.
 func (l *leaser) release(ctx context.Context) {
 	held := l.fence.drop()
 	last := l.hold.seen()

@@ -63,8 +63,8 @@ func (l *Limits) set(now *translate.Limits) {
 	}
 }
 
-// Follow calls follow with what the provider allows, at once if that is known, and on every
-// change while the connection lasts.
+// Follow calls follow with what the provider allows: at once if that is known, and on every change while the
+// connection lasts.
 func (l *Limits) Follow(follow func(*translate.Limits)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,16 +85,16 @@ func noteLimits(ctx context.Context, to *report) func(*translate.Limits) {
 	}
 }
 
-// limitsEvery is the time between two looks at changed limits: each enqueues all objects, and a
-// provider may change its limits as often as it likes.
+// limitsEvery is the time between two reads of changed limits. Each change enqueues all objects, and a provider
+// may change its limits as often as it likes.
 const limitsEvery = 2 * time.Second
 
-// limitsResource is how a binding's condition Limited calls the limits if they were read once and
-// no longer may be: then the last known ones still count.
+// limitsResource is the name of the limits in a binding's condition Limited. It is used if they were read once
+// and may no longer be read: then the last known ones still apply.
 const limitsResource = "limits"
 
-// limitsReader reads the Limits by a watch of the one ConfigMap, which does not carry our mark.
-// It is the store of a Reflector, which takes a third of what an informer takes.
+// limitsReader reads the Limits by a watch of that one ConfigMap, which does not carry Spillway's mark. It is
+// the store of a Reflector, which costs a third of an informer.
 type limitsReader struct {
 	limits  *Limits
 	from    toolscache.ListerWatcher
@@ -105,7 +105,7 @@ type limitsReader struct {
 	mu      sync.Mutex
 	refused error             // The answer to the last watch, until one succeeds.
 	read    bool              // found is known.
-	found   *corev1.ConfigMap // Nil: there is none.
+	found   *corev1.ConfigMap // Nil if it does not exist.
 }
 
 var _ toolscache.TransformingStore = &limitsReader{}
@@ -120,7 +120,7 @@ func newLimitsReader(limits *Limits, config *rest.Config, httpClient *http.Clien
 	return l, nil
 }
 
-// only lists and watches the limits alone, and notes that they may not be read.
+// only lists and watches nothing but the limits, and notes if they may not be read.
 func (l *limitsReader) only(configMaps corev1client.ConfigMapInterface) toolscache.ListerWatcher {
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, v1alpha1.LimitsName).String()
 	return &toolscache.ListWatch{
@@ -133,7 +133,7 @@ func (l *limitsReader) only(configMaps corev1client.ConfigMapInterface) toolscac
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.FieldSelector = only
 			stream, err := configMaps.Watch(ctx, o)
-			if !ptr.Deref(o.SendInitialEvents, false) { // A list follows one that fails.
+			if !ptr.Deref(o.SendInitialEvents, false) { // A list follows a failed stream.
 				l.fail(err)
 			}
 			return stream, err
@@ -141,10 +141,10 @@ func (l *limitsReader) only(configMaps corev1client.ConfigMapInterface) toolscac
 	}
 }
 
-// start follows the limits until lifetime ends, and returns once something is known of them, even
-// that they cannot be read.
+// start follows the limits until lifetime ends. It returns once something is known about them, even that they
+// cannot be read.
 func (l *limitsReader) start(ctx, lifetime context.Context) error {
-	silent := logr.Discard() // It would log each refusal, again and again.
+	silent := logr.Discard() // The Reflector would log each refusal, again and again.
 	reflector := toolscache.NewReflectorWithOptions(l.from, &corev1.ConfigMap{}, l, toolscache.ReflectorOptions{Name: limitsResource, Logger: &silent})
 	go reflector.RunWithContext(log.IntoContext(lifetime, silent))
 	go l.run(lifetime)
@@ -156,7 +156,7 @@ func (l *limitsReader) start(ctx, lifetime context.Context) error {
 	}
 }
 
-// Transformer implements TransformingStore: what comes before a list is complete counts, too.
+// Transformer implements TransformingStore: objects that arrive before a list is complete count, too.
 func (l *limitsReader) Transformer() toolscache.TransformFunc { return l.counted }
 
 // Add implements ReflectorStore.
@@ -197,7 +197,7 @@ func (l *limitsReader) put(obj any) error {
 	return err
 }
 
-// isLimits is true of what was asked for: a provider may send anything.
+// isLimits reports whether an object is the requested one: a provider may send anything.
 func isLimits(obj any) bool {
 	found, ok := obj.(*corev1.ConfigMap)
 	return ok && found.Namespace == v1alpha1.ProviderNamespace && found.Name == v1alpha1.LimitsName
@@ -217,8 +217,8 @@ func (l *limitsReader) wake() {
 	}
 }
 
-// fail notes that we may not read the limits, if the error says so. That counts only before the
-// first read. A refusal by an authorizer ahead of RBAC is an internal error, too: see
+// fail notes that the manager may not read the limits, if the error says so. That counts only before the first
+// read. A refusal by an authorizer ahead of RBAC is an internal error, too: see
 // config/provider/authorization.yaml. Other errors pass, or end the session.
 func (l *limitsReader) fail(err error) {
 	if !apierrors.IsForbidden(err) && !apierrors.IsInternalError(err) {
@@ -246,7 +246,7 @@ func (l *limitsReader) run(ctx context.Context) {
 	}
 }
 
-// current returns the limits, or why there are none; nil: not known yet.
+// current returns the limits, or why there are none. Nil means that they are not known yet.
 func (l *limitsReader) current() *translate.Limits {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,7 +27,7 @@ func trimNode(obj any) (any, error) {
 	return trimmed, nil
 }
 
-// hardTaints are those that may keep a pod off, without values and times.
+// hardTaints returns the taints that may keep a pod off, without values and times.
 func hardTaints(taints []corev1.Taint) []corev1.Taint {
 	var hard []corev1.Taint
 	for _, taint := range taints {
@@ -41,11 +41,11 @@ func hardTaints(taints []corev1.Taint) []corev1.Taint {
 // mostFeatures limits the features checked per node: Kubernetes 1.36 has five.
 const mostFeatures = 64
 
-// featureName matches what a Node may declare. One other name, and the consumer refuses the whole
-// status of the virtual node.
+// featureName matches what a Node may declare. With any other name, the consumer would refuse the whole status
+// of the virtual node.
 var featureName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}(/[A-Za-z][A-Za-z0-9]{0,62}){0,2}$`)
 
-// boundedFeatures are those that a virtual node may declare, too.
+// boundedFeatures returns the features that a virtual node may declare, too.
 func boundedFeatures(declared []string) []string {
 	var features []string
 	for _, name := range declared[:min(len(declared), mostFeatures)] {

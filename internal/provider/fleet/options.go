@@ -15,16 +15,15 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/budget"
 )
 
-// DefaultLeaseDuration is how long a Lease in a provider holds without renewal.
+// DefaultLeaseDuration is how long a Lease in a provider is valid without renewal.
 const DefaultLeaseDuration = 15 * time.Second
 
 // Options say how a Fleet keeps its connections. Zero values take defaults.
 type Options struct {
-	// Origin is the identity of the consumer; a provider of the same identity is refused.
-	// Required.
+	// Origin is the identity of the consumer. A provider with the same identity is refused. Required.
 	Origin string
-	// ProbeInterval is the time from a failed probe of a provider to the next one. While the
-	// provider answers, it is probed once it was not heard of for twice as long. Default 3s.
+	// ProbeInterval is the time from a failed probe of a provider to the next one. A provider that answers is
+	// probed after it has been silent for twice as long. Default 3s.
 	ProbeInterval time.Duration
 	// ProbeTimeout is how long a probe may take. Default 4s.
 	ProbeTimeout time.Duration
@@ -33,24 +32,22 @@ type Options struct {
 	ProbeFailures int
 	// SyncTimeout is how long filling the caches may take. Default 60s.
 	SyncTimeout time.Duration
-	// LeaseDuration is how long our Lease in a provider holds without renewal, and so how long
-	// the next manager waits after a crash. Default DefaultLeaseDuration.
+	// LeaseDuration is how long the Lease in a provider is valid without renewal. So it is how long the next
+	// manager waits after a crash. Default DefaultLeaseDuration.
 	LeaseDuration time.Duration
-	// Identity is this manager's in those Leases. Default: the host, and a unique number.
+	// Identity is the holder identity of this manager in those Leases. Default: the host, and a unique number.
 	Identity string
-	// Shares reports whether a live manager of that identity shares the bindings with this one;
-	// nil: none does. This manager waits for such a replica to give its Leases back. It then uses
-	// no provider that denies us a Lease, since nothing else keeps two replicas from writing
-	// there.
+	// Shares reports whether a live manager of that identity shares the bindings with this one. Nil means that
+	// none does. This manager waits until such a replica releases its Leases. It then uses no provider that
+	// denies a Lease, since nothing else keeps two replicas from writing there.
 	Shares func(identity string) bool
-	// Restored reports whether the consumer was restored from a backup under this process.
-	// Default: never.
+	// Restored reports whether the consumer was restored from a backup during this process. Default: never.
 	Restored func() bool
 	// WrapTransport, if set, wraps the transport to each provider, outermost: for counting
 	// requests and injecting faults.
 	WrapTransport func(binding string, rt http.RoundTripper) http.RoundTripper
-	// Kinds are the kinds of objects with our mark that the caches hold, besides namespaces. The caches
-	// return shared objects: do not change them.
+	// Kinds are the kinds of marked objects that the caches hold, besides namespaces. The caches return shared
+	// objects: do not change them.
 	Kinds []Kind
 	// Clock defaults to the real one.
 	Clock clock.WithTickerAndDelayedExecution

@@ -11,23 +11,22 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
-// How much longer than usual to wait for a provider that holds too much: at first, and at most.
-// As shipped, from half a minute to ten.
+// How much longer than usual to wait for a provider that holds too much: at first, and at most. As shipped,
+// that is from half a minute to ten.
 const (
 	slowFirst = 10
 	slowMost  = 200
 )
 
-// startsMost is how much longer than usual to wait at most if something does not start: as
-// shipped, two minutes. A session that lasts for begun counts as started.
+// startsMost is how much longer than usual to wait at most if something does not start. As shipped, that is two
+// minutes. A session that lasts for begun counts as started.
 const (
 	startsMost = 40
 	begun      = 2 * startsMost
 )
 
-// pause is how long to wait before the next session. Each one with a provider that holds too much
-// costs that much, so the wait grows; it also grows if something does not start, because each try
-// fills the caches.
+// pause is how long to wait before the next session. Each session with a provider that holds too much is
+// expensive, so the wait grows. It also grows if something does not start, because each try fills the caches.
 type pause struct {
 	interval     time.Duration
 	slow, starts wait.Backoff
@@ -39,7 +38,7 @@ func newPause(interval time.Duration) *pause {
 	return p
 }
 
-// reset begins anew. Only the caps limit how far both grow.
+// reset starts again with the shortest waits. Only the caps limit how far they grow.
 func (p *pause) reset() {
 	p.slow = wait.Backoff{Duration: slowFirst * p.interval, Factor: 2, Jitter: 0.2, Steps: math.MaxInt32, Cap: slowMost * p.interval}
 	p.starts = wait.Backoff{Duration: p.interval, Factor: 2, Jitter: 0.2, Steps: math.MaxInt32, Cap: startsMost * p.interval}
@@ -61,13 +60,13 @@ func (p *pause) after(err error, lasted time.Duration) time.Duration {
 	return wait.Jitter(p.interval, 0.2)
 }
 
-// believed is how many sessions in a row must end with a refusal (403) before it is reported. For
-// some seconds after its start an API server refuses what is allowed, because it has not read its
-// roles. As shipped, a missing right is reported after six seconds.
+// believed is how many sessions in a row must end with a refusal (403) before it is reported. For some seconds
+// after its start, an API server refuses allowed requests, because it has not read its roles. As shipped, a
+// missing right is reported after six seconds.
 const believed = 3
 
-// doubt counts the sessions in a row that ended with a refusal; when leaving, which stops trying
-// once a failure is reported, those with any error.
+// doubt counts the sessions in a row that ended with a refusal. When leaving, it counts those that ended with
+// any error, and the keeper stops trying once a failure is reported.
 type doubt struct {
 	leaving  bool
 	refusals int
@@ -83,6 +82,6 @@ func (d *doubt) about(err error) bool {
 	return d.refusals < believed
 }
 
-// dispelled notes that a session has outlived a probe. Having begun is not enough: each session
-// may be refused just after that.
+// dispelled notes that a session has outlived a probe. Just starting is not enough: each session may be refused
+// right after that.
 func (d *doubt) dispelled() { d.refusals = 0 }

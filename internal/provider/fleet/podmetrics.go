@@ -15,22 +15,21 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
-// NoPodMetricsError says that a provider gives no metrics of pods, and that its binding says why:
-// it serves none, or does not let us read them.
+// NoPodMetricsError says that a provider gives no metrics of pods: it serves none, or does not let the manager
+// read them. The binding says why.
 type NoPodMetricsError struct{ error }
 
 // Unwrap returns the API server's answer.
 func (e NoPodMetricsError) Unwrap() error { return e.error }
 
-// PodMetrics reads what our pods in a provider use, during one connection.
+// PodMetrics reads what Spillway's pods in a provider use, during one connection.
 type PodMetrics struct {
 	list func(ctx context.Context) (*metricsv1beta1.PodMetricsList, error)
 	note func(error)
 }
 
-// List asks the provider's metrics.k8s.io for all our pods, by one request. It notes the outcome
-// for the condition Limited of the binding. After a NoPodMetricsError nothing else is wrong with
-// the provider.
+// List asks the provider's metrics.k8s.io for all of Spillway's pods, in one request. It notes the outcome for
+// the condition Limited of the binding. A NoPodMetricsError means that nothing else is wrong with the provider.
 func (m *PodMetrics) List(ctx context.Context) ([]metricsv1beta1.PodMetrics, error) {
 	list, err := m.list(ctx)
 	m.note(err)
@@ -43,13 +42,12 @@ func (m *PodMetrics) List(ctx context.Context) ([]metricsv1beta1.PodMetrics, err
 	return list.Items, nil
 }
 
-// isNotServed reports whether there is no such API: nobody has registered it, or nothing is
-// behind it.
+// isNotServed reports whether there is no such API: nobody has registered it, or no backend serves it.
 func isNotServed(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsServiceUnavailable(err)
 }
 
-// newPodMetrics makes the PodMetrics of the connection of ctx, of pods that carry our mark.
+// newPodMetrics returns the PodMetrics of the connection of ctx, for pods that carry the mark.
 func newPodMetrics(ctx context.Context, config *rest.Config, httpClient *http.Client, mark provenance.Mark, reported *report) (*PodMetrics, error) {
 	metrics, err := metricsclient.NewForConfigAndClient(inProtobuf(config), httpClient)
 	if err != nil {
@@ -62,14 +60,14 @@ func newPodMetrics(ctx context.Context, config *rest.Config, httpClient *http.Cl
 		},
 		note: func(err error) {
 			if ctx.Err() != nil {
-				return // An error at the end of the connection says nothing of the provider.
+				return // An error at the end of the connection says nothing about the provider.
 			}
 			reported.tell(ctx, func(s *State) { s.NoMetrics = noMetrics(err) })
 		},
 	}, nil
 }
 
-// inProtobuf is a configuration for clients of resources that are sent as protobuf.
+// inProtobuf returns a configuration for clients of resources that are sent as protobuf.
 func inProtobuf(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.ContentType = runtime.ContentTypeProtobuf

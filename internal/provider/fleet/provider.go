@@ -19,15 +19,15 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
-// Provider is a provider during one connection: its client and cache, and what is known of it.
-// All of it ends with the connection, so nobody can use the answers of another one.
+// Provider is a provider during one connection: its client and cache, and what is known about it. All of it
+// ends with the connection, so nobody can use the answers of another one.
 type Provider struct {
 	cluster.Cluster
-	// ClusterID is that of the ClusterBinding.
+	// ClusterID is the clusterID of the ClusterBinding.
 	ClusterID string
-	// Account is the account by which the provider knows us, see provenance.Account.
+	// Account is the account under which the provider knows the manager. See provenance.Account.
 	Account string
-	// Rights knows which kinds the provider does not let us read.
+	// Rights knows which kinds the provider does not let the manager read.
 	Rights *rights.Rights
 	// Limits are what the provider allows.
 	Limits *Limits
@@ -37,26 +37,26 @@ type Provider struct {
 	Budget *budget.Ledger
 	// Streams opens streams to the provider.
 	Streams Streams
-	// PodMetrics reads what our pods there use.
+	// PodMetrics reads what Spillway's pods there use.
 	PodMetrics *PodMetrics
 	// Seen reads the cache, corrected by the writes that are noted with it.
 	Seen *ownwrites.Reader
-	// Ahead is how far the provider's clock is ahead of ours, at least; negative: behind.
+	// Ahead returns how far the provider's clock is ahead of the manager's, at least. Negative means behind.
 	Ahead func() time.Duration
-	// left is how long our Lease there still holds, as for transport.Options.
+	// left returns how long the Lease there is still valid, as for transport.Options.
 	left func() (time.Duration, bool)
 }
 
 // Streams opens streams to a provider with the credentials of one connection.
 type Streams struct {
 	*transport.Streams
-	// Identity says which cluster it is, and as whom it knows us. A stream may outlive the
-	// connection that it was opened with, as long as the next one has the same Identity.
+	// Identity says which cluster it is, and under which account it knows the manager. A stream may outlive its
+	// connection, as long as the next one has the same Identity.
 	Identity string
 }
 
-// Of returns the Provider that a controller is engaged with as a cluster. It fails for a cluster
-// that no Fleet has connected, such as the consumer.
+// Of returns the Provider that a controller is engaged with as a cluster. It fails for a cluster that no Fleet
+// has connected, such as the consumer.
 func Of(engaged cluster.Cluster) (*Provider, error) {
 	provider, ok := engaged.(*Provider)
 	if !ok {
@@ -65,8 +65,8 @@ func Of(engaged cluster.Cluster) (*Provider, error) {
 	return provider, nil
 }
 
-// Fenced returns transport.ErrFenced if our Lease in the provider has expired: by now another
-// manager may have sent what our caches do not show.
+// Fenced returns transport.ErrFenced if the Lease in the provider has expired. By then, another manager may
+// have sent objects that the caches do not show.
 func (p *Provider) Fenced() error {
 	if left, bounded := p.left(); bounded && left <= 0 {
 		return transport.ErrFenced
@@ -74,7 +74,7 @@ func (p *Provider) Fenced() error {
 	return nil
 }
 
-// engaged are the connected providers that the controllers are engaged with.
+// engaged has the connected providers that the controllers are engaged with.
 type engaged struct {
 	mu        sync.Mutex
 	aware     multicluster.Aware // Engages the controllers.
@@ -113,8 +113,8 @@ func (e *engaged) Usage() []connection.Usage {
 	return all
 }
 
-// IndexField adds an index to the caches of providers. Engaged ones get it with their next
-// connection.
+// IndexField adds an index to the caches of providers. Providers that are already engaged get it with their
+// next connection.
 func (e *engaged) IndexField(_ context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -135,7 +135,7 @@ func (e *engaged) addIndexes(ctx context.Context, to client.FieldIndexer) error 
 	return nil
 }
 
-// engagedBy says what engages the controllers.
+// engagedBy sets what engages the controllers.
 func (e *engaged) engagedBy(aware multicluster.Aware) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -169,7 +169,7 @@ type Clusters struct{ *Fleet }
 func (c Clusters) Get(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
 	provider, err := c.Fleet.Get(string(name))
 	if err != nil {
-		return nil, err // And no cluster that is a nil Provider.
+		return nil, err // Not a cluster that is a nil Provider.
 	}
 	return provider, nil
 }

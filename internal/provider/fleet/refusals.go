@@ -9,9 +9,8 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/gather"
 )
 
-// refusals gathers the refused watches of a session, and ends it with the refusal whose text
-// sorts first: watches of several kinds are refused at the same moment, and the reported reason
-// must be the same each time.
+// refusals gathers the refused watches of a session, and ends it with the refusal whose text sorts first.
+// Watches of several kinds are refused at the same moment, and the reported reason must be the same each time.
 type refusals struct {
 	gathering *gather.Gathering
 

@@ -26,23 +26,23 @@ import (
 	"github.com/spillway-io/spillway/internal/scheme"
 )
 
-// session is one try to connect to a provider, and the use of the provider until it ends.
+// session is one attempt to connect to a provider, and the use of the provider until it ends.
 type session struct {
 	*link
 	engaged *engaged
 	end     context.CancelCauseFunc
 
-	// By connect:
+	// Set by connect:
 	provider *Provider
 	clients  *clients
 	caches   *caches
 	limits   *limitsReader
-	user     authenticationv1.UserInfo // As whom the provider knows us, once it is identified.
+	user     authenticationv1.UserInfo // As whom the provider knows the manager. Set by identify.
 
-	// used are the kinds on demand that were watched at the end of the last session, and at the
-	// end of this one.
+	// used has the kinds on demand that were watched at the end of the last session. At the end of this
+	// session, it has those that are watched then.
 	used []client.Object
-	// proven is set once the provider has been in use for long enough to answer a probe.
+	// proven is set once the provider has been in use long enough to answer a probe.
 	proven bool
 }
 
@@ -58,7 +58,7 @@ func (s *session) run(ctx context.Context) error {
 	defer func() {
 		s.engaged.disengage(s.target.Name)
 		s.end(nil)
-		lease.keeping.Wait() // A renewal on its way would make the release a conflict.
+		lease.keeping.Wait() // A renewal in progress would make the release a conflict.
 		if whole.Err() != nil {
 			lease.release(context.WithoutCancel(whole))
 		}
@@ -71,7 +71,7 @@ func (s *session) run(ctx context.Context) error {
 	return err
 }
 
-// connect makes the clients and the caches of the provider. It sends nothing.
+// connect creates the clients and the caches of the provider. It sends nothing.
 func (s *session) connect(ctx context.Context) (err error) {
 	config, allowed := s.credentials.now().Config, s.target.Budget.Defaulted()
 	held := budget.NewLedger(allowed, s.end)
@@ -127,9 +127,8 @@ func (s *session) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// use identifies the provider, waits until its identity is pinned and its Lease is ours, engages
-// it, and returns why it can no longer be used. When leaving, it returns nil once the Lease is
-// gone.
+// use identifies the provider, waits until its identity is pinned and the manager holds its Lease, and engages
+// it. It returns why the provider can no longer be used. When leaving, it returns nil once the Lease is gone.
 func (s *session) use(ctx context.Context, lease *leaser) error {
 	if err := s.identify(ctx); err != nil {
 		return err
@@ -156,9 +155,8 @@ func (s *session) use(ctx context.Context, lease *leaser) error {
 	return s.watchHealth(ctx)
 }
 
-// connected reports that the provider can be used. After a failed start that waits until the next
-// session has outlived a probe: otherwise a start that always fails would be reported as working
-// each time.
+// connected reports that the provider can be used. After a failed start, it waits until the next session has
+// outlived a probe. Otherwise a start that always fails would be reported as working each time.
 func (s *session) connected(ctx context.Context) {
 	now := s.report.now()
 	if now.Phase == Connected {
@@ -178,7 +176,7 @@ func quoted(err error) string {
 	return text.Bound(err.Error(), startMost)
 }
 
-// startFailed is the error of a connection that cannot be used as a whole.
+// startFailed returns the error of a connection that cannot be used as a whole.
 func startFailed(err error) errNotUsable {
 	return errNotUsable{v1alpha1.ReasonStartFailed, "it is tried again: " + quoted(err)}
 }
@@ -203,8 +201,8 @@ func (s *session) engage(ctx context.Context) error {
 	if err := s.limits.start(syncCtx, ctx); err != nil {
 		return err
 	}
-	// We have just filled the caches from the provider, so it answers. If we had to wait for its
-	// Lease, the last contact that we noted is old, and the controllers would think it away.
+	// The session has just filled the caches from the provider, so the provider answers. If it had to wait for
+	// the Lease, the last noted contact is old, and the controllers would think that the provider is away.
 	s.report.tell(ctx, func(state *State) { state.LastContact = s.options.Clock.Now() })
 	if err := s.engaged.engage(ctx, s.target.Name, s.provider); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", s.target.ClusterID, err)
@@ -213,15 +211,15 @@ func (s *session) engage(ctx context.Context) error {
 }
 
 const (
-	// quiet is after how many ProbeIntervals without an answer a provider is probed. As shipped,
-	// the renewals of the Lease come sooner: they prove as much as a probe does.
+	// quiet is after how many ProbeIntervals without an answer a provider is probed. As shipped, renewals of
+	// the Lease come sooner, and prove as much as a probe.
 	quiet = 2
-	// atLeast is after how many ProbeIntervals it is probed in any case: a probe finds what a
-	// renewal does not, such as a missing right.
+	// atLeast is after how many ProbeIntervals a provider is probed in any case. A probe finds what a renewal
+	// does not, such as a missing right.
 	atLeast = 10
 )
 
-// watchHealth probes the provider until it stops answering. Meanwhile its token can be renewed.
+// watchHealth probes the provider until it stops answering. Meanwhile, its token can be renewed.
 func (s *session) watchHealth(ctx context.Context) error {
 	options := s.options
 	began := options.Clock.Now()
@@ -260,8 +258,8 @@ func (s *session) watchHealth(ctx context.Context) error {
 	}
 }
 
-// probeDue is how long the next probe of a provider that answers can wait; last is when the last
-// one began.
+// probeDue returns how long the next probe of a provider that answers can wait. last is when the last probe
+// began.
 func (s *session) probeDue(last time.Time) time.Duration {
 	clock, interval := s.options.Clock, s.options.ProbeInterval
 	return min(quiet*interval-clock.Since(s.report.now().LastContact), atLeast*interval-clock.Since(last))

@@ -28,7 +28,7 @@ import (
 
 // Snapshot is the input of Decide.
 type Snapshot struct {
-	// Lease is the one in the provider, or nil.
+	// Lease is the Lease in the provider, or nil.
 	Lease *coordinationv1.Lease
 	// Unchanged is for how long this manager, by its own clock, has seen the Lease unchanged. Renewed is set if
 	// it has seen the Lease change.
