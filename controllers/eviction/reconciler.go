@@ -1,12 +1,11 @@
-// Package eviction evicts pods from the virtual nodes on which they may not stay: those
-// of a ClusterBinding that is being drained, of a namespace that is no longer
-// offloaded, and of one that a changed selector no longer offloads to that provider.
+// Package eviction evicts pods from virtual nodes that they must leave. These are the pods of a ClusterBinding
+// that is being drained, and of a namespace that is no longer offloaded. They are also the pods of a namespace
+// whose changed selector no longer selects that provider.
 //
-// Pods are evicted, not deleted, so that the API server enforces PodDisruptionBudgets.
-// There is one key for each pod, and one request, after which the pod is only waited
-// for. A refused one is retried a little later, and kept in package inventory for those
-// who report what a deletion waits for. ADR 15 says why this does not use kubectl's
-// drain package.
+// The manager evicts pods instead of deleting them, so the API server enforces PodDisruptionBudgets. There is
+// one key per pod, and one request, after which the manager only waits for the pod. It retries a refused
+// eviction a little later. Package inventory keeps the refusal for the reports about what a deletion waits for.
+// ADR 15 says why this does not use kubectl's drain package.
 package eviction
 
 import (
@@ -40,9 +39,9 @@ type Reconciler struct {
 	Client     client.Client
 	Kubernetes kubernetes.Interface
 	Inventory  *inventory.Inventory
-	// Tries remembers what was tried already.
+	// Tries remembers earlier attempts.
 	Tries *Tries
-	// Unhealthy names the pods for which a budget holds others.
+	// Unhealthy names the pods because of which a budget protects others.
 	Unhealthy *Unhealthy
 }
 
@@ -51,7 +50,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	pod, err := r.Inventory.Pod(ctx, req.Binding, req.NamespacedName)
 	switch {
 	case errors.Is(err, inventory.ErrUnknown) || err == nil && pod == nil:
-		r.Tries.Forget(req) // The binding is gone, or will enqueue all its pods; or the pod is gone.
+		r.Tries.Forget(req) // The binding is gone, or will enqueue all its pods. Or the pod is gone.
 		return ctrl.Result{}, nil
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("getting pod %s: %w", req.NamespacedName, err)
@@ -71,8 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	return r.evict(ctx, req, pod, cause)
 }
 
-// evict sends one request, with the pod's UID: a pod that has taken its name meanwhile
-// must not be evicted.
+// evict sends one request, with the pod's UID: another pod that has taken its name must not be evicted.
 func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, cause eviction.Cause) (ctrl.Result, error) {
 	err := consumer.Evict(ctx, r.Kubernetes, pod, metav1.NewUIDPreconditions(string(pod.UID)))
 	switch {
@@ -82,9 +80,8 @@ func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, ca
 		r.Inventory.NoteRefused(req.Binding, pod, "")
 		return ctrl.Result{RequeueAfter: r.Tries.Succeeded(req, pod.UID)}, nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		// It is gone, or another one has its name, or its namespace is being deleted: a watch
-		// will show that. If not, because the conflict was about something else, the next try
-		// will.
+		// The pod is gone, or another pod has its name, or its namespace is being deleted: a watch will show
+		// that. If the conflict had another cause, the next attempt will show it.
 		return ctrl.Result{RequeueAfter: r.Tries.Refused(req, pod.UID)}, nil
 	}
 	answer := refusal(err)
@@ -100,9 +97,8 @@ func (r *Reconciler) evict(ctx context.Context, req Request, pod *corev1.Pod, ca
 	return ctrl.Result{RequeueAfter: r.Tries.Refused(req, pod.UID)}, nil
 }
 
-// refusal is what the API server says about the pod: that a budget does not allow it to
-// go, or that something else is wrong with it. "" if the error is about something else,
-// such as an overloaded API server.
+// refusal returns what the API server says about the pod: a budget does not allow its eviction, or something
+// else is wrong with it. It returns "" if the error is about something else, such as an overloaded API server.
 func refusal(err error) string {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -123,7 +119,7 @@ func refusal(err error) string {
 	return message
 }
 
-// cause is why a pod must leave the virtual node of a binding, from caches.
+// cause says why a pod must leave the virtual node of a binding. It reads caches.
 func (r *Reconciler) cause(ctx context.Context, name string, pod *corev1.Pod) (eviction.Cause, error) {
 	s := eviction.Snapshot{
 		Pod: pod, Binding: &v1alpha1.ClusterBinding{}, Offloading: &v1alpha1.NamespaceOffloading{}, NamespaceMap: &v1alpha1.NamespaceMap{},

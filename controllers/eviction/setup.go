@@ -19,8 +19,8 @@ import (
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-// workers is how many pods are evicted at a time. An eviction costs the API server
-// three requests, one of which changes a budget that the next one needs.
+// workers is how many pods are evicted at a time. An eviction costs the API server three requests. One of them
+// changes a budget that the next eviction needs.
 const workers = 8
 
 // SetupWithManager adds the controller to the manager.
@@ -36,7 +36,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// later skips what exists at the start: the pods are checked when the views are full.
+// later skips the objects that exist at the start: the pods are checked when the views are full.
 func later() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
@@ -49,8 +49,8 @@ func cordoned() predicate.Predicate {
 	return trigger.Updated(func(before, after *corev1.Node) bool { return !before.Spec.Unschedulable && after.Spec.Unschedulable })
 }
 
-// ofChange are the pods that a change concerns and that must leave, or had to; the
-// latter are then forgotten.
+// ofChange returns the pods that a change concerns and that must leave, or had to. The latter are then
+// forgotten.
 func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []Request {
 	if change.Copies {
 		return nil
@@ -84,7 +84,7 @@ func (r *Reconciler) ofOffloading(ctx context.Context, nso client.Object) []Requ
 	return requests
 }
 
-// ofMap are the pods of the namespaces whose entries differ.
+// ofMap returns the pods of the namespaces whose entries differ.
 func (r *Reconciler) ofMap(ctx context.Context, before, after *v1alpha1.NamespaceMap) []Request {
 	if before == nil || after == nil {
 		return nil
@@ -96,12 +96,12 @@ func (r *Reconciler) ofMap(ctx context.Context, before, after *v1alpha1.Namespac
 	return requests
 }
 
-// leaving are the pods that must leave the virtual node of a binding, of one namespace
-// or, if that is "", of all.
+// leaving returns the pods that must leave the virtual node of a binding, in one namespace. An empty namespace
+// means all.
 func (r *Reconciler) leaving(ctx context.Context, binding, namespace string) []Request {
 	pods, err := r.Inventory.Pods(ctx, binding, namespace)
 	if err != nil {
-		return nil // They are enqueued when the view is full; or it is ending.
+		return nil // They are enqueued when the view is full. Or the view is ending.
 	}
 	var requests []Request
 	for i := range pods {
@@ -110,8 +110,8 @@ func (r *Reconciler) leaving(ctx context.Context, binding, namespace string) []R
 	return requests
 }
 
-// ifLeaving checks before it enqueues: most pods stay, and enqueuing each would be
-// thousands of reconciles.
+// ifLeaving checks a pod before it enqueues it: most pods stay, and enqueuing each would cause thousands of
+// reconciles.
 func (r *Reconciler) ifLeaving(ctx context.Context, binding string, pod *corev1.Pod) []Request {
 	cause, err := r.cause(ctx, binding, pod)
 	if err != nil {

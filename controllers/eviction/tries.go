@@ -9,19 +9,17 @@ import (
 )
 
 const (
-	// A pod that the API server refuses to evict is retried after firstRetry, then after
-	// twice as long each time, up to mostRetry: a budget that releases one pod at a time
-	// is not waited for much longer than needed, and a thousand pods that may not go cost
-	// at most a hundred requests a second.
+	// firstRetry and mostRetry pace the retries for a pod that the API server refuses to evict. The first waits
+	// for firstRetry, each later one for twice as long, up to mostRetry. So a budget that releases one pod at a
+	// time causes little extra delay. A thousand protected pods cost at most a hundred requests a second.
 	firstRetry = 2 * time.Second
 	mostRetry  = 10 * time.Second
-	// assumed is how long an evicted pod is believed to be going although the view does
-	// not show it.
+	// assumed is how long an evicted pod counts as leaving although the view does not show it.
 	assumed = 30 * time.Second
 )
 
-// Tries remembers the tries to evict pods. It is lost with the process, which costs one
-// request for each refused pod.
+// Tries remembers the attempts to evict pods. It is lost with the process, which costs one request per refused
+// pod.
 type Tries struct {
 	Clock clock.PassiveClock
 
@@ -29,14 +27,14 @@ type Tries struct {
 	last map[Request]try
 }
 
-// try is the last one for a pod.
+// try is the last attempt for a pod.
 type try struct {
 	uid      types.UID
 	next     time.Time
 	interval time.Duration
 }
 
-// Wait is how long until the next try; zero if it is due.
+// Wait returns how long until the next attempt. It is zero if the attempt is due.
 func (t *Tries) Wait(req Request, uid types.UID) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,10 +45,10 @@ func (t *Tries) Wait(req Request, uid types.UID) time.Duration {
 	return max(0, last.next.Sub(t.Clock.Now()))
 }
 
-// Succeeded records that the pod is going, and returns how long that is believed.
+// Succeeded records that the pod is leaving, and returns how long that is assumed.
 func (t *Tries) Succeeded(req Request, uid types.UID) time.Duration { return t.note(req, uid, assumed) }
 
-// Refused records that the pod may not go, and returns when to retry.
+// Refused records that the pod may not be evicted, and returns when to retry.
 func (t *Tries) Refused(req Request, uid types.UID) time.Duration {
 	t.mu.Lock()
 	last := t.last[req]

@@ -24,28 +24,27 @@ import (
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list
 
 const (
-	// remembered is how long the unhealthy pods of a budget are taken for what they were.
-	// Each pod that it holds is tried that often.
+	// remembered is how long the unhealthy pods of a budget are assumed to be the same. Each pod that the
+	// budget protects is retried that often.
 	remembered = mostRetry
-	// page is how many pods an answer has, and mostPages how many answers are asked for: the
-	// pods are a team's, whole, and up to 1.5 MB each. Of a budget with more, perhaps not all
-	// that are not healthy count.
+	// page is how many pods an answer has, and mostPages how many answers are requested. The pods are a team's,
+	// complete, and up to 1.5 MB each. If a budget has more pods, some unhealthy ones may not count.
 	page      = 10
 	mostPages = 20
-	// longestSelector is how many bytes of a selector go into a URL.
+	// longestSelector is the most bytes of a selector in a URL.
 	longestSelector = 4096
 	// listTimeout limits all requests about one budget.
 	listTimeout = 10 * time.Second
 )
 
-// Unhealthy finds the pods that keep a budget from letting others go. Those may be on any
-// node, or on none, so no cache has them. A cache of them would be one of all pods.
+// Unhealthy finds the pods because of which a budget protects others. They may be on any node, or on none, so
+// no cache has them. A cache of them would hold all pods.
 type Unhealthy struct {
 	Kubernetes kubernetes.Interface
 	Clock      clock.PassiveClock
 
-	// reading is held while the API server is asked, so that it gets no more than one of
-	// these requests at a time. Nobody waits for it: the names are a help, and no more.
+	// reading is held during a request, so the API server gets only one of these requests at a time. Nobody
+	// waits for it: the names are only a help.
 	reading sync.Mutex
 	mu      sync.Mutex
 	seen    map[types.NamespacedName]seen // By budget.
@@ -56,8 +55,8 @@ type seen struct {
 	at        time.Time
 }
 
-// Of names the unhealthy pods of a budget; "" if there are none, or they are not known. While
-// others ask, it says what was known before: messages would change to and fro without.
+// Of names the unhealthy pods of a budget. It returns "" if there are none, or they are unknown. While another
+// caller reads, it returns the earlier names, so that messages do not flip back and forth.
 func (u *Unhealthy) Of(ctx context.Context, budget types.NamespacedName) string {
 	known, fresh := u.known(budget)
 	if fresh || !u.reading.TryLock() {
@@ -83,7 +82,7 @@ func (u *Unhealthy) known(budget types.NamespacedName) (unhealthy string, fresh 
 	return found.unhealthy, ok && u.Clock.Since(found.at) < remembered
 }
 
-// note remembers what was read, however long that took, and forgets what nobody asks for.
+// note remembers what was read, however long that took, and forgets unused entries.
 func (u *Unhealthy) note(budget types.NamespacedName, unhealthy string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -94,7 +93,7 @@ func (u *Unhealthy) note(budget types.NamespacedName, unhealthy string) {
 	u.seen[budget] = seen{unhealthy, u.Clock.Now()}
 }
 
-// read asks the API server. Pods that have ended are none of a budget's business.
+// read asks the API server. A budget does not count pods that have ended.
 func (u *Unhealthy) read(ctx context.Context, name types.NamespacedName) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -117,7 +116,7 @@ func (u *Unhealthy) read(ctx context.Context, name types.NamespacedName) (string
 	return unhealthy.String(), nil
 }
 
-// selector selects the pods of a budget. The manager may list budgets, not get one.
+// selector returns the selector of a budget's pods. The manager may list budgets, but not get one.
 func (u *Unhealthy) selector(ctx context.Context, name types.NamespacedName) (string, error) {
 	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name.Name).String()}
 	budgets, err := u.Kubernetes.PolicyV1().PodDisruptionBudgets(name.Namespace).List(ctx, options)

@@ -26,8 +26,7 @@ import (
 )
 
 const (
-	// batch is how many namespaces one reconcile creates or deletes at most, so that the
-	// status keeps up.
+	// batch is the most namespaces that one reconcile creates or deletes, so that the status keeps up.
 	batch = 200
 	// parallel is how many requests one provider gets at a time. A provider with priority
 	// and fairness serves far more.
@@ -46,18 +45,18 @@ type acting struct {
 	seen     *ownwrites.Reader
 	binding  *v1alpha1.ClusterBinding
 	mark     provenance.Mark
-	outcomes *outcomes // Those of the Reconciler that are about these namespaces.
-	// untold are the remote namespaces whose deletion the plan does not report.
+	outcomes *outcomes // The Reconciler's outcomes for these namespaces.
+	// untold has the remote namespaces whose deletion the plan does not report.
 	untold sets.Set[string]
 
 	mu    sync.Mutex
 	known map[string]namespacemap.Known
 	errs  []error
-	// overtaken reports that somebody else has written in between.
+	// overtaken reports that somebody else has written meanwhile.
 	overtaken bool
 }
 
-// acting returns an acting for a binding. It carries out plans, and keeps their outcomes in about.
+// acting returns the acting of a binding, which carries out plans and keeps their outcomes in about.
 func (r *Reconciler) acting(provider *fleet.Provider, binding *v1alpha1.ClusterBinding, about *outcomes) *acting {
 	return &acting{
 		Reconciler: r, provider: provider, seen: provider.Seen, binding: binding, outcomes: about,
@@ -65,8 +64,8 @@ func (r *Reconciler) acting(provider *fleet.Provider, binding *v1alpha1.ClusterB
 	}
 }
 
-// act carries out the actions of the plan, and records the results in it. It returns
-// when to continue, if it is not finished.
+// act carries out the actions of the plan, and records the results in it. If it is not finished, it returns
+// when to continue.
 func (a *acting) act(ctx context.Context, backingOff map[string]namespacemap.Outcome, plan *namespacemap.Plan) (time.Duration, error) {
 	a.known, a.untold = plan.Known, untold(plan)
 	due := slices.DeleteFunc(plan.Deletes, func(d namespacemap.Delete) bool {
@@ -82,7 +81,7 @@ func (a *acting) act(ctx context.Context, backingOff map[string]namespacemap.Out
 	workqueue.ParallelizeUntil(ctx, parallel, len(creates), func(i int) { a.create(ctx, creates[i]) })
 	var again time.Duration
 	if len(deletes)+len(creates) > 0 {
-		again = ownwrites.Lifetime // If the cache never shows what was done, it is believed then.
+		again = ownwrites.Lifetime // If the cache never shows the writes, it is trusted after that time.
 	}
 	switch {
 	case len(deletes) < len(due) || len(creates) < len(plan.Creates):
@@ -93,8 +92,8 @@ func (a *acting) act(ctx context.Context, backingOff map[string]namespacemap.Out
 	return again, errors.Join(a.errs...)
 }
 
-// untold are the remote namespaces that a plan deletes and does not report: nothing here
-// waits for them, or another one is reported of their local namespace.
+// untold returns the remote namespaces that a plan deletes without a report. Nothing in the consumer waits for
+// them, or the report on their local namespace is about another remote namespace.
 func untold(plan *namespacemap.Plan) sets.Set[string] {
 	untold := sets.New[string]()
 	for _, d := range plan.Deletes {
@@ -105,9 +104,9 @@ func untold(plan *namespacemap.Plan) sets.Set[string] {
 	return untold
 }
 
-// namespace returns the remote namespace of a local one; the mount namespace if local is
-// empty. It carries the mark, and the pod security standard that the provider's limits
-// grant: the provider's policy requires both.
+// namespace returns the remote namespace of a local one, or the mount namespace if local is empty. It carries
+// the mark, and the pod security standard that the provider's limits grant: the provider's policy requires
+// both.
 func (a *acting) namespace(remote, local string, localUID types.UID) *corev1.Namespace {
 	labels := a.mark.Labels()
 	labels[podSecurityEnforce] = a.provider.Limits.Now().Enforced()
@@ -124,7 +123,7 @@ func (a *acting) create(ctx context.Context, c namespacemap.Create) {
 	remote := a.namespace(c.RemoteNamespace, c.Namespace, c.LocalUID)
 	err := a.provider.GetClient().Create(ctx, remote)
 	if apierrors.IsAlreadyExists(err) && c.Namespace == "" {
-		a.retrySoon() // The next reconcile reads whose it is.
+		a.retrySoon() // The next reconcile reads whose namespace it is.
 		return
 	}
 	if apierrors.IsAlreadyExists(err) {
@@ -141,8 +140,8 @@ func (a *acting) create(ctx context.Context, c namespacemap.Create) {
 	a.succeeded(c.Namespace, c.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
 }
 
-// existing reports whose a namespace is that existed already. The cache holds only what
-// carries our mark, so this one must be read.
+// existing reports whose an existing namespace is. The cache holds only namespaces with Spillway's mark, so
+// existing reads this one from the provider.
 func (a *acting) existing(ctx context.Context, c namespacemap.Create) {
 	remote := &corev1.Namespace{}
 	err := a.provider.GetAPIReader().Get(ctx, client.ObjectKey{Name: c.RemoteNamespace}, remote)
@@ -157,8 +156,8 @@ func (a *acting) existing(ctx context.Context, c namespacemap.Create) {
 		})
 		return
 	}
-	// Ours: created by a reconcile that did not live to see it. The cache lags a moment
-	// behind; what it will show decides.
+	// It is Spillway's: a reconcile created it, and ended before it saw that. The cache lags a moment. What the
+	// cache will show decides.
 	a.seen.Wrote(remote)
 	decided := namespacemap.Decide(namespacemap.Snapshot{
 		Desired:          []v1alpha1.DesiredMapping{{Namespace: c.Namespace, RemoteNamespace: c.RemoteNamespace}},
@@ -185,8 +184,7 @@ func (a *acting) delete(ctx context.Context, d namespacemap.Delete) {
 	remote.UID = d.UID
 	err := a.provider.GetClient().Delete(ctx, remote, client.Preconditions{UID: &d.UID})
 	if retry.IgnoreGone(err) != nil {
-		// A conflict, too: if another namespace has taken the name, the watch is about to
-		// show it.
+		// Conflicts also count: if another namespace has taken the name, the watch will show it soon.
 		a.refused(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{
 			Phase: v1alpha1.MappingTerminating, Reason: v1alpha1.ReasonDeletionFailed,
 		}, fmt.Errorf("deleting namespace %s in provider %s: %w", d.RemoteNamespace, a.binding.Spec.ClusterID, err))
@@ -196,11 +194,10 @@ func (a *acting) delete(ctx context.Context, d namespacemap.Delete) {
 	a.seen.Deleting(remote, nil)
 }
 
-// refused handles an error of the provider. An error about the request is an outcome,
-// reported and retried slowly. Any other, such as a lost connection or expired
-// credentials, says nothing about the entry and is retried soon. So is a write that
-// somebody else's write preceded, without counting as an error, unless that happens
-// every time. A server error that lasts is reported, too.
+// refused handles an error of the provider. An error about the request is an outcome: it is reported, and
+// retried slowly. Any other error, such as a lost connection or expired credentials, says nothing about the
+// entry, and is retried soon. So is a write that somebody else's write preceded. That does not count as an
+// error, unless it happens every time. A server error that lasts is reported, too.
 func (a *acting) refused(namespace, remote string, outcome namespacemap.Outcome, err error) {
 	now, id := a.Clock.Now(), key(a.binding.Name, remote)
 	before, again := a.outcomes.last(a.binding.Name, remote, outcome.Phase)
@@ -216,7 +213,7 @@ func (a *acting) refused(namespace, remote string, outcome namespacemap.Outcome,
 		}
 	case !retry.SaysWhy(err) && !apierrors.IsConflict(err):
 		if again {
-			a.note(namespace, remote, before) // It is still all that is known.
+			a.note(namespace, remote, before) // Nothing newer is known.
 		}
 		a.failed(err)
 		return
@@ -246,7 +243,7 @@ func (a *acting) note(namespace, remote string, outcome namespacemap.Outcome) {
 	a.known[namespace] = namespacemap.Known{RemoteNamespace: remote, Outcome: outcome}
 }
 
-// retrySoon notes that somebody else has written in between.
+// retrySoon notes that somebody else has written meanwhile.
 func (a *acting) retrySoon() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 // with it. So the offloading is asked as well, first as the cache shows it and, since
 // that may lag, again at the API server just before the deletion.
 
-// kept are those remote namespaces without an entry that stay.
+// kept returns the remote namespaces without an entry that stay.
 func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding, undesired []namespacemap.Delete) (sets.Set[string], error) {
 	kept := sets.New[string]()
 	for _, d := range undesired {
@@ -35,9 +35,8 @@ func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding,
 	return kept, nil
 }
 
-// asks reports whether an offloading asks for a remote namespace, or has pods there
-// that must be evicted first. Once the binding's own deletion has reached the remote
-// namespaces, none does.
+// asks reports whether an offloading asks for a remote namespace, or has pods there that must be evicted first.
+// Once the binding's own deletion has reached the remote namespaces, no offloading does.
 func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1alpha1.ClusterBinding, d namespacemap.Delete) (bool, error) {
 	if !binding.DeletionTimestamp.IsZero() && drain.Empties(binding) {
 		return false, nil
@@ -60,8 +59,8 @@ func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1al
 	return ok && wanted.Means(d.RemoteNamespace), nil
 }
 
-// ofEarlier reports whether the remote namespace represents an earlier local namespace
-// of that name: the offloading does not ask for that.
+// ofEarlier reports whether the remote namespace represents an earlier local namespace of that name. The
+// offloading does not ask for such a namespace.
 func (r *Reconciler) ofEarlier(ctx context.Context, d namespacemap.Delete) (bool, error) {
 	local := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: d.Namespace}, local); err != nil {

@@ -16,8 +16,8 @@ import (
 
 type localUIDs = map[string]types.UID
 
-// outcomes remembers which namespaces the provider refused to create or delete, until
-// the next try is due. Losing it, with the process, costs one more try each.
+// outcomes remembers which namespaces the provider refused to create or delete, until the next attempt is due.
+// Losing it with the process costs one more attempt each.
 type outcomes struct {
 	backoff *flowcontrol.Backoff
 
@@ -56,7 +56,7 @@ func (o *outcomes) refused(binding, remote string, outcome namespacemap.Outcome)
 	o.byBinding[binding][remote] = refusal{outcome, now.Add(wait)}
 }
 
-// last is the last refusal in that phase, if nothing has succeeded since.
+// last returns the last refusal in that phase, if nothing has succeeded since.
 func (o *outcomes) last(binding, remote string, phase v1alpha1.MappingPhase) (namespacemap.Outcome, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,8 +74,8 @@ func (o *outcomes) clear(binding, remote string) {
 	o.backoff.DeleteEntry(id)
 }
 
-// backingOff are the still relevant remote namespaces whose next try is not due yet,
-// and how long until the first is.
+// backingOff returns the relevant remote namespaces whose next attempt is not due yet, and the time until the
+// first attempt is due.
 func (o *outcomes) backingOff(binding string, asked sets.Set[string]) (map[string]namespacemap.Outcome, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,5 +114,5 @@ func (o *outcomes) forgetStreaks(which func(id string) bool) {
 	o.serverErrors.ForgetIf(which)
 }
 
-// key of a remote namespace: neither name has a slash.
+// key returns the key of a remote namespace. Neither name contains a slash.
 func key(binding, remote string) string { return binding + "/" + remote }

@@ -25,15 +25,15 @@ import (
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings/status,verbs=patch
 
 const (
-	// A refused mount namespace is retried after firstMountRetry, then after twice as long
-	// each time, up to mostMountRetry. There is one per provider, so that may be sooner
-	// than for entries.
+	// firstMountRetry and mostMountRetry pace the retries of a refused mount namespace. The first waits for
+	// firstMountRetry, each later one for twice as long, up to mostMountRetry. There is one mount namespace per
+	// provider, so the retries may be faster than for entries.
 	firstMountRetry = 5 * time.Second
 	mostMountRetry  = 30 * time.Second
 )
 
-// mount reconciles the mount namespace of one provider, and reports on it in the
-// binding's condition MountNamespaceReady, which nothing else writes.
+// mount reconciles the mount namespace of one provider, and reports on it in the binding's condition
+// MountNamespaceReady. Nothing else writes that condition.
 func (a *acting) mount(ctx context.Context) (ctrl.Result, error) {
 	name := a.binding.Spec.MountNamespace
 	if name == "" || !a.binding.DeletionTimestamp.IsZero() && !drain.Empties(a.binding) {
@@ -48,7 +48,7 @@ func (a *acting) mount(ctx context.Context) (ctrl.Result, error) {
 	}
 	plan := mountnamespace.Decide(snapshot)
 	if len(plan.Creates) > 0 && !mountnamespace.MayExist(a.binding) {
-		// Reported before it is done, so that a deletion that begins now waits for it.
+		// It is reported before it is done, so that a deletion that begins now waits for it.
 		if err := a.reportMount(ctx, *mountnamespace.Pending()); err != nil {
 			return retry.Done(err)
 		}
@@ -70,8 +70,8 @@ func (a *acting) mount(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{RequeueAfter: retry.Sooner(tryAgain, again)}, nil
 }
 
-// observeMount reads the namespace from the provider itself unless the cache shows ours:
-// the cache lacks other people's namespaces, one of which may have the name.
+// observeMount reads the namespace from the provider itself, unless the cache shows it as Spillway's. The cache
+// lacks other people's namespaces, and one of them may have the name.
 func (a *acting) observeMount(ctx context.Context) (mountnamespace.Snapshot, error) {
 	name := client.ObjectKey{Name: a.binding.Spec.MountNamespace}
 	s := mountnamespace.Snapshot{Binding: a.binding, Mark: a.mark, ManagerNamespace: a.Settings.ManagerNamespace}
@@ -110,7 +110,7 @@ func (a *acting) noteMount(s mountnamespace.Snapshot, outcome namespacemap.Outco
 	switch {
 	case outcome.Phase == v1alpha1.MappingAccepted:
 		a.outcomes.clear(s.Binding.Name, s.Binding.Spec.MountNamespace)
-	case outcome.Reason == v1alpha1.ReasonNameConflict && s.Remote != nil: // Seen just now.
+	case outcome.Reason == v1alpha1.ReasonNameConflict && s.Remote != nil: // It was just read.
 		a.outcomes.refused(s.Binding.Name, s.Binding.Spec.MountNamespace, outcome)
 	}
 }

@@ -1,11 +1,10 @@
-// Package namespacemap creates and deletes the remote namespaces of each provider: those
-// that its NamespaceMap asks for, on which it reports in the map's status, and the mount
-// namespace of the ClusterBinding, on which it reports in the condition
-// MountNamespaceReady.
+// Package namespacemap creates and deletes the remote namespaces of each provider. It creates those that its
+// NamespaceMap asks for, and reports on them in the map's status. It also creates the mount namespace of the
+// ClusterBinding, and reports on it in the condition MountNamespaceReady.
 //
-// A reconcile reads the caches, decides, creates and deletes a limited number of
-// namespaces in parallel, and reports. There is one key per provider, and more workers
-// than providers, so that one that does not answer holds up only itself.
+// A reconcile reads the caches, decides, creates and deletes a limited number of namespaces in parallel, and
+// reports. There is one key per provider, and there are more workers than providers. So a provider that does
+// not answer delays only itself.
 package namespacemap
 
 import (
@@ -51,8 +50,7 @@ type Reconciler struct {
 	Fleet  *fleet.Fleet
 	// Origin is the identity of the consumer.
 	Origin string
-	// Live bypasses the caches, to read what an offloading asks for before anything else
-	// is deleted.
+	// Live bypasses the caches. It reads what an offloading asks for just before a deletion.
 	Live      client.Reader
 	Inventory *inventory.Inventory
 	// Owner says which bindings this replica works for.
@@ -62,20 +60,20 @@ type Reconciler struct {
 	// Pace limits the writes of one map's status.
 	Pace *throttle.Pacer
 
-	// outcomes are those of entries, mounts those of mount namespaces.
+	// outcomes has the outcomes of entries, mounts those of mount namespaces.
 	outcomes, mounts  *outcomes
 	written, bindings ownwrites.Versions
 }
 
 const (
-	// A refused entry is retried after firstRetry, then after twice as long each time, up
-	// to mostRetry. Other people's namespaces are not watched, so this is also how soon we
-	// notice that one has made room.
+	// firstRetry and mostRetry pace the retries of a refused entry. The first waits for firstRetry, each later
+	// one for twice as long, up to mostRetry. Other people's namespaces are not watched, so this is also how
+	// soon the manager notices that one is gone.
 	firstRetry = 10 * time.Second
 	mostRetry  = 2 * time.Minute
 
-	// whileConnecting is how often to check whether a provider that was out of reach still
-	// is; that makes no request.
+	// whileConnecting is how often to check whether an unreachable provider still is unreachable. The check
+	// sends no request.
 	whileConnecting = 5 * time.Second
 )
 
@@ -151,8 +149,7 @@ func (r *Reconciler) entries(ctx context.Context, provider *fleet.Provider, bind
 	return ctrl.Result{RequeueAfter: retry.Sooner(retry.Sooner(retry.Sooner(wait, tryAgain), unshown), again)}, nil
 }
 
-// observe reads both clusters' caches, and returns how long until they are believed
-// entirely.
+// observe reads both clusters' caches, and returns how long until it trusts them completely.
 func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, binding *v1alpha1.ClusterBinding,
 	provider *fleet.Provider) (namespacemap.Snapshot, time.Duration, error) {
 	s := namespacemap.Snapshot{
@@ -205,9 +202,9 @@ func addLocals(ctx context.Context, from client.Reader, s namespacemap.Snapshot)
 	return nil
 }
 
-// written corrects the listed remote namespaces by our own writes that the cache does not
-// show yet. It returns how long until the cache is believed, zero if it shows them all: a
-// namespace that came and went between two reconciles causes no event then.
+// written corrects the listed remote namespaces by writes of this process that the cache does not show yet. It
+// returns how long until it trusts the cache, zero if the cache shows all writes. The time matters because a
+// namespace that was created and deleted between two reconciles causes no event.
 func written(ctx context.Context, seen *ownwrites.Reader, remotes map[string]namespacemap.RemoteNamespace) (time.Duration, error) {
 	var again time.Duration
 	for _, name := range seen.Unshown(&corev1.Namespace{}) {
@@ -225,7 +222,7 @@ func written(ctx context.Context, seen *ownwrites.Reader, remotes map[string]nam
 	return again, nil
 }
 
-// asked are the remote namespaces that may still need an action.
+// asked returns the remote namespaces that may still need an action.
 func asked(s namespacemap.Snapshot) sets.Set[string] {
 	remotes := sets.KeySet(s.Remotes)
 	for _, entry := range s.Desired {
@@ -243,8 +240,8 @@ func remoteNamespace(ns *corev1.Namespace) namespacemap.RemoteNamespace {
 	}
 }
 
-// report writes the status if it differs and the last write is long enough ago; else it
-// returns when to.
+// report writes the status if it differs and the last write is long enough ago. Otherwise it returns when to
+// write it.
 func (r *Reconciler) report(ctx context.Context, nsm *v1alpha1.NamespaceMap, status v1alpha1.NamespaceMapStatus) (time.Duration, error) {
 	if equality.Semantic.DeepEqual(nsm.Status, status) {
 		return 0, nil
@@ -269,9 +266,9 @@ func (r *Reconciler) write(ctx context.Context, nsm *v1alpha1.NamespaceMap, stat
 	return nil
 }
 
-// begin records in the status of a new map, before anything is created for it in the
-// provider, that it has been processed. A map without that record has nothing in the
-// provider, so nobody need wait for a provider that was never usable.
+// begin records in the status of a new map that it has been processed, before it creates anything for the map
+// in the provider. A map without that record has nothing in the provider, so nobody must wait for a provider
+// that was never usable.
 func (r *Reconciler) begin(ctx context.Context, nsm *v1alpha1.NamespaceMap) error {
 	if nsm.Status.ObservedGeneration != 0 {
 		return nil
@@ -279,13 +276,12 @@ func (r *Reconciler) begin(ctx context.Context, nsm *v1alpha1.NamespaceMap) erro
 	return r.write(ctx, nsm, namespacemap.Report(nsm, nil, metav1.NewTime(r.Clock.Now())))
 }
 
-// reportUnreachable reports on every entry that nothing newer is known, once it is
-// certain that the provider does not answer: not while a manager that has just started
-// is connecting.
+// reportUnreachable reports on every entry that nothing newer is known, once it is certain that the provider
+// does not answer. A manager that has just started and is still connecting is not certain.
 func (r *Reconciler) reportUnreachable(ctx context.Context, nsm *v1alpha1.NamespaceMap, binding *v1alpha1.ClusterBinding) (ctrl.Result, error) {
 	connected := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingConnected)
 	if nsm == nil || connected == nil || connected.Status != metav1.ConditionFalse {
-		return ctrl.Result{}, nil // Enqueued again when it turns False.
+		return ctrl.Result{}, nil // It is enqueued again when the condition turns False.
 	}
 	if r.Fleet.State(binding.Name).Phase == fleet.Connecting {
 		// It may stay False, with no change to trigger a reconcile.

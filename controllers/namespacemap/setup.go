@@ -22,9 +22,8 @@ import (
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-// workers exceeds the number of providers: each has one key, so that one that does not
-// answer blocks one worker, which nobody else needs. A waiting worker costs a few
-// kilobytes.
+// workers exceeds the number of providers. Each provider has one key, so a provider that does not answer blocks
+// one worker, which nobody else needs. A waiting worker costs a few kilobytes.
 const workers = 256
 
 // SetupWithManager adds the controller to the manager.
@@ -50,15 +49,15 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 	return c.MultiClusterWatch(trigger.OnEngage{})
 }
 
-// empties passes the event that the deletion of a binding has reached the remote
-// namespaces: for some of them the map may have no entry left to remove.
+// empties passes the event that the deletion of a binding has reached the remote namespaces. For some of them,
+// the map may have no entry left to remove.
 func empties() predicate.Predicate {
 	return trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool {
 		return drain.Empties(before) != drain.Empties(after)
 	})
 }
 
-// asking are the maps that ask for a local namespace that was created or deleted.
+// asking returns the maps that ask for a local namespace that was created or deleted.
 func asking(cache client.Reader) handler.MapFunc {
 	return func(ctx context.Context, namespace client.Object) []reconcile.Request {
 		return trigger.Matching(ctx, cache, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
@@ -67,8 +66,8 @@ func asking(cache client.Reader) handler.MapFunc {
 	}
 }
 
-// remoteChanges passes what matters about a remote namespace: that it exists, whose it
-// is, that it is being deleted, and why that does not end.
+// remoteChanges passes what matters about a remote namespace: its existence, its owner, its deletion, and what
+// delays its deletion.
 func remoteChanges() predicate.Predicate {
 	return trigger.Updated(func(before, after *corev1.Namespace) bool {
 		return mark(before) != mark(after) || namespacemap.HeldBy(before) != namespacemap.HeldBy(after)

@@ -1,7 +1,6 @@
-// Package namespaceoffloading turns NamespaceOffloadings into the entries of
-// NamespaceMaps. It has two reconcilers: Lifecycle handles one NamespaceOffloading,
-// from its finalizer to its end; Mapping writes the spec of one NamespaceMap, from all
-// the NamespaceOffloadings that select its provider, so that many changes are one
+// Package namespaceoffloading turns NamespaceOffloadings into the entries of NamespaceMaps. It has two
+// reconcilers. Lifecycle handles one NamespaceOffloading, from its finalizer to its end. Mapping writes the
+// spec of one NamespaceMap from all NamespaceOffloadings that select its provider, so that many changes are one
 // write.
 package namespaceoffloading
 
@@ -34,9 +33,9 @@ import (
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespacemaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Lifecycle adds the finalizer to each NamespaceOffloading, and removes it when the
-// ordered deletion is done. It evicts the pods that wait for virtual nodes in vain then;
-// those on virtual nodes are evicted by controllers/eviction.
+// Lifecycle adds the finalizer to each NamespaceOffloading, and removes it when the ordered deletion is done.
+// During the deletion, it evicts the pods that wait for virtual nodes in vain. controllers/eviction evicts the
+// pods on virtual nodes.
 type Lifecycle struct {
 	Client     client.Client
 	Kubernetes kubernetes.Interface
@@ -73,7 +72,7 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	r.Inventory.NoteWaiting(nso.Namespace, answers)
 	world, err := inventory.World(ctx, r.Client, r.Left, nso)
 	if errors.Is(err, inventory.ErrUnknown) {
-		return retry.Done(refused.error()) // Enqueued again once it is known.
+		return retry.Done(refused.error()) // It is enqueued again once the pods are known.
 	}
 	if err != nil {
 		return ctrl.Result{}, errors.Join(err, refused.error())

@@ -27,8 +27,8 @@ import (
 
 // Mapping writes the spec of the NamespaceMap of each ClusterBinding.
 //
-// It creates the map together with all its entries: a map that is empty for a moment
-// would ask for the deletion of every remote namespace.
+// It creates the map together with all its entries: a map that is empty for a moment would ask for the deletion
+// of every remote namespace.
 type Mapping struct {
 	Client    client.Client
 	Inventory *inventory.Inventory
@@ -135,7 +135,7 @@ func (r *Mapping) create(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 
 func (r *Mapping) update(ctx context.Context, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, wanted []namespacemap.Wanted) error {
 	if owner := metav1.GetControllerOf(nsm); owner != nil && owner.UID != binding.UID {
-		return nil // That of an earlier binding of this name; Kubernetes collects it.
+		return nil // It belongs to an earlier binding of this name. Kubernetes collects it.
 	}
 	before := nsm.DeepCopy()
 	if err := r.own(binding, nsm); err != nil {
@@ -152,7 +152,7 @@ func (r *Mapping) update(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 	return nil
 }
 
-// own makes the binding the owner of the map; somebody may have created it by hand.
+// own makes the binding the owner of the map: a user may have created it.
 func (r *Mapping) own(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) error {
 	if metav1.IsControlledBy(nsm, binding) {
 		return nil

@@ -36,8 +36,9 @@ func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// ofMap are the offloadings that a change of a map may affect: those whose entries have gone and, if the
-// status of the map is up to date or its counts have changed, those that are being deleted.
+// ofMap returns the offloadings that a change of a map may affect. These are the offloadings whose entries have
+// gone. If the map's status is up to date or its counts have changed, they include the offloadings that are
+// being deleted.
 func (r *Lifecycle) ofMap(ctx context.Context, was, is *v1alpha1.NamespaceMap) []reconcile.Request {
 	none := &v1alpha1.NamespaceMap{}
 	gone := namespacemap.Namespaces(cmp.Or(was, none)).Difference(namespacemap.Namespaces(cmp.Or(is, none)))
@@ -53,7 +54,7 @@ func countChanges(before, after *v1alpha1.NamespaceMap) bool {
 	return !equality.Semantic.DeepEqual(before.Status.LeavingPods, after.Status.LeavingPods)
 }
 
-// deleting are the offloadings that are being deleted.
+// deleting returns the offloadings that are being deleted.
 func (r *Lifecycle) deleting(ctx context.Context, _ client.Object) []reconcile.Request {
 	return trigger.Offloadings(ctx, r.Client, func(nso *v1alpha1.NamespaceOffloading) bool { return !nso.DeletionTimestamp.IsZero() })
 }
@@ -76,8 +77,8 @@ func (r *Mapping) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// mappingChanges passes the changes of a binding that affect its map: its spec, its
-// deletion, and the step that this has reached.
+// mappingChanges passes the changes of a binding that affect its map: its spec, its deletion, and the
+// deletion's step.
 func mappingChanges() predicate.Predicate {
 	return trigger.Updated(func(before, after *v1alpha1.ClusterBinding) bool {
 		return before.Generation != after.Generation || placement.Identified(before, after) ||
@@ -86,9 +87,9 @@ func mappingChanges() predicate.Predicate {
 	})
 }
 
-// entryChanges passes changes of a map's spec, a remote namespace in the status that
-// has no entry, the first report on one, and counts of pods that must leave: an entry
-// that nobody wants any more may have waited for that.
+// entryChanges passes changes of a map's spec, and of counts of pods that must leave: an unwanted entry may
+// have waited for that. It also passes a remote namespace in the status that has no entry, and the first report
+// on one.
 func entryChanges() predicate.Predicate {
 	return trigger.Updated(func(before, after *v1alpha1.NamespaceMap) bool {
 		return before.Generation != after.Generation || namespacemap.Answered(before, after) || countChanges(before, after) ||

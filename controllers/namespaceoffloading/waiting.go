@@ -22,14 +22,15 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 
-// refusals are why pods that wait for a node cannot be evicted.
+// refusals say why pods that wait for a node cannot be evicted.
 type refusals map[types.NamespacedName]error
 
-// release evicts the pods that wait for a node and are made again by their controllers,
-// and returns those that nobody makes again, and that wait for ever. The cache has only pods that are on no node.
-// Those that cannot be evicted are refused, and stranded if the deletion goes on without.
+// release evicts the pods that wait for a node and that their controllers recreate. It returns as stranded the
+// pods that nobody recreates and that wait for ever. The cache has only pods without a node. Pods that cannot
+// be evicted are in refused, and also in stranded if the deletion continues without them.
 //
-// They are evicted, not deleted: Kubernetes then says why in their status, which the
+// The manager evicts instead of deleting: Kubernetes then says why in their status, which the podFailurePolicy
+// of a Job can test. No budget counts a pod that does not run.
 // podFailurePolicy of a Job can ask for, and no budget counts a pod that does not run.
 func (r *Lifecycle) release(ctx context.Context, nso *v1alpha1.NamespaceOffloading) (stranded []*corev1.Pod, refused refusals, err error) {
 	var pods corev1.PodList
@@ -71,7 +72,7 @@ func (r refusals) answers() map[types.NamespacedName]string {
 	return answers
 }
 
-// error joins them; nil if there are none.
+// error joins the refusals. It returns nil if there are none.
 func (r refusals) error() error {
 	var errs []error
 	for pod, err := range r {
@@ -80,15 +81,14 @@ func (r refusals) error() error {
 	return errors.Join(errs...)
 }
 
-// evict sends one request, for the pod as it was seen: one that has got a node since may
-// run.
+// evict sends one request for the pod as it was read: a pod that has got a node since may run.
 func (r *Lifecycle) evict(ctx context.Context, nso *v1alpha1.NamespaceOffloading, pod *corev1.Pod) error {
 	err := consumer.Evict(ctx, r.Kubernetes, pod, &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion})
 	switch {
 	case err == nil:
 		ctrl.LoggerFrom(ctx).Info("evicted a pod that waited for a virtual node", "pod", client.ObjectKeyFromObject(pod))
 	case retry.IsGone(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return nil // It is gone; or Kubernetes deletes it with its namespace.
+		return nil // It is gone, or Kubernetes deletes it with its namespace.
 	case !apierrors.IsConflict(err):
 		r.Events.Eventf(nso, pod, corev1.EventTypeWarning, v1alpha1.ReasonEvictionsRefused, "Evict", "%s", conditions.Note(
 			"pod "+pod.Name+" waits for a virtual node, and cannot be evicted: "+err.Error()))
@@ -96,7 +96,7 @@ func (r *Lifecycle) evict(ctx context.Context, nso *v1alpha1.NamespaceOffloading
 	return err
 }
 
-// tell says to the owners of pods that they wait for ever.
+// tell informs the owners of pods that they wait for ever.
 func (r *Lifecycle) tell(nso *v1alpha1.NamespaceOffloading, stranded []*corev1.Pod) {
 	for _, pod := range stranded {
 		r.Events.Eventf(pod, nso, corev1.EventTypeWarning, v1alpha1.ReasonPodStranded, "Delete", "%s", conditions.Note(

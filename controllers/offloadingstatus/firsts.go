@@ -10,9 +10,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// firsts are the offloadings that this process observes all the way from their creation
-// to Ready. For others the duration is unknown: a manager may have been away meanwhile,
-// or they may have been Ready before.
+// firsts has the offloadings that this process observes from their creation until they are Ready. For others,
+// the duration is unknown: a manager may have been away meanwhile, or they may have been Ready before.
 type firsts struct {
 	// since is when this process started.
 	since time.Time
@@ -28,8 +27,8 @@ func (f *firsts) note(nso *v1alpha1.NamespaceOffloading) {
 	f.before.Store(client.ObjectKeyFromObject(nso), nso.UID)
 }
 
-// ready reports, once, whether a noted offloading is Ready now with the spec it was
-// created with. One that has no cluster to wait for does not count.
+// ready reports, once, whether a noted offloading is Ready with the spec that it was created with. An
+// offloading that has no cluster to wait for does not count.
 func (f *firsts) ready(nso *v1alpha1.NamespaceOffloading) bool {
 	phase := nso.Status.OffloadingPhase
 	if phase == v1alpha1.OffloadingPhaseInProgress {

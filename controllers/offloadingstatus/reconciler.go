@@ -43,8 +43,8 @@ type Reconciler struct {
 	Settings namespaceoffloading.Settings
 	Events   events.EventRecorder
 	Clock    clock.PassiveClock
-	// Pace limits the reports of one offloading's progress. Other reports are not delayed,
-	// but progress waits for its turn after them.
+	// Pace limits the reports of one offloading's progress. It does not delay other reports, but progress waits
+	// for its turn after them.
 	Pace *throttle.Pacer
 
 	written ownwrites.Versions
@@ -68,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	world, err := inventory.World(ctx, r.Client, r.Left, nso)
 	if errors.Is(err, inventory.ErrUnknown) {
-		return ctrl.Result{}, nil // Enqueued again once it is known.
+		return ctrl.Result{}, nil // It is enqueued again once the pods are known.
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -96,9 +96,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
-// waiting finds the pods that wait for a node and are in the status. They have the affinity of
-// an earlier version of the offloading, or of one that goes; or they can run on virtual nodes
-// alone. The cache has only pods that are on no node.
+// waiting finds the pods that wait for a node and that the status names. They have the affinity of an earlier
+// or a deleted offloading, or can run on virtual nodes only. The cache has only pods without a node.
 func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffloading, world *namespaceoffloading.World) error {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace)); err != nil {
@@ -124,9 +123,8 @@ func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffload
 	return nil
 }
 
-// goes reports whether the finalizer is about to be removed. A status write would get
-// in the way, and nobody would read it. If somebody else's finalizer keeps the object,
-// the removal of ours triggers the next reconcile.
+// goes reports whether the finalizer is about to be removed. A status write would get in the way, and nobody
+// would read it. If another finalizer keeps the object, the removal of Spillway's triggers the next reconcile.
 func goes(nso *v1alpha1.NamespaceOffloading, snapshot namespaceoffloading.Snapshot) bool {
 	if nso.DeletionTimestamp.IsZero() || !controllerutil.ContainsFinalizer(nso, v1alpha1.FinalizerOffloading) {
 		return false

@@ -45,8 +45,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// enqueueWaiting enqueues the offloading of a pod that waits for a node, or no longer does,
-// if that offloading reports such pods.
+// enqueueWaiting enqueues the offloading of a pod that starts or stops waiting for a node, if that offloading
+// reports such pods.
 func (r *Reconciler) enqueueWaiting(ctx context.Context, pod client.Object, q trigger.Queue) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	key := client.ObjectKey{Namespace: pod.GetNamespace(), Name: v1alpha1.OffloadingName}
@@ -55,13 +55,13 @@ func (r *Reconciler) enqueueWaiting(ctx context.Context, pod client.Object, q tr
 	}
 }
 
-// changed are the offloadings whose entries differ.
+// changed returns the offloadings whose entries differ.
 func changed(_ context.Context, was, is *v1alpha1.NamespaceMap) []reconcile.Request {
 	none := &v1alpha1.NamespaceMap{}
 	return trigger.OffloadingsOf(namespacemap.Changed(cmp.Or(was, none), cmp.Or(is, none)).UnsortedList())
 }
 
-// affected are the offloadings that a change of a binding affects.
+// affected returns the offloadings that a change of a binding affects.
 func (r *Reconciler) affected(ctx context.Context, was, is *v1alpha1.ClusterBinding) []reconcile.Request {
 	if concerned := concernedBy(was, is); concerned != nil {
 		return trigger.Offloadings(ctx, r.Client, concerned)
@@ -69,15 +69,14 @@ func (r *Reconciler) affected(ctx context.Context, was, is *v1alpha1.ClusterBind
 	return nil
 }
 
-// concernedBy returns which offloadings a change of a binding affects: those that
-// select it before but not after, or the other way round, if its reachability has
-// changed, those that select it or are waiting for something, and, if refusals of the
-// manager's writes have, those that are waiting. It returns nil for a
-// change that affects none.
+// concernedBy says which offloadings a change of a binding affects. These are the offloadings that select the
+// binding only before or only after the change. If the binding's reachability has changed, they include those
+// that select it or wait for something. If refusals of the manager's writes have changed, they include those
+// that wait. It returns nil if the change affects none.
 func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOffloading) bool {
 	moved := func(nso *v1alpha1.NamespaceOffloading) bool { return selects(nso, was) != selects(nso, is) }
 	switch {
-	case is == nil: // One that goes for good may make room for another of its clusterID.
+	case is == nil: // A deleted binding may make room for another with its clusterID.
 		return func(nso *v1alpha1.NamespaceOffloading) bool { return matches(nso, was) }
 	case was == nil:
 		return moved
@@ -85,7 +84,7 @@ func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOfflo
 	changed := was.Generation != is.Generation
 	reach := namespaceoffloading.Unreachable(was) != namespaceoffloading.Unreachable(is)
 	refused := namespaceoffloading.WritesRefused(was) != namespaceoffloading.WritesRefused(is)
-	// The provider's identity decides who has a namespace in one that is bound twice.
+	// For a provider that is bound twice, its identity decides which binding has a namespace.
 	known := placement.Identified(was, is)
 	if !changed && !reach && !refused && !known {
 		return nil

@@ -1,10 +1,8 @@
-// Package strayedpod reports pods of Remote namespaces that are on the consumer's own
-// nodes, because the webhook was not called when they were made: the manager was down, or
-// could not be reached in time.
+// Package strayedpod reports pods of Remote namespaces that are on the consumer's own nodes. The webhook was
+// not called when they were created: the manager was down, or could not be reached in time.
 //
-// Pods that are on such nodes are in no cache. They are listed when a pod leaves the cache
-// of those that wait for a node without what the webhook gives, and once for each Remote
-// namespace when the manager starts.
+// No cache has pods on such nodes. The manager lists them when a pod without the webhook's changes leaves the
+// cache of pods that wait for a node. It also lists them once for each Remote namespace when it starts.
 package strayedpod
 
 import (
@@ -35,7 +33,7 @@ type Reconciler struct {
 	Live   client.Reader
 	Events events.EventRecorder
 
-	// told has the pods of each namespace that an event is about.
+	// told has the pods of each namespace that have an event.
 	told map[string]sets.Set[types.UID]
 }
 
@@ -44,7 +42,7 @@ func New(mgr ctrl.Manager) *Reconciler {
 	return &Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("spillway-strayedpod")}
 }
 
-// Reconcile tells the owners of pods that are on local nodes, once.
+// Reconcile informs the owners of pods on local nodes, once.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	err := r.Client.Get(ctx, req.NamespacedName, nso)
@@ -78,7 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-// onLocalNodes lists the pods that are on a node which is not virtual.
+// onLocalNodes lists the pods on nodes that are not virtual.
 func (r *Reconciler) onLocalNodes(ctx context.Context, namespace string) ([]corev1.Pod, error) {
 	var bindings v1alpha1.ClusterBindingList
 	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
@@ -95,8 +93,8 @@ func (r *Reconciler) onLocalNodes(ctx context.Context, namespace string) ([]core
 	return pods.Items, nil
 }
 
-// toldIn are the pods that an event is about: one of this manager, or of an earlier one,
-// as long as the API server keeps it.
+// toldIn returns the pods that have an event, from this manager or from an earlier one, as long as the API
+// server keeps the event.
 func (r *Reconciler) toldIn(ctx context.Context, namespace string) (sets.Set[types.UID], error) {
 	if told := r.told[namespace]; told != nil {
 		return told, nil

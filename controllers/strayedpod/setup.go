@@ -19,8 +19,8 @@ import (
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-// SetupWithManager adds the controller to the manager, whose cache holds only pods that
-// are not bound to a node: one that gets a node is deleted from it.
+// SetupWithManager adds the controller to the manager. The manager's cache has only pods without a node, so a
+// pod that gets a node is deleted from it.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	leaves := predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -34,8 +34,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// ofPod enqueues the offloading of a pod that no longer waits for a node, if it lacks what
-// the webhook gives. The cache holds less than a Pod, of which a copy is one.
+// ofPod enqueues the offloading of a pod that no longer waits for a node, if the pod lacks the webhook's
+// changes. The cache holds less than a Pod, and a copy of it is a Pod.
 func (r *Reconciler) ofPod(ctx context.Context, obj client.Object) []reconcile.Request {
 	pod, ok := obj.DeepCopyObject().(*corev1.Pod)
 	if !ok {
@@ -43,7 +43,7 @@ func (r *Reconciler) ofPod(ctx context.Context, obj client.Object) []reconcile.R
 	}
 	nso, key := &v1alpha1.NamespaceOffloading{}, client.ObjectKey{Namespace: pod.Namespace, Name: v1alpha1.OffloadingName}
 	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err != nil || unscheduledpod.Strayed(pod, nso) == "" {
-		return nil // An unreadable one is gone, or the manager stops.
+		return nil // An unreadable offloading is gone, or the manager is stopping.
 	}
 	return []reconcile.Request{{NamespacedName: key}}
 }

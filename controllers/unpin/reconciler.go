@@ -1,10 +1,9 @@
-// Package unpin lets objects go that are deleted while nobody works for a provider that
-// has copies of them: because it is away, or because no ClusterBinding names it (the
-// object comes out of a backup, say). It takes the finalizer of that provider off, and
-// the label and annotation with it. Package syncer deletes the copies that are left when
-// the provider is back.
+// Package unpin releases deleted objects that have copies in a provider that nobody works for. Such a provider
+// is away, or no ClusterBinding names it, for example because the object comes from a backup. The package
+// removes the provider's finalizer, label and annotation. Package syncer deletes the remaining copies when the
+// provider is back.
 //
-// A provider whose binding is paused is not away: somebody has asked to wait.
+// A provider whose binding is paused does not count as away: somebody has asked to wait.
 package unpin
 
 import (
@@ -62,8 +61,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	return ctrl.Result{}, nil
 }
 
-// worked reports whether objects may wait for a provider: a binding names it, and it is
-// not away.
+// worked reports whether objects may wait for a provider: a binding names it, and it is not away.
 func worked(bindings []v1alpha1.ClusterBinding, clusterID string) bool {
 	return slices.ContainsFunc(bindings, func(cb v1alpha1.ClusterBinding) bool { return cb.Spec.ClusterID == clusterID && !away(&cb) })
 }

@@ -26,12 +26,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// leaves passes a binding whose provider goes away, and one that is gone.
+// leaves passes a binding whose provider becomes unreachable, and a deleted binding.
 func leaves() predicate.Predicate {
 	return trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool { return away(after) && !away(before) })
 }
 
-// requests is an object that waits.
+// requests returns the request for an object that waits.
 func requests(gvk schema.GroupVersionKind, obj client.Object) []Request {
 	if !waits(obj) {
 		return nil
@@ -39,14 +39,14 @@ func requests(gvk schema.GroupVersionKind, obj client.Object) []Request {
 	return []Request{{gvk, client.ObjectKeyFromObject(obj)}}
 }
 
-// ofBinding enqueues what waits for a binding's provider.
+// ofBinding enqueues the objects that wait for a binding's provider.
 func (r *Reconciler) ofBinding(ctx context.Context, obj client.Object) []Request {
 	binding, ok := obj.(*v1alpha1.ClusterBinding)
 	if !ok {
 		return nil
 	}
 	marked, err := inventory.Marked(ctx, r.Views, binding.Spec.ClusterID)
-	if err != nil { // The catalogue is ending, and the manager with it.
+	if err != nil { // The catalogue and the manager are ending.
 		log.FromContext(ctx).Error(err, "an event is lost", "clusterbinding", binding.Name)
 		return nil
 	}

@@ -1,11 +1,10 @@
-// Package unreport takes out of Services, Ingresses and routes what providers have told of them, for
-// which nobody does it any more: no ClusterBinding names the provider, or the namespace is not mapped
-// there.
-// A connection takes out its own (package syncer), unless it has ended first, as with the
-// deletionPolicy Orphan, or the manager was not running.
+// Package unreport removes what providers have reported from Services, Ingresses and routes, if nobody else
+// does so any more. That is the case if no ClusterBinding names the provider, or the namespace is not mapped
+// there. A connection removes its own reports (package syncer). It cannot if it ended earlier, as with the
+// deletionPolicy Orphan, or if the manager was not running.
 //
-// What a provider that is away, or whose binding is paused, has told stays: its load balancers
-// serve on.
+// The reports of a provider stay while it is away or its binding is paused: its load balancers continue to
+// serve.
 package unreport
 
 import (
@@ -36,33 +35,33 @@ import (
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes;grpcroutes,verbs=list;watch
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes/status;grpcroutes/status,verbs=patch
 
-// Reconciler reconciles objects of one kind of which providers have told something.
+// Reconciler reconciles objects of one kind that have reports from providers.
 type Reconciler[T translate.Addressed] struct {
 	Client client.Client
 	// Catalogue has all objects of the kind in the consumer.
 	Catalogue cache.Cache
 	Kind      kind.Kind[T]
-	// Reporters are the clusterIDs of the providers that have told something of an object, sorted.
+	// Reporters returns the clusterIDs of the providers that have reported something on an object, sorted.
 	Reporters func(object client.Object) []string
 	// Without returns an object without what one of them has told.
 	Without func(object T, clusterID string) T
 }
 
-// Addresses reconciles Services or Ingresses, of which providers tell addresses.
+// Addresses reconciles Services or Ingresses. Providers report their addresses.
 func Addresses[T translate.Addressed](writer client.Client, catalogue cache.Cache, of kind.Kind[T]) *Reconciler[T] {
 	return &Reconciler[T]{writer, catalogue, of, addressed, func(object T, clusterID string) T {
 		return translate.WithAddresses(object, clusterID, nil, func(netip.Addr) bool { return false }) // Connections check what stays.
 	}}
 }
 
-// Routes reconciles routes, of which providers tell what their controllers say.
+// Routes reconciles routes. Providers report what their controllers say.
 func Routes[T translate.Route](writer client.Client, catalogue cache.Cache, of kind.Kind[T]) *Reconciler[T] {
 	return &Reconciler[T]{writer, catalogue, of, func(object client.Object) []string { return translate.RouteReporters(object) }, func(object T, clusterID string) T {
 		return translate.ReportRoute(object, nil, clusterID, nil, time.Time{})
 	}}
 }
 
-// Reconcile takes out of one object what is left.
+// Reconcile removes leftover reports from one object.
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
 	object := r.Kind.New()
 	if err := r.Catalogue.Get(ctx, req.NamespacedName, object, client.UnsafeDisableDeepCopy); err != nil {
@@ -92,7 +91,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (c
 	return ctrl.Result{}, nil
 }
 
-// addressed are the clusterIDs of the providers whose addresses an object has.
+// addressed returns the clusterIDs of the providers whose addresses an object has.
 func addressed(object client.Object) []string {
 	var all []string
 	for key := range object.GetAnnotations() {
@@ -104,7 +103,7 @@ func addressed(object client.Object) []string {
 	return all
 }
 
-// left are those of the reporters that have no counterpart of the namespace any more.
+// left returns the reporters that no longer have a remote namespace for the namespace.
 func left(reporters []string, namespace string, bindings []v1alpha1.ClusterBinding, maps []v1alpha1.NamespaceMap) []string {
 	return slices.DeleteFunc(reporters, func(clusterID string) bool {
 		return slices.ContainsFunc(bindings, func(b v1alpha1.ClusterBinding) bool {
@@ -113,8 +112,8 @@ func left(reporters []string, namespace string, bindings []v1alpha1.ClusterBindi
 	})
 }
 
-// mayHave reports whether the provider of a binding may have a counterpart of a namespace. While
-// there is no NamespaceMap, that is not known.
+// mayHave reports whether the provider of a binding may have a remote namespace for a local one. Without a
+// NamespaceMap, that is unknown.
 func mayHave(maps []v1alpha1.NamespaceMap, binding, namespace string) bool {
 	i := slices.IndexFunc(maps, func(m v1alpha1.NamespaceMap) bool { return m.Name == binding })
 	return i < 0 ||

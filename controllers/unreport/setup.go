@@ -32,7 +32,7 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// changed queues objects of which providers have told something.
+// changed enqueues objects that have reports from providers.
 func (r *Reconciler[T]) changed() source.TypedSource[reconcile.Request] {
 	return source.TypedFunc[reconcile.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		return informer.Watch(ctx, r.Catalogue, r.Kind.New(), func(e informer.Change) {
@@ -43,7 +43,7 @@ func (r *Reconciler[T]) changed() source.TypedSource[reconcile.Request] {
 	})
 }
 
-// ends passes a binding that is gone, and one that is not paused any more.
+// ends passes a deleted binding, and a binding that is no longer paused.
 func ends() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -55,7 +55,7 @@ func ends() predicate.Predicate {
 	}
 }
 
-// reported enqueues all objects of which providers have told something.
+// reported enqueues all objects that have reports from providers.
 func (r *Reconciler[T]) reported(ctx context.Context, _ client.Object) []reconcile.Request {
 	list := r.Kind.NewList()
 	if err := r.Catalogue.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // The catalogue is ending, and the manager with it.
@@ -63,7 +63,7 @@ func (r *Reconciler[T]) reported(ctx context.Context, _ client.Object) []reconci
 		return nil
 	}
 	var requests []reconcile.Request
-	_ = meta.EachListItem(list, func(item runtime.Object) error { // The function fails never.
+	_ = meta.EachListItem(list, func(item runtime.Object) error { // The function never fails.
 		if object, ok := item.(client.Object); ok && len(r.Reporters(object)) > 0 {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)})
 		}
