@@ -11,10 +11,10 @@ import (
 // noteAuthority is the context key of the function that wants the authority.
 type noteAuthority struct{}
 
-// WithAuthority passes note the certificate authority that vouches for the server that
-// answers: a hash of its key, which survives the renewal of its certificate. Of several
-// authorities in a kubeconfig it is the one at the end of the chain. It comes from the
-// answer itself: behind one address, each connection may lead to another cluster.
+// WithAuthority passes note the certificate authority that vouches for the answering server: a hash of its key,
+// which survives the renewal of its certificate. If a kubeconfig has several authorities, it is the authority
+// at the end of the chain. It comes from the answer itself: behind one address, each connection may lead to
+// another cluster.
 func WithAuthority(ctx context.Context, note func(authority string)) context.Context {
 	return context.WithValue(ctx, noteAuthority{}, note)
 }

@@ -8,12 +8,11 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// Bearer is a token that can be replaced while the clients that carry it are in use. Each
-// request has the one of its beginning. A watch or a stream outlives its token: API
-// servers look at it only once.
+// Bearer is a token that can be replaced while clients use it. Each request carries the token at its start. A
+// watch or a stream outlives its token: API servers check it only once.
 type Bearer struct{ token atomic.Pointer[string] }
 
-// NewBearer returns the bearer of a token; nil if there is none.
+// NewBearer returns the bearer of a token, or nil if there is none.
 func NewBearer(token string) *Bearer {
 	if token == "" {
 		return nil
@@ -23,8 +22,8 @@ func NewBearer(token string) *Bearer {
 	return b
 }
 
-// Set replaces the token for all requests to come. The new one must be of the same
-// account: what was read with the old one is kept.
+// Set replaces the token for all later requests. The new one must be of the same account: what was read with
+// the old one is kept.
 func (b *Bearer) Set(token string) { b.token.Store(&token) }
 
 // Token implements oauth2.TokenSource.
@@ -32,7 +31,7 @@ func (b *Bearer) Token() (*oauth2.Token, error) {
 	return &oauth2.Token{AccessToken: *b.token.Load()}, nil
 }
 
-// carriedBy returns cfg with this token in place of its own.
+// carriedBy returns cfg with this token instead of its own.
 func (b *Bearer) carriedBy(cfg *rest.Config) *rest.Config {
 	if b != nil {
 		cfg.BearerToken, cfg.WrapTransport = "", transport.TokenSourceWrapTransport(b)

@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// maxRetryAfter, in seconds, is the longest that a provider can make client-go sleep
-// before it retries a request. The sleeping goroutine may be one of the few that work for
-// all providers.
+// maxRetryAfter, in seconds, is the longest that a provider can make client-go sleep before it retries a
+// request. The sleeping goroutine may be one of the few that serve all providers.
 const maxRetryAfter = 5
 
-// TimeoutError is the error of a request without a timely answer. To errors.Is it is a
+// TimeoutError is the error of a request without a timely answer. errors.Is treats it as a
 // context.DeadlineExceeded.
 type TimeoutError struct {
 	// After is how long the request was allowed to take.
@@ -24,10 +23,10 @@ type TimeoutError struct {
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("no complete answer within %s", e.After) }
 
-// Timeout is true, which makes this a timeout to net.Error and url.Error.
+// Timeout returns true, which makes this a timeout to net.Error and url.Error.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// Temporary is true, as for other timeouts.
+// Temporary returns true, as for other timeouts.
 func (e *TimeoutError) Temporary() bool { return true }
 
 // Is reports that this is a context.DeadlineExceeded.
@@ -118,8 +117,8 @@ func (b *bounded) timeout(kind requestKind) time.Duration {
 	return b.opts.ListTimeout
 }
 
-// explain returns why a request failed if we ended it ourselves. net/http's own error for
-// that varies with the protocol and the moment.
+// explain returns why a request failed if this client ended it. net/http's own error for that varies with the
+// protocol and the moment.
 func (b *bounded) explain(d *deadline, err error) error {
 	var timeout *TimeoutError
 	switch {
@@ -137,8 +136,8 @@ func capRetryAfter(header http.Header) {
 	}
 }
 
-// deadline is a context that ends with a *TimeoutError as its cause. Unlike that of
-// context.WithTimeout, its deadline can be lifted.
+// deadline is a context that ends with a *TimeoutError as its cause. Unlike a deadline of context.WithTimeout,
+// it can be lifted.
 type deadline struct {
 	ctx   context.Context
 	end   context.CancelCauseFunc
@@ -158,14 +157,14 @@ func (d *deadline) cancel() {
 	d.end(nil)
 }
 
-// body is the body of an answer, within its limits and its deadline.
+// body is the body of an answer, with its limits and its deadline.
 type body struct {
 	io.ReadCloser
 	owner    *bounded
 	deadline *deadline
 	limit    int64 // in bytes; zero: none
 	size     int64
-	// exceeds, if set, returns an error if what was read is too much.
+	// exceeds, if set, returns an error if the bytes exceed a limit.
 	exceeds func([]byte) error
 }
 

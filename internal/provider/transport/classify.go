@@ -25,13 +25,13 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// Classify explains the error of a request to a provider: with one of
-// v1alpha1.ReasonUnauthorized, ReasonForbidden, ReasonWrongCA, ReasonTooLarge and
-// ReasonUnreachable, and with a message for a condition. Without an error both are empty.
+// Classify explains the error of a request to a provider. The reason is one of v1alpha1.ReasonUnauthorized,
+// ReasonForbidden, ReasonWrongCA, ReasonTooLarge and ReasonUnreachable. The message is for a condition. Without
+// an error, both are empty.
 //
-// The same problem always gets the same message, without details that change from try to
-// try, such as the port of a connection: each change would cause a write. It never quotes
-// the credentials, and the provider only where the form is known.
+// The same problem always gets the same message, without details that change between attempts, such as the port
+// of a connection: each change would cause a write. The message never quotes the credentials. It quotes the
+// provider only where the form is known.
 func Classify(err error) (reason, message string) {
 	if err == nil {
 		return "", ""
@@ -51,10 +51,10 @@ func Classify(err error) (reason, message string) {
 	return v1alpha1.ReasonUnreachable, notKubernetes
 }
 
-// unnamed stands for a provider whose URL an error does not have.
+// unnamed stands for a provider whose URL the error does not have.
 const unnamed = "the provider"
 
-// server is the provider's URL without path and credentials, if err has it.
+// server returns the provider's URL without path and credentials, if err has it.
 func server(err error) string {
 	var request *url.Error
 	if errors.As(err, &request) {
@@ -101,8 +101,7 @@ func classifyAnswer(err error) (reason, message string) {
 
 const notKubernetes = "the provider's answer is not one of a Kubernetes API; check the server of the kubeconfig"
 
-// isUnexpected reports whether client-go made the status itself, from an answer that had
-// none.
+// isUnexpected reports whether client-go created the status itself, because the answer had none.
 func isUnexpected(status *metav1.Status) bool {
 	return status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool {
 		return c.Type == metav1.CauseTypeUnexpectedServerResponse
@@ -110,14 +109,14 @@ func isUnexpected(status *metav1.Status) bool {
 }
 
 var (
-	// The parts of an authorizer's message that we repeat. Text of another form is not
-	// repeated, for it can be anything.
+	// The parts of an authorizer's message that are repeated. Other text is not repeated, because it can be
+	// anything.
 	deniedResource = regexp.MustCompile(
 		`cannot ([a-z]{1,32}) resource "([a-z0-9./-]{1,128})" in API group "([a-z0-9.-]{0,128})"(?: (at the cluster scope|in the namespace "[a-z0-9-]{1,63}"))?`)
 	deniedPath = regexp.MustCompile(`cannot ([a-z]{1,32}) path "(/[a-z0-9./-]{0,128})"`)
 )
 
-// missingRight words the message of a 403 answer, without naming our user again.
+// missingRight returns the text for a 403 answer, without naming the user again.
 func missingRight(message string) string {
 	const prefix = "the provider accepts the credentials, but they lack a right: "
 	if m := deniedResource.FindStringSubmatch(message); m != nil {
@@ -133,7 +132,7 @@ func missingRight(message string) string {
 	return "the provider accepts the credentials, but refused a request (403 Forbidden)"
 }
 
-// classifyCertificate explains why we did not trust the provider's certificate.
+// classifyCertificate explains why the client did not trust the provider's certificate.
 func classifyCertificate(err error) (reason, message string) {
 	var (
 		authority    x509.UnknownAuthorityError
@@ -155,10 +154,10 @@ func classifyCertificate(err error) (reason, message string) {
 	return "", ""
 }
 
-// brokeOff reports whether the provider ended the TLS connection with an alert. The
-// alert's text is not reported: a server that wants a client certificate sends it after
-// the handshake of TLS 1.3, and net/http then returns the alert, a failed start of
-// HTTP/2, or a broken pipe, by chance. An API server does none of this: it answers 401.
+// brokeOff reports whether the provider ended the TLS connection with an alert. The alert's text is not
+// reported, because net/http's error varies. A server that wants a client certificate sends the alert after the
+// handshake of TLS 1.3. net/http then returns the alert, a failed start of HTTP/2, or a broken pipe, by chance.
+// An API server does none of this: it answers 401.
 func brokeOff(err error) bool {
 	var operation *net.OpError
 	if errors.As(err, &operation) && operation.Op == "remote error" {

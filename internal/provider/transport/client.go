@@ -1,22 +1,22 @@
-// Package transport makes the HTTP client for one provider, and explains its errors.
+// Package transport creates the HTTP client for one provider, and explains its errors.
 //
 // A provider may be broken, far away or hostile, and must not affect others. So its
 // client shares nothing with another's: it is built here from net/http, not by
 // rest.HTTPClientFor, because k8s.io/client-go
 //
 //   - reads proxy and HTTP/2 settings from the environment,
-//   - shares connections between all clients of the same certificates, in a
-//     cache that the garbage collector drops at some time, or leaves out a
-//     transport with a custom Proxy, whose connections nobody closes then,
+//   - shares connections between all clients of the same certificates. Its cache is
+//     dropped by the garbage collector at some time, or leaves out a transport with a
+//     custom Proxy, whose connections nobody closes then,
 //   - gives no request a deadline, or the same one to all, watches too.
 //
 // A client of this package uses no proxy, follows no redirect, and limits the time and
 // size of each request according to its kind (see Options). Its owner releases everything
 // with Close: connections, goroutines, and requests in progress.
 //
-// The limits are for one HTTP request. client-go may send several for one call: it
-// repeats reads whose connection broke, and whatever the server answers with Retry-After,
-// ten times. Callers that must finish in time need a context with their own deadline.
+// The limits are for one HTTP request. client-go may send several for one call: it repeats reads whose
+// connection broke, and requests that the server answers with Retry-After, up to ten times. Callers that must
+// finish in time need a context with their own deadline.
 package transport
 
 import (
@@ -42,12 +42,11 @@ const (
 	handshakeTimeout = 5 * time.Second
 	// idleTimeout closes unused connections.
 	idleTimeout = 90 * time.Second
-	// maxHeaderBytes limits the header of an answer. An API server's has about 1 KiB.
+	// maxHeaderBytes limits the header of an answer. An API server's header has about 1 KiB.
 	maxHeaderBytes = 256 << 10
 )
 
-// ErrClosed is the error of requests after Close, and of those that Close ends before
-// they are sent.
+// ErrClosed is the error of requests after Close, and of requests that Close ends before they are sent.
 var ErrClosed = errors.New("the client for this provider is closed")
 
 // Options are the limits of a client. A zero value means the default.
@@ -65,8 +64,7 @@ type Options struct {
 	// MaxListBytes is the same for a list, with all its pages. Defaults to 256 MiB, some
 	// 50,000 pods.
 	MaxListBytes int64
-	// MaxListMemory is how much memory a list may take once decoded. Defaults to four
-	// times MaxListBytes.
+	// MaxListMemory is how much memory a list may take once decoded. Defaults to four times MaxListBytes.
 	MaxListMemory int64
 	// Exceeded is called with an *ExcessError that should end the connection. It must not
 	// block. Optional.
@@ -75,30 +73,28 @@ type Options struct {
 	// PingInterval is how long an HTTP/2 connection may be silent before it is probed
 	// with a ping. Defaults to 10 s.
 	PingInterval time.Duration
-	// PingTimeout is how long the answer to the ping may take. After that the connection
-	// is closed, with all requests on it: watches on a dead connection would otherwise
-	// seem fine for up to 15 minutes. Defaults to 5 s.
+	// PingTimeout is how long the answer to the ping may take. After that, the connection is closed with all
+	// its requests. Otherwise watches on a dead connection would seem fine for up to 15 minutes. Defaults to 5
+	// s.
 	PingTimeout time.Duration
 
-	// Left, if set, returns how much time each request that may change something has
-	// left; false: unlimited. Without time left it is refused with ErrFenced. Optional.
+	// Left, if set, returns how much time a request that may change something has left. False means that the
+	// time is unlimited. If no time is left, the request is refused with ErrFenced. Optional.
 	Left func() (time.Duration, bool)
-	// Writing, if set, is called when such a request is sent, and the function it returns
-	// when the request has ended, with whether it was answered. Optional.
+	// Writing, if set, is called when such a request is sent. The returned function is called when the request
+	// has ended, with whether it was answered. Optional.
 	Writing func() (ended func(answered bool))
 
-	// Redialed, if set, is called before any connection but the first is used: the
-	// address may now lead to another cluster with the same certificate and token keys.
-	// If it fails, so do the requests that wanted the connection. Optional.
+	// Redialed, if set, is called before any connection except the first is used: the address may now lead to
+	// another cluster with the same certificate and token keys. If it fails, the requests that wanted the
+	// connection fail, too. Optional.
 	Redialed func(ctx context.Context) error
 
-	// Bearer, if set, is the token of all requests, in place of the configuration's.
-	// Optional.
+	// Bearer, if set, is the token of all requests, instead of the configuration's token. Optional.
 	Bearer *Bearer
 
-	// Wrap may count requests, or make them fail. It sees every request once
-	// as it is made, without credentials, and inside of the bounds, so that
-	// one that it delays runs into them too. Optional.
+	// Wrap may count requests, or make them fail. It sees every request once, as it is sent but without
+	// credentials. It runs inside the limits, so a request that it delays can exceed them. Optional.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
@@ -112,13 +108,12 @@ func (o *Options) setDefaults() {
 	o.PingTimeout = cmp.Or(o.PingTimeout, 5*time.Second)
 }
 
-// HTTPClient returns the client for the provider of cfg, which package kubeconfig made.
-// It sends no request. From cfg it uses the host, the CA, the server name, the client
-// certificate and the token, as data; everything else has no effect. It fails without a
-// CA, if the host is not https, or if the certificate does not fit its key.
+// HTTPClient returns the client for the provider of cfg, which comes from package kubeconfig. It sends no
+// request. It uses only the host, the CA, the server name, the client certificate and the token of cfg. It
+// fails without a CA, if the host is not https, or if the certificate does not fit its key.
 //
-// The client's Timeout is zero and must stay so, for it would end watches. Give the
-// client to Close when it is no longer used.
+// The client's Timeout is zero and must stay so: any other would end watches. Pass the client to Close when it
+// is no longer used.
 func HTTPClient(cfg *rest.Config, opts Options) (*http.Client, error) {
 	opts.setDefaults()
 	cfg = opts.Bearer.carriedBy(onlyAllowed(cfg))
@@ -147,17 +142,16 @@ func HTTPClient(cfg *rest.Config, opts Options) (*http.Client, error) {
 	}, nil
 }
 
-// Close ends all requests and watches of a client that HTTPClient returned, closes its
-// connections, and refuses further requests with ErrClosed. It does not wait. Closing
-// twice is fine.
+// Close ends all requests and watches of a client from HTTPClient, closes its connections, and refuses further
+// requests with ErrClosed. It does not wait. Closing twice is fine.
 func Close(client *http.Client) {
 	if b, ok := client.Transport.(*bounded); ok {
 		b.connections.close()
 	}
 }
 
-// onlyAllowed copies what this package uses of a rest.Config, so that nothing else in it,
-// such as a credential plugin, has an effect.
+// onlyAllowed copies the used fields of a rest.Config, so that nothing else in it, such as a credential plugin,
+// has an effect.
 func onlyAllowed(cfg *rest.Config) *rest.Config {
 	return &rest.Config{
 		Host:        cfg.Host,
@@ -172,7 +166,7 @@ func onlyAllowed(cfg *rest.Config) *rest.Config {
 	}
 }
 
-// connections are all connections of one client.
+// connections has all connections of one client.
 type connections struct {
 	pool    *http.Transport
 	tracker *connrotation.ConnectionTracker
@@ -209,8 +203,8 @@ var dialer = &net.Dialer{
 	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3},
 }
 
-// dial opens a connection that close will find. If close runs meanwhile, one of the two
-// checks of closed finds it.
+// dial opens a connection that close will find. If close runs at the same time, one of the two checks of closed
+// finds the connection.
 func (c *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport/decoded"
 )
 
-// isProtobuf reports whether an answer is Protobuf. A successful answer of any other type
-// is read as JSON, so that nobody decodes it as something it was not measured for.
-// Answers with an error may be text, for people.
+// isProtobuf reports whether an answer is Protobuf. A successful answer of any other type is read as JSON, so
+// that nobody decodes it as a type that was not measured. Answers with an error may be text for people.
 func isProtobuf(resp *http.Response) bool {
 	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
@@ -28,8 +27,8 @@ func isProtobuf(resp *http.Response) bool {
 	return false
 }
 
-// asksForMaps reports whether a request asks for JSON, and not for Protobuf: as for objects
-// without a Go type, which are decoded as maps.
+// asksForMaps reports whether a request asks for JSON instead of Protobuf, as for objects without a Go type,
+// which are decoded as maps.
 func asksForMaps(req *http.Request) bool {
 	accept := req.Header.Get("Accept")
 	return accept != "" && !strings.Contains(accept, runtime.ContentTypeProtobuf)
@@ -43,14 +42,14 @@ func (b *bounded) meterOf(req *http.Request, isProtobuf bool) decoded.Meter {
 	return b.text(req)
 }
 
-// text returns a meter for JSON. Routes are asked for in JSON, and have Go types all the same.
+// text returns a meter for JSON. Routes are requested in JSON although they have Go types.
 func (b *bounded) text(req *http.Request) *decoded.JSON {
 	group, _ := target(req, b.prefix)
 	routes := group == gatewayv1.GroupName
 	return &decoded.JSON{AnyKind: asksForMaps(req) && !routes, Routes: routes}
 }
 
-// ofOne limits the memory of an answer that is neither list nor watch.
+// ofOne limits the memory of an answer that is neither a list nor a watch.
 func ofOne(meter decoded.Meter) func([]byte) error {
 	var sum int64
 	return func(p []byte) error {
@@ -81,8 +80,8 @@ func (b *bounded) ofEvents(req *http.Request, isProtobuf bool, resource string) 
 	}
 }
 
-// mustBeProtobuf refuses an answer that an API server would give in Protobuf, unless the request
-// asks for maps, or the answer has no content. If a cache wants the answer, the connection ends.
+// mustBeProtobuf refuses an answer that an API server would give in Protobuf, unless the request asks for maps,
+// or the answer has no content. If the answer is for a cache, the connection ends.
 func (b *bounded) mustBeProtobuf(req *http.Request, resp *http.Response, kind requestKind) (refuse func([]byte) error) {
 	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	group, path := target(req, b.prefix)
@@ -104,8 +103,8 @@ func (b *bounded) mustBeProtobuf(req *http.Request, resp *http.Response, kind re
 	}
 }
 
-// notMeasured is the error of an unrecognizable answer, or one with a quantity that must
-// not be decoded. The connection ends: the caches would repeat the request for ever.
+// notMeasured is the error of an answer that cannot be recognized, or has a quantity that must not be decoded.
+// The connection ends: the caches would repeat the request for ever.
 func notMeasured(err error, what string) *ExcessError {
 	var quantity *decoded.QuantityError
 	if errors.As(err, &quantity) {

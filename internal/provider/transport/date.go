@@ -9,8 +9,8 @@ import (
 // noteDate is the context key of the function that wants the date.
 type noteDate struct{}
 
-// WithDate passes note the date of the answer, by the clock of the server, as soon as the answer
-// begins. Without one that can be read, it is zero.
+// WithDate passes note the date of the answer, by the server's clock, as soon as the answer begins. The date is
+// zero if it is missing or cannot be read.
 func WithDate(ctx context.Context, note func(date time.Time)) context.Context {
 	return context.WithValue(ctx, noteDate{}, note)
 }

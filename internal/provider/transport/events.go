@@ -7,17 +7,16 @@ import (
 )
 
 const (
-	// maxEventBytes is the largest encoded event of a watch. An API server stores no
-	// object half as large, unless configured to.
+	// maxEventBytes is the largest encoded event of a watch. An API server stores no object half as large,
+	// unless it is configured to.
 	maxEventBytes = 4 << 20
-	// maxDecoded is the most memory that an event, or any answer but a list, may take
-	// once decoded.
+	// maxDecoded is the most memory that an event, or any answer except a list, may take once decoded.
 	maxDecoded = 64 << 20
 )
 
-// events finds where each event of a watch ends, to notice one that is too large before
-// it is read: client-go collects a JSON event in memory, however long it is, and decodes
-// a Protobuf one to whatever it says.
+// events finds where each event of a watch ends, to notice an event that is too large before it is read.
+// client-go collects a JSON event in memory, however long it is. It decodes a Protobuf event to whatever size
+// the event implies.
 type events struct {
 	isProtobuf bool
 
@@ -34,8 +33,7 @@ type events struct {
 	text decoded.JSON
 }
 
-// read measures more of the answer. It says what is too large of an event; the error is
-// about invalid bytes.
+// read measures more of the answer. It returns what is too large in an event, or an error for invalid bytes.
 func (e *events) read(p []byte) (excess string, err error) {
 	for len(p) > 0 && excess == "" && err == nil {
 		if e.isProtobuf {

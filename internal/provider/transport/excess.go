@@ -12,11 +12,10 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/transport/decoded"
 )
 
-// ExcessError ends the connection of a provider that sends too much in a way that no
-// single request would notice. Classify returns its reason.
+// ExcessError ends the connection of a provider that sends too much in a way that no single request would
+// notice. Classify returns its reason.
 type ExcessError struct {
-	// Reason and Message are those of the condition Connected. The same excess always has
-	// the same message.
+	// Reason and Message are for the condition Connected. The same excess always has the same message.
 	Reason, Message string
 }
 
@@ -27,12 +26,12 @@ func tooLarge(format string, args ...any) *ExcessError {
 }
 
 const (
-	// maxPages limits the pages of a list. client-go asks for 500 objects at a time, for
-	// as long as the provider names a next page.
+	// maxPages limits the pages of a list. client-go asks for 500 objects at a time, for as long as the
+	// provider names a next page.
 	maxPages = 2000
-	// restartBurst and restartInterval limit how often lists and watches may begin: some
-	// kinds begin together, and a watch lasts for minutes. client-go restarts a watch at
-	// once after a single event, or after 410 Gone.
+	// restartBurst and restartInterval limit how often lists and watches may begin. Some kinds begin together,
+	// and a watch lasts for minutes. client-go restarts a watch at once after a single event, or after 410
+	// Gone.
 	restartBurst    = 100
 	restartInterval = time.Second
 )
@@ -44,8 +43,8 @@ type sequence struct {
 	took  int64 // Decoded.
 }
 
-// excess limits what many requests do together. A list stays in memory until its last
-// page has come, and nobody else sees it earlier.
+// excess limits what many requests do together. A list stays in memory until its last page has arrived, and
+// nobody else sees it earlier.
 type excess struct {
 	limit    int64 // In bytes, for all pages of a list.
 	memory   int64 // The same, decoded.
@@ -67,7 +66,7 @@ func newExcess(opts Options) *excess {
 	}
 }
 
-// begin admits a list or a watch, or says why that is one too many.
+// begin admits a list or a watch, or says why it is one too many.
 func (e *excess) begin(req *http.Request, resource string) error {
 	if req.URL.Query().Get("continue") != "" {
 		e.mu.Lock()
@@ -88,7 +87,7 @@ func (e *excess) begin(req *http.Request, resource string) error {
 	return nil
 }
 
-// read counts what has come of a list, and what it takes decoded.
+// read counts the received bytes of a list, and what they take once decoded.
 func (e *excess) read(path, resource string, p []byte, meter decoded.Meter) error {
 	took, err := meter.Read(p)
 	if err != nil {

@@ -11,11 +11,10 @@ import (
 // may be writing by now.
 var ErrFenced = errors.New("not sent: the Lease in the provider has not been renewed in time")
 
-// pastTheFence is the context key of requests that pass without time left.
+// pastTheFence is the context key of requests that pass although no time is left.
 type pastTheFence struct{}
 
-// PastTheFence lets changing requests pass although no time is left: those that renew the
-// Lease.
+// PastTheFence lets changing requests pass although no time is left: the requests that renew the Lease.
 func PastTheFence(ctx context.Context) context.Context {
 	return context.WithValue(ctx, pastTheFence{}, true)
 }

@@ -33,14 +33,14 @@ func kindOf(req *http.Request, prefix string) requestKind {
 	return single
 }
 
-// isMetrics reports whether a request is for what pods use. Such an answer is no cache's: it
-// is small, and soon old. One that is too large, or late, must not end the connection.
+// isMetrics reports whether a request is for the usage of pods. Such an answer is for no cache: it is small,
+// and soon outdated. If it is too large or late, the connection must not end.
 func isMetrics(req *http.Request, prefix string) bool {
 	group, _ := target(req, prefix)
 	return group == "metrics.k8s.io"
 }
 
-// collection is the resource of a request for a whole collection, and empty for any other.
+// collection returns the resource of a request for a whole collection. It is empty for any other request.
 func collection(req *http.Request, prefix string) string {
 	if _, path := target(req, prefix); len(path) == 1 {
 		return path[0]

@@ -14,27 +14,25 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// IdleStream is how long a stream may be silent in both directions before it is closed:
-// the default of kubelets (streamingConnectionIdleTimeout).
+// IdleStream is how long a stream may be silent in both directions before it is closed. It is the default of
+// kubelets (streamingConnectionIdleTimeout).
 const IdleStream = 4 * time.Hour
 
 // ErrHeader is the error of a stream whose answer has too long a header.
 var ErrHeader = errors.New("the provider's answer has too long a header")
 
-// Streams opens streams to the API server of a provider, which have no bounds of time and
-// size, unlike the requests of a client from HTTPClient. Each is its own connection, with
-// HTTP/1.1, so that one that is not read holds up no other. It ends with its context, or
-// when it has been silent for IdleStream; not with the session of the provider, since a
-// renewed token does not make it wrong.
+// Streams opens streams to the API server of a provider. Unlike the requests of a client from HTTPClient, they
+// have no limits of time and size. Each has its own connection, with HTTP/1.1, so a stream that nobody reads
+// delays no other. It ends with its context, or when it has been silent for IdleStream. It does not end with
+// the session of the provider, since a renewed token does not make it wrong.
 type Streams struct {
 	base  *url.URL
 	plain http.RoundTripper
 	upper proxy.UpgradeRequestRoundTripper
 }
 
-// NewStreams returns the streams of the provider of cfg, from which it uses what
-// HTTPClient uses. It sends no request. Of opts, Bearer counts, and Redialed is called for
-// each stream.
+// NewStreams returns the streams of the provider of cfg. It uses the same fields of cfg as HTTPClient, and
+// sends no request. It uses only Bearer and Redialed of opts, and calls Redialed for each stream.
 func NewStreams(cfg *rest.Config, opts Options) (*Streams, error) {
 	cfg = opts.Bearer.carriedBy(onlyAllowed(cfg))
 	base, _, err := rest.DefaultServerUrlFor(cfg)
@@ -63,31 +61,29 @@ func NewStreams(cfg *rest.Config, opts Options) (*Streams, error) {
 	return &Streams{base: base, plain: plain, upper: proxy.NewUpgradeRequestRoundTripper(pool(d.dialUntilEnd), authenticated)}, nil
 }
 
-// Location is the URL of a path, which must not need escaping, at the provider's API
-// server.
+// Location returns the URL of a path at the provider's API server. The path must not need escaping.
 func (s *Streams) Location(path string, query url.Values) *url.URL {
 	location := s.base.JoinPath(path)
 	location.RawQuery = query.Encode()
 	return location
 }
 
-// RoundTrip sends a request that upgrades nothing. It follows no redirect. It implements
-// http.RoundTripper.
+// RoundTrip sends a request without an upgrade. It follows no redirect. It implements http.RoundTripper.
 func (s *Streams) RoundTrip(req *http.Request) (*http.Response, error) { return s.plain.RoundTrip(req) }
 
-// Upgrade is the transport of requests that upgrade their connection.
+// Upgrade returns the transport of requests that upgrade their connection.
 func (s *Streams) Upgrade() proxy.UpgradeRequestRoundTripper { return s.upper }
 
-// Traffic counts what goes over the connection of a stream, in bytes of TLS.
+// Traffic counts the bytes of TLS on the connection of a stream.
 type Traffic struct {
 	received, sent atomic.Int64
 	begun          atomic.Bool
 }
 
-// Bytes is what has come from the provider, and gone to it.
+// Bytes returns how much has been received from the provider, and sent to it.
 func (t *Traffic) Bytes() (received, sent int64) { return t.received.Load(), t.sent.Load() }
 
-// Begin notes that the header of the answer has come. Until then its size is bounded.
+// Begin notes that the header of the answer has arrived. Until then, its size is limited.
 func (t *Traffic) Begin() { t.begun.Store(true) }
 
 // traffic is the context key of a *Traffic.
@@ -124,8 +120,8 @@ func (d *streamDialer) dial(ctx context.Context, network, address string) (net.C
 	return stream, nil
 }
 
-// dialUntilEnd is dial for connections that nobody else closes when ctx ends: an answer is
-// waited for without any bound.
+// dialUntilEnd is dial for connections that nobody else closes when ctx ends: the wait for an answer has no
+// limit.
 func (d *streamDialer) dialUntilEnd(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := d.dial(ctx, network, address)
 	if err == nil {
@@ -143,7 +139,7 @@ type streamConn struct {
 	closed  atomic.Bool
 }
 
-// touch begins to wait anew.
+// touch restarts the timer.
 func (c *streamConn) touch() {
 	c.timer.Reset(c.idle)
 	if c.closed.Load() {

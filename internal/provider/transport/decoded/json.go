@@ -5,12 +5,12 @@ import "strings"
 const (
 	// perElement is what an element of a JSON list takes: none is larger than a pod.
 	perElement = 2048
-	// perRoute is what one takes of routes and their parts.
+	// perRoute is what an element of routes and their parts takes.
 	perRoute = 512
 	// perField is what a field takes, or an empty object.
 	perField = 64
-	// deepest limits how deep lists and objects nest. A decoder goes deeper, but nothing
-	// that Kubernetes serves comes near it.
+	// deepest limits the nesting of lists and objects. A decoder goes deeper, but nothing that Kubernetes
+	// serves is nearly as deep.
 	deepest = 1000
 )
 
@@ -18,9 +18,9 @@ const (
 type JSON struct {
 	// Event says that the message is an event of a watch: the object is in a field of it.
 	Event bool
-	// AnyKind lets all kinds in: the decoder makes maps of them, and no quantities.
+	// AnyKind allows all kinds: the decoder turns them into maps, and decodes no quantities.
 	AnyKind bool
-	// Routes says that it is about routes of the Gateway API, whose parts are small.
+	// Routes says that the message is about routes of the Gateway API, whose parts are small.
 	Routes bool
 
 	in             []bool // From the outside: whether it is a list.
@@ -84,9 +84,9 @@ func (m *JSON) inQuotes(b byte) error {
 	return nil
 }
 
-// identify refuses a message that names a kind with a Go type, other than Status: a client
-// would decode it as that kind, whatever it asked for. Decoders ignore the case of the name.
-// No API server escapes a name or a kind.
+// identify refuses a message that names a kind with a Go type, other than Status: a client would decode it as
+// that kind, whatever it asked for. Decoders ignore the case of the name. No API server escapes a name or a
+// kind.
 func (m *JSON) identify(text string) error {
 	if depth := len(m.in); m.AnyKind || depth != 1 && (!m.Event || depth != 2) {
 		return nil
@@ -100,7 +100,7 @@ func (m *JSON) identify(text string) error {
 	return nil
 }
 
-// each is what the start of a list or an object, or a comma, takes.
+// each returns what the start of a list or an object, or a comma, takes.
 func (m *JSON) each() int64 {
 	switch isElement := len(m.in) > 0 && m.in[len(m.in)-1]; {
 	case isElement && m.Routes:

@@ -8,8 +8,8 @@ import (
 	"github.com/spillway-io/spillway/internal/quantity"
 )
 
-// errWire is the error for anything but Kubernetes Protobuf. The decoder refuses most of
-// that, too; nobody sends the rest, which it would overlook.
+// errWire is the error for anything except Kubernetes Protobuf. The decoder refuses most of that, too. It would
+// overlook the rest, which nobody sends.
 var errWire = errors.New("the answer is not one of a Kubernetes API: it cannot be measured")
 
 // magic begins each object.
@@ -24,7 +24,7 @@ var (
 	amount   = &shape{fields: []field{1: {perByte: dense}}}                // resource.Quantity
 )
 
-// longest is the longest of an apiVersion or a kind.
+// longest is the most bytes of an apiVersion or a kind.
 const longest = 256
 
 // Protobuf measures a message.
@@ -77,7 +77,7 @@ func NewObject() *Protobuf {
 	return &Protobuf{levels: []level{{shape: object, end: math.MaxInt64}}, begin: len(magic)}
 }
 
-// NewEvent measures an event of a watch of that length.
+// NewEvent measures an event of a watch with that length.
 func NewEvent(length int64) *Protobuf { return &Protobuf{levels: []level{{shape: event, end: length}}} }
 
 // Read implements Meter.

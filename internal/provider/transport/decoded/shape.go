@@ -18,7 +18,7 @@ import (
 // shape describes a Protobuf message by its field numbers.
 type shape struct{ fields []field }
 
-// of returns the field of that number; an unknown one takes nothing.
+// of returns the field of that number. An unknown field takes nothing.
 func (s *shape) of(number int32) field {
 	if int(number) < len(s.fields) {
 		return s.fields[number]
@@ -43,16 +43,15 @@ type field struct {
 }
 
 const (
-	// grown is how much more a slice takes that grows one by one, with what it outgrew.
+	// grown is the factor for a slice that grows one by one, including the arrays that it outgrew.
 	grown = 2
 	// PerEntry is what a map takes for each entry, besides key and value.
 	PerEntry = 16
-	// dense is what a byte takes of contents that are not parsed here: packed numbers,
-	// and quantities.
+	// dense is what a byte takes in contents that are not parsed here: packed numbers, and quantities.
 	dense = 8
 )
 
-// kinds are all that a client may decode.
+// kinds has all kinds that a client may decode.
 var kinds = func() map[schema.GroupVersionKind]reflect.Type {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
@@ -62,7 +61,7 @@ var kinds = func() map[schema.GroupVersionKind]reflect.Type {
 	return s.AllKnownTypes() // A new map each time.
 }()
 
-// names are those of kinds, and groups their API groups, which API servers serve in Protobuf.
+// names has the names of the kinds. groups has their API groups, which API servers serve in Protobuf.
 var names, groups = func() (names, groups map[string]bool) {
 	names, groups = map[string]bool{}, map[string]bool{}
 	for gvk := range kinds {
@@ -82,7 +81,7 @@ var (
 	shapes = map[reflect.Type]*shape{}
 )
 
-// shapeOf returns the shape of a kind; false if the kind is unknown.
+// shapeOf returns the shape of a kind. The second result is false if the kind is unknown.
 func shapeOf(apiVersion, kind string) (*shape, bool) {
 	if apiVersion == "" && kind == unversioned {
 		apiVersion = "v1"
@@ -96,7 +95,7 @@ func shapeOf(apiVersion, kind string) (*shape, bool) {
 	return structure(t), true
 }
 
-// structure is the shape of a struct. The lock is held.
+// structure returns the shape of a struct. The lock must be held.
 func structure(t reflect.Type) *shape {
 	if known, ok := shapes[t]; ok {
 		return known
