@@ -1,5 +1,5 @@
-// Package clusterbinding connects the providers, reports on that in the status of each
-// ClusterBinding, and takes everything back, in order, when one is deleted.
+// Package clusterbinding connects the providers, and reports on them in the status of each ClusterBinding. When
+// a ClusterBinding is deleted, it removes everything in order.
 package clusterbinding
 
 import (

@@ -1,7 +1,6 @@
-// Package importedclass makes, in the consumer, the classes that ClusterBindings import from
-// their providers, and deletes them when no binding imports them any more. What a provider says
-// of a class is in the status of its binding: this runs in the elected replica, and asks no
-// provider.
+// Package importedclass creates, in the consumer, the classes that ClusterBindings import from their providers.
+// It deletes a class when no binding imports it any more. The status of a binding has what its provider says
+// about classes: this controller runs in the elected replica, and asks no provider.
 package importedclass
 
 import (

@@ -1,5 +1,5 @@
-// Package namespacelabel turns the opt-in label of a Namespace into a
-// NamespaceOffloading with the defaults, and removes that one when the label goes.
+// Package namespacelabel creates a NamespaceOffloading with the defaults for a Namespace with the opt-in label.
+// It deletes that NamespaceOffloading when the label is removed.
 package namespacelabel
 
 import (

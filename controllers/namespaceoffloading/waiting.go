@@ -61,7 +61,7 @@ func (r *Lifecycle) release(ctx context.Context, nso *v1alpha1.NamespaceOffloadi
 	return stranded, refused, nil
 }
 
-// answers are what to say of each. A conflict has another text each time.
+// answers returns what to say about each pod. A conflict has a different text each time.
 func (r refusals) answers() map[types.NamespacedName]string {
 	answers := map[types.NamespacedName]string{}
 	for pod, err := range r {

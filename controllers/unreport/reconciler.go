@@ -43,7 +43,7 @@ type Reconciler[T translate.Addressed] struct {
 	Kind      kind.Kind[T]
 	// Reporters returns the clusterIDs of the providers that have reported something on an object, sorted.
 	Reporters func(object client.Object) []string
-	// Without returns an object without what one of them has told.
+	// Without returns an object without the report of one provider.
 	Without func(object T, clusterID string) T
 }
 

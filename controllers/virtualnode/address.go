@@ -25,9 +25,10 @@ const (
 	partingTries = 3
 )
 
-// address removes the address of this replica from the virtual nodes when it ends in good order. Else
-// whoever gets the IP address next is sent what users type into kubectl exec, until the next manager
-// has written its own. It is done before the lead, and with it all else, is given up.
+// address removes the address of this replica from the virtual nodes when the replica ends in good order.
+// Otherwise the next owner of the IP address would get what users type into kubectl exec, until the next
+// manager has written its own address. This happens before the manager gives up the lead, and with it
+// everything else.
 type address struct{ *Reconciler }
 
 // Engage implements mcmanager.Runnable.

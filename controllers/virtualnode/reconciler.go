@@ -61,10 +61,9 @@ type Reconciler struct {
 	written ownwrites.Versions
 }
 
-// urgent reports whether the node is written at once: the provider offers less than the
-// node shows, and pods that have to leave there must not come again. A few such writes go
-// at once, whatever a provider does. The one that leaves nothing always does: it cannot
-// come again before the node has grown.
+// urgent reports whether the node must be written at once: the provider offers less than the node shows, and
+// evicted pods must not come back. A few such writes are not delayed, whatever a provider does. A write that
+// leaves nothing is never delayed: it cannot repeat before the node has grown.
 func (r *Reconciler) urgent(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer virtualnode.Offer) bool {
 	less, nothing := virtualnode.Shrinks(node, binding, offer)
 	if less && !nothing && r.Shrinking.Wait(binding.Name) == 0 {
@@ -126,8 +125,8 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 	return retry.Done(r.update(ctx, binding, node, offer))
 }
 
-// offer is what the provider has, if it is connected. If we may not read its nodes,
-// that is unknown.
+// offer returns what the provider has, if it is connected. That is unknown if the manager may not read its
+// nodes.
 func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding) (offer virtualnode.Offer, connected bool, err error) {
 	provider, err := r.Fleet.Get(binding.Name)
 	if errors.Is(err, multicluster.ErrClusterNotFound) {

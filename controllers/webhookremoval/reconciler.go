@@ -1,5 +1,5 @@
-// Package webhookremoval deletes the configuration of the webhook that prepares pods,
-// where a policy does it: the API server would go on calling a webhook that is not served.
+// Package webhookremoval deletes the configuration of the webhook that prepares pods, if a policy prepares them
+// instead. Otherwise the API server would keep calling a webhook that nobody serves.
 package webhookremoval
 
 import (

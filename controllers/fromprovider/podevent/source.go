@@ -30,8 +30,8 @@ func (c *reconciler) enqueue(target podevent.Target) {
 	c.Enqueue(decide.Key{Kind: name, NamespacedName: target.NamespacedName, UID: target.UID})
 }
 
-// EnqueueNamespace implements syncer.Runner. A change of one namespace does not affect
-// warnings about what is there.
+// EnqueueNamespace implements syncer.Runner. A change of one namespace does not affect warnings about existing
+// objects.
 func (c *reconciler) EnqueueNamespace(_ context.Context, namespace string) {
 	if namespace != "" {
 		return

@@ -27,8 +27,8 @@ func (translation) Remote(local *corev1.ConfigMap, t translate.Target, _ decide.
 	return translate.ConfigMap(local, t)
 }
 
-// Merge implements decide.Translation: the whole content of the copy is ours. remote has
-// a digest instead of its content.
+// Merge implements decide.Translation. Spillway owns the whole content of the copy. remote has a digest instead
+// of its content.
 func (translation) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) {
 	merged := translate.Merged(desired, remote)
 	merged.Data, merged.BinaryData = translate.MergeContent(desired.Data, remote.Data), translate.MergeContent(desired.BinaryData, remote.BinaryData)

@@ -42,8 +42,8 @@ var (
 	_ decide.Noticing[*discoveryv1.EndpointSlice] = translation{}
 )
 
-// Choose implements decide.Choosing. What a Service selects, a provider lists itself, as far
-// as it runs there. The other pods are of use there only if the networks are routed.
+// Choose implements decide.Choosing. The provider itself lists the selected pods that run there. Slices of
+// other pods are useful there only if the networks are routed.
 func (translation) Choose(local *discoveryv1.EndpointSlice, reach network.Reach, around decide.Around) (goes, known bool) {
 	if !translate.IsOfSelectedPods(local) {
 		return true, true

@@ -16,8 +16,8 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses/status,verbs=patch
 
-// most is how many Ingresses of one namespace are sent. A controller of the provider makes one
-// configuration of all that it serves.
+// most is how many Ingresses of one namespace are sent. A controller of the provider builds one configuration
+// from all that it serves.
 const most = 500
 
 // Kind is the kind of Ingresses.
@@ -27,7 +27,7 @@ func Kind() kind.Kind[*networkingv1.Ingress] {
 	return ingresses
 }
 
-// needs are the Secrets with the certificates. None has to be there.
+// needs returns the Secrets with the certificates. None is required.
 func needs(local *networkingv1.Ingress) []decide.Ref {
 	var refs []decide.Ref
 	for _, name := range translate.IngressSecrets(local) {
@@ -64,8 +64,8 @@ var (
 	_ decide.Reporting[*networkingv1.Ingress] = translation{}
 )
 
-// Choose implements decide.Choosing. Ingresses of a class that no ClusterBinding maps are none
-// of our business. Until the provider has said whether it has the class, nothing is decided.
+// Choose implements decide.Choosing. Spillway ignores Ingresses of a class that no ClusterBinding maps. Nothing
+// is decided until the provider has said whether it has the class.
 func (translation) Choose(local *networkingv1.Ingress, _ network.Reach, around decide.Around) (goes, known bool) {
 	class := local.Spec.IngressClassName
 	if class == nil {
@@ -85,8 +85,8 @@ func (translation) Remote(local *networkingv1.Ingress, t translate.Target, aroun
 	return remote, refusal
 }
 
-// Keeps implements decide.Keeping: a class that is gone for a moment takes no copy, and no
-// address, with it. What takes a copy away comes first in Remote.
+// Keeps implements decide.Keeping: a class that is missing for a moment removes no copy and no address. Remote
+// checks first what removes a copy.
 func (translation) Keeps(refusal *field.Problem) bool { return isMissing(refusal) }
 
 // Merge implements decide.Translation.

@@ -36,9 +36,9 @@ func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Targe
 	return translate.PersistentVolumeClaim(local, t)
 }
 
-// Merge implements decide.Translation. On a bound claim only the request can be
-// changed. It stays: the storage driver of the consumer expands the volume, of which the
-// capacity is sent, and a changed request would have that of the provider do it, too.
+// Merge implements decide.Translation. Only the request of a bound claim can be changed. Merge keeps it: the
+// consumer's storage driver expands the volume, whose capacity is sent. A changed request would make the
+// provider expand it, too.
 func (translation) Merge(desired, remote *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, bool) {
 	return translate.Merged(desired, remote), false
 }

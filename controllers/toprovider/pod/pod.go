@@ -23,7 +23,7 @@ import (
 // nearly all its time waiting for API servers.
 const workers = 16
 
-// Kind is that of pods.
+// Kind is the kind of pods.
 func Kind() kind.Kind[*corev1.Pod] {
 	return kind.Kind[*corev1.Pod]{
 		Name:       "pod",

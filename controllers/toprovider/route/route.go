@@ -45,8 +45,7 @@ var (
 	_ decide.Reporting[*gatewayv1.HTTPRoute] = translation[*gatewayv1.HTTPRoute]{}
 )
 
-// Choose implements decide.Choosing. Routes at Gateways that no ClusterBinding maps are none of
-// our business.
+// Choose implements decide.Choosing. Spillway ignores routes at Gateways that no ClusterBinding maps.
 func (translation[T]) Choose(local T, _ network.Reach, around decide.Around) (goes, known bool) {
 	byAny := func(gateway types.NamespacedName) (remote types.NamespacedName, mapped bool) {
 		return remote, around.Maps(v1alpha1.ClassGateway, gateway.String())

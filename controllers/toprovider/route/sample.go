@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// parts are those of a route of either kind.
+// parts are the parts of a route of either kind.
 type parts struct {
 	parents   *[]gatewayv1.ParentReference
 	hostnames *[]gatewayv1.Hostname

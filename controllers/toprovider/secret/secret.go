@@ -13,7 +13,7 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;patch
 
-// Kind is that of Secrets.
+// Kind is the kind of Secrets.
 func Kind() kind.Kind[*corev1.Secret] {
 	secrets := kind.NewCopy[corev1.Secret, corev1.SecretList]("secret", kind.Referenced, translation{})
 	secrets.Sample = sample
@@ -27,8 +27,8 @@ func (translation) Remote(local *corev1.Secret, t translate.Target, _ decide.Aro
 	return translate.Secret(local, t)
 }
 
-// Merge implements decide.Translation: the whole content of the copy is ours. The type
-// of a Secret cannot be changed. Of the content remote has a digest.
+// Merge implements decide.Translation. Spillway owns the whole content of the copy. The type of a Secret cannot
+// be changed. remote has a digest instead of its content.
 func (translation) Merge(desired, remote *corev1.Secret) (*corev1.Secret, bool) {
 	merged := translate.Merged(desired, remote)
 	merged.Data, merged.Immutable, merged.Type = translate.MergeContent(desired.Data, remote.Data), desired.Immutable, desired.Type

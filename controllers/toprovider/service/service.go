@@ -15,9 +15,9 @@ import (
 // +kubebuilder:rbac:groups="",resources=services,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=services/status,verbs=patch
 
-// most is how many Services of one namespace are sent. Each takes one of the provider's
-// addresses for Services, of which a cluster has some thousands for all its users, and
-// rules on each of its nodes; and pods get environment variables of each.
+// most is how many Services of one namespace are sent. Each uses one of the provider's addresses for Services,
+// and rules on each of its nodes. A cluster has some thousands of these addresses for all its users. Pods also
+// get environment variables for each Service.
 const most = 1000
 
 // Kind is the kind of Services.
@@ -27,9 +27,8 @@ func Kind() kind.Kind[*corev1.Service] {
 	return services
 }
 
-// isAPIServer reports whether a Service is that of the consumer's own API server. It has
-// no selector, so that in a provider it would lead nowhere, and every pod of its namespace
-// would be told to look for the API server there.
+// isAPIServer reports whether a Service belongs to the consumer's own API server. It has no selector, so it
+// would lead nowhere in a provider, and every pod of its namespace would look for the API server there.
 func isAPIServer(local types.NamespacedName) bool {
 	return local == types.NamespacedName{Namespace: corev1.NamespaceDefault, Name: "kubernetes"}
 }
