@@ -8,9 +8,9 @@ import (
 	"github.com/spillway-io/spillway/internal/shard"
 )
 
-// scope is where the work for single bindings runs: in the elected replica, for all
-// bindings; or, if replicas share them, in each, for its own. Work for the whole consumer
-// is added to the manager itself, and always runs in the elected replica.
+// scope is where the work for single bindings runs: in the elected replica for all bindings, or, if replicas
+// share them, in each replica for its own. Work for the whole consumer is added to the manager itself, and
+// always runs in the elected replica.
 type scope struct {
 	local ctrl.Manager
 	all   mcmanager.Manager

@@ -50,11 +50,10 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer"
 )
 
-// The first and the longest time between two writes of one object. The first write is
-// never delayed, so that a single change takes effect at once; changes that come
-// together are one write per interval. Since the intervals double, one is hardly longer
-// than the changes have been coming already. A status waits less than the five seconds
-// that a namespace takes at least to be deleted, so that its deletion is seen.
+// The first and the longest time between two writes of one object. The first write is never delayed, so a
+// single change takes effect at once. Changes that come together are one write per interval. Since the
+// intervals double, an interval is hardly longer than the burst of changes so far. A status waits less than the
+// five seconds that the deletion of a namespace takes at least, so its deletion is seen.
 const (
 	specInterval   = 500 * time.Millisecond
 	specMost       = 4 * time.Second
@@ -82,8 +81,7 @@ type Options struct {
 	PodAdmission podadmission.Choice
 	// Views are the consumer's caches of each binding.
 	Views *views.Views
-	// Sharing says which bindings this replica works for; nil: the elected one works
-	// for all.
+	// Sharing says which bindings this replica works for. If it is nil, the elected replica works for all.
 	Sharing *shard.Coordinator
 	// Refusals knows which writes the consumer refuses.
 	Refusals *consumer.Refusals
@@ -172,7 +170,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	})
 }
 
-// firstOf is an error of those that adding each controller had, or nil.
+// firstOf returns an error from adding the controllers, or nil.
 func firstOf(adding map[string]error) error {
 	for name, err := range adding {
 		if err != nil {
@@ -182,7 +180,7 @@ func firstOf(adding map[string]error) error {
 	return nil
 }
 
-// unreporting adds the controllers of what providers have told.
+// unreporting adds the controllers that remove what providers have reported.
 func unreporting(mgr ctrl.Manager, of *views.Views) error {
 	return errors.Join(
 		unreport.Addresses(mgr.GetClient(), of.Catalogue, service.Kind()).SetupWithManager(mgr),

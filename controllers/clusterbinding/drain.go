@@ -28,7 +28,7 @@ type deletion struct {
 	*observed
 }
 
-// step takes the next step of the deletion: it reports the step, then takes it.
+// step reports the next step of the deletion, and then takes it.
 func (d *deletion) step(ctx context.Context) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(d.Binding, v1alpha1.FinalizerBinding) || d.unknown {
 		return ctrl.Result{}, nil // Enqueued again once it is known what is left.
@@ -60,8 +60,8 @@ func (d *deletion) step(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// progress is how long a report waits that is about the same step: each pod that leaves
-// would write another number.
+// progress returns how long a report about the same step waits: each pod that leaves would write another
+// number.
 func (d *deletion) progress(plan drain.Plan) time.Duration {
 	said := meta.FindStatusCondition(d.Binding.Status.Conditions, v1alpha1.BindingDrained)
 	if said != nil && said.Reason == plan.Drained.Reason {

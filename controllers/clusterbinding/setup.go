@@ -55,14 +55,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// every is for what concerns all bindings.
+// every enqueues all bindings.
 func (r *Reconciler) every(ctx context.Context, _ *v1alpha1.ClusterBinding) []reconcile.Request {
 	return trigger.Bindings(ctx, r.Client, func(*v1alpha1.ClusterBinding) bool { return true })
 }
 
 func all(client.Object, *v1alpha1.ClusterBinding) bool { return true }
 
-// sameClusterID are the other bindings with a clusterID: another one may hold it now.
+// sameClusterID reports whether cb is another binding with the changed one's clusterID: it may hold the
+// clusterID now.
 func sameClusterID(changed client.Object, cb *v1alpha1.ClusterBinding) bool {
 	other, ok := changed.(*v1alpha1.ClusterBinding)
 	return ok && other.Name != cb.Name && other.Spec.ClusterID == cb.Spec.ClusterID

@@ -74,8 +74,8 @@ func (i *intake) Replace([]any, string) error {
 // Resync implements ReflectorStore.
 func (*intake) Resync() error { return nil }
 
-// take keeps an event about an object of a kind that is sent, in a namespace that is ours,
-// or may turn out to be.
+// take keeps an event about an object of a kind that is sent, in a namespace that is Spillway's or may turn out
+// to be.
 func (i *intake) take(ctx context.Context, event *corev1.Event) {
 	target, occurrence, ok := podevent.Read(event)
 	if !ok || i.kinds[target.Kind] == nil {
@@ -91,7 +91,7 @@ func (i *intake) take(ctx context.Context, event *corev1.Event) {
 	}
 }
 
-// arrived keeps the events that came before the namespace of ours that they are about.
+// arrived keeps the events that came before the remote namespace that they are about.
 func (i *intake) arrived(ctx context.Context, namespace string) {
 	i.early.Release(namespace, func(target podevent.Target, o podevent.Occurrence) { i.keep(ctx, target, o) })
 }

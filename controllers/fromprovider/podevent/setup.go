@@ -1,6 +1,5 @@
-// Package podevent shows the providers' warnings on the consumer's objects, so that
-// kubectl describe says why an image is not pulled there, a pod not scheduled, or a load
-// balancer not made.
+// Package podevent shows the providers' warnings on the consumer's objects. So kubectl describe says why the
+// provider cannot pull an image, schedule a pod, or create a load balancer.
 //
 // # How it works
 //
@@ -52,7 +51,7 @@ const name = "podevent"
 // fieldShown indexes the consumer's events by shownOn.
 const fieldShown = "spillway.shown"
 
-// shownOn tells the events of a provider about an object from others.
+// shownOn returns the key of a provider's events about an object.
 func shownOn(object types.UID, clusterID string) string { return string(object) + "/" + clusterID }
 
 // Kind is the kind of warnings about what is sent.

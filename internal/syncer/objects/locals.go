@@ -49,7 +49,7 @@ func (l *Locals[T]) Get(ctx context.Context, key types.NamespacedName) (local T,
 	}
 	if !l.Kind.Selection.Pins() {
 		if err != nil {
-			return none, false, nil //nolint:nilerr // Not found.
+			return none, false, nil //nolint:nilerr // It is not found.
 		}
 		return content, true, nil
 	}
