@@ -41,7 +41,7 @@ type Reconciler struct {
 	Inventory  *inventory.Inventory
 	// Tries remembers earlier attempts.
 	Tries *Tries
-	// Unhealthy names the pods because of which a budget protects others.
+	// Unhealthy names the pods that make a budget protect others.
 	Unhealthy *Unhealthy
 }
 

@@ -37,7 +37,7 @@ const (
 	listTimeout = 10 * time.Second
 )
 
-// Unhealthy finds the pods because of which a budget protects others. They may be on any node, or on none, so
+// Unhealthy finds the pods that make a budget protect others. They may be on any node, or on none, so
 // no cache has them. A cache of them would hold all pods.
 type Unhealthy struct {
 	Kubernetes kubernetes.Interface

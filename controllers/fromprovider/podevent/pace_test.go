@@ -18,8 +18,8 @@ import (
 	"github.com/spillway-io/spillway/internal/syncer"
 )
 
-// TestCreationsAreBounded: a provider cannot have events made without end by warning of ever new
-// objects, each of which may have events at once.
+// TestCreationsAreBounded checks that a provider cannot cause endless events by warning about ever new objects,
+// although each object may have events at once.
 func TestCreationsAreBounded(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	r := &reconciler{

@@ -17,8 +17,8 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// TestKind: slices go where Services go, at most once a second, and those of the consumer's
-// API server do not.
+// TestKind checks that slices go where Services go, at most once a second. The slices of the consumer's API
+// server are not sent.
 func TestKind(t *testing.T) {
 	slices, spec := Kind(), v1alpha1.NamespaceOffloadingSpec{}
 	if !spec.Sends(slices.Resource) || slices.Resource != v1alpha1.OffloadedServices || !slices.Paced || slices.Most != 2000 {

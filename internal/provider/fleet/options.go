@@ -84,9 +84,9 @@ func (o *Options) defaults() {
 
 // Target is a provider to connect to.
 type Target struct {
-	// Name is that of the ClusterBinding.
+	// Name is the name of the ClusterBinding.
 	Name string
-	// ClusterID is that of the ClusterBinding.
+	// ClusterID is the clusterID of the ClusterBinding.
 	ClusterID string
 	// Config was made by kubeconfig.Load.
 	Config *rest.Config

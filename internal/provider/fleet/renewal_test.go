@@ -59,7 +59,7 @@ func (a accounts) account(name string) *corev1.ServiceAccount {
 	return account
 }
 
-// target is that of a binding with a new token of the account.
+// target is the target of a binding with a new token of the account.
 func (a accounts) target(account *corev1.ServiceAccount, fingerprint string) Target {
 	a.Helper()
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](3600)}}

@@ -18,10 +18,10 @@
 // current context does not use are not checked, so that a file with several contexts
 // works if its current one is good.
 //
-// The document is decoded by a small decoder here, with the types of
-// k8s.io/client-go/tools/clientcmd/api/v1 as its schema, not by clientcmd's own: that one
-// ignores unknown fields, and quotes the document, tokens and all, in its errors. Errors
-// of this package contain nothing of the document but line numbers and indices.
+// This package decodes the document with a small decoder of its own. Its schema is the types of
+// k8s.io/client-go/tools/clientcmd/api/v1. clientcmd's decoder ignores unknown fields, and quotes the document,
+// tokens included, in its errors. Errors of this package contain nothing of the document except line numbers
+// and indices.
 package kubeconfig
 
 import (

@@ -63,7 +63,7 @@ func (p *provider) watch(_ context.Context, options metav1.ListOptions) (watch.I
 	return p.stream, nil
 }
 
-// begin is that of a watch that begins with all objects.
+// begin sends all objects at the start of a watch.
 func (p *provider) begin(stream *watch.FakeWatcher) {
 	<-time.After(p.whole)
 	stream.Add(there.DeepCopy())
