@@ -27,7 +27,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims;persistentvolumes,verbs=get
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=patch
 
-// claims is what is known of the claims of a pod. Bound claims are read only if they matter, because
+// claims returns what is known about the claims of a pod. It reads bound claims only if they matter, because
 // the pod lacks tolerations, and only until one cannot be sent.
 func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings placement.Index, matter bool) ([]unscheduledpod.Claim, error) {
 	names := translate.Claims(pod)
@@ -60,7 +60,7 @@ func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings place
 	return claims, nil
 }
 
-// refusal is why a bound claim, or its volume, is not sent; nil if it is.
+// refusal says why a bound claim, or its volume, is not sent. It returns nil if it is sent.
 func (r *Reconciler) refusal(ctx context.Context, key client.ObjectKey) (*field.Problem, error) {
 	claim, volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: key.Name}}, &corev1.PersistentVolume{}
 	if err := r.Live.Get(ctx, key, claim); apierrors.IsNotFound(err) {
@@ -77,8 +77,8 @@ func (r *Reconciler) refusal(ctx context.Context, key client.ObjectKey) (*field.
 	return translate.VolumeRefusal(volume, claim), nil // One that is not there is not bound to the claim.
 }
 
-// release has the scheduler choose a node again for claims that wait for a volume on a virtual
-// node to which no pod that waits can go. The driver does that itself only in its latest releases.
+// release makes the scheduler choose a node again for claims that wait for a volume on a virtual node to which
+// no waiting pod can go. Only the latest releases of the driver do that themselves.
 func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, claims []unscheduledpod.Claim) error {
 	if !slices.ContainsFunc(claims, func(c unscheduledpod.Claim) bool { return c.SelectedNode != "" }) {
 		return nil
@@ -120,7 +120,7 @@ func selectedNode(claim client.Object) string {
 	return claim.GetAnnotations()[translate.AnnotationSelectedNode]
 }
 
-// virtual is the virtual node that the scheduler has chosen for a claim, or empty.
+// virtual returns the virtual node that the scheduler has chosen for a claim, or "".
 func virtual(claim client.Object, bindings placement.Index) string {
 	selected := selectedNode(claim)
 	if selected == "" || !slices.ContainsFunc(bindings.Usable(), func(b *v1alpha1.ClusterBinding) bool { return b.VirtualNodeName() == selected }) {
@@ -145,7 +145,7 @@ func (r *Reconciler) claimChanges() source.TypedSource[reconcile.Request] {
 	})
 }
 
-// podsOfClaim are the pods that wait for a node and name the claim.
+// podsOfClaim returns the pods that wait for a node and name the claim.
 func (r *Reconciler) podsOfClaim(ctx context.Context, claim client.Object) []reconcile.Request {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(claim.GetNamespace())); err != nil { // The cache is ending, and the manager with it.

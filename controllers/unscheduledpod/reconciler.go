@@ -74,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.prepare(ctx, pod, unscheduledpod.Decide(pod, nso, selected, claims, r.Clock.Now()))
 }
 
-// prepare adds what is planned, and tells the owner of the pod.
+// prepare adds what is planned, and informs the owner of the pod.
 func (r *Reconciler) prepare(ctx context.Context, pod *corev1.Pod, plan unscheduledpod.Plan) (ctrl.Result, error) {
 	if len(plan.Tolerations) > 0 {
 		before := pod.DeepCopy()
@@ -93,7 +93,7 @@ func (r *Reconciler) prepare(ctx context.Context, pod *corev1.Pod, plan unschedu
 	return ctrl.Result{RequeueAfter: plan.After}, nil
 }
 
-// selected are the clusterIDs of the providers that the offloading selects.
+// selected returns the clusterIDs of the providers that the offloading selects.
 func (r *Reconciler) selected(nso *v1alpha1.NamespaceOffloading, bindings placement.Index) []string {
 	var ids []string
 	for _, binding := range bindings.Usable() {

@@ -43,7 +43,7 @@ func away(binding *v1alpha1.ClusterBinding) string {
 	return reason
 }
 
-// ofChange enqueues what has come to a virtual node whose provider is away.
+// ofChange enqueues the pods that arrive on a virtual node whose provider is away.
 func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []inventory.Request {
 	if change.Copies {
 		return nil

@@ -21,8 +21,8 @@ func Kind() kind.Kind[*corev1.PersistentVolume] {
 	return volumes
 }
 
-// claimant is the namespace of the claim that a remote volume is for: a second
-// volume of the same storage would confuse drivers.
+// claimant returns the namespace of the claim that a remote volume is for. A second volume of the same storage
+// would confuse drivers.
 func claimant(remote *corev1.PersistentVolume) string {
 	if remote.Spec.ClaimRef == nil {
 		return ""
@@ -30,7 +30,7 @@ func claimant(remote *corev1.PersistentVolume) string {
 	return remote.Spec.ClaimRef.Namespace
 }
 
-// Needs are the Secrets that a volume's driver gets.
+// Needs returns the Secrets that a volume's driver gets.
 func Needs(volume *corev1.PersistentVolume) []decide.Ref {
 	var refs []decide.Ref
 	for _, name := range translate.VolumeSecrets(volume) {
