@@ -58,10 +58,10 @@ func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	for name, kind := range g.preceding {
 `},
 	CopyReleasedFirst: {"internal/decide/copies.go", `
-		return Plan{} // Pods there still use it, whatever happens to the namespace.
+		return Plan{} // Remote pods still use it, whatever happens to the namespace.
 	}
 `, `
-		return Plan{} // Pods there still use it, whatever happens to the namespace.
+		return Plan{} // Remote pods still use it, whatever happens to the namespace.
 	}
 	if seeded.On(seeded.CopyReleasedFirst) && !s.toBeCopied(s.Site) && c.pinned(s) {
 		return c.unpin(s)
