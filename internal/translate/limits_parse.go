@@ -46,7 +46,7 @@ var (
 	describable = []string{"nfs", "iscsi", "fc", "csi"}
 )
 
-// All, as an item in a list of limits, stands for everything that the list could name.
+// All is an item in a list of limits. It stands for everything that the list could name.
 const All = "*"
 
 // standard is a pod security standard that limits can grant. Empty means baseline.
