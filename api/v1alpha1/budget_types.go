@@ -2,23 +2,23 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// The budget of a provider whose ClusterBinding sets none.
+// The budget of a provider if its ClusterBinding sets none.
 const (
 	// DefaultBudgetMemory is in bytes.
 	DefaultBudgetMemory int64 = 256 << 20
-	// DefaultBudgetObjects is a number.
+	// DefaultBudgetObjects is a number of objects.
 	DefaultBudgetObjects int32 = 50_000
 )
 
-// Budget limits what the manager holds of one provider in memory: the objects with our
-// mark there, and its nodes. Past it the connection ends, with Connected=False and the
-// reason TooLarge. Changing the budget ends the connection as well, and a new one
-// begins at once. One namespace may send a quarter of the budget, all together 80%;
-// beyond that, pods wait with the reason OverBudget.
+// Budget limits how much memory the manager uses for one provider: for the objects there that carry
+// Spillway's mark, and for its nodes. If the provider exceeds the budget, the connection ends with
+// Connected=False and the reason TooLarge. A change of the budget also ends the connection, and a
+// new one begins at once. One namespace may use a quarter of the budget, and all namespaces
+// together 80%. Beyond that, pods wait with the reason OverBudget.
 type Budget struct {
-	// memory limits the caches of this provider, from 8Mi to 16Gi, such as 512Mi. A pod
-	// takes about 10Ki. Defaults to 256Mi. The manager's own limit should have room for
-	// what is usual in all providers together, plus the budget of one.
+	// memory limits the caches of this provider, from 8Mi to 16Gi, such as 512Mi. A pod needs about
+	// 10Ki. Defaults to 256Mi. Set the manager's own memory limit to the usual use of all providers
+	// together, plus the budget of one.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? (self >= 8388608 && self <= 17179869184) : (isQuantity(self) && quantity(self).compareTo(quantity('8Mi')) >= 0 && quantity(self).compareTo(quantity('16Gi')) <= 0)",message="memory must be a quantity from 8Mi to 16Gi, such as 512Mi"
 	Memory *resource.Quantity `json:"memory,omitempty"`
@@ -31,7 +31,7 @@ type Budget struct {
 	Objects *int32 `json:"objects,omitempty"`
 }
 
-// MemoryBytes is the memory, or the default.
+// MemoryBytes returns the memory limit in bytes, or the default.
 func (b *Budget) MemoryBytes() int64 {
 	if b.Memory == nil {
 		return DefaultBudgetMemory
@@ -39,7 +39,7 @@ func (b *Budget) MemoryBytes() int64 {
 	return b.Memory.Value()
 }
 
-// MaxObjects is the number of objects, or the default.
+// MaxObjects returns the limit of objects, or the default.
 func (b *Budget) MaxObjects() int32 {
 	if b.Objects == nil {
 		return DefaultBudgetObjects

@@ -2,54 +2,54 @@ package v1alpha1
 
 import corev1 "k8s.io/api/core/v1"
 
-// ReasonClassNotMapped: the pod names a RuntimeClass, the Ingress an IngressClass, or the route
-// Gateways, that spec.classes of the ClusterBinding does not map to one of the provider.
+// ReasonClassNotMapped: spec.classes of the ClusterBinding does not map the class that an object
+// names: the RuntimeClass of a pod, the IngressClass of an Ingress, or the Gateways of a route.
 const ReasonClassNotMapped = "ClassNotMapped"
 
 // BindingClassesReady reports whether the provider has the IngressClasses, RuntimeClasses and
-// PriorityClasses to which spec.classes maps. It is present only if spec.classes names any. It
-// is not part of Ready.
+// PriorityClasses to which spec.classes maps. It is present only if spec.classes names any of
+// these. It is not part of Ready.
 const BindingClassesReady = "ClassesReady"
 
 // Reasons of BindingClassesReady.
 const (
 	// ReasonClassesThere: the provider has all of them.
 	ReasonClassesThere = "ClassesThere"
-	// ReasonClassMissing: the provider has not; the message names them. A pod or an Ingress that
-	// would have such a class there is not sent; its condition, or event, has this reason, too. What
-	// is there stays.
+	// ReasonClassMissing: the provider lacks the classes that the message names. Spillway does not
+	// send a pod or an Ingress that would have such a class in the provider. The pod's condition,
+	// or the Ingress's event, has this reason, too. Existing remote objects stay.
 	ReasonClassMissing = "ClassMissing"
-	// ReasonClassRefused: a RuntimeClass to be imported has an overhead that is more than 4
-	// CPUs or 16 GiB of memory, or less than nothing.
+	// ReasonClassRefused: a RuntimeClass to be imported has an overhead of more than 4 CPUs or 16
+	// GiB of memory, or a negative one.
 	ReasonClassRefused = "ClassRefused"
-	// ReasonClassUnreadable: the provider does not let us read all of them. They count as
-	// there.
+	// ReasonClassUnreadable: the provider does not let the manager read all classes. The manager
+	// assumes that those exist.
 	ReasonClassUnreadable = "ClassUnreadable"
 )
 
-// ClassKind is a kind of classes that objects of the consumer name.
+// ClassKind is a kind of class that objects of the consumer name.
 // +kubebuilder:validation:Enum=LoadBalancer;IngressClass;Gateway;RuntimeClass;PriorityClass
 type ClassKind string
 
 const (
-	// ClassGateway is for spec.parentRefs of HTTPRoutes and GRPCRoutes. Only those that name a
-	// Gateway that is mapped are sent.
+	// ClassGateway is for spec.parentRefs of HTTPRoutes and GRPCRoutes. Spillway sends only routes
+	// that name a mapped Gateway.
 	ClassGateway ClassKind = "Gateway"
-	// ClassIngress is for spec.ingressClassName of Ingresses. Only those of a class that is
-	// mapped are sent.
+	// ClassIngress is for spec.ingressClassName of Ingresses. Spillway sends only Ingresses of a
+	// mapped class.
 	ClassIngress ClassKind = "IngressClass"
-	// ClassLoadBalancer is for spec.loadBalancerClass of Services. One of a class that is
-	// mapped gets its load balancer in the provider. Others are of type ClusterIP there.
+	// ClassLoadBalancer is for spec.loadBalancerClass of Services. A Service of a mapped class gets
+	// its load balancer in the provider. Other Services have the type ClusterIP in the provider.
 	ClassLoadBalancer ClassKind = "LoadBalancer"
-	// ClassPriority is for spec.priorityClassName of pods. Pods of a class that is not mapped
-	// are sent without one.
+	// ClassPriority is for spec.priorityClassName of pods. Spillway sends pods of other classes
+	// than the mapped ones without a class.
 	ClassPriority ClassKind = "PriorityClass"
-	// ClassRuntime is for spec.runtimeClassName of pods. Pods of a class that is not mapped
-	// are not sent: another runtime may isolate them less.
+	// ClassRuntime is for spec.runtimeClassName of pods. Spillway does not send pods of a class
+	// that is not mapped: another runtime may isolate them less.
 	ClassRuntime ClassKind = "RuntimeClass"
 )
 
-// ClassMapping says which class of the provider stands for one of the consumer.
+// ClassMapping maps a class of the consumer to a class of the provider.
 //
 // +kubebuilder:validation:XValidation:rule="self.kind == 'LoadBalancer' || has(self.remoteName)",fieldPath=".remoteName",reason=FieldValueRequired,message="remoteName may be left out with kind LoadBalancer only: that stands for the provider's default"
 // +kubebuilder:validation:XValidation:rule="self.kind in ['LoadBalancer', 'Gateway'] || !format.dns1123Subdomain().validate(self.name).hasValue()",fieldPath=".name",message="name must be the name of a class: a DNS subdomain"
@@ -63,26 +63,26 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || !(self.kind in ['LoadBalancer', 'Gateway'])",fieldPath=".import",message="import is for IngressClasses, RuntimeClasses and PriorityClasses: a loadBalancerClass is no object, and a Gateway has an owner"
 // +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || self.kind != 'RuntimeClass' || size(self.name) <= 63",fieldPath=".name",message="name of a RuntimeClass that is imported must have at most 63 characters: it is part of a label of the virtual node"
 type ClassMapping struct {
-	// kind of the classes: Gateway, IngressClass, LoadBalancer, PriorityClass or RuntimeClass.
+	// kind of the two classes: Gateway, IngressClass, LoadBalancer, PriorityClass or RuntimeClass.
 	// +required
 	Kind ClassKind `json:"kind,omitempty"`
-	// name of the class in the consumer. It need not exist there. A loadBalancerClass, or
-	// an IngressClass, must be one that nothing in the consumer serves. Of a Gateway it is the
-	// namespace and the name: gateways/public.
+	// name of the class in the consumer. The class need not exist. For a LoadBalancer or an
+	// IngressClass, nothing in the consumer may serve it. For a Gateway, the name is namespace and
+	// name, such as gateways/public.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	Name string `json:"name,omitempty"`
-	// remoteName is the name of the class in the provider, which may be the same. Required,
-	// but for a LoadBalancer: without it, the Service in the provider has no
-	// loadBalancerClass, and gets the load balancer that is the default there.
+	// remoteName is the name of the class in the provider. It may be the same as name. Required,
+	// except for a LoadBalancer. Without it, the remote Service has no loadBalancerClass, and gets
+	// the provider's default load balancer.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	RemoteName string `json:"remoteName,omitempty"`
-	// import has the class of that name made in the consumer, once the provider has remoteName.
-	// It goes with the last ClusterBinding that imports it. One that is there already is left
-	// alone. Not for a LoadBalancer or a Gateway.
+	// import creates the class in the consumer, under that name, once the provider has remoteName.
+	// Spillway deletes it with the last ClusterBinding that imports it, and leaves an existing
+	// class of that name alone. Not for a LoadBalancer or a Gateway. Defaults to false.
 	// +optional
 	Import bool `json:"import,omitempty"`
 }
@@ -92,22 +92,24 @@ type ClassStatus struct {
 	// kind of the class.
 	// +required
 	Kind ClassKind `json:"kind,omitempty"`
-	// remoteName is its name in the provider.
+	// remoteName is the name of the class in the provider.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	RemoteName string `json:"remoteName,omitempty"`
-	// value of a PriorityClass. Here it is at most 1000, and at least 0.
+	// value of a PriorityClass. The imported class has this value, limited to the range from 0 to
+	// 1000.
 	// +optional
 	Value *int32 `json:"value,omitempty"`
-	// podOverhead is what a pod of a RuntimeClass takes of cpu and memory besides its
+	// podOverhead is the cpu and memory that each pod of a RuntimeClass needs in addition to its
 	// containers.
 	// +optional
 	PodOverhead corev1.ResourceList `json:"podOverhead,omitempty"`
 }
 
-// HostPattern is hosts that Ingresses and routes may have: a name; or "*." and a domain, for every name
-// below it, of one label or several, and for "*." and such a name; or "*", for every host.
+// HostPattern says which hosts Ingresses and routes may have. It is a host name, or "*" for every
+// host, or "*." and a domain. The last one stands for all names below the domain, at any depth, and
+// for wildcards of such names.
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253

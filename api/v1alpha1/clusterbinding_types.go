@@ -8,9 +8,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type DeletionPolicy string
 
 const (
-	// DeletionPolicyDrain deletes them, and waits until they are gone. The default.
+	// DeletionPolicyDrain deletes the remote objects, and waits until they are gone. The default.
 	DeletionPolicyDrain DeletionPolicy = "Drain"
-	// DeletionPolicyOrphan leaves them there, unchanged.
+	// DeletionPolicyOrphan leaves the remote objects in the provider, unchanged.
 	DeletionPolicyOrphan DeletionPolicy = "Orphan"
 )
 
@@ -18,8 +18,8 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.mountNamespace) || (has(self.mountNamespace) && self.mountNamespace == oldSelf.mountNamespace)",fieldPath=".mountNamespace",message="mountNamespace is immutable once set"
 type ClusterBindingSpec struct {
-	// clusterID names the provider in labels, finalizers and the name of its
-	// virtual node. A DNS label of at most 24 characters. Immutable.
+	// clusterID names the provider in labels, finalizers and the name of its virtual node. It is a
+	// DNS label of at most 24 characters. Immutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=24
@@ -27,16 +27,16 @@ type ClusterBindingSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self).hasValue()",message="clusterID must be a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit"
 	ClusterID string `json:"clusterID,omitempty"`
 
-	// kubeconfigSecretRef names the Secret, in the manager's own namespace,
-	// that holds the credentials for the provider.
+	// kubeconfigSecretRef names the Secret with the credentials for the provider. The Secret must
+	// be in the manager's own namespace.
 	// +required
 	KubeconfigSecretRef KubeconfigSecretReference `json:"kubeconfigSecretRef,omitzero"`
 
-	// mountNamespace is one remote namespace for pods of local namespaces that are not
-	// mapped: pods that tolerate the virtual node themselves, in namespaces without a
-	// NamespaceOffloading. Without it, such pods are not offloaded. It is created in the
-	// provider, and deleted with the ClusterBinding. An existing namespace that was not
-	// created for this ClusterBinding is not used. Immutable once set.
+	// mountNamespace is a single remote namespace for pods whose local namespace has no
+	// NamespaceOffloading, and which tolerate the virtual node themselves. If it is unset, Spillway
+	// does not send such pods. Spillway creates the namespace in the provider, and deletes it with
+	// the ClusterBinding. It does not use an existing namespace that was not created for this
+	// ClusterBinding. Immutable once set.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -44,8 +44,8 @@ type ClusterBindingSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') && self != 'default'",message="mountNamespace must not be 'default' or begin with 'kube-': those belong to the provider"
 	MountNamespace string `json:"mountNamespace,omitempty"`
 
-	// remoteNamespaces says which names teams may use for new remote namespaces. Existing
-	// ones stay.
+	// remoteNamespaces says which names teams may use for new remote namespaces. Existing remote
+	// namespaces stay when it changes.
 	// +optional
 	RemoteNamespaces RemoteNamespaces `json:"remoteNamespaces,omitzero"`
 
@@ -53,13 +53,13 @@ type ClusterBindingSpec struct {
 	// +optional
 	VirtualNode VirtualNodeTemplate `json:"virtualNode,omitzero"`
 
-	// network says whether the consumer's pods reach those in the provider.
+	// network says whether the consumer's pods can reach the pods in the provider.
 	// +optional
 	Network ProviderNetwork `json:"network,omitzero"`
 
-	// classes are the names in the provider of the consumer's classes. At most 64, and one
-	// for each kind and name. Ingresses, routes and load balancers follow a
-	// change at once; pods that run stay as they are.
+	// classes maps classes of the consumer to classes of the provider. At most 64, one for each
+	// kind and name. Ingresses, routes and load balancers follow a change at once. Running pods
+	// stay as they are.
 	// +optional
 	// +listType=map
 	// +listMapKey=kind
@@ -67,32 +67,34 @@ type ClusterBindingSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Classes []ClassMapping `json:"classes,omitempty"`
 
-	// hosts are those that Ingresses and routes may have which are sent to the provider. At most
-	// 32. Unset: all that the provider allows. One that has another host, or serves every host, is
-	// not sent.
+	// hosts limits the hosts of Ingresses and routes that Spillway sends to the provider. It does
+	// not send an Ingress or route with another host, or for every host. At most 32. If unset, all
+	// hosts are allowed that the provider allows.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Hosts []HostPattern `json:"hosts,omitempty"`
 
-	// deletionPolicy says what happens to the remote objects when the ClusterBinding is
-	// deleted. Defaults to Drain.
+	// deletionPolicy says what happens to the remote objects when the ClusterBinding is deleted.
+	// Drain deletes them, and waits until they are gone. Orphan leaves them in the provider.
+	// Defaults to Drain.
 	// +optional
 	// +kubebuilder:default=Drain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// unreachable says how to treat a provider that does not answer.
+	// unreachable says how Spillway treats a provider that does not answer.
 	// +optional
 	Unreachable UnreachablePolicy `json:"unreachable,omitzero"`
 
-	// budget limits what the manager holds of the provider in memory.
+	// budget limits how much memory the manager uses for the provider.
 	// +optional
 	Budget Budget `json:"budget,omitzero"`
 
-	// paused stops all writes to the provider and to the virtual node. Everything stays as
-	// it is, and so does the connection. To protect its pods, the virtual node remains
-	// Ready as long as the provider answers, and is recreated if it is gone.
+	// paused stops all writes to the provider and to the virtual node. Existing objects stay as
+	// they are, and the manager stays connected. To protect the pods, the manager keeps the virtual
+	// node Ready while the provider answers, and recreates the node if it is deleted. Defaults to
+	// false.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 }
@@ -114,15 +116,16 @@ type KubeconfigSecretReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// UnreachablePolicy says how to treat a provider that does not answer, or does not do
-// what it is asked to.
+// UnreachablePolicy says how Spillway treats a provider that does not answer, or does not do what
+// it is asked to.
 type UnreachablePolicy struct {
-	// deletionTimeout is how long an ordered deletion waits, counted from the deletion
-	// request, for a provider that does not answer, or that answers but does not get rid
-	// of a remote namespace which it was asked to delete. Then the deletion goes on, and
-	// what is in the provider stays there until it answers again, if the ClusterBinding
-	// still exists by then; an event LeftBehind names it. While the provider answers, pods
-	// are still waited for. Such as 30m; at least 1s. Unset: for ever.
+	// deletionTimeout is how long an ordered deletion waits for the provider, counted from the
+	// deletion request. It ends the wait for a provider that does not answer, and for a remote
+	// namespace that the provider does not finish deleting. Then the deletion continues without
+	// them, and an event LeftBehind names what stays in the provider. Spillway deletes that once
+	// the provider answers again, if the ClusterBinding still exists. While the provider answers,
+	// Spillway still waits for pods. A duration of at least 1s, such as 30m. If unset, the wait has
+	// no end.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -132,13 +135,14 @@ type UnreachablePolicy struct {
 
 // ClusterBindingStatus is the observed state of a provider.
 type ClusterBindingStatus struct {
-	// conditions: Ready, CredentialsValid, Connected, Fenced, LimitsKnown,
-	// VirtualNodeReady, PodAdmission and Network. MountNamespaceReady with a
-	// mountNamespace; ClassesReady with classes other than LoadBalancer; Limited while a
-	// right to read is missing; ClockSkewed while its clock is wrong; VersionSkew while the CustomResourceDefinitions are of another
-	// version than the manager; ProviderShared beside an
-	// older ClusterBinding of the same provider, or beside one that may be of the same;
-	// and Drained while being deleted.
+	// conditions are Ready, CredentialsValid, Connected, Fenced, LimitsKnown, VirtualNodeReady,
+	// PodAdmission and Network. Others are present only at times: MountNamespaceReady with a
+	// mountNamespace; ClassesReady with an IngressClass, RuntimeClass or PriorityClass in
+	// spec.classes; Limited while a right to read is missing; ClockSkewed while the provider's
+	// clock differs from the manager's; WritesRefused while the consumer's API server refuses a
+	// write of the manager; VersionSkew while the CustomResourceDefinitions and the manager have
+	// different versions; ProviderShared while another ClusterBinding leads to the same provider,
+	// or may do so; Drained while the ClusterBinding is being deleted.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -150,41 +154,41 @@ type ClusterBindingStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// remoteClusterUID is the identity of the provider, the UID of its
-	// kube-system namespace, pinned at the first connection. Another cluster
-	// behind the same Secret is refused.
+	// remoteClusterUID identifies the provider: it is the UID of the provider's kube-system
+	// namespace at the first connection. If another cluster answers later, Spillway refuses it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	RemoteClusterUID string `json:"remoteClusterUID,omitempty"`
 
-	// remoteClusterAuthorities are hashes of the keys of the certificate authorities that
-	// vouched for the provider when it reported its UID. The latest comes last; one that
-	// is no longer used stays. Two ClusterBindings lead to the same provider if they share
-	// the UID and one of these. No more than eight are recorded.
+	// remoteClusterAuthorities are hashes of the keys of certificate authorities. These authorities
+	// vouched for the provider when it reported its UID. The latest comes last, and unused ones
+	// stay. Two ClusterBindings lead to the same provider if they share the UID and one of these
+	// hashes. At most 8.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=64
 	RemoteClusterAuthorities []string `json:"remoteClusterAuthorities,omitempty"`
 
-	// kubernetesVersion is the provider's, such as v1.36.3.
+	// kubernetesVersion is the version of the provider's API server, such as v1.36.3.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
-	// lastHeartbeatTime is when the provider last answered, as of the last change of
-	// Connected. It is not updated while nothing changes; the Lease of the virtual node
-	// is.
+	// lastHeartbeatTime is when the provider last answered before the condition Connected last
+	// changed. It does not change while Connected stays the same. The Lease of the virtual node
+	// shows each answer.
 	// +optional
 	LastHeartbeatTime *metav1.Time `json:"lastHeartbeatTime,omitempty"`
 
-	// credentialsExpirationTime is when the credentials in the kubeconfig Secret
-	// expire, if they say so: the token, or the client certificate. Of those that last less
-	// than a day it is written once a fifth of that is left.
+	// credentialsExpirationTime is when the token or the client certificate in the kubeconfig
+	// Secret expires. It is unset if the Secret does not say when. If the credentials last less
+	// than a day, it is set only in the last fifth of their lifetime.
 	// +optional
 	CredentialsExpirationTime *metav1.Time `json:"credentialsExpirationTime,omitempty"`
 
-	// holder is the manager that works in the provider, as of the last Lease taken there.
+	// holder is the manager that works in the provider, as recorded when a manager last took the
+	// Lease there.
 	// +optional
 	Holder HolderStatus `json:"holder,omitzero"`
 
@@ -192,8 +196,8 @@ type ClusterBindingStatus struct {
 	// +optional
 	Namespaces NamespaceCounts `json:"namespaces,omitzero"`
 
-	// classes are those of the provider that spec.classes imports, as far as they are there:
-	// of these, the classes here are made.
+	// classes are the provider's classes that spec.classes imports, as far as they exist. Spillway
+	// creates the imported classes in the consumer from them.
 	// +optional
 	// +listType=map
 	// +listMapKey=kind
@@ -201,7 +205,7 @@ type ClusterBindingStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	Classes []ClassStatus `json:"classes,omitempty"`
 
-	// virtualNodes are those of the provider.
+	// virtualNodes are the virtual nodes of the provider.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -215,18 +219,18 @@ type NamespaceCounts struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Desired *int32 `json:"desired,omitempty"`
-	// ready is how many of those exist.
+	// ready is how many of the desired remote namespaces exist.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Ready *int32 `json:"ready,omitempty"`
-	// summary is ready/desired, for kubectl's column.
+	// summary is ready/desired, such as 1/2, for the column of kubectl get.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Summary string `json:"summary,omitempty"`
 }
 
-// ClusterBinding binds a provider cluster. It says how to reach it, what its virtual
-// node shows, and what happens to the remote objects when the binding is deleted.
+// ClusterBinding binds a provider cluster. It says how to reach the provider, what its virtual node
+// shows, and what happens to the remote objects when the ClusterBinding is deleted.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -263,13 +267,13 @@ type ClusterBindingList struct {
 	Items           []ClusterBinding `json:"items"`
 }
 
-// Drains reports whether the deletion of the binding deletes what is in the provider. A policy of a
-// newer version, which this one does not know, does not.
+// Drains reports whether Spillway deletes the remote objects when the binding is deleted. It
+// returns false for an unknown policy, which belongs to a newer version.
 func (s *ClusterBindingSpec) Drains() bool {
 	return s.DeletionPolicy == DeletionPolicyDrain || s.DeletionPolicy == ""
 }
 
-// VirtualNodeName is the name of the provider's virtual node.
+// VirtualNodeName returns the name of the provider's virtual node.
 func (b *ClusterBinding) VirtualNodeName() string { return VirtualNodePrefix + b.Spec.ClusterID }
 
 func init() { SchemeBuilder.Register(&ClusterBinding{}, &ClusterBindingList{}) }

@@ -2,16 +2,16 @@ package v1alpha1
 
 import corev1 "k8s.io/api/core/v1"
 
-// ClusterSelector selects providers by the labels that their ClusterBindings give the
-// virtual nodes, and by the names of those nodes. It has the form and the meaning of
-// the core NodeSelector, with two differences: one without terms selects every
-// provider, and its size is limited, so that the API server can validate it, and the
-// admission policy combines it with a pod's own affinity into something small.
+// ClusterSelector selects providers by the labels that their ClusterBindings give the virtual
+// nodes, and by the names of those nodes. It works like the core NodeSelector, with two
+// differences. A selector without terms selects every provider. And its size is limited, so that
+// the API server can validate it, and the admission policy can combine it with a pod's own
+// affinity.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.nodeSelectorTerms) || self.nodeSelectorTerms.map(t, has(t.matchExpressions) ? t.matchExpressions.map(r, has(r.values) ? size(r.values) : 0).sum() : 0).sum() <= 128",fieldPath=".nodeSelectorTerms",message="clusterSelector must have at most 128 values in all its terms together"
 type ClusterSelector struct {
-	// nodeSelectorTerms are alternatives: a provider is selected if any term matches.
-	// Without terms, every provider is selected. At most 8.
+	// nodeSelectorTerms are alternatives: the selector selects a provider if any term matches.
+	// Without terms, it selects every provider. At most 8.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -22,22 +22,22 @@ type ClusterSelector struct {
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.matchExpressions) && size(self.matchExpressions) > 0) || (has(self.matchFields) && size(self.matchFields) > 0)",message="a term needs at least one of matchExpressions and matchFields: an empty term would select nothing"
 type ClusterSelectorTerm struct {
-	// matchExpressions are requirements on the labels that the ClusterBinding gives the
-	// virtual node: those of spec.virtualNode.labels, and Spillway's own. At most 8.
+	// matchExpressions are requirements on the labels that Spillway gives the virtual node:
+	// spec.virtualNode.labels of the ClusterBinding, and Spillway's own labels. At most 8.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	MatchExpressions []ClusterSelectorRequirement `json:"matchExpressions,omitempty"`
 	// matchFields are requirements on fields of the virtual node. Kubernetes supports only
-	// metadata.name here, with the operators In and NotIn and one value. At most 4.
+	// metadata.name, with the operators In and NotIn and one value. At most 4.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	MatchFields []ClusterFieldRequirement `json:"matchFields,omitempty"`
 }
 
-// ClusterSelectorRequirement is one requirement on a label. The rules are those of
-// the core NodeSelectorRequirement.
+// ClusterSelectorRequirement is one requirement on a label, with the rules of the core
+// NodeSelectorRequirement.
 //
 // +kubebuilder:validation:XValidation:rule="!(self.operator in ['In', 'NotIn']) || (has(self.values) && size(self.values) > 0)",message="operators In and NotIn need at least one value"
 // +kubebuilder:validation:XValidation:rule="!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0",message="operators Exists and DoesNotExist take no values"
@@ -49,7 +49,7 @@ type ClusterSelectorRequirement struct {
 	// +kubebuilder:validation:MaxLength=317
 	// +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="key must be a label key, such as topology.kubernetes.io/region"
 	Key string `json:"key,omitempty"`
-	// operator compares the label with the values.
+	// operator compares the label with the values: In, NotIn, Exists, DoesNotExist, Gt or Lt.
 	// +required
 	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist;Gt;Lt
 	Operator corev1.NodeSelectorOperator `json:"operator,omitempty"`

@@ -1,10 +1,9 @@
-// Package v1alpha1 is the API of Spillway: ClusterBinding binds a provider cluster,
-// NamespaceOffloading opts a namespace in, and NamespaceMap records which remote
-// namespaces are wanted and which exist.
+// Package v1alpha1 is the API of Spillway. ClusterBinding binds a provider cluster.
+// NamespaceOffloading opts a namespace in. NamespaceMap records which remote namespaces should
+// exist, and which do.
 //
-// The generated CustomResourceDefinitions validate objects (CEL), so no webhook of
-// Spillway sits between users and the API server. Conditions report what only the
-// controllers can know.
+// The generated CustomResourceDefinitions validate objects with CEL, so no validating webhook of
+// Spillway is needed. Conditions report what only the controllers can know.
 //
 // +kubebuilder:object:generate=true
 // +groupName=offloading.spillway.io

@@ -1,33 +1,33 @@
 package v1alpha1
 
-// BindingLimited reports that the provider answers, but does not let Spillway read all
-// kinds that it works with, or gives no metrics of pods. It is present only meanwhile.
-// Whatever needs no such kind goes on as usual; objects of such a kind are neither written
-// nor removed. It is not part of Ready.
+// BindingLimited reports that the provider answers, but does not let Spillway read all kinds that
+// it works with, or provides no metrics of pods. It is present only meanwhile. Spillway neither
+// writes nor deletes objects of such a kind. Everything that needs no such kind continues. It is
+// not part of Ready.
 const BindingLimited = "Limited"
 
-// ReasonRightsMissing is the reason of BindingLimited, whose message names the verbs
-// and kinds, and of what waits for such a kind: PodOffloaded of a pod that needs an
-// object of it.
+// ReasonRightsMissing is the reason of BindingLimited whose message names the missing verbs and
+// kinds. It is also the reason of PodOffloaded for a pod that needs an object of such a kind.
 const ReasonRightsMissing = "RightsMissing"
 
-// ReasonKindNotServed is the reason of BindingLimited if no right is missing, but the
-// provider does not serve a kind of which something is to be sent, or not in the version that
-// is needed. The message names the resources.
+// ReasonKindNotServed is the reason of BindingLimited if no right is missing, but the provider does
+// not serve a kind that Spillway should send, or serves another version of it. The message names
+// the resources.
 const ReasonKindNotServed = "KindNotServed"
 
-// ReasonMetricsMissing is the reason of BindingLimited if all can be read but what pods
-// use: metrics were asked for, by metrics-server, and the provider gave none. Then kubectl
-// top and HorizontalPodAutoscalers see nothing of its pods. The message says why.
+// ReasonMetricsMissing is the reason of BindingLimited if the manager can read all kinds, but not
+// what the pods use. metrics-server in the consumer asked for metrics, and the provider returned
+// none. Then kubectl top and HorizontalPodAutoscalers see nothing of its pods. The message says
+// why.
 const ReasonMetricsMissing = "MetricsMissing"
 
-// BindingClockSkewed is True, and present, while the provider's clock is more than five seconds
-// ahead of the manager's clock, or behind it, until they are less than three seconds apart. Its
-// reason is ReasonClockAhead or ReasonClockBehind. It is not part of Ready.
+// BindingClockSkewed is present, and True, while the provider's clock differs from the manager's by
+// more than five seconds. It ends when they differ by less than three seconds. Its reason is
+// ReasonClockAhead or ReasonClockBehind. It is not part of Ready.
 const BindingClockSkewed = "ClockSkewed"
 
-// ReasonClockAhead is the reason of BindingClockSkewed if the provider's clock is ahead. The status
-// of a pod here has no time in the future: such a time becomes the time at which it came.
+// ReasonClockAhead is the reason of BindingClockSkewed if the provider's clock is ahead. Spillway
+// replaces a time in the future in the status of a pod by the time at which the status arrived.
 const ReasonClockAhead = "ClockAhead"
 
 // ReasonClockBehind is the reason of BindingClockSkewed if the provider's clock is behind. Its pods
