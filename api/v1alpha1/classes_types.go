@@ -41,8 +41,8 @@ const (
 	// ClassLoadBalancer is for spec.loadBalancerClass of Services. A Service of a mapped class gets
 	// its load balancer in the provider. Other Services have the type ClusterIP in the provider.
 	ClassLoadBalancer ClassKind = "LoadBalancer"
-	// ClassPriority is for spec.priorityClassName of pods. Spillway sends pods of other classes
-	// than the mapped ones without a class.
+	// ClassPriority is for spec.priorityClassName of pods. If the class is not mapped, Spillway
+	// sends the pod without one.
 	ClassPriority ClassKind = "PriorityClass"
 	// ClassRuntime is for spec.runtimeClassName of pods. Spillway does not send pods of a class
 	// that is not mapped: another runtime may isolate them less.

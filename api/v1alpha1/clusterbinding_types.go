@@ -92,9 +92,9 @@ type ClusterBindingSpec struct {
 	Budget Budget `json:"budget,omitzero"`
 
 	// paused stops all writes to the provider and to the virtual node. Existing objects stay as
-	// they are, and the manager stays connected. To protect the pods, the manager keeps the virtual
-	// node Ready while the provider answers, and recreates the node if it is deleted. Defaults to
-	// false.
+	// they are, and the manager stays connected. The manager still keeps the virtual node Ready
+	// while the provider answers, and recreates the node if it is deleted, because its pods depend
+	// on it. Defaults to false.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TestGoTypes creates objects as a program in Go makes them: what is not set
-// must not be sent.
+// TestGoTypes creates objects as a Go program does, and checks that unset fields are not sent.
 func TestGoTypes(t *testing.T) {
 	binding := func(change func(*v1alpha1.ClusterBinding)) *v1alpha1.ClusterBinding {
 		b := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
@@ -68,7 +67,7 @@ func TestGoTypes(t *testing.T) {
 	}
 }
 
-// TestColumns asks for the table that kubectl get prints.
+// TestColumns compares the table that kubectl get prints.
 func TestColumns(t *testing.T) {
 	ready := []metav1.Condition{{
 		Type: "Ready", Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady, LastTransitionTime: metav1.Now(),
@@ -172,7 +171,7 @@ func getTable(t *testing.T, resource string) *metav1.Table {
 	return &table
 }
 
-// headings are the headings as kubectl prints them.
+// headings returns the headings as kubectl prints them.
 func headings(table *metav1.Table) []string {
 	var names []string
 	for _, column := range table.ColumnDefinitions {

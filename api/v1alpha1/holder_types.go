@@ -16,7 +16,8 @@ const (
 	ReasonLeaseUnavailable = "LeaseUnavailable"
 )
 
-// More reasons of BindingConnected. With each of them, the manager writes nothing in the provider.
+// More reasons of BindingConnected. While one of them applies, the manager writes nothing in the
+// provider.
 const (
 	// ReasonHeldByAnother: another manager holds the Lease in the provider and renews it. The
 	// message says which manager, and since when.

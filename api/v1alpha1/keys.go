@@ -88,15 +88,15 @@ const (
 	// new pods. Its value is the reason of the condition BindingLimitsKnown.
 	TaintNoNewPods = "spillway.io/no-new-pods"
 	// LabelVolumePrefix and a type of volume, such as nfs, form the key of a label of virtual
-	// nodes. With the value VolumeAllowed, it says that the provider lets pods describe volumes of
-	// that type themselves.
+	// nodes. The value VolumeAllowed says that the provider lets pods describe volumes of that type
+	// themselves.
 	LabelVolumePrefix = "spillway.io/volume-"
 	// VolumeAllowed is the only value of such a label.
 	VolumeAllowed = "allowed"
 
 	// LabelRuntimeClassPrefix and the name of a RuntimeClass form the key of a label of virtual
-	// nodes. With the value RuntimeClassMapped, it says that the ClusterBinding maps that
-	// RuntimeClass. Pods of an imported RuntimeClass run only on such nodes.
+	// nodes. The value RuntimeClassMapped says that the ClusterBinding maps that RuntimeClass. Pods
+	// of an imported RuntimeClass run only on such nodes.
 	LabelRuntimeClassPrefix = "runtimeclass.spillway.io/"
 	// RuntimeClassMapped is the only value of such a label.
 	RuntimeClassMapped = "mapped"

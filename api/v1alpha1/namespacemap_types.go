@@ -7,12 +7,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type MappingPhase string
 
 const (
-	// MappingAccepted: the remote namespace exists, and is ours.
+	// MappingAccepted: the remote namespace exists and belongs to Spillway.
 	MappingAccepted MappingPhase = "Accepted"
-	// MappingCreationLoopBackOff: it could not be created, or is somebody else's; it is
-	// retried with a back-off.
+	// MappingCreationLoopBackOff: the remote namespace could not be created, or belongs to somebody
+	// else. Spillway retries with a back-off.
 	MappingCreationLoopBackOff MappingPhase = "CreationLoopBackOff"
-	// MappingTerminating: it is being deleted, by us or by somebody else.
+	// MappingTerminating: Spillway or somebody else is deleting the remote namespace.
 	MappingTerminating MappingPhase = "Terminating"
 )
 
@@ -20,7 +20,7 @@ const (
 const (
 	// ReasonNamespaceActive: the remote namespace exists and is active.
 	ReasonNamespaceActive = "NamespaceActive"
-	// ReasonNameConflict: a namespace of that name exists and is not ours.
+	// ReasonNameConflict: a namespace of that name exists and does not belong to this mapping.
 	ReasonNameConflict = "NameConflict"
 	// ReasonNameTaken: another local namespace asked for that name first.
 	ReasonNameTaken = "NameTaken"
@@ -28,20 +28,20 @@ const (
 	ReasonNameReserved = "NameReserved"
 	// ReasonCreationFailed: the provider refused to create the namespace.
 	ReasonCreationFailed = "CreationFailed"
-	// ReasonNamespaceTerminating: the remote namespace is being deleted in the provider
-	// although it is required; it is recreated when it is gone.
+	// ReasonNamespaceTerminating: somebody is deleting the remote namespace in the provider
+	// although it is required. Spillway recreates it when it is gone.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
-	// ReasonNotRequired: the remote namespace is being deleted because it is no longer
+	// ReasonNotRequired: Spillway is deleting the remote namespace, because it is no longer
 	// required.
 	ReasonNotRequired = "NotRequired"
 	// ReasonDeletionFailed: the provider refused to delete the namespace.
 	ReasonDeletionFailed = "DeletionFailed"
 )
 
-// NamespaceMapSpec is what one provider should have.
+// NamespaceMapSpec says which remote namespaces one provider should have.
 type NamespaceMapSpec struct {
-	// desiredMapping lists the local namespaces that are offloaded to the provider, first
-	// come first. Written by the namespaceoffloading controller only.
+	// desiredMapping lists the local namespaces that are offloaded to the provider, in the order in
+	// which they were offloaded. Only the namespaceoffloading controller writes it.
 	// +optional
 	// +listType=map
 	// +listMapKey=namespace
@@ -51,48 +51,48 @@ type NamespaceMapSpec struct {
 
 // DesiredMapping asks for one remote namespace.
 type DesiredMapping struct {
-	// namespace is the local one.
+	// namespace is the name of the local namespace.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
-	// remoteNamespace represents it in the provider.
+	// remoteNamespace is the name of the remote namespace that represents it in the provider.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	RemoteNamespace string `json:"remoteNamespace,omitempty"`
 }
 
-// NamespaceMapStatus is what exists in one provider.
+// NamespaceMapStatus says which remote namespaces one provider has.
 type NamespaceMapStatus struct {
 	// observedGeneration is the metadata.generation that the status describes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// currentMapping is the source of truth about the remote namespaces of the provider,
-	// with one entry for each local namespace. An entry goes when its remote namespace is
-	// gone. The list is atomic because it has one writer: recording the owner of each
-	// field of each entry would take more room than the entries.
+	// currentMapping is the source of truth about the remote namespaces of the provider, with one
+	// entry for each local namespace. Spillway removes an entry when its remote namespace is gone.
+	// The list is atomic because it has one writer: recording the owner of each field would need
+	// more space than the entries.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10000
 	CurrentMapping []CurrentMapping `json:"currentMapping,omitempty"`
-	// desired is how many remote namespaces are wanted.
+	// desired is how many remote namespaces the provider should have.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Desired *int32 `json:"desired,omitempty"`
-	// ready is how many of those exist.
+	// ready is how many of the desired remote namespaces exist.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Ready *int32 `json:"ready,omitempty"`
-	// failed is how many of those are in the phase CreationLoopBackOff.
+	// failed is how many of the desired remote namespaces are in the phase CreationLoopBackOff.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Failed *int32 `json:"failed,omitempty"`
-	// leavingPods counts, by local namespace, the pods that must leave the virtual node
-	// before the remote namespace, or the NamespaceOffloading, can go. It is written only
-	// where replicas of the manager share the ClusterBindings: the one that decides about
-	// NamespaceOffloadings does not watch those pods itself.
+	// leavingPods counts, for each local namespace, the pods that must leave the virtual node.
+	// Until they have left, the remote namespace or the NamespaceOffloading cannot be deleted. It
+	// is set only if several replicas of the manager share the ClusterBindings. Then the replica
+	// that decides about NamespaceOffloadings does not watch these pods itself.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10000
@@ -101,12 +101,12 @@ type NamespaceMapStatus struct {
 
 // LeavingPods counts the pods of one local namespace that must leave a virtual node.
 type LeavingPods struct {
-	// namespace is the local one.
+	// namespace is the name of the local namespace.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
-	// count of the pods that are still there.
+	// count of the pods that are still on the virtual node.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Count *int32 `json:"count,omitempty"`
@@ -116,7 +116,7 @@ type LeavingPods struct {
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=317
 	Names []string `json:"names,omitempty"`
-	// refused says of the first few that the API server refuses to evict why that is.
+	// refused says why the API server refuses to evict pods, for the first few of those.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -126,12 +126,12 @@ type LeavingPods struct {
 
 // CurrentMapping describes one remote namespace.
 type CurrentMapping struct {
-	// namespace is the local one.
+	// namespace is the name of the local namespace.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
-	// remoteNamespace is the one that stands for it in the provider.
+	// remoteNamespace is the name of the remote namespace that represents it in the provider.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -143,18 +143,17 @@ type CurrentMapping struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
-	// message for people.
+	// message explains the phase and the reason.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
-	// since is when phase or reason last changed.
+	// since is when the phase or the reason last changed.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
-// NamespaceMap lists the remote namespaces that are wanted in one provider, and those
-// that exist. There is one per ClusterBinding, with the same name; only Spillway writes
-// it.
+// NamespaceMap lists the remote namespaces that one provider should have, and those that exist.
+// There is one per ClusterBinding, with the same name. Only Spillway writes it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

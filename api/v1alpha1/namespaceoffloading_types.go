@@ -7,12 +7,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type NamespaceMappingStrategy string
 
 const (
-	// MappingDefaultName names the remote namespace after the local one and
-	// the consumer: <namespace>-<consumer id>. The default.
+	// MappingDefaultName names the remote namespace after the local one and the consumer:
+	// <namespace>-<consumer ID>. The default.
 	MappingDefaultName NamespaceMappingStrategy = "DefaultName"
-	// MappingEnforceSameName gives the remote namespace the local name.
+	// MappingEnforceSameName gives the remote namespace the name of the local one.
 	MappingEnforceSameName NamespaceMappingStrategy = "EnforceSameName"
-	// MappingSelectedName gives it the name in spec.remoteNamespaceName.
+	// MappingSelectedName gives the remote namespace the name in spec.remoteNamespaceName.
 	MappingSelectedName NamespaceMappingStrategy = "SelectedName"
 )
 
@@ -21,15 +21,16 @@ const (
 type PodOffloadingStrategy string
 
 const (
-	// PodsLocal keeps pods on the consumer's own nodes; the remote namespaces are created
-	// all the same.
+	// PodsLocal keeps pods on the consumer's own nodes. Spillway still creates the remote
+	// namespaces.
 	PodsLocal PodOffloadingStrategy = "Local"
-	// PodsRemote lets pods run on the selected virtual nodes only.
+	// PodsRemote lets pods run only on the selected virtual nodes.
 	PodsRemote PodOffloadingStrategy = "Remote"
-	// PodsLocalAndRemote lets pods run on both, as the scheduler decides. The default.
+	// PodsLocalAndRemote lets pods run on both kinds of nodes, as the scheduler decides. The
+	// default.
 	PodsLocalAndRemote PodOffloadingStrategy = "LocalAndRemote"
-	// PodsLocalFirst is LocalAndRemote with a strong preference for the consumer's own
-	// nodes: pods spill over when those are full.
+	// PodsLocalFirst is LocalAndRemote with a strong preference for the consumer's own nodes. Pods
+	// go to virtual nodes when those are full.
 	PodsLocalFirst PodOffloadingStrategy = "LocalFirst"
 )
 
@@ -45,69 +46,71 @@ const (
 	// OffloadingPhaseRefused: the namespace is never offloaded, or the selector
 	// cannot be evaluated.
 	OffloadingPhaseRefused OffloadingPhase = "Refused"
-	// OffloadingPhaseInProgress: some have not been created yet, and none has failed.
+	// OffloadingPhaseInProgress: some remote namespaces have not been created yet, and none has
+	// failed.
 	OffloadingPhaseInProgress OffloadingPhase = "InProgress"
-	// OffloadingPhaseSomeFailed: some could not be created.
+	// OffloadingPhaseSomeFailed: some remote namespaces could not be created.
 	OffloadingPhaseSomeFailed OffloadingPhase = "SomeFailed"
-	// OffloadingPhaseAllFailed: none could be created.
+	// OffloadingPhaseAllFailed: no remote namespace could be created.
 	OffloadingPhaseAllFailed OffloadingPhase = "AllFailed"
 	// OffloadingPhaseTerminating: the NamespaceOffloading is being deleted.
 	OffloadingPhaseTerminating OffloadingPhase = "Terminating"
 )
 
 const (
-	// OffloadingReady is the condition of a NamespaceOffloading that is True only in the
-	// phase Ready. Its reason is the phase, or ReasonRefused, or, while the
-	// NamespaceOffloading is being deleted, the step: EvictingPods, DeletingNamespaces,
-	// ProviderUnreachable.
+	// OffloadingReady is the condition of a NamespaceOffloading that is True only in the phase
+	// Ready. Its reason is the phase, or ReasonRefused. While the NamespaceOffloading is being
+	// deleted, its reason is the step: EvictingPods, DeletingNamespaces or ProviderUnreachable.
 	OffloadingReady = "Ready"
-	// ReasonRefused: the namespace is never offloaded, or the selector is invalid; the
-	// message says which.
+	// ReasonRefused: the namespace is never offloaded, or the selector is invalid. The message says
+	// which.
 	ReasonRefused = "Refused"
 
-	// OffloadingPodsCurrent is present, and False, only while pods of the namespace wait for a
-	// node with the affinity that the offloading asked for before it was changed. The message
-	// names them.
+	// OffloadingPodsCurrent is present, and False, only while pods of the namespace wait for a node
+	// with an outdated affinity, which they got before the offloading was changed. The message
+	// names these pods.
 	OffloadingPodsCurrent = "PodsCurrent"
 	// ReasonPodsOutdated is the reason of OffloadingPodsCurrent, and of an event.
 	ReasonPodsOutdated = "PodsOutdated"
-	// ReasonEvictionsRefused is the reason of BindingDrained, and of events: the API server
-	// refuses to evict pods that have to leave.
+	// ReasonEvictionsRefused is the reason of BindingDrained, and of events: the API server refuses
+	// to evict pods that must leave.
 	ReasonEvictionsRefused = "EvictionsRefused"
 	// ReasonPodStranded is the reason of an event about a pod that waits for a virtual node
-	// although its namespace is no longer offloaded, and that no controller makes again.
+	// although its namespace is no longer offloaded, and that no controller recreates.
 	ReasonPodStranded = "PodStranded"
 
-	// RemoteNamespaceRequired is the condition of a remote namespace that
-	// reports whether the NamespaceOffloading asks for it.
+	// RemoteNamespaceRequired is the condition of a remote namespace that reports whether the
+	// NamespaceOffloading asks for it.
 	RemoteNamespaceRequired = "OffloadingRequired"
-	// RemoteNamespaceReady is the condition of a remote namespace that reports whether it
-	// exists. Its reason is that of the NamespaceMap's entry.
+	// RemoteNamespaceReady is the condition of a remote namespace that reports whether it exists.
+	// It has the reason of the entry in the NamespaceMap.
 	RemoteNamespaceReady = "Ready"
 
 	// ReasonClusterSelected: the selector selects the ClusterBinding.
 	ReasonClusterSelected = "ClusterSelected"
-	// ReasonClusterNotSelected: it does not, or no longer does.
+	// ReasonClusterNotSelected: the selector does not, or no longer, select the ClusterBinding.
 	ReasonClusterNotSelected = "ClusterNotSelected"
 	// ReasonPending: the remote namespace has not been created yet.
 	ReasonPending = "Pending"
 )
 
-// NamespaceOffloadingSpec is what an application team asks for.
+// NamespaceOffloadingSpec says where and how a team offloads its namespace.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.namespaceMappingStrategy) || self.namespaceMappingStrategy != 'SelectedName' || has(self.remoteNamespaceName)",fieldPath=".remoteNamespaceName",reason=FieldValueRequired,message="remoteNamespaceName is required with namespaceMappingStrategy SelectedName"
 // +kubebuilder:validation:XValidation:rule="!has(self.remoteNamespaceName) || (has(self.namespaceMappingStrategy) && self.namespaceMappingStrategy == 'SelectedName')",fieldPath=".remoteNamespaceName",reason=FieldValueForbidden,message="remoteNamespaceName goes with namespaceMappingStrategy SelectedName only"
 // +kubebuilder:validation:XValidation:rule="has(self.remoteNamespaceName) == has(oldSelf.remoteNamespaceName)",fieldPath=".remoteNamespaceName",message="remoteNamespaceName is immutable: it cannot be added or removed"
 type NamespaceOffloadingSpec struct {
-	// namespaceMappingStrategy says how the remote namespaces are named.
-	// Defaults to DefaultName. Immutable.
+	// namespaceMappingStrategy says how the remote namespaces are named. DefaultName appends the ID
+	// of the consumer to the local name. EnforceSameName uses the local name. SelectedName uses
+	// remoteNamespaceName. Defaults to DefaultName. Immutable.
 	// +optional
 	// +kubebuilder:default=DefaultName
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="namespaceMappingStrategy is immutable: delete the NamespaceOffloading and make it again"
 	NamespaceMappingStrategy NamespaceMappingStrategy `json:"namespaceMappingStrategy,omitempty"`
 
-	// remoteNamespaceName is the name of the remote namespaces, with
-	// namespaceMappingStrategy SelectedName. Immutable.
+	// remoteNamespaceName is the name of the remote namespaces. Required with
+	// namespaceMappingStrategy SelectedName, and forbidden with others. A DNS label of at most 63
+	// characters. Immutable.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -116,24 +119,25 @@ type NamespaceOffloadingSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') && self != 'default'",message="remoteNamespaceName must not be 'default' or begin with 'kube-': those belong to the provider"
 	RemoteNamespaceName string `json:"remoteNamespaceName,omitempty"`
 
-	// podOffloadingStrategy says where new pods of the namespace may run.
-	// Defaults to LocalAndRemote.
+	// podOffloadingStrategy says where new pods of the namespace may run. Local: on the consumer's
+	// own nodes. Remote: on the selected virtual nodes. LocalAndRemote: on both. LocalFirst: on
+	// both, and preferably on the consumer's own nodes. Defaults to LocalAndRemote.
 	// +optional
 	// +kubebuilder:default=LocalAndRemote
 	PodOffloadingStrategy PodOffloadingStrategy `json:"podOffloadingStrategy,omitempty"`
 
-	// clusterSelector selects the providers by the labels that their ClusterBindings give
-	// the virtual nodes. Labels that somebody adds to a Node select nothing. Unset or
-	// empty, it selects all.
+	// clusterSelector selects the providers by the labels that their ClusterBindings give the
+	// virtual nodes. It ignores labels that somebody adds to a Node. If it is unset or empty, it
+	// selects all providers.
 	// +optional
 	ClusterSelector *ClusterSelector `json:"clusterSelector,omitempty"`
 
-	// resources are the kinds of objects of the namespace that are sent besides its pods and
-	// what those refer to: Services, NetworkPolicies, PodDisruptionBudgets. Defaults to
-	// [Services, NetworkPolicies]; an empty list sends none.
-	// What is taken off the list is deleted in the providers; without NetworkPolicies, who
-	// may talk to the pods there is up to the provider. The label or annotation
-	// spillway.io/sync=never keeps a single object in the consumer.
+	// resources are the kinds of objects that Spillway sends in addition to the pods and what these
+	// refer to: Services, NetworkPolicies, PodDisruptionBudgets. Defaults to [Services,
+	// NetworkPolicies]. An empty list sends none. If you remove a kind from the list, Spillway
+	// deletes its copies from the providers. Without NetworkPolicies, the provider alone decides
+	// who may talk to the remote pods. The label or annotation spillway.io/sync=never keeps a
+	// single object in the consumer.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={Services,NetworkPolicies}
@@ -141,10 +145,11 @@ type NamespaceOffloadingSpec struct {
 	Resources []OffloadedResource `json:"resources,omitzero"`
 }
 
-// NamespaceOffloadingStatus is the observed state of an offloading.
+// NamespaceOffloadingStatus is the observed state of a NamespaceOffloading.
 type NamespaceOffloadingStatus struct {
-	// conditions: Ready; while a provider cannot be reached, ProvidersReachable; and while pods
-	// wait for a node with an affinity that the offloading asked for earlier, PodsCurrent.
+	// conditions are Ready, and two that are present only at times: ProvidersReachable while a
+	// provider cannot be reached, and PodsCurrent while pods wait for a node with an outdated
+	// affinity.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -156,7 +161,8 @@ type NamespaceOffloadingStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// offloadingPhase summarises the remote namespaces.
+	// offloadingPhase summarises the remote namespaces: Ready, NoClusterSelected, Refused,
+	// InProgress, SomeFailed, AllFailed or Terminating.
 	// +optional
 	OffloadingPhase OffloadingPhase `json:"offloadingPhase,omitempty"`
 
@@ -165,7 +171,7 @@ type NamespaceOffloadingStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	RemoteNamespaceName string `json:"remoteNamespaceName,omitempty"`
 
-	// remoteNamespaceConditions describes each remote namespace, one per provider.
+	// remoteNamespaceConditions describes each remote namespace. There is one per provider.
 	// +optional
 	// +listType=map
 	// +listMapKey=cluster
@@ -180,11 +186,11 @@ type RemoteNamespaceStatus struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=24
 	Cluster string `json:"cluster,omitempty"`
-	// remoteNamespace is the name of the namespace there.
+	// remoteNamespace is the name of the namespace in the provider.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	RemoteNamespace string `json:"remoteNamespace,omitempty"`
-	// conditions: OffloadingRequired and Ready.
+	// conditions are OffloadingRequired and Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -192,8 +198,8 @@ type RemoteNamespaceStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// NamespaceOffloading opts its namespace in: its pods may then run in the
-// selected providers. There is one per namespace, named offloading.
+// NamespaceOffloading opts its namespace in: the pods of the namespace may then run in the selected
+// providers. There is one per namespace, named offloading.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -210,7 +216,7 @@ type NamespaceOffloading struct {
 	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is the desired state. If left out, the defaults apply.
+	// spec is the desired state. If it is unset, the defaults apply.
 	// +optional
 	// +kubebuilder:default={}
 	Spec NamespaceOffloadingSpec `json:"spec,omitzero"`

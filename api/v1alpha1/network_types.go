@@ -1,18 +1,18 @@
 package v1alpha1
 
-// BindingNetwork reports which addresses of the provider's pods the consumer shows:
-// none, or those in the podCIDRs. It is not part of BindingReady: pods run in any case.
+// BindingNetwork reports which addresses of the provider's pods the consumer shows: none, or the
+// addresses in podCIDRs. It is not part of BindingReady, because pods run in any case.
 const BindingNetwork = "Network"
 
-// Reasons of BindingNetwork. ReasonDuplicateClusterID is one too.
+// Reasons of BindingNetwork. ReasonDuplicateClusterID is another one.
 const (
-	// ReasonIsolated: no addresses are shown. The mode is Isolated.
+	// ReasonIsolated: the mode is Isolated, so the consumer shows no addresses.
 	ReasonIsolated = "Isolated"
-	// ReasonRouted: addresses in the podCIDRs are shown.
+	// ReasonRouted: the consumer shows the addresses in podCIDRs.
 	ReasonRouted = "Routed"
-	// ReasonCIDROverlap: the mode is Routed, but no addresses are shown, because the
-	// podCIDRs overlap those of an older ClusterBinding or of the consumer's own
-	// nodes. The message names both.
+	// ReasonCIDROverlap: the mode is Routed, but the consumer shows no addresses. The podCIDRs
+	// overlap the ranges of an older ClusterBinding or of the consumer's own nodes. The message
+	// names both.
 	ReasonCIDROverlap = "CIDROverlap"
 )
 
@@ -21,29 +21,29 @@ const (
 type NetworkMode string
 
 const (
-	// NetworkIsolated: they are not. The default.
+	// NetworkIsolated: the pod networks are not connected. The default.
 	NetworkIsolated NetworkMode = "Isolated"
-	// NetworkRouted: they are, by something other than Spillway.
+	// NetworkRouted: something other than Spillway connects the pod networks.
 	NetworkRouted NetworkMode = "Routed"
 )
 
-// ProviderNetwork says whether the consumer's pods reach those in the provider.
+// ProviderNetwork says whether the consumer's pods can reach the pods in the provider.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Routed' ? has(self.podCIDRs) : true",fieldPath=".podCIDRs",reason=FieldValueRequired,message="podCIDRs are required with mode Routed: addresses outside of them are not shown"
 // +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Routed' ? true : !has(self.podCIDRs)",fieldPath=".podCIDRs",reason=FieldValueForbidden,message="podCIDRs are for mode Routed only"
 type ProviderNetwork struct {
-	// mode is Isolated, the default, if there is no route between the pod networks: the
-	// status of offloaded pods has no IPs, so no Service of the consumer sends traffic
-	// there. It is Routed if there is one: the status has the IPs that are in podCIDRs,
-	// and no others. Either way the annotation spillway.io/remote-ip shows the address
-	// that a pod has in the provider.
+	// mode says whether there is a route between the pod networks. Isolated means that there is
+	// none: the status of offloaded pods has no IPs, so no Service of the consumer sends traffic to
+	// them. Routed means that there is one: the status has the IPs that are in podCIDRs, and no
+	// others. In both modes, the annotation spillway.io/remote-ip shows the pod's address in the
+	// provider. Defaults to Isolated.
 	// +optional
 	// +kubebuilder:default=Isolated
 	Mode NetworkMode `json:"mode,omitempty"`
 
-	// podCIDRs are the address ranges of the provider's pods. Required with mode Routed.
-	// At most 16, none of which overlaps another one here, of an older ClusterBinding, or
-	// of the consumer's own nodes.
+	// podCIDRs are the address ranges of the provider's pods, such as 10.8.0.0/14. Required with
+	// mode Routed, and forbidden otherwise. At most 16. They must not overlap each other, the
+	// ranges of an older ClusterBinding, or the ranges of the consumer's own nodes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -51,11 +51,11 @@ type ProviderNetwork struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, !isCIDR(a) || self.exists_one(b, isCIDR(b) && (cidr(a).containsCIDR(cidr(b)) || cidr(b).containsCIDR(cidr(a)))))",message="podCIDRs must not overlap each other"
 	PodCIDRs []PodCIDR `json:"podCIDRs,omitempty"`
 
-	// sharedNamespaces are namespaces that both clusters have under one name, and whose
-	// pods do the same in both, such as one for monitoring. A NetworkPolicy that lets them
-	// in here lets those of the provider in there. kube-system always is one, because the
-	// DNS is there. Whoever has such a namespace in the provider is trusted as its
-	// namesake here is. At most 32.
+	// sharedNamespaces are namespaces that have the same name and purpose in both clusters, such as
+	// monitoring. If a NetworkPolicy allows pods of such a namespace in the consumer, its copy
+	// allows the pods of the provider's namespace. kube-system is always shared, because it
+	// contains the DNS. List a namespace only if you trust the provider's namespace as much as the
+	// consumer's. At most 32.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32

@@ -1,12 +1,11 @@
 package v1alpha1
 
-// BindingWritesRefused reports that the consumer's API server refuses writes of the
-// manager. It is present only while one is refused, on all bindings: most often
-// the manager runs as another account than the roles and policies expect. It is not part
-// of Ready.
+// BindingWritesRefused reports that the consumer's API server refuses a write of the manager. It is
+// present, on all bindings, only while it refuses one. Most often the manager runs as another
+// account than the roles and policies expect. It is not part of Ready.
 const BindingWritesRefused = "WritesRefused"
 
-// ReasonForbiddenHere is the reason of BindingWritesRefused, whose message says what was
-// asked for, as whom, and which right or policy is in the way; and of remote namespaces
-// that wait for such a write.
+// ReasonForbiddenHere is the reason of BindingWritesRefused. The message names the write, the
+// account, and the right or policy that refuses it. It is also the reason of remote namespaces that
+// wait for such a write.
 const ReasonForbiddenHere = "ForbiddenInConsumer"

@@ -4,19 +4,18 @@ package v1alpha1
 // name of the remote namespace. The message names the rule.
 const ReasonNameNotAllowed = "NameNotAllowed"
 
-// RemoteNamespaces says which names teams may use for their remote namespaces. With a
-// free choice, a team could take a name that is free today, and under which the
-// provider installs something of its own tomorrow.
+// RemoteNamespaces says which names teams may use for their remote namespaces. It prevents teams
+// from using a name under which the provider's administrator may later install something.
 type RemoteNamespaces struct {
-	// strategies that NamespaceOffloadings may use with this provider. Defaults to
-	// DefaultName alone, which gives each consumer its own names.
+	// strategies that NamespaceOffloadings may use with this provider. Defaults to DefaultName
+	// alone, which gives each consumer its own names. From 1 to 3 items.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=3
 	Strategies []NamespaceMappingStrategy `json:"strategies,omitempty"`
-	// namePattern is a regular expression (RE2) that the whole name of a remote namespace
-	// must match, whatever its strategy. At most 256 characters. Unset: any name.
+	// namePattern is a regular expression (RE2) that must match the whole name of a remote
+	// namespace, with every strategy. At most 256 characters. If unset, every name matches.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256

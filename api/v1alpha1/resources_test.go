@@ -7,7 +7,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// TestSends: no list is the default one, without PodDisruptionBudgets, and an empty list is none.
+// TestSends checks that an unset list means the default, without PodDisruptionBudgets, and that an
+// empty list sends nothing.
 func TestSends(t *testing.T) {
 	for text, want := range map[string][3]bool{
 		`{}`: {true, true, false}, `{"resources":[]}`: {}, `{"resources":["Services"]}`: {true, false, false},

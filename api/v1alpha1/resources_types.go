@@ -2,7 +2,8 @@ package v1alpha1
 
 import "slices"
 
-// OffloadedResource is a kind of objects of an offloaded namespace that no pod refers to.
+// OffloadedResource is a kind of object that Spillway sends for a whole namespace, because no pod
+// refers to it.
 // +kubebuilder:validation:Enum=Services;NetworkPolicies;PodDisruptionBudgets
 type OffloadedResource string
 
@@ -11,16 +12,17 @@ const (
 	OffloadedServices OffloadedResource = "Services"
 	// OffloadedNetworkPolicies are the NetworkPolicies of the namespace.
 	OffloadedNetworkPolicies OffloadedResource = "NetworkPolicies"
-	// OffloadedPodDisruptionBudgets are the PodDisruptionBudgets of the namespace. They are
-	// not sent by default: with them, a team can hold up the draining of a provider's nodes.
+	// OffloadedPodDisruptionBudgets are the PodDisruptionBudgets of the namespace. Spillway does
+	// not send them by default, because a team can delay the draining of a provider's nodes with
+	// them.
 	OffloadedPodDisruptionBudgets OffloadedResource = "PodDisruptionBudgets"
 )
 
-// DefaultResources are sent unless an offloading says otherwise. The default of the field
-// is the same.
+// DefaultResources are the kinds that Spillway sends if the offloading lists none. The default of
+// the field is the same.
 var DefaultResources = []OffloadedResource{OffloadedServices, OffloadedNetworkPolicies}
 
-// Sends reports whether the offloading has objects of that kind sent.
+// Sends reports whether Spillway sends objects of that kind for the offloading.
 func (s *NamespaceOffloadingSpec) Sends(resource OffloadedResource) bool {
 	if s.Resources == nil {
 		return slices.Contains(DefaultResources, resource)

@@ -22,7 +22,7 @@ import (
 // root is the root of the repository.
 var root = filepath.Join("..", "..")
 
-// The API server that all tests of the package talk to, with the CRDs.
+// The API server that all tests of the package use, with the CRDs.
 var (
 	config *rest.Config
 	server client.Client
@@ -33,11 +33,11 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run is TestMain with deferred calls that are run.
+// run is TestMain as a function that can defer calls.
 func run(m *testing.M) int {
 	env, err := startEnvironment()
 	if env != nil {
-		// Also when it could not be started as a whole: parts of it may run.
+		// Stop it even if the start failed, because parts of it may run.
 		defer func() {
 			if err := env.Stop(); err != nil {
 				fmt.Fprintln(os.Stderr, "stopping the API server:", err)

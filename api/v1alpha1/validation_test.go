@@ -19,11 +19,11 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// fields sets fields of an object: from the path of a field, with dots, to its
-// value. The value nil removes the field.
+// fields sets fields of an object, from the path of a field, with dots, to its value. The value nil
+// removes the field.
 type fields map[string]any
 
-// list and object are what a field holds that is neither text nor number.
+// list and object are values of a field that is neither text nor number.
 type (
 	list   = []any
 	object = map[string]any
@@ -31,12 +31,11 @@ type (
 
 // validationCase tries one object, or one change of an object.
 type validationCase struct {
-	// set is what the object has besides the least that its kind needs.
+	// set has the fields of the object in addition to the minimum of its kind.
 	set fields
-	// change is what is then changed, if it is not about the creation.
+	// change has the fields of the update, if the case is about an update.
 	change fields
-	// want is a part of the message that a user sees, or empty if the object
-	// is accepted.
+	// want is a part of the message that the user sees, or empty if the object is accepted.
 	want string
 }
 
@@ -49,12 +48,12 @@ const (
 	wantPercentage = "spec.virtualNode.capacity: Invalid value: capacity as a percentage must be a whole number from 0% to 100%"
 )
 
-// term is a clusterSelector of one term with one requirement.
+// term returns a clusterSelector of one term with one requirement.
 func term(key, operator string, values ...string) object {
 	return requirement("matchExpressions", key, operator, values...)
 }
 
-// field is a clusterSelector of one term with one requirement on a field.
+// field returns a clusterSelector of one term with one requirement on a field.
 func field(key, operator string, values ...string) object {
 	return requirement("matchFields", key, operator, values...)
 }
@@ -77,10 +76,10 @@ func texts(values ...string) list {
 	return l
 }
 
-// times is a list of n times the same.
+// times returns a list that repeats the item n times.
 func times(n int, item any) list { return slices.Repeat(list{item}, n) }
 
-// many is a map of n entries.
+// many returns a map of n entries.
 func many(n int, value any) object {
 	m := object{}
 	for i := range n {
@@ -91,8 +90,8 @@ func many(n int, value any) object {
 
 func long(n int) string { return strings.Repeat("a", n) }
 
-// routed is a spec.network with these ranges, of which ranges makes n, and
-// longRanges such as are as long as they can be.
+// routed returns a spec.network with these ranges. ranges returns n ranges, and longRanges returns
+// n of the maximum length.
 func routed(cidrs ...string) object { return object{"mode": "Routed", "podCIDRs": texts(cidrs...)} }
 
 func ranges(n int) []string {
@@ -111,7 +110,7 @@ func longRanges(n int) []string {
 	return cidrs
 }
 
-// class is an item of spec.classes, and classes are n of them.
+// class returns an item of spec.classes, and classes returns n of them.
 func class(kind, name, remote string) object {
 	item := object{"kind": kind, "name": name}
 	if remote != "" {
@@ -135,7 +134,7 @@ func classes(n int) list {
 	return all
 }
 
-// hosts are n of the longest ones.
+// hosts returns n hosts of the maximum length.
 func hosts(n int) list {
 	var all list
 	for i := range n {
@@ -479,7 +478,7 @@ func mappings(n int) list {
 	return l
 }
 
-// kinds maps each kind to the least object of it and to its cases.
+// kinds maps each kind to its minimal object and to its cases.
 var kinds = map[string]struct {
 	least fields
 	cases map[string]validationCase
@@ -521,7 +520,7 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// check compares an error with the message that is wanted.
+// check compares an error with the wanted message.
 func check(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {
@@ -556,7 +555,7 @@ func change(t *testing.T, changed *unstructured.Unstructured, set fields) {
 	}
 }
 
-// pathOf splits a path at its dots, but for those behind a backslash.
+// pathOf splits a path at its dots, except at dots behind a backslash.
 func pathOf(name string) []string {
 	path := strings.Split(strings.ReplaceAll(name, `\.`, "\x00"), ".")
 	for i := range path {
@@ -572,11 +571,11 @@ func remove(t *testing.T, object client.Object) {
 	}
 }
 
-// indices are what differs between the path in a schema and in a message.
+// indices match the part of a path that a message has and a schema has not.
 var indices = regexp.MustCompile(`\[\d+\]`)
 
-// TestEveryRuleHasACase walks the schemas of the CRDs, so that no rule is
-// added without a case that shows what a user sees when it is broken.
+// TestEveryRuleHasACase walks the schemas of the CRDs. So nobody can add a rule without a case that
+// shows the message that a user sees.
 func TestEveryRuleHasACase(t *testing.T) {
 	for kind, k := range kinds {
 		var wants []string
@@ -619,7 +618,7 @@ func schemaOf(t *testing.T, kind string) *apiextensionsv1.JSONSchemaProps {
 	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 }
 
-// walk calls visit with each schema below one, and with its path.
+// walk calls visit with the schema and each schema below it, and with their paths.
 func walk(path string, s *apiextensionsv1.JSONSchemaProps, visit func(string, *apiextensionsv1.JSONSchemaProps)) {
 	visit(path, s)
 	for name, property := range s.Properties {
@@ -633,7 +632,7 @@ func walk(path string, s *apiextensionsv1.JSONSchemaProps, visit func(string, *a
 	}
 }
 
-// messagesOf lists what the API server says, in part, of each way to break a schema.
+// messagesOf returns parts of the API server's messages, one for each way to violate a schema.
 func messagesOf(path string, s *apiextensionsv1.JSONSchemaProps) []string {
 	var messages []string
 	for _, rule := range s.XValidations {
@@ -646,7 +645,7 @@ func messagesOf(path string, s *apiextensionsv1.JSONSchemaProps) []string {
 		messages = append(messages, path+": Unsupported value")
 	}
 	if s.MaxLength != nil {
-		// The key of a map is part of the path in the message, but not here.
+		// The path is left out, because in the message it contains the key of a map.
 		messages = append(messages, fmt.Sprintf("Too long: may not be more than %d bytes", *s.MaxLength))
 	}
 	if s.MinLength != nil {

@@ -7,8 +7,9 @@ import (
 
 // VirtualNodeTemplate says what the virtual node of a provider shows.
 type VirtualNodeTemplate struct {
-	// labels of the virtual node, for the selectors of NamespaceOffloadings and of pods.
-	// At most 32. Spillway sets keys under spillway.io/ and kubernetes.io/hostname.
+	// labels of the virtual node, for the selectors of NamespaceOffloadings and of pods. At most
+	// 32. Keys under spillway.io/ and kubernetes.io/hostname are not allowed, because Spillway sets
+	// them.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="labels must have valid keys, such as topology.kubernetes.io/region"
@@ -16,24 +17,25 @@ type VirtualNodeTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('spillway.io/') && k != 'kubernetes.io/hostname')",message="labels under spillway.io/ and kubernetes.io/hostname are set by Spillway"
 	Labels map[string]LabelValue `json:"labels,omitempty"`
 
-	// annotations of the virtual node. At most 32. Spillway sets keys under spillway.io/.
+	// annotations of the virtual node. At most 32. Keys under spillway.io/ are not allowed, because
+	// Spillway sets them.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="annotations must have valid keys, such as example.com/contact"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('spillway.io/'))",message="annotations under spillway.io/ are set by Spillway"
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
 
-	// taints of the virtual node, besides spillway.io/virtual-node. At most 16.
+	// taints of the virtual node, in addition to spillway.io/virtual-node. Pods must tolerate them
+	// themselves. At most 16, and no keys under spillway.io/.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Taints []VirtualNodeTaint `json:"taints,omitempty"`
 
-	// capacity caps what the virtual node offers of a resource: by a quantity, such as 64
-	// or 256Gi, or by a percentage of what the provider's nodes offer, such as 50%.
-	// Resources that are not listed are not capped. At most 24. Resources without a domain
-	// are cpu, memory, pods, ephemeral-storage, and hugepages of each size, such as
-	// hugepages-2Mi.
+	// capacity limits what the virtual node offers of a resource. A value is a quantity, such as 64
+	// or 256Gi, or a percentage of what the provider's nodes offer, such as 50%. Resources that are
+	// not listed are not limited. At most 24. A resource is cpu, memory, pods, ephemeral-storage,
+	// hugepages of a size, such as hugepages-2Mi, or one with a domain, such as example.com/gpu.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=24
 	// +kubebuilder:validation:XValidation:rule="self.all(k, type(self[k]) == int ? self[k] >= 0 : self[k].endsWith('%') || (isQuantity(self[k]) && !self[k].startsWith('-')))",message="capacity must be a quantity that is not negative, such as 64 or 256Gi, or a percentage"
@@ -65,7 +67,7 @@ type VirtualNodeTaint struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="!format.labelValue().validate(self).hasValue()",message="value must be a label value: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
 	Value string `json:"value,omitempty"`
-	// effect of the taint.
+	// effect of the taint: NoSchedule, PreferNoSchedule or NoExecute.
 	// +required
 	// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
 	Effect corev1.TaintEffect `json:"effect,omitempty"`
