@@ -2,17 +2,17 @@ package v1alpha1
 
 // Condition types of a HostedCluster.
 const (
-	// HostedReady summarises the others: the cluster runs, and can be managed.
+	// HostedReady summarises the other conditions: the cluster runs, and Spillway can manage it.
 	HostedReady = "Ready"
 	// HostedCredentialsValid reports whether the cloud accepts the credentials.
 	HostedCredentialsValid = "CredentialsValid"
-	// HostedSynced reports whether the cluster could be read.
+	// HostedSynced reports whether the operator could read the cluster.
 	HostedSynced = "Synced"
-	// HostedUpdating reports whether the cloud is changing the cluster, whoever asked for it.
+	// HostedUpdating reports whether the cluster is being changed, by Spillway or by somebody else.
 	HostedUpdating = "Updating"
-	// HostedInSync reports whether the cloud has what the spec sets.
+	// HostedInSync reports whether the cloud has the values that the spec sets.
 	HostedInSync = "InSync"
-	// HostedBound reports on the ClusterBinding. Present only with spec.binding.
+	// HostedBound reports on the ClusterBinding. It is present only with spec.binding.
 	HostedBound = "Bound"
 )
 
@@ -20,85 +20,88 @@ const (
 const (
 	// ReasonAgreed: all managed fields are the same on both sides.
 	ReasonAgreed = "Agreed"
-	// ReasonPushed: some are being sent to the cloud.
+	// ReasonPushed: Spillway is sending some fields to the cloud.
 	ReasonPushed = "Pushed"
-	// ReasonSuperseded: of some, the cloud's value holds, and the spec has another.
+	// ReasonSuperseded: for some fields, the cloud's value applies, and the spec has another one.
 	ReasonSuperseded = "Superseded"
-	// ReasonDrifted: some were changed in the cloud, and spec.sync.external is Report.
+	// ReasonDrifted: some fields were changed in the cloud, and the policy for them is Report.
 	ReasonDrifted = "Drifted"
-	// ReasonConflict: some were changed on both sides; see status.conflicts.
+	// ReasonConflict: some fields were changed on both sides. See status.conflicts.
 	ReasonConflict = "Conflict"
-	// ReasonImmutableDiffers: some differ that cannot be changed. The message names them.
+	// ReasonImmutableDiffers: some fields differ that cannot be changed. The message names them.
 	ReasonImmutableDiffers = "ImmutableDiffers"
 )
 
-// Reasons of HostedReady, beside those of the condition that is not as it should be.
+// Reasons of HostedReady. It may also have the reason of the condition that keeps the cluster from
+// being ready.
 const (
-	// ReasonRuns: the cluster runs, and can be managed.
+	// ReasonRuns: the cluster runs, and Spillway can manage it.
 	ReasonRuns = "Runs"
 	// ReasonPaused: spec.paused is set.
 	ReasonPaused = "Paused"
 	// ReasonCreating: the cluster is being created.
 	ReasonCreating = "Creating"
-	// ReasonDeleting: the object is being deleted, and so is the cluster in the cloud, if
-	// deletionPolicy is Delete.
+	// ReasonDeleting: the object is being deleted. The cluster in the cloud is being deleted, too,
+	// if deletionPolicy is Delete.
 	ReasonDeleting = "Deleting"
-	// ReasonNotMarked: the object is being deleted with deletionPolicy Delete, and waits,
-	// because its cluster was not made for it.
+	// ReasonNotMarked: the object is being deleted with deletionPolicy Delete, but its cluster was
+	// not created for it. The deletion waits.
 	ReasonNotMarked = "NotMarked"
 )
 
 // Reasons of HostedCredentialsValid.
 const (
-	// ReasonAccepted: the cloud accepts them, and they have the rights that were needed.
+	// ReasonAccepted: the cloud accepts the credentials, and they had every right that was needed.
 	ReasonAccepted = "Accepted"
-	// ReasonSecretUnusable: there is no such Secret, or it lacks a key.
+	// ReasonSecretUnusable: the Secret does not exist, or lacks a key.
 	ReasonSecretUnusable = "SecretUnusable"
-	// ReasonRejected: the cloud does not know them, or they have expired.
+	// ReasonRejected: the cloud does not know the credentials, or they have expired.
 	ReasonRejected = "Rejected"
-	// ReasonRightMissing: they lack a right, which the message names.
+	// ReasonRightMissing: the credentials lack a right. The message names it.
 	ReasonRightMissing = "RightMissing"
 )
 
 // Reasons of HostedSynced.
 const (
-	// ReasonRead: the cluster was read.
+	// ReasonRead: the operator has read the cluster.
 	ReasonRead = "Read"
 	// ReasonNotFound: the cloud does not have the cluster.
 	ReasonNotFound = "NotFound"
-	// ReasonReplaced: the cluster was deleted, and another one has its name.
+	// ReasonReplaced: the cluster was deleted, and another cluster now has its name.
 	ReasonReplaced = "Replaced"
-	// ReasonDuplicate: another HostedCluster is for the same cluster, and has it first. The
-	// message names it.
+	// ReasonDuplicate: another HostedCluster is for the same cluster, and was first. The message
+	// names it.
 	ReasonDuplicate = "Duplicate"
-	// ReasonAlreadyExists: lifecycle.mode is Create, and there is a cluster of this name that
-	// was not made for this object. It is left alone.
+	// ReasonAlreadyExists: lifecycle.mode is Create, but a cluster of this name exists that was not
+	// created for this object. Spillway leaves it alone.
 	ReasonAlreadyExists = "AlreadyExists"
-	// ReasonIncomplete: a part of the cluster could not be read.
+	// ReasonIncomplete: the operator could not read a part of the cluster.
 	ReasonIncomplete = "Incomplete"
-	// ReasonThrottled: the cloud takes no more requests for now.
+	// ReasonThrottled: the cloud accepts no more requests for now.
 	ReasonThrottled = "Throttled"
 	// ReasonRequestFailed: a request failed for another reason.
 	ReasonRequestFailed = "RequestFailed"
-	// ReasonInvalid: the status cannot be read back, or the cloud has what no field can hold.
+	// ReasonInvalid: the operator cannot read the status that it wrote, or the cloud has a value
+	// that no field can hold.
 	ReasonInvalid = "Invalid"
 )
 
 // Reasons of HostedUpdating.
 const (
-	// ReasonIdle: nobody changes the cluster.
+	// ReasonIdle: nobody is changing the cluster.
 	ReasonIdle = "Idle"
-	// ReasonSending: a request is being made.
+	// ReasonSending: the operator is sending a request.
 	ReasonSending = "Sending"
-	// ReasonWaiting: an operation of ours is under way.
+	// ReasonWaiting: an operation that Spillway started is in progress.
 	ReasonWaiting = "Waiting"
-	// ReasonForeignUpdate: somebody else's operation is under way. Until it is done, nothing
-	// is sent, and nothing is taken over.
+	// ReasonForeignUpdate: an operation that somebody else started is in progress. Until it ends,
+	// Spillway sends nothing to the cloud, and takes over no values from it.
 	ReasonForeignUpdate = "ForeignUpdate"
-	// ReasonUpdateFailed: a request was refused, or an operation has failed. It is tried
-	// again after an hour, or once the spec has changed.
+	// ReasonUpdateFailed: the cloud refused a request, or an operation failed. The operator retries
+	// after an hour, or once the spec changes.
 	ReasonUpdateFailed = "UpdateFailed"
 )
 
-// FinalizerHosted keeps a HostedCluster until the cluster is deleted, or left, in the cloud.
+// FinalizerHosted keeps a HostedCluster until the operator has deleted the cluster in the cloud, or
+// left it there.
 const FinalizerHosted = "hosted.spillway.io/cluster"

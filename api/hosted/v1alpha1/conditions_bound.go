@@ -1,37 +1,39 @@
 package v1alpha1
 
-// Reasons of HostedBound, beside ReasonNotFound and ReasonReplaced, with which no token is
-// renewed, and ReasonRequestFailed: the consumer's API server refuses what is written.
+// Reasons of HostedBound. ReasonNotFound and ReasonReplaced are reasons, too: the operator then
+// renews no token. ReasonRequestFailed means that the consumer's API server refuses what the
+// operator writes.
 const (
-	// ReasonBound: there is a ClusterBinding, and its Secret has a token that the cluster has
-	// given out.
+	// ReasonBound: the ClusterBinding exists, and its Secret has a token that the cluster has
+	// issued.
 	ReasonBound = "Bound"
-	// ReasonNameTaken: a ClusterBinding or a Secret of that name was not made for this
-	// HostedCluster, and is left alone.
+	// ReasonNameTaken: a ClusterBinding or a Secret of that name exists, but was not created for
+	// this HostedCluster. Spillway leaves it alone.
 	ReasonNameTaken = "NameTaken"
-	// ReasonNoAccess: there is no token, or it is due and cannot be renewed: the cloud's
-	// identity gets no access to the cluster, or too little of it, or there is no client. The message says what was refused. It is tried again every minute; a token that is
-	// valid already stays in use.
+	// ReasonNoAccess: the operator has no token, or its token is due and cannot be renewed. The
+	// identity in the cloud gets no access to the cluster, or too little, or there is no client.
+	// The message says what was refused. The operator retries every minute. A token that is still
+	// valid stays in use.
 	ReasonNoAccess = "NoAccess"
-	// ReasonUnbinding: the ClusterBinding is being deleted; its condition Drained says how
-	// far that is.
+	// ReasonUnbinding: the ClusterBinding is being deleted. Its condition Drained shows the
+	// progress.
 	ReasonUnbinding = "Unbinding"
 )
 
-// What is on the ClusterBinding and the Secret of a HostedCluster.
+// Keys on the ClusterBinding and the Secret of a HostedCluster.
 const (
-	// LabelHostedCluster has the UID of the HostedCluster that a ClusterBinding or a Secret
-	// was made for. Nothing without it is touched.
+	// LabelHostedCluster is the UID of the HostedCluster for which a ClusterBinding or a Secret was
+	// created. The operator changes no object without it.
 	LabelHostedCluster = "hosted.spillway.io/cluster"
-	// LabelCloud is eks, aks or gke, on the ClusterBinding and on its virtual node.
+	// LabelCloud is eks, aks or gke. It is on the ClusterBinding and on its virtual node.
 	LabelCloud = "hosted.spillway.io/cloud"
-	// LabelVersion is the minor version of the cluster, such as 1.33, on the ClusterBinding.
-	// It is not on the virtual node: a NamespaceOffloading that selected by it would lose its
-	// remote namespaces in an upgrade.
+	// LabelVersion is the minor version of the cluster, such as 1.33. It is on the ClusterBinding,
+	// but not on the virtual node: a NamespaceOffloading that selects by it would lose its remote
+	// namespaces in an upgrade.
 	LabelVersion = "hosted.spillway.io/version"
-	// AnnotationRenewAt is on the Secret, and says when its token is to be renewed.
+	// AnnotationRenewAt, on the Secret, says when the operator should renew the token.
 	AnnotationRenewAt = "hosted.spillway.io/renew-at"
-	// AnnotationPrepared is on the Secret, and is a digest of what was applied in the cluster,
-	// and of where that is.
+	// AnnotationPrepared, on the Secret, is a digest of the manifests that the operator applied in
+	// the cluster, and of the cluster's address.
 	AnnotationPrepared = "hosted.spillway.io/prepared"
 )

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// EKSConfig is the configuration of a cluster in Amazon EKS. What is not set is not
-// managed.
+// EKSConfig is the configuration of a cluster in Amazon EKS. Spillway manages only the fields that
+// are set.
 type EKSConfig struct {
 	// displayName is the name of the cluster in EKS. It cannot be changed.
 	// +required
@@ -15,13 +15,13 @@ type EKSConfig struct {
 	// +kubebuilder:validation:MaxLength=64
 	Region string `json:"region,omitempty"`
 
-	// kubernetesVersion is the minor version of the control plane, such as 1.33. It goes up,
-	// one minor version at a time.
+	// kubernetesVersion is the minor version of the control plane, such as 1.33. You can only raise
+	// it, by one minor version at a time.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	KubernetesVersion *string `json:"kubernetesVersion,omitempty"`
 
-	// ipFamily of Pods and Services: ipv4 or ipv6. It cannot be changed.
+	// ipFamily of pods and Services: ipv4 or ipv6. It cannot be changed.
 	// +optional
 	// +kubebuilder:validation:Enum=ipv4;ipv6
 	IPFamily *string `json:"ipFamily,omitempty"`
@@ -35,24 +35,22 @@ type EKSConfig struct {
 	// +kubebuilder:validation:MaxLength=2048
 	KMSKey *string `json:"kmsKey,omitempty"`
 
-	// subnets are the IDs of the subnets of the control plane, in at least two zones. It
-	// cannot be changed.
+	// subnets are the IDs of the control plane's subnets, in at least two zones. They cannot be
+	// changed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=64
 	Subnets []string `json:"subnets,omitzero"`
 
-	// securityGroups are the IDs of the security groups of the control plane. It cannot be
-	// changed.
+	// securityGroups are the IDs of the control plane's security groups. They cannot be changed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=64
 	SecurityGroups []string `json:"securityGroups,omitzero"`
 
-	// serviceRole is the name or ARN of the IAM role of the control plane. It cannot be
-	// changed.
+	// serviceRole is the name or ARN of the control plane's IAM role. It cannot be changed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	ServiceRole *string `json:"serviceRole,omitempty"`
@@ -61,25 +59,26 @@ type EKSConfig struct {
 	// +optional
 	PublicAccess *bool `json:"publicAccess,omitempty"`
 
-	// privateAccess says whether the API server has an endpoint in the VPC. One of the two
-	// must be there.
+	// privateAccess says whether the API server has an endpoint in the VPC. The cluster needs
+	// publicAccess or privateAccess.
 	// +optional
 	PrivateAccess *bool `json:"privateAccess,omitempty"`
 
-	// publicAccessSources are the CIDRs that reach the public endpoint. It must not be empty:
-	// EKS takes that as 0.0.0.0/0.
+	// publicAccessSources are the CIDRs that may reach the public endpoint. The list must not be
+	// empty, because EKS treats an empty list as 0.0.0.0/0.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=43
 	PublicAccessSources []string `json:"publicAccessSources,omitzero"`
 
-	// tags are AWS tags of the cluster. Keys that are not listed are kept; null deletes one.
+	// tags are AWS tags of the cluster. Spillway keeps keys that are not listed. The value null
+	// deletes a key.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	Tags map[string]*string `json:"tags,omitzero"`
 
-	// loggingTypes are the logs of the control plane that go to CloudWatch: api, audit,
+	// loggingTypes are the logs that the control plane sends to CloudWatch: api, audit,
 	// authenticator, controllerManager, scheduler.
 	// +optional
 	// +listType=set
@@ -91,8 +90,8 @@ type EKSConfig struct {
 	// +optional
 	EBSCSIDriver *bool `json:"ebsCSIDriver,omitempty"`
 
-	// nodeGroups are managed node groups. What happens to others is up to
-	// spec.nodePoolPolicy.
+	// nodeGroups are the managed node groups that Spillway manages. spec.nodePoolPolicy says what
+	// happens to others.
 	// +optional
 	// +listType=map
 	// +listMapKey=nodegroupName
@@ -100,16 +99,16 @@ type EKSConfig struct {
 	NodeGroups []EKSNodeGroup `json:"nodeGroups,omitzero"`
 }
 
-// EKSNodeGroup is a managed node group. What is not set is not managed.
+// EKSNodeGroup is a managed node group. Spillway manages only the fields that are set.
 type EKSNodeGroup struct {
-	// nodegroupName names the group in its cluster.
+	// nodegroupName is the name of the group in its cluster.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	NodegroupName string `json:"nodegroupName,omitempty"`
 
-	// version is the minor version of the nodes, such as 1.33; not above that of the control
-	// plane.
+	// version is the minor version of the nodes, such as 1.33. It must not be higher than the
+	// control plane's version.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Version *string `json:"version,omitempty"`
@@ -119,7 +118,7 @@ type EKSNodeGroup struct {
 	// +kubebuilder:validation:Minimum=0
 	DesiredSize *int32 `json:"desiredSize,omitempty"`
 
-	// minSize is the least number of nodes.
+	// minSize is the smallest number of nodes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MinSize *int32 `json:"minSize,omitempty"`
@@ -129,74 +128,79 @@ type EKSNodeGroup struct {
 	// +kubebuilder:validation:Minimum=1
 	MaxSize *int32 `json:"maxSize,omitempty"`
 
-	// labels are labels of the Nodes. Keys that are not listed are kept; null deletes one.
+	// labels are labels of the Nodes. Spillway keeps keys that are not listed. The value null
+	// deletes a key.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	Labels map[string]*string `json:"labels,omitzero"`
 
-	// tags are AWS tags of the group. Keys that are not listed are kept; null deletes one.
+	// tags are AWS tags of the group. Spillway keeps keys that are not listed. The value null
+	// deletes a key.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	Tags map[string]*string `json:"tags,omitzero"`
 
-	// launchTemplate is an EC2 launch template of your own. Without it, Spillway makes one for a
-	// new group that sets any of imageId, diskSize, instanceType, ec2SshKey, userData and
-	// resourceTags. That one is not shown here; it goes with its group. EKS gives a group no
-	// other template, and none to a group that was made without one.
+	// launchTemplate is an EC2 launch template of your own. If it is unset, Spillway creates a
+	// template for a new group that sets any of imageId, diskSize, instanceType, ec2SshKey,
+	// userData and resourceTags. This field does not show that template, which Spillway deletes
+	// after the group. A group keeps its template: EKS cannot replace it by another one, or add one
+	// to a group without a template.
 	// +optional
 	LaunchTemplate *EKSLaunchTemplate `json:"launchTemplate,omitempty"`
 
-	// imageId is the AMI of the nodes, in the place of the one of EKS. A change makes a new version of the launch template.
+	// imageId is the AMI of the nodes, instead of the AMI that EKS chooses. A change creates a new
+	// version of the launch template.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ImageID *string `json:"imageId,omitempty"`
 
-	// diskSize is the size of the root volume in GiB. A change makes a new version of the
-	// launch template.
+	// diskSize is the size of the root volume in GiB. A change creates a new version of the launch
+	// template.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DiskSize *int32 `json:"diskSize,omitempty"`
 
-	// instanceType is the EC2 instance type, such as m7i.large. A change makes a new version
-	// of the launch template.
+	// instanceType is the EC2 instance type, such as m7i.large. A change creates a new version of
+	// the launch template.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	InstanceType *string `json:"instanceType,omitempty"`
 
-	// ec2SshKey is the name of the EC2 key pair for SSH. A change makes a new version of the
+	// ec2SshKey is the name of the EC2 key pair for SSH. A change creates a new version of the
 	// launch template.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	EC2SSHKey *string `json:"ec2SshKey,omitempty"`
 
-	// userData is run by new nodes, as MIME multi-part text. A change makes a new version of
-	// the launch template.
+	// userData is a script or configuration that new nodes run when they start. It is MIME
+	// multi-part text; if imageId is set, other formats are allowed. A change creates a new version
+	// of the launch template.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16384
 	UserData *string `json:"userData,omitempty"`
 
-	// resourceTags are AWS tags of the instances and volumes. Keys that are not listed are
-	// kept; null deletes one. A change makes a new version of the launch template.
+	// resourceTags are AWS tags of the instances and volumes. Spillway keeps keys that are not
+	// listed. The value null deletes a key. A change creates a new version of the launch template.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	ResourceTags map[string]*string `json:"resourceTags,omitzero"`
 
-	// gpu says whether the AMI is one for GPUs. It cannot be changed.
+	// gpu says whether the nodes use an AMI for GPUs. It cannot be changed.
 	// +optional
 	GPU *bool `json:"gpu,omitempty"`
 
-	// arm says whether the AMI is one for arm64. It cannot be changed.
+	// arm says whether the nodes use an AMI for arm64. It cannot be changed.
 	// +optional
 	ARM *bool `json:"arm,omitempty"`
 
-	// subnets are the IDs of the subnets of the nodes. It cannot be changed.
+	// subnets are the IDs of the nodes' subnets. They cannot be changed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=64
 	Subnets []string `json:"subnets,omitzero"`
 
-	// nodeRole is the ARN of the IAM role of the nodes. It cannot be changed.
+	// nodeRole is the ARN of the nodes' IAM role. It cannot be changed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	NodeRole *string `json:"nodeRole,omitempty"`
@@ -205,7 +209,8 @@ type EKSNodeGroup struct {
 	// +optional
 	RequestSpotInstances *bool `json:"requestSpotInstances,omitempty"`
 
-	// spotInstanceTypes are the instance types of spot instances. It cannot be changed.
+	// spotInstanceTypes are the instance types that spot instances may have. They cannot be
+	// changed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32

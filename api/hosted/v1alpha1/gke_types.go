@@ -1,7 +1,7 @@
 package v1alpha1
 
-// GKEConfig is the configuration of a cluster in Google Kubernetes Engine. What is not
-// set is not managed.
+// GKEConfig is the configuration of a cluster in Google Kubernetes Engine. Spillway manages only
+// the fields that are set.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.region) != has(self.zone)",message="exactly one of region and zone must be set"
 type GKEConfig struct {
@@ -17,19 +17,20 @@ type GKEConfig struct {
 	// +kubebuilder:validation:MaxLength=40
 	ClusterName string `json:"clusterName,omitempty"`
 
-	// region is the location of a regional cluster, such as europe-west3. It cannot be
-	// changed.
+	// region is the location of a regional cluster, such as europe-west3. Set either region or
+	// zone. It cannot be changed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Region *string `json:"region,omitempty"`
 
-	// zone is the location of a zonal cluster, such as europe-west3-a. It cannot be changed.
+	// zone is the location of a zonal cluster, such as europe-west3-a. Set either region or zone.
+	// It cannot be changed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Zone *string `json:"zone,omitempty"`
 
-	// kubernetesVersion is the version of the control plane: 1.33.2-gke.100, or a prefix of
-	// it that ends before a dot, a hyphen or the end.
+	// kubernetesVersion is the version of the control plane, such as 1.33.2-gke.100. Its first
+	// parts, such as 1.33 or 1.33.2, stand for any version that begins with them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	KubernetesVersion *string `json:"kubernetesVersion,omitempty"`
@@ -38,21 +39,22 @@ type GKEConfig struct {
 	// +optional
 	ClusterAddons *GKEClusterAddons `json:"clusterAddons,omitempty"`
 
-	// masterAuthorizedNetworks are the networks that reach the API server.
+	// masterAuthorizedNetworks are the networks that may reach the API server.
 	// +optional
 	MasterAuthorizedNetworks *GKEMasterAuthorizedNetworks `json:"masterAuthorizedNetworks,omitempty"`
 
-	// loggingService is logging.googleapis.com/kubernetes or none.
+	// loggingService is the service that stores logs: logging.googleapis.com/kubernetes or none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	LoggingService *string `json:"loggingService,omitempty"`
 
-	// monitoringService is monitoring.googleapis.com/kubernetes or none.
+	// monitoringService is the service that stores metrics: monitoring.googleapis.com/kubernetes or
+	// none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	MonitoringService *string `json:"monitoringService,omitempty"`
 
-	// networkPolicyEnabled says whether network policies are enforced.
+	// networkPolicyEnabled says whether the cluster enforces NetworkPolicies.
 	// +optional
 	NetworkPolicyEnabled *bool `json:"networkPolicyEnabled,omitempty"`
 
@@ -63,15 +65,15 @@ type GKEConfig struct {
 	// +kubebuilder:validation:items:MaxLength=64
 	Locations []string `json:"locations,omitzero"`
 
-	// maintenanceWindow is when daily maintenance starts, in UTC, as HH:MM; empty: at any
-	// time.
+	// maintenanceWindow is when daily maintenance starts, in UTC, as HH:MM. If it is empty,
+	// maintenance may start at any time.
 	// +optional
 	// +kubebuilder:validation:MaxLength=5
 	// +kubebuilder:validation:Pattern=`^([01][0-9]:[0-5][0-9]|2[0-3]:[0-5][0-9])?$`
 	MaintenanceWindow *string `json:"maintenanceWindow,omitempty"`
 
-	// labels are Google Cloud labels of the cluster. Keys that are not listed are kept; null
-	// deletes one.
+	// labels are Google Cloud labels of the cluster. Spillway keeps keys that are not listed. The
+	// value null deletes a key.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	Labels map[string]*string `json:"labels,omitzero"`
@@ -91,26 +93,26 @@ type GKEConfig struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Subnetwork *string `json:"subnetwork,omitempty"`
 
-	// clusterIpv4Cidr is the range of Pods. It cannot be changed.
+	// clusterIpv4Cidr is the address range of pods. It cannot be changed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=43
 	ClusterIPv4CIDR *string `json:"clusterIpv4Cidr,omitempty"`
 
-	// ipAllocationPolicy says how addresses are assigned. It cannot be changed.
+	// ipAllocationPolicy says how GKE assigns addresses. It cannot be changed.
 	// +optional
 	IPAllocationPolicy *GKEIPAllocationPolicy `json:"ipAllocationPolicy,omitempty"`
 
-	// privateClusterConfig says which parts have private addresses only. It cannot be
-	// changed.
+	// privateClusterConfig says which parts of the cluster have only private addresses. It cannot
+	// be changed.
 	// +optional
 	PrivateClusterConfig *GKEPrivateClusterConfig `json:"privateClusterConfig,omitempty"`
 
-	// enableKubernetesAlpha says whether alpha features are on. Such a cluster ends after 30
-	// days. It cannot be changed.
+	// enableKubernetesAlpha says whether alpha features are enabled. GKE deletes such a cluster
+	// after 30 days. It cannot be changed.
 	// +optional
 	EnableKubernetesAlpha *bool `json:"enableKubernetesAlpha,omitempty"`
 
-	// autopilotConfig says whether Google runs the nodes. It cannot be changed.
+	// autopilotConfig says whether Google manages the nodes. It cannot be changed.
 	// +optional
 	AutopilotConfig *GKEAutopilotConfig `json:"autopilotConfig,omitempty"`
 
@@ -119,7 +121,8 @@ type GKEConfig struct {
 	// +optional
 	CustomerManagedEncryptionKey *GKEEncryptionKey `json:"customerManagedEncryptionKey,omitempty"`
 
-	// nodePools are node pools. What happens to others is up to spec.nodePoolPolicy.
+	// nodePools are the node pools that Spillway manages. spec.nodePoolPolicy says what happens to
+	// others.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -129,7 +132,7 @@ type GKEConfig struct {
 
 // GKEClusterAddons are add-ons of a cluster.
 type GKEClusterAddons struct {
-	// httpLoadBalancing says whether Ingresses get a load balancer.
+	// httpLoadBalancing says whether GKE creates load balancers for Ingresses.
 	// +optional
 	HTTPLoadBalancing *bool `json:"httpLoadBalancing,omitempty"`
 
@@ -137,15 +140,15 @@ type GKEClusterAddons struct {
 	// +optional
 	HorizontalPodAutoscaling *bool `json:"horizontalPodAutoscaling,omitempty"`
 
-	// networkPolicyConfig says whether network policies can be enforced; see
-	// networkPolicyEnabled.
+	// networkPolicyConfig says whether the cluster can enforce NetworkPolicies.
+	// networkPolicyEnabled says whether it does.
 	// +optional
 	NetworkPolicyConfig *bool `json:"networkPolicyConfig,omitempty"`
 }
 
-// GKEMasterAuthorizedNetworks are the networks that reach the API server.
+// GKEMasterAuthorizedNetworks are the networks that may reach the API server.
 type GKEMasterAuthorizedNetworks struct {
-	// enabled says whether others are kept away.
+	// enabled says whether other networks are blocked.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
@@ -165,72 +168,72 @@ type GKECIDRBlock struct {
 	// +kubebuilder:validation:MaxLength=43
 	CIDRBlock string `json:"cidrBlock,omitempty"`
 
-	// displayName is its name.
+	// displayName is the name of the network.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	DisplayName *string `json:"displayName,omitempty"`
 }
 
-// GKEIPAllocationPolicy says how addresses are assigned.
+// GKEIPAllocationPolicy says how GKE assigns addresses.
 type GKEIPAllocationPolicy struct {
 	// useIpAliases says whether the cluster is VPC-native.
 	// +optional
 	UseIPAliases *bool `json:"useIpAliases,omitempty"`
 
-	// createSubnetwork says whether a subnetwork is made for the cluster.
+	// createSubnetwork says whether GKE creates a subnetwork for the cluster.
 	// +optional
 	CreateSubnetwork *bool `json:"createSubnetwork,omitempty"`
 
-	// subnetworkName is its name.
+	// subnetworkName is the name of the subnetwork that GKE creates.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	SubnetworkName *string `json:"subnetworkName,omitempty"`
 
-	// clusterIpv4CidrBlock is the range of Pods.
+	// clusterIpv4CidrBlock is the address range of pods.
 	// +optional
 	// +kubebuilder:validation:MaxLength=43
 	ClusterIPv4CIDRBlock *string `json:"clusterIpv4CidrBlock,omitempty"`
 
-	// clusterSecondaryRangeName is the secondary range of Pods.
+	// clusterSecondaryRangeName is the name of the secondary range for pods.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	ClusterSecondaryRangeName *string `json:"clusterSecondaryRangeName,omitempty"`
 
-	// servicesIpv4CidrBlock is the range of Services.
+	// servicesIpv4CidrBlock is the address range of Services.
 	// +optional
 	// +kubebuilder:validation:MaxLength=43
 	ServicesIPv4CIDRBlock *string `json:"servicesIpv4CidrBlock,omitempty"`
 
-	// servicesSecondaryRangeName is the secondary range of Services.
+	// servicesSecondaryRangeName is the name of the secondary range for Services.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	ServicesSecondaryRangeName *string `json:"servicesSecondaryRangeName,omitempty"`
 
-	// nodeIpv4CidrBlock is the range of the nodes.
+	// nodeIpv4CidrBlock is the address range of the nodes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=43
 	NodeIPv4CIDRBlock *string `json:"nodeIpv4CidrBlock,omitempty"`
 }
 
-// GKEPrivateClusterConfig says which parts have private addresses only.
+// GKEPrivateClusterConfig says which parts of the cluster have only private addresses.
 type GKEPrivateClusterConfig struct {
-	// enablePrivateEndpoint says whether the API server has.
+	// enablePrivateEndpoint says whether the API server has only a private address.
 	// +optional
 	EnablePrivateEndpoint *bool `json:"enablePrivateEndpoint,omitempty"`
 
-	// enablePrivateNodes says whether the nodes have.
+	// enablePrivateNodes says whether the nodes have only private addresses.
 	// +optional
 	EnablePrivateNodes *bool `json:"enablePrivateNodes,omitempty"`
 
-	// masterIpv4CidrBlock is the range of the API server, a /28.
+	// masterIpv4CidrBlock is the address range of the API server. Its size must be /28.
 	// +optional
 	// +kubebuilder:validation:MaxLength=43
 	MasterIPv4CIDRBlock *string `json:"masterIpv4CidrBlock,omitempty"`
 }
 
-// GKEAutopilotConfig says whether Google runs the nodes.
+// GKEAutopilotConfig says whether Google manages the nodes.
 type GKEAutopilotConfig struct {
-	// enabled says whether Google runs the nodes.
+	// enabled says whether Google manages the nodes.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 }
@@ -248,22 +251,23 @@ type GKEEncryptionKey struct {
 	KeyName *string `json:"keyName,omitempty"`
 }
 
-// GKENodePool is a node pool. What is not set is not managed.
+// GKENodePool is a node pool. Spillway manages only the fields that are set.
 type GKENodePool struct {
-	// name names the pool in its cluster.
+	// name of the pool in its cluster.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name,omitempty"`
 
-	// version is the version of the nodes: 1.33.2-gke.100, or a prefix of it that ends
-	// before a dot, a hyphen or the end; not above that of the control plane.
+	// version is the version of the nodes, such as 1.33.2-gke.100. Its first parts, such as 1.33 or
+	// 1.33.2, stand for any version that begins with them. It must not be higher than the control
+	// plane's version.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Version *string `json:"version,omitempty"`
 
-	// initialNodeCount is the number of nodes in each zone. It is neither compared nor sent
-	// while the pool scales itself.
+	// initialNodeCount is the number of nodes in each zone. While the pool scales itself, Spillway
+	// neither compares nor sends it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	InitialNodeCount *int32 `json:"initialNodeCount,omitempty"`
@@ -272,7 +276,7 @@ type GKENodePool struct {
 	// +optional
 	Autoscaling *GKEAutoscaling `json:"autoscaling,omitempty"`
 
-	// management says what GKE does with the nodes by itself.
+	// management says what GKE does with the nodes on its own.
 	// +optional
 	Management *GKEManagement `json:"management,omitempty"`
 
@@ -280,7 +284,7 @@ type GKENodePool struct {
 	// +optional
 	Config *GKENodeConfig `json:"config,omitempty"`
 
-	// maxPodsConstraint is how many pods a node can have. It cannot be changed.
+	// maxPodsConstraint is the maximum number of pods on a node. It cannot be changed.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxPodsConstraint *int32 `json:"maxPodsConstraint,omitempty"`
@@ -288,11 +292,11 @@ type GKENodePool struct {
 
 // GKEAutoscaling says how a pool scales itself.
 type GKEAutoscaling struct {
-	// enabled says whether it does.
+	// enabled says whether the pool scales itself.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// minNodeCount is the least number of nodes in each zone.
+	// minNodeCount is the smallest number of nodes in each zone.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MinNodeCount *int32 `json:"minNodeCount,omitempty"`
@@ -303,20 +307,21 @@ type GKEAutoscaling struct {
 	MaxNodeCount *int32 `json:"maxNodeCount,omitempty"`
 }
 
-// GKEManagement says what GKE does with the nodes of a pool by itself.
+// GKEManagement says what GKE does with the nodes of a pool on its own.
 type GKEManagement struct {
-	// autoRepair says whether broken nodes are replaced.
+	// autoRepair says whether GKE replaces broken nodes.
 	// +optional
 	AutoRepair *bool `json:"autoRepair,omitempty"`
 
-	// autoUpgrade says whether nodes follow the version of the control plane.
+	// autoUpgrade says whether GKE upgrades the nodes to the control plane's version.
 	// +optional
 	AutoUpgrade *bool `json:"autoUpgrade,omitempty"`
 }
 
 // GKENodeConfig is the configuration of the nodes of a pool.
 type GKENodeConfig struct {
-	// labels are labels of the Nodes. Keys that are not listed are kept; null deletes one.
+	// labels are labels of the Nodes. Spillway keeps keys that are not listed. The value null
+	// deletes a key.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	Labels map[string]*string `json:"labels,omitzero"`
@@ -326,7 +331,7 @@ type GKENodeConfig struct {
 	// +kubebuilder:validation:MaxLength=64
 	MachineType *string `json:"machineType,omitempty"`
 
-	// imageType is the image, such as COS_CONTAINERD. It cannot be changed.
+	// imageType is the type of the node image, such as COS_CONTAINERD. It cannot be changed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ImageType *string `json:"imageType,omitempty"`
@@ -346,7 +351,7 @@ type GKENodeConfig struct {
 	// +kubebuilder:validation:Minimum=0
 	LocalSSDCount *int32 `json:"localSsdCount,omitempty"`
 
-	// oauthScopes are the scopes of the nodes' credentials. It cannot be changed.
+	// oauthScopes are the OAuth scopes of the nodes' credentials. They cannot be changed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -357,15 +362,14 @@ type GKENodeConfig struct {
 	// +optional
 	Preemptible *bool `json:"preemptible,omitempty"`
 
-	// tags are network tags of the nodes. It cannot be changed.
+	// tags are network tags of the nodes. They cannot be changed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	Tags []string `json:"tags,omitzero"`
 
-	// taints are taints of the Nodes. A list that is set is all there is. It cannot be
-	// changed.
+	// taints are all taints of the Nodes. They cannot be changed.
 	// +optional
 	// +listType=map
 	// +listMapKey=key
@@ -392,7 +396,7 @@ type GKETaint struct {
 	// +kubebuilder:validation:MaxLength=317
 	Key string `json:"key,omitempty"`
 
-	// effect of the taint.
+	// effect of the taint: NO_SCHEDULE, PREFER_NO_SCHEDULE or NO_EXECUTE.
 	// +required
 	// +kubebuilder:validation:Enum=NO_SCHEDULE;PREFER_NO_SCHEDULE;NO_EXECUTE
 	Effect string `json:"effect,omitempty"`

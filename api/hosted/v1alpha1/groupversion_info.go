@@ -1,19 +1,19 @@
-// Package v1alpha1 is the API of hosted clusters: HostedCluster is a cluster that EKS,
-// AKS or GKE runs, and follows what is changed on either side of it.
+// Package v1alpha1 is the API of hosted clusters. A HostedCluster is a cluster that EKS, AKS or GKE
+// runs. Spillway keeps the object and the cluster in step, in both directions.
 //
-// Fields of a cloud's configuration have no defaults: one that is not set is not managed,
-// and stays as it is in the cloud.
+// Fields of a cloud's configuration have no defaults. Spillway does not manage a field that is not
+// set. Its value in the cloud stays as it is.
 //
-// Hosted clusters are opt-in: dist/install.yaml knows nothing of them. dist/hosted.yaml (make
-// install-yaml) adds the kind and its operator, in a namespace of their own, to a consumer
-// that has dist/install.yaml.
+// Hosted clusters are opt-in: dist/install.yaml does not contain them. dist/hosted.yaml (make
+// install-yaml) adds the kind and its operator, in a namespace of their own, to a consumer with
+// dist/install.yaml.
 //
-// With spec.binding a hosted cluster becomes a provider: the operator applies
-// dist/provider.yaml there, as the identity in the cloud, and keeps a ClusterBinding, of the
-// same name, with a token that lasts an hour. It needs the rights of an administrator in the
-// cluster for that: an access entry in EKS; in AKS
-// Microsoft.ContainerService/managedClusters/listClusterUserCredential/action, and with
-// Entra ID a role in the cluster; in GKE roles/container.admin.
+// A hosted cluster with spec.binding becomes a provider. The operator applies dist/provider.yaml in
+// the cluster, with its identity in the cloud. It keeps a ClusterBinding of the same name, with a
+// token that lasts an hour. For that, the identity needs the rights of an administrator in the
+// cluster: an access entry in EKS; in AKS
+// Microsoft.ContainerService/managedClusters/listClusterUserCredential/action, and with Entra ID a
+// role in the cluster; in GKE roles/container.admin.
 //
 // +kubebuilder:object:generate=true
 // +groupName=hosted.spillway.io

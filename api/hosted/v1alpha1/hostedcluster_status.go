@@ -2,10 +2,10 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// HostedClusterStatus is the observed state of a hosted cluster. Values of fields in it are
-// JSON text; null is for what is empty or not there.
+// HostedClusterStatus is the observed state of a hosted cluster. It holds values of fields as JSON
+// text. A field that is empty or missing has the value null.
 type HostedClusterStatus struct {
-	// conditions: Ready, CredentialsValid, Synced, Updating, InSync, and Bound with a
+	// conditions are Ready, CredentialsValid, Synced, Updating and InSync, and Bound with
 	// spec.binding.
 	// +optional
 	// +listType=map
@@ -23,7 +23,8 @@ type HostedClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=16
 	Cloud string `json:"cloud,omitempty"`
 
-	// upstreamUID tells the cluster in the cloud from another one of the same name.
+	// upstreamUID identifies the cluster in the cloud. A later cluster of the same name has another
+	// one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	UpstreamUID string `json:"upstreamUID,omitempty"`
@@ -33,28 +34,28 @@ type HostedClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	Location string `json:"location,omitempty"`
 
-	// kubernetesVersion is that of the control plane.
+	// kubernetesVersion is the version of the control plane.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
-	// upstreamSpec is the configuration in the cloud, as it was last read.
+	// upstreamSpec is the configuration in the cloud, as the operator last read it.
 	// +optional
 	UpstreamSpec ClusterConfig `json:"upstreamSpec,omitzero"`
 
-	// effective is upstreamSpec plus all fields that the spec sets, but those that the
-	// cloud's value has superseded.
+	// effective is the effective configuration: upstreamSpec, with the fields that the spec sets,
+	// except those that the cloud's value has superseded.
 	// +optional
 	Effective ClusterConfig `json:"effective,omitzero"`
 
-	// managed are the fields that the spec sets.
+	// managed lists the fields that the spec sets, with their states. Spillway manages only these.
 	// +optional
 	// +listType=map
 	// +listMapKey=path
 	// +kubebuilder:validation:MaxItems=4096
 	Managed []ManagedField `json:"managed,omitempty"`
 
-	// base is what both sides had when they last agreed.
+	// base lists the values that both sides had when they last agreed.
 	// +optional
 	// +listType=map
 	// +listMapKey=path
@@ -66,22 +67,22 @@ type HostedClusterStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	ConflictCount *int32 `json:"conflictCount,omitempty"`
 
-	// conflicts are the fields that both sides have changed.
+	// conflicts lists the fields that were changed on both sides and are not yet resolved.
 	// +optional
 	// +listType=map
 	// +listMapKey=path
 	// +kubebuilder:validation:MaxItems=4096
 	Conflicts []Conflict `json:"conflicts,omitempty"`
 
-	// decisions are the last values that were overwritten although their author did not
-	// know; the newest comes last.
+	// decisions lists values that Spillway has overwritten without their author's knowledge. The
+	// newest comes last. At most 32 are kept.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Decisions []Decision `json:"decisions,omitempty"`
 
-	// operation is the request to the cloud that is under way. One that was refused, or has
-	// failed, stays until another one follows.
+	// operation is the request to the cloud that is in progress. A refused or failed request stays
+	// until the next request.
 	// +optional
 	Operation *Operation `json:"operation,omitempty"`
 }
@@ -93,21 +94,22 @@ type ManagedField struct {
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
 
-	// state is Agreed, Pushed, Superseded, WrittenBack, Drifted, Conflict, Floating (it
-	// moves by itself) or ImmutableDiffers.
+	// state of the field: Agreed, Pushed, Superseded, WrittenBack, Drifted, Conflict, Floating (the
+	// value changes by itself) or ImmutableDiffers (the sides differ, and the field cannot be
+	// changed).
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	State string `json:"state,omitempty"`
 }
 
-// BaseField is what both sides had of a field when they last agreed.
+// BaseField holds the values that both sides had of a field when they last agreed.
 type BaseField struct {
 	// path of the field.
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
 
-	// spec is the value in the spec; unset if the spec did not have the field.
+	// spec is the value in the spec. It is unset if the spec did not set the field.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32768
 	Spec *string `json:"spec,omitempty"`
@@ -118,7 +120,7 @@ type BaseField struct {
 	Upstream string `json:"upstream,omitempty"`
 }
 
-// Conflict is a field that both sides have changed.
+// Conflict is a field that was changed on both sides.
 type Conflict struct {
 	// path of the field.
 	// +required
@@ -140,24 +142,24 @@ type Conflict struct {
 	// +kubebuilder:validation:MaxLength=32768
 	Upstream string `json:"upstream,omitempty"`
 
-	// upstreamHash names this conflict in spec.sync.resolutions.
+	// upstreamHash identifies this conflict in spec.sync.resolutions.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	UpstreamHash string `json:"upstreamHash,omitempty"`
 
-	// since is when it was first seen.
+	// since is when the operator first saw the conflict.
 	// +required
 	Since metav1.Time `json:"since,omitzero"`
 }
 
-// Decision is a value that was overwritten although its author did not know.
+// Decision is a value that Spillway has overwritten without its author's knowledge.
 type Decision struct {
 	// path of the field.
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
 
-	// take is the side that won.
+	// take is the side that won: Spec or Upstream.
 	// +required
 	Take Side `json:"take,omitempty"`
 
@@ -171,70 +173,73 @@ type Decision struct {
 	// +kubebuilder:validation:MaxLength=32768
 	Lost string `json:"lost,omitempty"`
 
-	// time is when it was decided.
+	// time is when Spillway decided.
 	// +required
 	Time metav1.Time `json:"time,omitzero"`
 }
 
-// Operation is a request to the cloud that is under way, or that was of no use.
+// Operation is a request to the cloud that is in progress, was refused, or failed.
 type Operation struct {
-	// requestToken makes the cloud carry the request out once, where it knows tokens.
+	// requestToken ensures that the cloud carries the request out only once, if the cloud supports
+	// tokens.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	RequestToken string `json:"requestToken,omitempty"`
 
-	// cloudID is the cloud's name for the operation, once it has answered.
+	// cloudID is the cloud's name for the operation. It is unset until the cloud has answered.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	CloudID string `json:"cloudID,omitempty"`
 
-	// call is the request.
+	// call is the name of the request.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Call string `json:"call,omitempty"`
 
-	// item is the path of the pool that is changed; unset for the cluster itself.
+	// item is the path of the pool that the request changes. It is unset if the request changes the
+	// cluster itself.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Item string `json:"item,omitempty"`
 
-	// message is why the request was refused, or the operation has failed. Unset while it is
-	// under way.
+	// message says why the cloud refused the request, or why the operation failed. It is unset
+	// while the operation is in progress.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// reason is RightMissing if the credentials lack the right to the request. Unset while it is
-	// under way, and for any other refusal.
+	// reason is RightMissing if the credentials lack the right to the request. It is unset for any
+	// other refusal, and while the operation is in progress.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
 
-	// version is that of what is changed, as it was read.
+	// version is the version of the cluster or pool on which the request is based, as the operator
+	// read it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Version string `json:"version,omitempty"`
 
-	// sent are the values that it sends.
+	// sent lists the values that the request sends.
 	// +optional
 	// +listType=map
 	// +listMapKey=path
 	// +kubebuilder:validation:MaxItems=4096
 	Sent []SentField `json:"sent,omitempty"`
 
-	// startedAt is when it was decided.
+	// startedAt is when Spillway decided to send the request.
 	// +required
 	StartedAt metav1.Time `json:"startedAt,omitzero"`
 }
 
-// SentField is a value that is sent.
+// SentField is a value that a request sends.
 type SentField struct {
 	// path of the field.
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
 
-	// value that is sent.
+	// value that the request sends.
 	// +required
 	// +kubebuilder:validation:MaxLength=32768
 	Value string `json:"value,omitempty"`

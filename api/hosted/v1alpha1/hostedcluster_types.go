@@ -4,21 +4,21 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // ClusterConfig is the configuration of a cluster in one of the clouds.
 type ClusterConfig struct {
-	// eksConfig is that of a cluster in Amazon EKS.
+	// eksConfig is the configuration of a cluster in Amazon EKS.
 	// +optional
 	EKSConfig *EKSConfig `json:"eksConfig,omitempty"`
 
-	// aksConfig is that of a cluster in Azure Kubernetes Service.
+	// aksConfig is the configuration of a cluster in Azure Kubernetes Service.
 	// +optional
 	AKSConfig *AKSConfig `json:"aksConfig,omitempty"`
 
-	// gkeConfig is that of a cluster in Google Kubernetes Engine.
+	// gkeConfig is the configuration of a cluster in Google Kubernetes Engine.
 	// +optional
 	GKEConfig *GKEConfig `json:"gkeConfig,omitempty"`
 }
 
-// HostedClusterSpec says which cluster it is, what of it is managed, and who wins where both
-// sides have changed.
+// HostedClusterSpec says which cluster it is, which of its fields Spillway manages, and which side
+// wins if both have changed a field.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.eksConfig), has(self.aksConfig), has(self.gkeConfig)].exists_one(set, set)",message="exactly one of eksConfig, aksConfig and gkeConfig must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.eksConfig) == has(oldSelf.eksConfig) && has(self.aksConfig) == has(oldSelf.aksConfig)",message="a HostedCluster cannot move to another cloud: make another one"
@@ -30,72 +30,75 @@ type ClusterConfig struct {
 type HostedClusterSpec struct {
 	ClusterConfig `json:",inline"`
 
-	// credentials are those for the cloud.
+	// credentials are the credentials for the cloud.
 	// +required
 	Credentials Credentials `json:"credentials,omitzero"`
 
-	// lifecycle says whether the cluster exists already.
+	// lifecycle says whether Spillway adopts an existing cluster or creates one.
 	// +optional
 	Lifecycle Lifecycle `json:"lifecycle,omitzero"`
 
-	// deletionPolicy says what happens to the cluster in the cloud when the HostedCluster
-	// is deleted. If lifecycle.mode is Adopt, it defaults to Orphan; otherwise it must be
-	// set. Delete is only for a cluster that Spillway has made for this object: it has the tag
-	// (in GKE the label) spillway-hosted-cluster with the object's UID. An object with
-	// another cluster waits until the policy is Orphan, or somebody sets the tag.
+	// deletionPolicy says what happens to the cluster in the cloud when the HostedCluster is
+	// deleted. Orphan leaves it. Delete deletes it. Defaults to Orphan if lifecycle.mode is Adopt.
+	// Required if lifecycle.mode is Create. Delete works only for a cluster that Spillway has
+	// created for this object. Such a cluster has the tag (in GKE the label)
+	// spillway-hosted-cluster with the object's UID. For another cluster, the deletion waits until
+	// the policy is Orphan, or somebody sets the tag.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// sync says how changes on the two sides are brought together.
+	// sync says how Spillway merges changes of the two sides.
 	// +optional
 	Sync Sync `json:"sync,omitzero"`
 
-	// nodePoolPolicy says what happens to node pools in the cloud that are not listed.
-	// Defaults to Partial.
+	// nodePoolPolicy says what happens to node pools in the cloud that are not listed. Partial
+	// leaves them alone. Exclusive deletes them, if the list is set. Defaults to Partial.
 	// +optional
 	NodePoolPolicy NodePoolPolicy `json:"nodePoolPolicy,omitempty"`
 
-	// binding makes the cluster a provider: a ClusterBinding with short-lived credentials.
+	// binding makes the cluster a provider, with a ClusterBinding and short-lived credentials. If
+	// it is unset, there is no ClusterBinding.
 	// +optional
 	Binding *Binding `json:"binding,omitempty"`
 
-	// paused stops all reads and writes in the cloud. Only the token of a ClusterBinding that
-	// is there is renewed.
+	// paused stops all reads and writes in the cloud. The operator still renews the token of an
+	// existing ClusterBinding. Defaults to false.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 }
 
-// Credentials are those for the cloud.
+// Credentials are the credentials for the cloud.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.workloadIdentity) != has(self.secretRef)",message="exactly one of workloadIdentity and secretRef must be set"
 type Credentials struct {
-	// workloadIdentity uses the identity of the operator's ServiceAccount.
+	// workloadIdentity uses the identity of the operator's ServiceAccount. Set either
+	// workloadIdentity or secretRef.
 	// +optional
 	WorkloadIdentity *WorkloadIdentity `json:"workloadIdentity,omitempty"`
 
-	// secretRef names the Secret, in the operator's own namespace, with the credentials.
-	// Its keys: accessKeyID and secretAccessKey for EKS; tenantID, subscriptionID,
-	// clientID and clientSecret for AKS; credentials.json for GKE.
+	// secretRef names the Secret with the credentials, in the operator's own namespace. Its keys
+	// are accessKeyID and secretAccessKey for EKS; tenantID, subscriptionID, clientID and
+	// clientSecret for AKS; credentials.json for GKE.
 	// +optional
 	SecretRef *SecretReference `json:"secretRef,omitempty"`
 }
 
-// WorkloadIdentity says what the operator's ServiceAccount is in the cloud.
+// WorkloadIdentity says which identity the operator's ServiceAccount has in the cloud.
 type WorkloadIdentity struct {
-	// identity is the ARN of an AWS role, the client ID of an Azure identity, or the e-mail
-	// address of a Google service account. Unset: what the operator runs with.
+	// identity is the ARN of an AWS role, the client ID of an Azure identity, or the e-mail address
+	// of a Google service account. Defaults to the identity that the operator runs with.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	Identity string `json:"identity,omitempty"`
 
-	// tenantID is that of Azure.
+	// tenantID is the ID of the Azure tenant.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	TenantID string `json:"tenantID,omitempty"`
 
-	// subscriptionID is that of Azure.
+	// subscriptionID is the ID of the Azure subscription.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
@@ -112,27 +115,27 @@ type SecretReference struct {
 	Name string `json:"name,omitempty"`
 }
 
-// LifecycleMode says whether a cluster exists already.
+// LifecycleMode says whether Spillway adopts an existing cluster or creates one.
 // +kubebuilder:validation:Enum=Adopt;Create
 type LifecycleMode string
 
 const (
-	// LifecycleAdopt takes a cluster that exists. The default.
+	// LifecycleAdopt adopts an existing cluster. The default.
 	LifecycleAdopt LifecycleMode = "Adopt"
-	// LifecycleCreate makes it. One of its name that exists already is left alone.
+	// LifecycleCreate creates the cluster. It leaves an existing cluster of that name alone.
 	LifecycleCreate LifecycleMode = "Create"
 )
 
-// Lifecycle says whether the cluster exists already.
+// Lifecycle says whether Spillway adopts an existing cluster or creates one.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.manageAll) || !self.manageAll || (has(self.mode) && self.mode == 'Create')",fieldPath=".manageAll",message="manageAll must not be set unless mode is Create"
 type Lifecycle struct {
-	// mode is Adopt for a cluster that exists, or Create. Defaults to Adopt.
+	// mode is Adopt for an existing cluster, or Create for a new one. Defaults to Adopt.
 	// +optional
 	Mode LifecycleMode `json:"mode,omitempty"`
 
-	// manageAll sets each field that is not set, once the cluster has been created, so that
-	// all of them are managed. Only with Create.
+	// manageAll sets all unset fields in the spec once the cluster has been created. Then Spillway
+	// manages all of them. Only with mode Create. Defaults to false.
 	// +optional
 	ManageAll bool `json:"manageAll,omitempty"`
 }
@@ -143,9 +146,9 @@ type Lifecycle struct {
 type DeletionPolicy string
 
 const (
-	// DeletionPolicyOrphan leaves it.
+	// DeletionPolicyOrphan leaves the cluster in the cloud.
 	DeletionPolicyOrphan DeletionPolicy = "Orphan"
-	// DeletionPolicyDelete deletes it.
+	// DeletionPolicyDelete deletes the cluster.
 	DeletionPolicyDelete DeletionPolicy = "Delete"
 )
 
@@ -154,19 +157,20 @@ const (
 type NodePoolPolicy string
 
 const (
-	// NodePoolPartial leaves them. The default.
+	// NodePoolPartial leaves them alone. The default.
 	NodePoolPartial NodePoolPolicy = "Partial"
-	// NodePoolExclusive deletes them, once there is a list.
+	// NodePoolExclusive deletes them, if the spec has a list.
 	NodePoolExclusive NodePoolPolicy = "Exclusive"
 )
 
-// Binding makes the cluster a provider: with a ClusterBinding of the HostedCluster's name.
-// What the operator keeps of that are the clusterID, the Secret, and labels of cloud, region
-// and version; the rest is up to its users. If the binding is removed, or the HostedCluster
-// is deleted, the ClusterBinding is deleted first, which takes back what was sent. What
-// dist/provider.yaml has made in the cluster stays.
+// Binding makes the cluster a provider, with a ClusterBinding of the HostedCluster's name. The
+// operator sets only the ClusterBinding's clusterID, its Secret, and its labels of cloud, region
+// and version. Users may set all other fields. If the binding is removed or the HostedCluster is
+// deleted, the operator first deletes the ClusterBinding, which drains the provider. The objects of
+// dist/provider.yaml stay in the cluster.
 type Binding struct {
-	// clusterID is that of the ClusterBinding: a DNS label of at most 24 characters.
+	// clusterID is the clusterID of the ClusterBinding. It is a DNS label of at most 24 characters.
+	// Immutable.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=24
@@ -175,9 +179,9 @@ type Binding struct {
 	ClusterID string `json:"clusterID,omitempty"`
 }
 
-// HostedCluster is a cluster that EKS, AKS or GKE runs. Fields of its configuration that are
-// set are managed: they follow changes in the cloud, and the cloud follows theirs. No change
-// that was accepted on either side is lost without a trace.
+// HostedCluster is a cluster that EKS, AKS or GKE runs. Spillway manages the fields of its
+// configuration that are set: it sends them to the cloud, and follows changes in the cloud. No
+// change that either side has accepted is lost without a trace.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -19,7 +19,7 @@ import (
 // root is the root of the repository.
 var root = filepath.Join("..", "..", "..")
 
-// The API server that all tests of the package talk to, with the CRD.
+// The API server that all tests of the package use, with the CRD.
 var (
 	config *rest.Config
 	server client.Client
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run is TestMain with deferred calls that are run.
+// run is TestMain as a function that can defer calls.
 func run(m *testing.M) int {
 	assets := os.Getenv("KUBEBUILDER_ASSETS")
 	if assets == "" {
@@ -41,7 +41,7 @@ func run(m *testing.M) int {
 		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "hosted", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
 	}
-	// Also when it could not be started as a whole: parts of it may run.
+	// Stop it even if the start failed, because parts of it may run.
 	defer func() {
 		if err := env.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "stopping the API server:", err)

@@ -26,8 +26,8 @@ const (
 	wantCreds = "spec.credentials: Invalid value: exactly one of workloadIdentity and secretRef must be set"
 )
 
-// validationCases try a spec, or a change of it. A line replaces what the case before
-// it has under the same name.
+// validationCases try a spec, or a change of it. Each top-level field of spec replaces that field
+// of the base object, and each one of change replaces that field of spec.
 var validationCases = map[string]struct{ spec, change, want string }{
 	"the least of EKS":                      {spec: eks},
 	"the least of AKS":                      {spec: aks},
@@ -152,8 +152,8 @@ func change(t *testing.T, object *unstructured.Unstructured, spec string) error 
 	return server.Update(t.Context(), object, client.FieldValidation("Strict"))
 }
 
-// TestEmptyIsNotUnset: what is managed and empty, and a tag that shall go, stay so on their way
-// from a program in Go through the API server and back.
+// TestEmptyIsNotUnset checks that managed empty fields, and null for a tag to delete, survive the
+// way from a Go program through the API server and back.
 func TestEmptyIsNotUnset(t *testing.T) {
 	want := &v1alpha1.EKSConfig{
 		DisplayName: "shop", Region: "r", PublicAccess: ptr.To(false), LoggingTypes: []string{},
@@ -177,7 +177,7 @@ func TestEmptyIsNotUnset(t *testing.T) {
 	}
 }
 
-// TestColumns asks for the table that kubectl get prints.
+// TestColumns compares the table that kubectl get prints.
 func TestColumns(t *testing.T) {
 	clients, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
