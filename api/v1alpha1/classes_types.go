@@ -3,7 +3,8 @@ package v1alpha1
 import corev1 "k8s.io/api/core/v1"
 
 // ReasonClassNotMapped: spec.classes of the ClusterBinding does not map the class that an object
-// names: the RuntimeClass of a pod, the IngressClass of an Ingress, or the Gateways of a route.
+// names. That is the RuntimeClass of a pod, the IngressClass of an Ingress, or the Gateways of a
+// route.
 const ReasonClassNotMapped = "ClassNotMapped"
 
 // BindingClassesReady reports whether the provider has the IngressClasses, RuntimeClasses and

@@ -69,8 +69,8 @@ const (
 	ReasonConnecting = "Connecting"
 	// ReasonUnreachable: the provider does not answer.
 	ReasonUnreachable = "Unreachable"
-	// ReasonWrongCA: the provider's certificate is not signed by the CA of
-	// the kubeconfig, or is for another name.
+	// ReasonWrongCA: the provider's certificate is not signed by the CA of the kubeconfig, is for
+	// another name, or is out of date.
 	ReasonWrongCA = "WrongCA"
 	// ReasonIdentityChanged: another cluster answers. It is not the cluster that was bound.
 	ReasonIdentityChanged = "IdentityChanged"

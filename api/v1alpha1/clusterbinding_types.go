@@ -68,8 +68,8 @@ type ClusterBindingSpec struct {
 	Classes []ClassMapping `json:"classes,omitempty"`
 
 	// hosts limits the hosts of Ingresses and routes that Spillway sends to the provider. It does
-	// not send an Ingress or route with another host, or for every host. At most 32. If unset, all
-	// hosts are allowed that the provider allows.
+	// not send an Ingress or route with a host that matches no item. One that serves every host
+	// needs the item "*". At most 32. If unset, only the provider's own limits apply.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -133,16 +133,16 @@ type UnreachablePolicy struct {
 	DeletionTimeout *metav1.Duration `json:"deletionTimeout,omitempty"`
 }
 
-// ClusterBindingStatus is the observed state of a provider.
+// ClusterBindingStatus is the observed state of a ClusterBinding and its provider.
 type ClusterBindingStatus struct {
 	// conditions are Ready, CredentialsValid, Connected, Fenced, LimitsKnown, VirtualNodeReady,
-	// PodAdmission and Network. Others are present only at times: MountNamespaceReady with a
-	// mountNamespace; ClassesReady with an IngressClass, RuntimeClass or PriorityClass in
-	// spec.classes; Limited while a right to read is missing; ClockSkewed while the provider's
-	// clock differs from the manager's; WritesRefused while the consumer's API server refuses a
-	// write of the manager; VersionSkew while the CustomResourceDefinitions and the manager have
-	// different versions; ProviderShared while another ClusterBinding leads to the same provider,
-	// or may do so; Drained while the ClusterBinding is being deleted.
+	// PodAdmission and Network. Others are present only at times. MountNamespaceReady: if
+	// mountNamespace is set. ClassesReady: if spec.classes has an IngressClass, RuntimeClass or
+	// PriorityClass. Limited: while a right to read is missing. ClockSkewed: while the provider's
+	// clock differs from the manager's. WritesRefused: while the consumer's API server refuses a
+	// write of the manager. VersionSkew: while the CustomResourceDefinitions and the manager have
+	// different versions. ProviderShared: while another ClusterBinding leads to the same provider,
+	// or may do so. Drained: while the ClusterBinding is being deleted.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

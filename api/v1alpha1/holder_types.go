@@ -34,9 +34,9 @@ const (
 )
 
 const (
-	// AnnotationTakeOver on a ClusterBinding lets its manager take over a Lease that another
-	// manager has used since. The value is the generation of the Lease. Or it is the identity of
-	// the manager that asks for it, which may then take over any generation once.
+	// AnnotationTakeOver on a ClusterBinding lets its manager take over the Lease although another
+	// manager has raised its generation. The value is that generation. Or it is the identity of
+	// this manager, which may then take over any generation, once.
 	AnnotationTakeOver = "spillway.io/take-over"
 	// AnnotationGeneration holds the generation of a Lease.
 	AnnotationGeneration = "spillway.io/generation"

@@ -11,8 +11,8 @@ const BindingLimited = "Limited"
 const ReasonRightsMissing = "RightsMissing"
 
 // ReasonKindNotServed is the reason of BindingLimited if no right is missing, but the provider does
-// not serve a kind that Spillway should send, or serves another version of it. The message names
-// the resources.
+// not serve a kind that Spillway should send. Or it serves only another version of that kind. The
+// message names the resources.
 const ReasonKindNotServed = "KindNotServed"
 
 // ReasonMetricsMissing is the reason of BindingLimited if the manager can read all kinds, but not

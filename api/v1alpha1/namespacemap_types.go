@@ -110,7 +110,7 @@ type LeavingPods struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Count *int32 `json:"count,omitempty"`
-	// names of the first few of them.
+	// names of the first few of these pods.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8

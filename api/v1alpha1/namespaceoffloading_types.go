@@ -67,8 +67,7 @@ const (
 	ReasonRefused = "Refused"
 
 	// OffloadingPodsCurrent is present, and False, only while pods of the namespace wait for a node
-	// with an outdated affinity, which they got before the offloading was changed. The message
-	// names these pods.
+	// with the affinity of an earlier spec of the offloading. The message names these pods.
 	OffloadingPodsCurrent = "PodsCurrent"
 	// ReasonPodsOutdated is the reason of OffloadingPodsCurrent, and of an event.
 	ReasonPodsOutdated = "PodsOutdated"
@@ -147,9 +146,9 @@ type NamespaceOffloadingSpec struct {
 
 // NamespaceOffloadingStatus is the observed state of a NamespaceOffloading.
 type NamespaceOffloadingStatus struct {
-	// conditions are Ready, and two that are present only at times: ProvidersReachable while a
-	// provider cannot be reached, and PodsCurrent while pods wait for a node with an outdated
-	// affinity.
+	// conditions are Ready, and two that are present only at times. ProvidersReachable: while a
+	// provider cannot be reached, or its ClusterBinding is paused. PodsCurrent: while pods wait for
+	// a node with the affinity of an earlier spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -166,7 +165,7 @@ type NamespaceOffloadingStatus struct {
 	// +optional
 	OffloadingPhase OffloadingPhase `json:"offloadingPhase,omitempty"`
 
-	// remoteNamespaceName is the name that the remote namespaces have, or will have.
+	// remoteNamespaceName is the name of the remote namespaces, also before they exist.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	RemoteNamespaceName string `json:"remoteNamespaceName,omitempty"`

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// ReasonNameNotAllowed: spec.remoteNamespaces of the ClusterBinding does not allow the
-// name of the remote namespace. The message names the rule.
+// ReasonNameNotAllowed: spec.remoteNamespaces of the ClusterBinding does not allow the strategy or
+// the name of the remote namespace. The message names the rule.
 const ReasonNameNotAllowed = "NameNotAllowed"
 
 // RemoteNamespaces says which names teams may use for their remote namespaces. It prevents teams

@@ -11,9 +11,9 @@
 // A hosted cluster with spec.binding becomes a provider. The operator applies dist/provider.yaml in
 // the cluster, with its identity in the cloud. It keeps a ClusterBinding of the same name, with a
 // token that lasts an hour. For that, the identity needs the rights of an administrator in the
-// cluster: an access entry in EKS; in AKS
+// cluster. In EKS, an access entry gives them. In AKS, it needs
 // Microsoft.ContainerService/managedClusters/listClusterUserCredential/action, and with Entra ID a
-// role in the cluster; in GKE roles/container.admin.
+// role in the cluster. In GKE, it needs roles/container.admin.
 //
 // +kubebuilder:object:generate=true
 // +groupName=hosted.spillway.io
