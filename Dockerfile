@@ -13,11 +13,12 @@ COPY api/ api/
 COPY cmd/ cmd/
 COPY config/ config/
 COPY controllers/ controllers/
+COPY hosted/ hosted/
 COPY internal/ internal/
 
 FROM build AS build-hosted
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /hosted ./cmd/hosted
+    go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /hosted ./hosted/cmd/hosted
 
 FROM build AS build-manager
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \

@@ -40,7 +40,7 @@ help: ## Show what there is to make.
 
 build: ## Build bin/manager, bin/hosted and bin/kubectl-spillway.
 	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/manager ./cmd/manager
-	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/hosted ./cmd/hosted
+	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/hosted ./hosted/cmd/hosted
 	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/kubectl-spillway ./cmd/kubectl-spillway
 
 check: kube ## Check format, build, lint and unit tests, within two minutes: before each commit.
@@ -56,15 +56,15 @@ lint: ## Run golangci-lint.
 	$(lint) run ./...
 
 generate: ## Generate deepcopy functions, CRDs, RBAC, templates of the charts and the API reference.
-	$(tool) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	$(tool) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/... paths=./hosted/api/...
 	$(tool) controller-gen crd paths=./api/v1alpha1/... output:crd:dir=config/crd/bases
-	$(tool) controller-gen crd paths=./api/hosted/... output:crd:dir=config/hosted/crd/bases
+	$(tool) controller-gen crd paths=./hosted/api/... output:crd:dir=config/hosted/crd/bases
 	@hack/nullable.sh config/hosted/crd/bases/*.yaml
 	$(tool) controller-gen rbac:roleName=spillway-manager paths=./controllers/... paths=./internal/... paths=./cmd/... output:rbac:dir=config/rbac
 	$(GO) run ./hack/chart
 	@mkdir -p docs/reference
 	$(tool) crd-ref-docs --log-level=WARN --config=hack/crd-ref-docs.yaml --renderer=markdown --source-path=api/v1alpha1 --output-path=docs/reference/api.md
-	$(tool) crd-ref-docs --log-level=WARN --config=hack/crd-ref-docs.yaml --renderer=markdown --source-path=api/hosted/v1alpha1 --output-path=docs/reference/hosted.md
+	$(tool) crd-ref-docs --log-level=WARN --config=hack/crd-ref-docs.yaml --renderer=markdown --source-path=hosted/api/v1alpha1 --output-path=docs/reference/hosted.md
 
 verify: ## Check format, lint (and vet), generated files, go.mod files and known vulnerabilities.
 	@GO='$(GO)' hack/verify.sh
@@ -85,7 +85,7 @@ demo-down: ## Stop the demo and remove what it made.
 	$(GO) run ./hack/demo down
 
 demo-hosted: build kube ## Import clusters of three played clouds, and change both sides (STAY=1 to stay until Ctrl-C).
-	$(GO) run ./hack/demo-hosted $(if $(STAY),-stay)
+	$(GO) run ./hosted/demo $(if $(STAY),-stay)
 
 e2e: ## Run the end-to-end tests on local clusters (SHORT=1 for a part that takes a minute).
 	@$(MAKE) --no-print-directory build kube install-yaml $(if $(SHORT),,metrics-server image chart)
@@ -124,7 +124,7 @@ chart: ## Check both Helm charts, and write them to dist/, for the tag of IMAGE.
 # architecture.
 image: ## Write dist/spillway.tar and dist/spillway-hosted.tar, container images, without Docker.
 	@mkdir -p bin/image $(DIST)
-	CGO_ENABLED=0 GOOS=linux $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/image/ ./cmd/manager ./cmd/hosted
+	CGO_ENABLED=0 GOOS=linux $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/image/ ./cmd/manager ./hosted/cmd/hosted
 	@$(call write-image,manager,$(IMAGE),spillway.tar)
 	@$(call write-image,hosted,$(HOSTED_IMAGE),spillway-hosted.tar)
 

@@ -36,8 +36,8 @@ run() {
   clusters | hostile) go_test -timeout 60m "./test/$1" ;;
   writes | crash) go_test -timeout 90m "./test/$1" ;;
   hosted)
-    go_test -timeout 90m -v -run 'TestNoLostUpdates|TestSeededBugs' ./internal/hosted/merge -interleavings 1000000 &&
-      go_test -timeout 60m -v -run 'TestCrash|TestActiveBelieved|TestSharedHandler' ./test/hosted/operator
+    go_test -timeout 90m -v -run 'TestNoLostUpdates|TestSeededBugs' ./hosted/merge -interleavings 1000000 &&
+      go_test -timeout 60m -v -run 'TestCrash|TestActiveBelieved|TestSharedHandler' ./hosted/test/operator
     ;;
   versions) versions v1.34.5 v1.35.3 ;;
   kinds | integration) go_test -race -timeout 120m "./test/$1" ;;

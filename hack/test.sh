@@ -65,10 +65,10 @@ fi
 
 packages=$("$GO" list ./...)
 module=$("$GO" list -m)
-units=$(grep -v "^$module/test/" <<<"$packages")
+units=$(grep -vE "^$module/(hosted/)?test(/|$)" <<<"$packages")
 suite=$module/test/integration
 # One at a time beside the suite: it has four control planes, and no other more than three.
-others=$(grep "^$module/test/" <<<"$packages" | grep -vx "$suite")
+others=$(grep -E "^$module/(hosted/)?test(/|$)" <<<"$packages" | grep -vx "$suite")
 
 status=0
 # A module of its own, so that the product does not depend on what makes images.
@@ -77,7 +77,7 @@ status=0
 run units "$units" $(race) || status=1
 # Each interleaving is a goroutine by itself, and the race detector makes it twenty times
 # slower: with it, there are but a few.
-run interleavings "$module/internal/hosted/merge" -run 'TestNoLostUpdates|TestSeededBugs' || status=1
+run interleavings "$module/hosted/merge" -run 'TestNoLostUpdates|TestSeededBugs' || status=1
 
 # The suite tries its specs again by itself, and not as a whole.
 echo "=== test: integration, of which the output comes last"

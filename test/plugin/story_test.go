@@ -20,9 +20,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	hosted "github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	hosted "github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	hosted "github.com/spillway-io/spillway/api/hosted/v1alpha1"
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	hosted "github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
 	"github.com/spillway-io/spillway/internal/precondition"

@@ -1,0 +1,55 @@
+// Package cloud defines what the client of each cloud reports about a cluster, in the same terms for all
+// clouds.
+package cloud
+
+import (
+	"errors"
+	"time"
+
+	"github.com/spillway-io/spillway/hosted/merge"
+)
+
+// ErrNotFound: the cloud does not have the cluster.
+var ErrNotFound = errors.New("the cloud does not have the cluster")
+
+// ErrBusy: the cloud refuses a request because another operation is running, or because the cluster has changed
+// since it was read. The caller has to read it again.
+var ErrBusy = errors.New("the cluster is being changed, or has changed since it was read")
+
+// ErrNoVersion: the cloud returned no version of what a request would change. Without one, the request might
+// overwrite somebody else's change.
+var ErrNoVersion = errors.New("the cloud gave no version with it, so it cannot be changed safely")
+
+// Reading is a cluster as it was read.
+type Reading struct {
+	// Config is the input Upstream of merge.Input.
+	Config map[string]any
+	// Complete is false if a part could not be read, for example because a node pool was deleted meanwhile.
+	// Nothing is decided from such a reading.
+	Complete bool
+	// UID differs after the cluster was deleted and created again under its name.
+	UID string
+	// IDs are the cloud's names of the cluster (at "") and of its pools, by path.
+	IDs map[string]string
+	// Versions has the versions of the cluster (at "") and of its pools, by path, in clouds that have versions.
+	Versions map[string]string
+	// Raw has the objects as the cloud sent them, by the same paths, for clouds where a request replaces a whole
+	// object: fields that Spillway does not know must survive. In EKS, it has what the client needs to know about
+	// the launch template of a group.
+	Raw map[string]map[string]any
+	// Busy says what the cloud is doing with the cluster or a pool; empty if nothing.
+	Busy string
+}
+
+// Operation is a change that the cloud has accepted from any user.
+type Operation struct {
+	ID string
+	// Item is the path of the pool that it changes; empty for the cluster.
+	Item string
+	// Done and Failed say how far it is. Message says why it has failed.
+	Done, Failed bool
+	Message      string
+	// Values are the values that it sets, by path, as far as the cloud reports them.
+	Values  map[string]merge.Text
+	Created time.Time
+}

@@ -1,0 +1,72 @@
+package eks
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/eks/types"
+
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+)
+
+// tagsOf sets some keys and removes others, in two requests. For tags, EKS has no operations, no tokens and
+// no versions. So tagsOf reads the tags before, compares them with those that the decision was based on, and
+// reads them again afterwards. It reports what somebody else has set meanwhile. Only changes in the moments
+// between these requests can be lost.
+func (c *Client) tagsOf(ctx context.Context, r request) (*types.Update, error) {
+	wanted := r.config.Tags
+	if r.Item != "" {
+		wanted = r.group.Tags
+	}
+	now, err := c.listTags(ctx, r.arn)
+	if err != nil {
+		return nil, err
+	}
+	for key, value := range wanted {
+		// After a crash, it may have the wanted value already.
+		if !equal(now, key, r.tags[key]) && !equal(now, key, value) {
+			return nil, fmt.Errorf("%w: the tag %s is another than was read", cloud.ErrBusy, key)
+		}
+	}
+	set, remove := split(wanted)
+	if len(remove) > 0 {
+		if _, err := c.API.UntagResource(ctx, &eks.UntagResourceInput{ResourceArn: &r.arn, TagKeys: remove}); err != nil {
+			return nil, err
+		}
+	}
+	if len(set) > 0 {
+		if _, err := c.API.TagResource(ctx, &eks.TagResourceInput{ResourceArn: &r.arn, Tags: set}); err != nil {
+			return nil, err
+		}
+	}
+	return nil, c.verifyTags(ctx, r.arn, wanted)
+}
+
+func (c *Client) verifyTags(ctx context.Context, arn string, wanted map[string]*string) error {
+	now, err := c.listTags(ctx, arn)
+	if err != nil {
+		return err
+	}
+	for key, value := range wanted {
+		if !equal(now, key, value) {
+			return fmt.Errorf("the tag %s was sent, and is another now: somebody else is changing it", key)
+		}
+	}
+	return nil
+}
+
+func (c *Client) listTags(ctx context.Context, arn string) (map[string]string, error) {
+	out, err := c.API.ListTagsForResource(ctx, &eks.ListTagsForResourceInput{ResourceArn: &arn})
+	if err != nil {
+		return nil, err
+	}
+	return out.Tags, nil
+}
+
+// equal reports whether a key has the value; nil means that the key is absent.
+func equal(tags map[string]string, key string, value *string) bool {
+	has, ok := tags[key]
+	return ok == (value != nil) && has == aws.ToString(value)
+}

@@ -1,0 +1,179 @@
+package gke
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/merge"
+)
+
+// request is the HTTP request of a write.
+type request struct {
+	method, path string
+	body         map[string]any
+}
+
+// Send sends one request, and returns GKE's name of the operation. Each request changes one field. It names
+// the version that was read, if GKE has one for that field. A message that replaces a whole object is built
+// from the object that was read.
+func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Write, _ string) (operation string, err error) {
+	r, err := c.request(reading, write)
+	if err != nil {
+		return "", c.wrap(err, write.Call)
+	}
+	out, err := c.do(ctx, r.method, r.path, r.body)
+	if write.Call == deletePool && notFound(err, "nodePools/"+path.Base(r.path)) {
+		return "", nil
+	}
+	return cloud.Text(out, "name"), c.wrap(err, write.Call)
+}
+
+func (c *Client) request(reading cloud.Reading, write merge.Write) (request, error) {
+	if err := guarded(reading, write); err != nil {
+		return request{}, err
+	}
+	if write.Item != "" {
+		return c.poolRequest(reading, write)
+	}
+	update := func(name string, value any) (request, error) {
+		body := map[string]any{name: value, "etag": write.Version}
+		return request{http.MethodPut, c.cluster(), map[string]any{"update": body}}, nil
+	}
+	raw, message := reading.Raw[""], write.Message
+	switch write.Call {
+	case updateVersion:
+		return update("desiredMasterVersion", message["kubernetesVersion"])
+	case updateAddons:
+		return update("desiredAddonsConfig", rawAddons(message["clusterAddons"]))
+	case updateNetworks:
+		return update("desiredMasterAuthorizedNetworksConfig", patched(raw["masterAuthorizedNetworksConfig"], message["masterAuthorizedNetworks"]))
+	case updateLogging:
+		return update("desiredLoggingService", message["loggingService"])
+	case updateMonitoring:
+		return update("desiredMonitoringService", message["monitoringService"])
+	case updateLocations:
+		return update("desiredLocations", message["locations"])
+	case setNetworkPolicy:
+		policy := patched(raw["networkPolicy"], map[string]any{"enabled": message["networkPolicyEnabled"]})
+		return request{http.MethodPost, c.cluster() + ":setNetworkPolicy", map[string]any{"networkPolicy": withProvider(policy)}}, nil
+	case setLabels:
+		return c.labels(raw, message)
+	case setMaintenance:
+		return c.maintenance(raw, message)
+	default:
+		return request{}, fmt.Errorf("%w: GKE has no such request", cloud.ErrRefused)
+	}
+}
+
+// guarded refuses a write that was decided on another reading than this one. The version of one reading with
+// the values of another would overwrite the changes in between.
+func guarded(reading cloud.Reading, write merge.Write) error {
+	i := slices.IndexFunc(Table.Calls, func(call merge.Call) bool { return call.Name == write.Call })
+	switch {
+	case i < 0 || Table.Calls[i].Guard != merge.ByVersion:
+		return nil
+	case write.Version == "" || reading.Versions[""] == "":
+		return cloud.ErrNoVersion
+	case write.Version != reading.Versions[write.Item]:
+		return fmt.Errorf("%w: it was decided on %s, and what was read has %s", cloud.ErrBusy, write.Version, reading.Versions[write.Item])
+	default:
+		return nil
+	}
+}
+
+func (c *Client) poolRequest(reading cloud.Reading, write merge.Write) (request, error) {
+	raw, pool := reading.Raw[write.Item], item(write.Message)
+	name := cloud.Text(pool, "name")
+	switch write.Call {
+	case createPool:
+		return request{http.MethodPost, c.cluster() + "/nodePools", map[string]any{"nodePool": c.withKey(rawPool(pool), reading.Config["customerManagedEncryptionKey"])}}, nil
+	case deletePool:
+		return request{http.MethodDelete, c.pool(name), nil}, nil
+	case updatePool:
+		return request{http.MethodPut, c.pool(name), map[string]any{"nodeVersion": pool["version"], "etag": write.Version}}, nil
+	case updatePoolLabels:
+		labels := map[string]any{"labels": cloud.Get(pool, "config.labels")}
+		return request{http.MethodPut, c.pool(name), map[string]any{"labels": labels, "etag": write.Version}}, nil
+	case updatePoolScale:
+		// This is an update of the cluster, with the cluster's etag.
+		return request{http.MethodPut, c.cluster(), map[string]any{"update": map[string]any{
+			"desiredNodePoolAutoscaling": patched(raw["autoscaling"], pool["autoscaling"]), "desiredNodePoolId": name, "etag": reading.Versions[""],
+		}}}, nil
+	case setPoolManager:
+		management := patched(raw["management"], pool["management"])
+		return request{http.MethodPost, c.pool(name) + ":setManagement", map[string]any{"management": management}}, nil
+	case setPoolSize:
+		return request{http.MethodPost, c.pool(name) + ":setSize", map[string]any{"nodeCount": pool["initialNodeCount"]}}, nil
+	default:
+		return request{}, fmt.Errorf("%w: GKE has no such request", cloud.ErrRefused)
+	}
+}
+
+// labels replaces all labels, if they have not changed since they were read.
+func (c *Client) labels(raw, message map[string]any) (request, error) {
+	fingerprint := cloud.Text(raw, "labelFingerprint")
+	if fingerprint == "" {
+		return request{}, cloud.ErrNoVersion
+	}
+	labels := message["labels"]
+	if labels == nil {
+		labels = map[string]any{}
+	}
+	return request{http.MethodPost, c.cluster() + ":setResourceLabels", map[string]any{"resourceLabels": labels, "labelFingerprint": fingerprint}}, nil
+}
+
+// maintenance replaces the daily window in the policy that was read, and keeps its exclusions. The spec
+// cannot express a recurring window, so maintenance refuses to replace one.
+func (c *Client) maintenance(raw, message map[string]any) (request, error) {
+	if cloud.Text(raw, "maintenancePolicy.resourceVersion") == "" {
+		return request{}, cloud.ErrNoVersion
+	}
+	daily := cloud.Text(raw, dailyStart) != ""
+	if !daily && (cloud.Get(raw, recurring) != nil || cloud.Get(raw, recurringToo) != nil) {
+		return request{}, fmt.Errorf("%w: the cluster has a recurring maintenance window, which gkeConfig.maintenanceWindow would replace; "+
+			"leave it unset, or remove the window in GKE", cloud.ErrRefused)
+	}
+	start, _ := message["maintenanceWindow"].(string)
+	window, _ := cloud.Get(raw, "maintenancePolicy.window").(map[string]any)
+	window = maps.Clone(window)
+	for _, kind := range []string{"dailyMaintenanceWindow", "recurringWindow", "recurringMaintenanceWindow"} {
+		delete(window, kind)
+	}
+	policy := cloud.Put(raw, "maintenancePolicy.window", window)
+	if start != "" {
+		// GKE sets the duration.
+		policy = cloud.Put(policy, dailyStart, start)
+	}
+	return request{http.MethodPost, c.cluster() + ":setMaintenancePolicy", map[string]any{"maintenancePolicy": policy["maintenancePolicy"]}}, nil
+}
+
+// patched returns a copy of what was read, with the values of the message.
+func patched(raw, message any) map[string]any {
+	out := map[string]any{}
+	for _, from := range []any{raw, message} {
+		object, _ := from.(map[string]any)
+		maps.Copy(out, object)
+	}
+	return out
+}
+
+// withProvider sets the only provider that GKE has.
+func withProvider(policy map[string]any) map[string]any {
+	if policy["enabled"] == true && (policy["provider"] == nil || policy["provider"] == "PROVIDER_UNSPECIFIED") {
+		policy["provider"] = "CALICO"
+	}
+	return policy
+}
+
+func item(message map[string]any) map[string]any {
+	pools := objects(message["nodePools"])
+	if len(pools) != 1 {
+		return nil
+	}
+	return pools[0]
+}

@@ -1,0 +1,231 @@
+package controller
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/clouds/dial"
+	"github.com/spillway-io/spillway/hosted/merge"
+	"github.com/spillway-io/spillway/hosted/state"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/field/text"
+)
+
+// report writes the conditions. Each has one writer, and Ready summarises the others.
+func (v *visit) report() {
+	v.identity()
+	switch v.phase {
+	case state.Paused:
+	case state.Duplicate:
+		v.synced()
+	default:
+		v.credentials()
+		v.synced()
+		v.updating()
+	}
+	v.ready()
+}
+
+// identity sets what the columns of kubectl show.
+func (v *visit) identity() {
+	s := &v.h.Status
+	upstream := s.UpstreamSpec
+	switch spec := v.h.Spec; {
+	case spec.EKSConfig != nil:
+		s.Cloud, s.Location = "EKS", spec.EKSConfig.Region
+		if upstream.EKSConfig != nil {
+			s.KubernetesVersion = value(upstream.EKSConfig.KubernetesVersion)
+		}
+	case spec.AKSConfig != nil:
+		s.Cloud, s.Location = "AKS", spec.AKSConfig.ResourceLocation
+		if upstream.AKSConfig != nil {
+			s.KubernetesVersion = value(upstream.AKSConfig.KubernetesVersion)
+		}
+	case spec.GKEConfig != nil:
+		s.Cloud, s.Location = "GKE", cmp.Or(value(spec.GKEConfig.Region), value(spec.GKEConfig.Zone))
+		if upstream.GKEConfig != nil {
+			s.KubernetesVersion = value(upstream.GKEConfig.KubernetesVersion)
+		}
+	}
+}
+
+// credentials sets CredentialsValid. It is True once the cloud has answered. An error that says nothing about
+// the credentials leaves the condition as it is.
+func (v *visit) credentials() {
+	set := func(status metav1.ConditionStatus, reason, message string) {
+		v.set(v1alpha1.HostedCredentialsValid, status, reason, message)
+	}
+	op := v.h.Status.Operation
+	switch err := v.failure; {
+	case errors.Is(err, dial.ErrSecret):
+		set(metav1.ConditionFalse, v1alpha1.ReasonSecretUnusable, err.Error())
+	case errors.Is(err, cloud.ErrCredentials):
+		set(metav1.ConditionFalse, v1alpha1.ReasonRejected, err.Error())
+	case errors.Is(err, cloud.ErrForbidden):
+		set(metav1.ConditionFalse, v1alpha1.ReasonRightMissing, err.Error())
+	case op != nil && op.Reason == v1alpha1.ReasonRightMissing:
+		// The right to read is there, and one to change is not.
+		set(metav1.ConditionFalse, v1alpha1.ReasonRightMissing, op.Message)
+	case err == nil:
+		set(metav1.ConditionTrue, v1alpha1.ReasonAccepted, "")
+	case v.missing(v1alpha1.HostedCredentialsValid):
+		set(metav1.ConditionUnknown, v1alpha1.ReasonRequestFailed, err.Error())
+	}
+}
+
+func (v *visit) synced() {
+	set := func(status metav1.ConditionStatus, reason, message string) {
+		v.set(v1alpha1.HostedSynced, status, reason, message)
+	}
+	switch err := v.failure; {
+	case errors.Is(err, errInvalid):
+		set(metav1.ConditionFalse, v1alpha1.ReasonInvalid, err.Error())
+	case errors.Is(err, cloud.ErrThrottled):
+		set(metav1.ConditionFalse, v1alpha1.ReasonThrottled, err.Error())
+	case err != nil:
+		set(metav1.ConditionFalse, v1alpha1.ReasonRequestFailed, err.Error())
+	case v.phase == state.NotFound:
+		set(metav1.ConditionFalse, v1alpha1.ReasonNotFound, "The cloud does not have the cluster. If it was deleted there, delete this object, too")
+	case v.phase == state.Replaced:
+		set(metav1.ConditionFalse, v1alpha1.ReasonReplaced, fmt.Sprintf(
+			"The cluster was deleted in the cloud, and made again under its name (%s, not %s). To adopt the new one, delete this object with deletionPolicy Orphan, and make it again",
+			v.seen.Reading.UID, v.h.Status.UpstreamUID))
+	case v.phase == state.Duplicate:
+		set(metav1.ConditionFalse, v1alpha1.ReasonDuplicate, fmt.Sprintf(
+			"HostedCluster %s is for the same cluster, and has it first. Until that one is deleted, nothing is sent or taken over for this one", v.seen.Twin))
+	case v.phase == state.AlreadyExists:
+		set(metav1.ConditionFalse, v1alpha1.ReasonAlreadyExists, fmt.Sprintf(
+			"The cloud has a cluster of this name that was not made for this object: it lacks %s. It is left alone. To manage it, set lifecycle.mode to Adopt", v.mark()))
+	case v.phase == state.Incomplete:
+		set(metav1.ConditionFalse, v1alpha1.ReasonIncomplete, "A part of the cluster could not be read; it decides nothing")
+	case !v.seen.Missing:
+		set(metav1.ConditionTrue, v1alpha1.ReasonRead, "")
+	}
+}
+
+// updating says who changes the cluster. While the cluster cannot be read, the condition stays as it is.
+func (v *visit) updating() {
+	set := func(status metav1.ConditionStatus, reason, message string) {
+		v.set(v1alpha1.HostedUpdating, status, reason, message)
+	}
+	op := v.h.Status.Operation
+	call := ""
+	if op != nil {
+		call = op.Call
+	}
+	switch v.phase {
+	case state.Creating:
+		set(metav1.ConditionTrue, v1alpha1.ReasonCreating, v.seen.Reading.Busy)
+	case state.Deleting:
+		set(metav1.ConditionTrue, v1alpha1.ReasonDeleting, v.seen.Reading.Busy)
+	case state.Writing:
+		set(metav1.ConditionTrue, v1alpha1.ReasonSending, call)
+	case state.Waiting:
+		set(metav1.ConditionTrue, v1alpha1.ReasonWaiting, cmp.Or(call, v.seen.Reading.Busy))
+	case state.ForeignUpdate:
+		set(metav1.ConditionTrue, v1alpha1.ReasonForeignUpdate, v.seen.Reading.Busy)
+	case "", state.Incomplete:
+	default:
+		if op != nil && op.Message != "" {
+			set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, call+": "+op.Message)
+			return
+		}
+		set(metav1.ConditionFalse, v1alpha1.ReasonIdle, "")
+	}
+}
+
+func (v *visit) ready() {
+	set := func(status metav1.ConditionStatus, reason, message string) {
+		v.set(v1alpha1.HostedReady, status, reason, message)
+	}
+	switch v.phase {
+	case state.Paused:
+		set(metav1.ConditionFalse, v1alpha1.ReasonPaused, "spec.paused is set: nothing is read or changed in the cloud, and only the token of its binding is renewed")
+		return
+	case state.Creating:
+		set(metav1.ConditionFalse, v1alpha1.ReasonCreating, v.seen.Reading.Busy)
+		return
+	case state.Deleting:
+		set(metav1.ConditionFalse, v1alpha1.ReasonDeleting, cmp.Or(v.seen.Reading.Busy, v.unanswered()))
+		return
+	}
+	if v.phase == state.NotMarked {
+		set(metav1.ConditionFalse, v1alpha1.ReasonNotMarked, fmt.Sprintf(
+			"The cluster stays in the cloud, and this object with it: deletionPolicy Delete is only for a cluster that was made for this object, and this one lacks %s. "+
+				"To leave the cluster, set deletionPolicy to Orphan. To have it deleted, add that to it in the cloud", v.mark()))
+		return
+	}
+	if v.phase == state.Failed && v.seen.Missing {
+		set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, v.h.Status.Operation.Message)
+		return
+	}
+	for _, kind := range []string{v1alpha1.HostedCredentialsValid, v1alpha1.HostedSynced} {
+		if c := meta.FindStatusCondition(v.h.Status.Conditions, kind); c != nil && c.Status != metav1.ConditionTrue {
+			set(metav1.ConditionFalse, c.Reason, c.Message)
+			return
+		}
+	}
+	set(metav1.ConditionTrue, v1alpha1.ReasonRuns, "")
+}
+
+// set writes a condition, with the time of our clock.
+func (v *visit) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	c := conditions.New(kind, status, reason, message)
+	c.LastTransitionTime = metav1.NewTime(v.now)
+	conditions.Set(&v.h.Status.Conditions, v.h.Generation, c)
+}
+
+func (v *visit) missing(kind string) bool {
+	return meta.FindStatusCondition(v.h.Status.Conditions, kind) == nil
+}
+
+// lasted returns how long ago the last of these conditions changed.
+func (v *visit) lasted(kinds ...string) time.Duration {
+	var last time.Time
+	for _, c := range v.h.Status.Conditions {
+		if slices.Contains(kinds, c.Type) && c.LastTransitionTime.After(last) {
+			last = c.LastTransitionTime.Time
+		}
+	}
+	return v.now.Sub(last)
+}
+
+var errInvalid = errors.New("what was read cannot be used")
+
+// invalid keeps an error for the report. The error is about what was read, so retrying at once would not help.
+func (v *visit) invalid(err error) error {
+	v.failure = fmt.Errorf("%w: %w", errInvalid, err)
+	return nil
+}
+
+func (v *visit) event(kind, reason, action, note string, args ...any) {
+	v.Events.Eventf(v.h, nil, kind, reason, action, "%s", conditions.Note(fmt.Sprintf(note, args...)))
+}
+
+func paths(write merge.Write) string {
+	var all []string
+	for path := range write.Sent {
+		all = append(all, path)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// bounded cuts what a cloud says to what the status can hold.
+func bounded(message string) string { return text.Bound(message, 1000) }
+
+func value(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}

@@ -1,0 +1,128 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/merge"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/field/text"
+)
+
+// maxDecisions is how many decisions the status keeps.
+const maxDecisions = 32
+
+// Enter writes a plan to the status. If the plan is not Decided, Enter changes nothing. The same plan again
+// changes nothing either, except that it adds its decisions again if it overwrites something.
+func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, reading cloud.Reading) error {
+	if !plan.Decided {
+		return nil
+	}
+	upstream, err := Typed(h.Spec.ClusterConfig, reading.Config)
+	if err != nil {
+		return fmt.Errorf("status.upstreamSpec: %w", err)
+	}
+	effective, err := Typed(h.Spec.ClusterConfig, plan.Effective)
+	if err != nil {
+		return fmt.Errorf("status.effective: %w", err)
+	}
+	s := &h.Status
+	s.UpstreamSpec, s.Effective, s.Managed, s.Base, s.Conflicts = upstream, effective, nil, nil, nil
+	for _, leaf := range plan.Leaves {
+		s.Managed = append(s.Managed, v1alpha1.ManagedField{Path: leaf.Path, State: string(leaf.State)})
+	}
+	for _, path := range slices.Sorted(maps.Keys(plan.Base)) {
+		base := v1alpha1.BaseField{Path: path, Upstream: string(plan.Base[path].Upstream)}
+		if plan.Base[path].SpecSet {
+			base.Spec = ptr.To(string(plan.Base[path].Spec))
+		}
+		s.Base = append(s.Base, base)
+	}
+	for _, c := range plan.Conflicts {
+		s.Conflicts = append(s.Conflicts, v1alpha1.Conflict{
+			Path: c.Path, Base: string(c.Base), Spec: string(c.Spec), Upstream: string(c.Upstream), UpstreamHash: c.Hash, Since: metav1.NewTime(c.Since),
+		})
+	}
+	s.ConflictCount = ptr.To(int32(len(plan.Conflicts)))
+	for _, d := range plan.Decisions {
+		Note(h, v1alpha1.Decision{
+			Path: d.Path, Take: v1alpha1.Side(d.Take), Kept: string(d.Kept), Lost: string(d.Lost), Time: metav1.NewTime(d.Time),
+		})
+	}
+	conditions.Set(&s.Conditions, h.Generation, inSync(plan))
+	return nil
+}
+
+// Note adds decisions, and drops the oldest ones if there are too many.
+func Note(h *v1alpha1.HostedCluster, decisions ...v1alpha1.Decision) {
+	all := append(h.Status.Decisions, decisions...) //nolint:gocritic // It is the same list.
+	h.Status.Decisions = all[max(0, len(all)-maxDecisions):]
+}
+
+// Begin enters the operation of a write. The operation is cleared once the cloud has been read after it, or
+// has certainly refused it.
+func Begin(h *v1alpha1.HostedCluster, write merge.Write, token string, now time.Time) {
+	op := &v1alpha1.Operation{RequestToken: token, Call: write.Call, Item: write.Item, Version: write.Version, StartedAt: metav1.NewTime(now)}
+	for _, path := range slices.Sorted(maps.Keys(write.Sent)) {
+		op.Sent = append(op.Sent, v1alpha1.SentField{Path: path, Value: string(write.Sent[path])})
+	}
+	h.Status.Operation = op
+}
+
+// Typed returns tree as a configuration of the same cloud as like.
+func Typed(like v1alpha1.ClusterConfig, tree map[string]any) (v1alpha1.ClusterConfig, error) {
+	var config v1alpha1.ClusterConfig
+	switch {
+	case like.EKSConfig != nil:
+		config.EKSConfig = &v1alpha1.EKSConfig{}
+		return config, merge.Typed(tree, config.EKSConfig)
+	case like.AKSConfig != nil:
+		config.AKSConfig = &v1alpha1.AKSConfig{}
+		return config, merge.Typed(tree, config.AKSConfig)
+	default:
+		config.GKEConfig = &v1alpha1.GKEConfig{}
+		return config, merge.Typed(tree, config.GKEConfig)
+	}
+}
+
+// states has the states that a user should know about, the most important first, each with its reason.
+var states = []struct {
+	state  merge.State
+	reason string
+}{
+	{merge.Conflict, v1alpha1.ReasonConflict},
+	{merge.ImmutableDiffers, v1alpha1.ReasonImmutableDiffers},
+	{merge.Drifted, v1alpha1.ReasonDrifted},
+	{merge.Pushed, v1alpha1.ReasonPushed},
+	{merge.WrittenBack, v1alpha1.ReasonSuperseded},
+	{merge.Superseded, v1alpha1.ReasonSuperseded},
+}
+
+// inSync returns the condition InSync. Its message has the fields that differ, with both values.
+func inSync(plan merge.Plan) metav1.Condition {
+	var reason string
+	var parts []string
+	for _, s := range states {
+		for _, leaf := range plan.Leaves {
+			if leaf.State == s.state {
+				reason = cmp.Or(reason, s.reason)
+				parts = append(parts, fmt.Sprintf("%s is %s: the spec has %s, the cloud %s", leaf.Path, leaf.State, short(leaf.Spec), short(leaf.Upstream)))
+			}
+		}
+	}
+	if reason == "" {
+		return conditions.New(v1alpha1.HostedInSync, metav1.ConditionTrue, v1alpha1.ReasonAgreed, "")
+	}
+	return conditions.New(v1alpha1.HostedInSync, metav1.ConditionFalse, reason, strings.Join(parts, "; "))
+}
+
+func short(value merge.Text) string { return text.Bound(string(value), 80) }

@@ -1,0 +1,223 @@
+// Package state decides what to do next about a hosted cluster, and when to read it again. It does no I/O.
+//
+// A cluster goes from Creating or Importing to Idle. From there, a request goes through three phases and back
+// to Idle. In Writing, the request is in the status, and perhaps sent. In Waiting, the cloud works on it. In
+// Verifying, it is done, and has to be read.
+//
+// While somebody else changes the cluster, the phase is ForeignUpdate. What is read then may be half of a
+// change, so it is neither taken over nor overwritten.
+//
+// The phase is not stored. It follows from the status and from what was read, so a process that crashes
+// anywhere continues where it was.
+package state
+
+import (
+	"time"
+
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+)
+
+// Phase is the phase of a hosted cluster.
+type Phase string
+
+// The phases.
+const (
+	Paused        Phase = "Paused"
+	NotFound      Phase = "NotFound"
+	Replaced      Phase = "Replaced"
+	AlreadyExists Phase = "AlreadyExists"
+	Duplicate     Phase = "Duplicate"
+	Incomplete    Phase = "Incomplete"
+	Creating      Phase = "Creating"
+	Importing     Phase = "Importing"
+	Idle          Phase = "Idle"
+	Writing       Phase = "Writing"
+	Waiting       Phase = "Waiting"
+	Verifying     Phase = "Verifying"
+	Failed        Phase = "Failed"
+	ForeignUpdate Phase = "ForeignUpdate"
+	Deleting      Phase = "Deleting"
+	// NotMarked: the object is being deleted, but the cluster stays, because it was not created for this
+	// object.
+	NotMarked Phase = "NotMarked"
+)
+
+// Step is what to do in a phase.
+type Step string
+
+// The steps.
+const (
+	// Wait does nothing.
+	Wait Step = "Wait"
+	// Create requests the cluster.
+	Create Step = "Create"
+	// Delete requests the deletion of the cluster.
+	Delete Step = "Delete"
+	// Release removes the finalizer of the object.
+	Release Step = "Release"
+	// Resume sends the request in the status again, if that is safe.
+	Resume Step = "Resume"
+	// Fail notes why the operation has failed, and continues like Sync.
+	Fail Step = "Fail"
+	// Sync merges, stores the decisions, and sends the first request.
+	Sync Step = "Sync"
+)
+
+// CallCreate is the call of an operation that creates the cluster.
+const CallCreate = "CreateCluster"
+
+// A cloud may show a new cluster only after some time, and a request whose answer was lost may still arrive.
+const (
+	// CreateShows is how long a deletion waits for the cluster to appear.
+	CreateShows = 20 * time.Minute
+	// CreateNoted is how old the time of the request in the status may be when the request is repeated.
+	CreateNoted = 5 * time.Minute
+)
+
+// Seen is what was observed.
+type Seen struct {
+	Spec     v1alpha1.HostedClusterSpec
+	Status   v1alpha1.HostedClusterStatus
+	Deleting bool
+	// Twin names another object that has the same cluster; empty if there is none.
+	Twin string
+	Now  time.Time
+	// Missing: the cloud does not have the cluster. Otherwise Reading has it.
+	Missing bool
+	Reading cloud.Reading
+	// Marked: the cluster was created for this object.
+	Marked bool
+	// Operation is the cloud's report on the operation in the status, if the cloud has a name for it. It is
+	// older than Reading, so Reading shows the result of an operation that is done.
+	Operation *cloud.Operation
+}
+
+// Early decides without a request to the cloud, if that is possible.
+func Early(s Seen) (Phase, Step, bool) {
+	switch {
+	case s.Deleting && s.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete:
+		return Deleting, Release, true
+	case s.Spec.Paused:
+		return Paused, Wait, true
+	case s.Twin != "" && s.Deleting:
+		return Deleting, Release, true
+	case s.Twin != "":
+		return Duplicate, Wait, true
+	default:
+		return "", "", false
+	}
+}
+
+// Next returns the phase and the next step.
+func Next(s Seen) (Phase, Step) {
+	if phase, step, ok := Early(s); ok {
+		return phase, step
+	}
+	switch op := s.Status.Operation; {
+	case s.Deleting:
+		return s.delete()
+	case s.Missing:
+		return s.missing()
+	case s.replaced():
+		return Replaced, Wait
+	case s.somebodyElses():
+		return AlreadyExists, Wait
+	case op != nil && op.Call == CallCreate:
+		return s.created()
+	case op != nil && op.Message == "":
+		return s.inFlight(*op)
+	case s.Reading.Busy != "":
+		return ForeignUpdate, Wait
+	case !s.Reading.Complete:
+		return Incomplete, Wait
+	case op != nil:
+		return Failed, Sync
+	case !imported(s.Status):
+		return Importing, Sync
+	default:
+		return Idle, Sync
+	}
+}
+
+func (s Seen) created() (Phase, Step) {
+	switch {
+	case s.Reading.Busy != "":
+		return Creating, Wait
+	case !s.Reading.Complete:
+		return Incomplete, Wait
+	default:
+		return Importing, Sync
+	}
+}
+
+// inFlight decides for an operation in the status that has not failed. If the cloud has a name for the
+// operation, it may be running although the cloud is not busy.
+func (s Seen) inFlight(op v1alpha1.Operation) (Phase, Step) {
+	named := op.CloudID != ""
+	switch {
+	case named && (s.Operation == nil || !s.Operation.Done), s.Reading.Busy != "":
+		return Waiting, Wait
+	case !s.Reading.Complete:
+		return Incomplete, Wait
+	case !named:
+		return Writing, Resume
+	case s.Operation.Failed:
+		return Failed, Fail
+	default:
+		return Verifying, Sync
+	}
+}
+
+// delete deletes only a cluster that was created for this object. It leaves a cluster that existed before and
+// that this object never requested.
+func (s Seen) delete() (Phase, Step) {
+	switch {
+	case s.Unanswered():
+		return Deleting, Wait
+	case s.Gone():
+		return Deleting, Release
+	case s.somebodyElses() && s.Status.Operation == nil:
+		return Deleting, Release
+	case !s.Marked:
+		return NotMarked, Wait
+	case s.Reading.Busy != "":
+		return Deleting, Wait
+	default:
+		return Deleting, Delete
+	}
+}
+
+// somebodyElses reports whether the object should create the cluster, but somebody else has created it.
+func (s Seen) somebodyElses() bool {
+	return !s.Marked && !imported(s.Status) && s.Spec.Lifecycle.Mode == v1alpha1.LifecycleCreate
+}
+
+// Unanswered reports whether the cluster was requested not long ago, and may still appear.
+func (s Seen) Unanswered() bool {
+	op := s.Status.Operation
+	return s.Missing && op != nil && op.Call == CallCreate && op.Message == "" && !imported(s.Status) && s.Now.Sub(op.StartedAt.Time).Abs() < CreateShows
+}
+
+// missing does not recreate a cluster that existed and that somebody has deleted.
+func (s Seen) missing() (Phase, Step) {
+	if s.Spec.Lifecycle.Mode == v1alpha1.LifecycleCreate && !imported(s.Status) {
+		return Creating, Create
+	}
+	return NotFound, Wait
+}
+
+// Gone reports whether the cluster no longer exists: the cloud has none of its name, or another one.
+func (s Seen) Gone() bool { return s.Missing || s.replaced() }
+
+func (s Seen) replaced() bool {
+	return !s.Missing && s.Status.UpstreamUID != "" && s.Reading.UID != "" && s.Status.UpstreamUID != s.Reading.UID
+}
+
+// imported reports whether the cluster was ever read.
+func imported(s v1alpha1.HostedClusterStatus) bool {
+	return s.UpstreamSpec.EKSConfig != nil || s.UpstreamSpec.AKSConfig != nil || s.UpstreamSpec.GKEConfig != nil
+}
+
+// Imported reports whether the cluster was ever read.
+func Imported(h *v1alpha1.HostedCluster) bool { return imported(h.Status) }

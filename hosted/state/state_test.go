@@ -1,0 +1,148 @@
+package state
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+)
+
+var (
+	adopt  = v1alpha1.HostedClusterSpec{DeletionPolicy: v1alpha1.DeletionPolicyDelete}
+	create = v1alpha1.HostedClusterSpec{DeletionPolicy: v1alpha1.DeletionPolicyDelete, Lifecycle: v1alpha1.Lifecycle{Mode: v1alpha1.LifecycleCreate}}
+	whole  = cloud.Reading{Complete: true, UID: "1"}
+	busy   = cloud.Reading{Complete: true, UID: "1", Busy: "UPDATING"}
+	there  = v1alpha1.ClusterConfig{EKSConfig: &v1alpha1.EKSConfig{}}
+	done   = &cloud.Operation{Done: true}
+)
+
+func status(op *v1alpha1.Operation) v1alpha1.HostedClusterStatus {
+	return v1alpha1.HostedClusterStatus{UpstreamSpec: there, UpstreamUID: "1", Operation: op}
+}
+
+func TestNext(t *testing.T) {
+	var (
+		unsent = status(&v1alpha1.Operation{RequestToken: "t"})
+		sent   = status(&v1alpha1.Operation{RequestToken: "t", CloudID: "o"})
+		failed = status(&v1alpha1.Operation{RequestToken: "t", CloudID: "o", Message: "no"})
+		making = v1alpha1.HostedClusterStatus{Operation: &v1alpha1.Operation{Call: CallCreate}}
+	)
+	now := time.Now()
+	asked := func(ago time.Duration, message string) v1alpha1.HostedClusterStatus {
+		return v1alpha1.HostedClusterStatus{Operation: &v1alpha1.Operation{Call: CallCreate, StartedAt: metav1.NewTime(now.Add(-ago)), Message: message}}
+	}
+	tests := map[string]struct {
+		seen  Seen
+		phase Phase
+		step  Step
+	}{
+		"never read":                               {Seen{Reading: whole}, Importing, Sync},
+		"as it was":                                {Seen{Status: status(nil), Reading: whole}, Idle, Sync},
+		"half a read":                              {Seen{Status: status(nil), Reading: cloud.Reading{UID: "1"}}, Incomplete, Wait},
+		"somebody else's operation":                {Seen{Status: status(nil), Reading: busy}, ForeignUpdate, Wait},
+		"somebody else's, before the import":       {Seen{Reading: busy}, ForeignUpdate, Wait},
+		"not there, and was never read":            {Seen{Spec: adopt, Missing: true}, NotFound, Wait},
+		"not there, to be made":                    {Seen{Spec: create, Missing: true}, Creating, Create},
+		"there already, to be made":                {Seen{Spec: create, Reading: whole}, AlreadyExists, Wait},
+		"there already, and asked for":             {Seen{Spec: create, Status: making, Reading: busy}, AlreadyExists, Wait},
+		"made once, and its mark has gone":         {Seen{Spec: create, Status: status(nil), Reading: whole}, Idle, Sync},
+		"to be deleted, there already":             {Seen{Deleting: true, Spec: create, Reading: whole}, Deleting, Release},
+		"to be deleted, asked for, not marked":     {Seen{Deleting: true, Spec: create, Status: making, Reading: busy}, NotMarked, Wait},
+		"to be deleted, adopted":                   {Seen{Deleting: true, Spec: adopt, Status: status(nil), Reading: whole}, NotMarked, Wait},
+		"not there, asked for":                     {Seen{Spec: create, Status: making, Missing: true}, Creating, Create},
+		"being made":                               {Seen{Spec: create, Status: making, Marked: true, Reading: busy}, Creating, Wait},
+		"made, and half a read":                    {Seen{Spec: create, Status: making, Marked: true, Reading: cloud.Reading{UID: "1"}}, Incomplete, Wait},
+		"made":                                     {Seen{Spec: create, Status: making, Marked: true, Reading: whole}, Importing, Sync},
+		"deleted by somebody":                      {Seen{Spec: create, Status: status(nil), Missing: true}, NotFound, Wait},
+		"another one of its name":                  {Seen{Status: status(nil), Reading: cloud.Reading{Complete: true, UID: "2"}}, Replaced, Wait},
+		"another one, and a request":               {Seen{Status: unsent, Reading: cloud.Reading{Complete: true, UID: "2"}}, Replaced, Wait},
+		"a cloud without identities":               {Seen{Status: status(nil), Reading: cloud.Reading{Complete: true}}, Idle, Sync},
+		"perhaps it was sent":                      {Seen{Status: unsent, Reading: whole}, Writing, Resume},
+		"perhaps it was sent, and it is busy":      {Seen{Status: unsent, Reading: busy}, Waiting, Wait},
+		"under way, though it says ACTIVE":         {Seen{Status: sent, Reading: whole, Operation: &cloud.Operation{}}, Waiting, Wait},
+		"done, and somebody else's is under way":   {Seen{Status: sent, Reading: busy, Operation: done}, Waiting, Wait},
+		"done":                                     {Seen{Status: sent, Reading: whole, Operation: done}, Verifying, Sync},
+		"done, and half a read":                    {Seen{Status: sent, Reading: cloud.Reading{UID: "1"}, Operation: done}, Incomplete, Wait},
+		"it has failed":                            {Seen{Status: sent, Reading: whole, Operation: &cloud.Operation{Done: true, Failed: true}}, Failed, Fail},
+		"it had failed":                            {Seen{Status: failed, Reading: whole}, Failed, Sync},
+		"it had failed, and somebody else is busy": {Seen{Status: failed, Reading: busy}, ForeignUpdate, Wait},
+		"to be deleted":                            {Seen{Deleting: true, Spec: adopt, Status: status(nil), Marked: true, Reading: whole}, Deleting, Delete},
+		"to be deleted, while it is busy":          {Seen{Deleting: true, Spec: adopt, Status: status(nil), Marked: true, Reading: busy}, Deleting, Wait},
+		"deleted":                                  {Seen{Deleting: true, Spec: adopt, Status: status(nil), Missing: true}, Deleting, Release},
+		"another one of its name is not deleted":   {Seen{Deleting: true, Spec: adopt, Status: status(nil), Reading: cloud.Reading{Complete: true, UID: "2"}}, Deleting, Release},
+		"to be deleted, and just asked for":        {Seen{Deleting: true, Spec: adopt, Status: asked(time.Minute, ""), Missing: true, Now: now}, Deleting, Wait},
+		"asked for, by a clock that is ahead":      {Seen{Deleting: true, Spec: adopt, Status: asked(-time.Minute, ""), Missing: true, Now: now}, Deleting, Wait},
+		"to be deleted, and it never appeared":     {Seen{Deleting: true, Spec: adopt, Status: asked(CreateShows, ""), Missing: true, Now: now}, Deleting, Release},
+		"to be deleted, and it was refused":        {Seen{Deleting: true, Spec: adopt, Status: asked(time.Minute, "no"), Missing: true, Now: now}, Deleting, Release},
+		"to be deleted, and it appears":            {Seen{Deleting: true, Spec: adopt, Status: asked(time.Minute, ""), Marked: true, Reading: whole, Now: now}, Deleting, Delete},
+		"an update of ours does not hold deletion": {Seen{Deleting: true, Spec: adopt, Status: sent, Marked: true, Reading: whole, Operation: done}, Deleting, Delete},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if phase, step := Next(test.seen); phase != test.phase || step != test.step {
+				t.Errorf("got %s, %s; want %s, %s", phase, step, test.phase, test.step)
+			}
+		})
+	}
+}
+
+func TestEarly(t *testing.T) {
+	tests := map[string]struct {
+		policy           v1alpha1.DeletionPolicy
+		paused, deleting bool
+		twin             string
+		phase            Phase
+		step             Step
+	}{
+		"neither":                    {},
+		"paused":                     {"", true, false, "", Paused, Wait},
+		"forgotten":                  {"", false, true, "", Deleting, Release},
+		"forgotten in words":         {v1alpha1.DeletionPolicyOrphan, false, true, "", Deleting, Release},
+		"forgotten, paused":          {"", true, true, "", Deleting, Release},
+		"deleted, paused":            {v1alpha1.DeletionPolicyDelete, true, true, "", Paused, Wait},
+		"deleted":                    {v1alpha1.DeletionPolicyDelete, false, true, "", "", ""},
+		"with another policy":        {v1alpha1.DeletionPolicyDelete, false, false, "", "", ""},
+		"another has it":             {"", false, false, "other", Duplicate, Wait},
+		"another has it, deleted":    {v1alpha1.DeletionPolicyDelete, false, true, "other", Deleting, Release},
+		"another has it, and paused": {v1alpha1.DeletionPolicyDelete, true, true, "other", Paused, Wait},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			phase, step, ok := Early(Seen{Spec: v1alpha1.HostedClusterSpec{Paused: test.paused, DeletionPolicy: test.policy}, Deleting: test.deleting, Twin: test.twin})
+			if phase != test.phase || step != test.step || ok != (test.phase != "") {
+				t.Errorf("got %s, %s, %v", phase, step, ok)
+			}
+		})
+	}
+}
+
+func TestDelay(t *testing.T) {
+	tests := map[string]struct {
+		phase            Phase
+		lasted, interval time.Duration
+		random           float64
+		want             time.Duration
+	}{
+		"idle, least":                {Idle, time.Hour, 0, 0, 270 * time.Second},
+		"idle, most":                 {Idle, time.Hour, 0, 1, 330 * time.Second},
+		"idle, an interval":          {Idle, 0, time.Hour, 0.5, time.Hour},
+		"failed":                     {Failed, 0, 0, 0.5, DefaultInterval},
+		"waiting, at first":          {Waiting, 0, 0, 0, 15 * time.Second},
+		"waiting, for a while":       {Waiting, 40 * time.Second, 0, 0, 40 * time.Second},
+		"waiting, for long":          {Waiting, time.Hour, 0, 0, 2 * time.Minute},
+		"waiting, back in time":      {Waiting, -time.Hour, 0, 0, 15 * time.Second},
+		"half a read":                {Incomplete, 0, 0, 0, 5 * time.Second},
+		"half a read, again, again":  {Incomplete, time.Hour, 0, 0, 5 * time.Minute},
+		"somebody else's, for a bit": {ForeignUpdate, time.Minute, 0, 0, time.Minute},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Delay(test.phase, test.lasted, test.interval, test.random); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}

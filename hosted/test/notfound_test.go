@@ -1,0 +1,95 @@
+package hosted
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+)
+
+// TestNotFound: only the cloud's answer about this very cluster means that it is gone. Other 404 answers come
+// from a wrong subscription, project or address, or from proxies.
+func TestNotFound(t *testing.T) {
+	const (
+		azure  = `{"error":{"code":"ResourceNotFound","message":"The Resource 'Microsoft.ContainerService/managedClusters/Shop' under resource group 'rg' was not found."}}`
+		google = `{"error":{"code":404,"status":"NOT_FOUND","message":"Not found: projects/p/locations/europe-west3/clusters/shop."}}`
+	)
+	tests := map[string]struct {
+		cloud, kind, body string
+		want              bool
+	}{
+		"AKS: the cluster":            {"aks", "", azure, true},
+		"AKS: the resource group":     {"aks", "", `{"error":{"code":"ResourceGroupNotFound","message":"Resource group 'rg' could not be found."}}`, false},
+		"AKS: the subscription":       {"aks", "", `{"error":{"code":"SubscriptionNotFound","message":"The subscription 'sub' could not be found."}}`, false},
+		"AKS: something else":         {"aks", "", `{"error":{"code":"ResourceNotFound","message":"The Resource 'Microsoft.Network/virtualNetworks/shop' was not found."}}`, false},
+		"AKS: a proxy":                {"aks", "", "<html>404 Not Found</html>", false},
+		"AKS: nothing":                {"aks", "", "", false},
+		"GKE: the cluster":            {"gke", "", google, true},
+		"GKE: the project":            {"gke", "", `{"error":{"code":404,"status":"NOT_FOUND","message":"Not found: projects/p."}}`, false},
+		"GKE: one with a longer name": {"gke", "", `{"error":{"code":404,"status":"NOT_FOUND","message":"Not found: projects/p/locations/l/clusters/shop-2."}}`, false},
+		"GKE: a pool of it":           {"gke", "", `{"error":{"code":404,"status":"NOT_FOUND","message":"Not found: projects/p/locations/l/clusters/shop/nodePools/a."}}`, false},
+		"GKE: no status":              {"gke", "", `{"error":{"code":404,"message":"Not found: projects/p/locations/l/clusters/shop."}}`, false},
+		"GKE: a proxy":                {"gke", "", "<html>clusters/shop</html>", false},
+		"GKE: nothing":                {"gke", "", "", false},
+		"EKS: the cluster":            {"eks", "ResourceNotFoundException", `{"message":"No cluster found for name: shop."}`, true},
+		"EKS: a proxy":                {"eks", "", "<html>404 Not Found</html>", false},
+		"EKS: an address without EKS": {"eks", "UnknownOperationException", `{}`, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if test.kind != "" {
+					w.Header().Set("X-Amzn-Errortype", test.kind)
+				}
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, test.body)
+			}))
+			t.Cleanup(server.Close)
+			client := at(t, test.cloud, server)
+			if _, err := client.Read(t.Context()); errors.Is(err, cloud.ErrNotFound) != test.want || err == nil {
+				t.Errorf("Read: %v", err)
+			}
+			if source := cloud.SourceOf(client, nil); source != nil {
+				if _, err := source.Connection(t.Context()); errors.Is(err, cloud.ErrNotFound) != test.want || err == nil {
+					t.Errorf("Connection: %v", err)
+				}
+			}
+			reading := cloud.Reading{Versions: map[string]string{"": "1"}}
+			if err := client.Delete(t.Context(), reading, ""); test.cloud != "eks" && (err == nil) != test.want {
+				t.Errorf("Delete: %v", err)
+			}
+		})
+	}
+}
+
+// at returns the client of the cluster shop in a cloud at another address.
+func at(t *testing.T, name string, server *httptest.Server) cloud.Client {
+	t.Helper()
+	switch name {
+	case "aks":
+		_, client := newAKS(t)
+		client.Pipeline, client.Endpoint = pipelineOf(t, server), server.URL
+		return client
+	case "gke":
+		_, client, _ := newGKE(t, "")
+		client.HTTP, client.Endpoint = server.Client(), server.URL
+		return client
+	default:
+		return eksAt(server, "shop")
+	}
+}
+
+// TestForgottenOperation: an operation that a cloud no longer lists is not in progress.
+func TestForgottenOperation(t *testing.T) {
+	_, google, _ := newGKE(t, clusterOfGKE)
+	_, amazon := newEKS(t)
+	for name, operation := range map[string]func(context.Context, string, string) (cloud.Operation, error){"GKE": google.Operation, "EKS": amazon.Operation} {
+		if _, err := operation(t.Context(), "", "operation-of-long-ago"); !errors.Is(err, cloud.ErrNotFound) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

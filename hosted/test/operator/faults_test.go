@@ -1,0 +1,208 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/controller"
+	"github.com/spillway-io/spillway/hosted/merge"
+)
+
+// wrapped wraps each client.
+type wrapped struct {
+	controller.Clouds
+	wrap func(cloud.Client) cloud.Client
+}
+
+func (w wrapped) Client(ctx context.Context, h *v1alpha1.HostedCluster, secret *corev1.Secret) (cloud.Client, error) {
+	c, err := w.Clouds.Client(ctx, h, secret)
+	if err != nil {
+		return nil, err
+	}
+	return w.wrap(c), nil
+}
+
+// TestActiveIsNotBelieved: during an update, EKS reports ACTIVE with the old values. The operator decides
+// nothing until the update is done.
+func TestActiveIsNotBelieved(t *testing.T) {
+	if why := active(newRig(t), "active", nil); why != "" {
+		t.Error(why)
+	}
+}
+
+// TestActiveBelieved shows that the previous test can fail.
+func TestActiveBelieved(t *testing.T) {
+	believe := func(c cloud.Client) cloud.Client { return believing{c} }
+	if why := active(newRig(t), "believed", believe); why == "" {
+		t.Error("it is not caught")
+	} else {
+		t.Log("caught:", why)
+	}
+}
+
+// believing takes each operation for done, because the cluster says so.
+type believing struct{ cloud.Client }
+
+func (b believing) Operation(ctx context.Context, item, id string) (cloud.Operation, error) {
+	operation, err := b.Client.Operation(ctx, item, id)
+	operation.Done = true
+	return operation, err
+}
+
+func active(r *rig, name string, bug func(cloud.Client) cloud.Client) string {
+	cluster := r.clouds.addEKS(r.T, name)
+	cluster.Slow()
+	r.cluster(name, fmt.Sprintf("eksConfig: {displayName: %s, region: r}", name))
+	r.settle(name)
+	if bug != nil {
+		r.Clouds = wrapped{r.Clouds, bug}
+	}
+	r.edit(name, func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("1.33") })
+	for range 5 {
+		r.next(name)
+		if h := r.get(name); len(h.Status.Conflicts) > 0 || h.Status.Operation == nil {
+			return fmt.Sprintf("while it is in progress: %+v, operation %v", h.Status.Conflicts, h.Status.Operation)
+		}
+	}
+	r.condition(r.get(name), v1alpha1.HostedUpdating, v1alpha1.ReasonWaiting, "UpdateClusterVersion")
+	cluster.Finish("")
+	h := r.settle(name)
+	if h.Status.KubernetesVersion != "1.33" || len(cluster.Changes()) != 1 || len(h.Status.Conflicts) > 0 {
+		return fmt.Sprintf("in the end: %s after %v, conflicts %v", h.Status.KubernetesVersion, cluster.Changes(), h.Status.Conflicts)
+	}
+	return ""
+}
+
+// TestForeignUpdate: during somebody else's update, the operator pushes and adopts nothing, although EKS
+// reports ACTIVE.
+func TestForeignUpdate(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "foreign")
+	cluster.Slow()
+	r.cluster("foreign", "eksConfig: {displayName: foreign, region: r}")
+	r.settle("foreign")
+	r.console("foreign", object{"publicAccess": false})()
+	r.edit("foreign", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("1.33") })
+	for range 3 {
+		r.next("foreign")
+	}
+	h := r.get("foreign")
+	r.condition(h, v1alpha1.HostedUpdating, v1alpha1.ReasonForeignUpdate, "update-0")
+	if len(cluster.Changes()) != 1 || h.Status.Operation != nil {
+		t.Errorf("changes %v, operation %+v", cluster.Changes(), h.Status.Operation)
+	}
+	cluster.Finish("")
+	r.next("foreign")
+	cluster.Finish("")
+	h = r.settle("foreign")
+	if len(cluster.Changes()) != 2 || h.Status.KubernetesVersion != "1.33" || *h.Status.UpstreamSpec.EKSConfig.PublicAccess {
+		t.Errorf("changes %v, %+v", cluster.Changes(), h.Status.UpstreamSpec.EKSConfig)
+	}
+}
+
+// TestOverwritten: somebody else's update between our read and our request is named with its value. EKS does
+// not report such an update.
+func TestOverwritten(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "between")
+	r.cluster("between", "eksConfig: {displayName: between, region: r, publicAccessSources: [10.0.0.0/8]}")
+	r.settle("between")
+	console := r.console("between", object{"publicAccessSources": []any{"198.51.100.0/24"}})
+	var came atomic.Bool
+	r.clouds.before = func(request *http.Request, _, _ string) string {
+		if request.Method != http.MethodGet && came.CompareAndSwap(false, true) {
+			console()
+		}
+		return ""
+	}
+	r.edit("between", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.PublicAccessSources = []string{"192.0.2.0/24"} })
+	h := r.settle("between")
+	if len(h.Status.Decisions) != 1 || h.Status.Decisions[0].Lost != `["198.51.100.0/24"]` || h.Status.Decisions[0].Take != v1alpha1.SideSpec {
+		t.Errorf("decisions %+v", h.Status.Decisions)
+	}
+	if len(cluster.Changes()) != 2 || !slices.Equal(h.Status.UpstreamSpec.EKSConfig.PublicAccessSources, []string{"192.0.2.0/24"}) || !r.happened("198.51.100.0/24") {
+		t.Errorf("changes %v, %v", cluster.Changes(), h.Status.UpstreamSpec.EKSConfig.PublicAccessSources)
+	}
+}
+
+// console returns somebody else's request for the same cluster.
+func (r *rig) console(name string, spec object) func() {
+	r.Helper()
+	client, err := r.Clouds.Client(r.Context(), r.get(name), r.secret(name))
+	if err != nil {
+		r.Fatal(err)
+	}
+	reading, err := client.Read(r.Context())
+	if err != nil {
+		r.Fatal(err)
+	}
+	write := merge.Merge(merge.Input{Table: client.Table(), Spec: spec, Upstream: reading.Config, Published: reading.Config, Versions: reading.Versions, Complete: true}).Writes[0]
+	return func() {
+		if _, err := client.Send(r.Context(), reading, write, "console"); err != nil {
+			r.Error(err)
+		}
+	}
+}
+
+func (r *rig) secret(name string) *corev1.Secret {
+	r.Helper()
+	secret := &corev1.Secret{}
+	if err := server.Get(r.Context(), client.ObjectKey{Namespace: "default", Name: name}, secret); err != nil {
+		r.Fatal(err)
+	}
+	return secret
+}
+
+// TestFailedUpdate: an update that fails half way is reported in the cloud's own words. It is repeated only
+// after an hour, or with another spec.
+func TestFailedUpdate(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "fails")
+	cluster.Slow()
+	r.cluster("fails", "eksConfig: {displayName: fails, region: r}")
+	r.settle("fails")
+	r.edit("fails", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("1.33") })
+	r.next("fails")
+	cluster.Finish("a webhook is in the way")
+	r.next("fails")
+	h := r.get("fails")
+	r.condition(h, v1alpha1.HostedUpdating, v1alpha1.ReasonUpdateFailed, "a webhook is in the way")
+	r.condition(h, v1alpha1.HostedInSync, v1alpha1.ReasonPushed, "")
+	if !r.happened(v1alpha1.ReasonUpdateFailed) {
+		t.Error("no event says so")
+	}
+	wrote := writes.Load()
+	for range 3 {
+		r.next("fails")
+	}
+	if len(cluster.Changes()) != 1 || writes.Load() != wrote {
+		t.Errorf("%v, and %d writes", cluster.Changes(), writes.Load()-wrote)
+	}
+	r.clock.SetTime(r.clock.Now().Add(time.Hour))
+	r.next("fails")
+	if len(cluster.Changes()) != 2 {
+		t.Errorf("after an hour: %v", cluster.Changes())
+	}
+	cluster.Finish("again")
+	r.next("fails")
+	r.edit("fails", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("1.34") })
+	r.next("fails")
+	if len(cluster.Changes()) != 3 {
+		t.Errorf("with another spec: %v", cluster.Changes())
+	}
+	cluster.Finish("")
+	if h = r.settle("fails"); h.Status.KubernetesVersion != "1.34" || len(h.Status.Conflicts) != 0 {
+		t.Errorf("in the end: %+v", h.Status)
+	}
+}
