@@ -42,12 +42,12 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	offloading "github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	decidenode "github.com/spillway-io/spillway/internal/decide/virtualnode"
+	"github.com/spillway-io/spillway/internal/engine"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/podadmission"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/shard"
-	"github.com/spillway-io/spillway/internal/syncer"
 )
 
 // The first and the longest time between two writes of one object. The first write is never delayed, so a
@@ -92,20 +92,20 @@ type Options struct {
 }
 
 // Kinds are the kinds of objects that are synced with the providers.
-func Kinds() []syncer.Registration {
-	return []syncer.Registration{
-		syncer.Register(pod.Kind()),
-		syncer.Register(configmap.Kind()),
-		syncer.Register(secret.Kind()),
-		syncer.Register(persistentvolumeclaim.Kind()),
-		syncer.Register(persistentvolume.Kind()),
-		syncer.Register(service.Kind()),
-		syncer.Register(networkpolicy.Kind()),
-		syncer.Register(endpointslice.Kind()),
-		syncer.Register(poddisruptionbudget.Kind()),
-		syncer.Register(ingress.Kind()),
-		syncer.Register(route.HTTP()),
-		syncer.Register(route.GRPC()),
+func Kinds() []engine.Registration {
+	return []engine.Registration{
+		engine.Register(pod.Kind()),
+		engine.Register(configmap.Kind()),
+		engine.Register(secret.Kind()),
+		engine.Register(persistentvolumeclaim.Kind()),
+		engine.Register(persistentvolume.Kind()),
+		engine.Register(service.Kind()),
+		engine.Register(networkpolicy.Kind()),
+		engine.Register(endpointslice.Kind()),
+		engine.Register(poddisruptionbudget.Kind()),
+		engine.Register(ingress.Kind()),
+		engine.Register(route.HTTP()),
+		engine.Register(route.GRPC()),
 	}
 }
 
@@ -114,8 +114,8 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
 	run, kinds := scopeOf(mgr, o.Sharing), Kinds()
 	warnings := &podevent.Kind{Kinds: kinds, Consumer: local.GetClient(), Clock: now}
-	engine := &syncer.Engine{
-		Kinds: kinds, Shown: []syncer.FromProvider{warnings}, Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
+	engine := &engine.Engine{
+		Kinds: kinds, Shown: []engine.FromProvider{warnings}, Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
 		ManagerNamespace: o.Settings.ManagerNamespace,
 		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/trigger"

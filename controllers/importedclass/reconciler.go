@@ -22,8 +22,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/importedclass"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/retry/throttle"

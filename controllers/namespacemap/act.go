@@ -19,8 +19,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/field/text"
-	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/retry"
 )

@@ -19,8 +19,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/consumer/views"
-	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"

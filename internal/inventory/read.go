@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/engine/objects"
 	"github.com/spillway-io/spillway/internal/provider/connection"
-	"github.com/spillway-io/spillway/internal/syncer/objects"
 )
 
 // Follower ends the streams that must end: one of the two pods is gone, the binding is paused or gone,

@@ -22,7 +22,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )

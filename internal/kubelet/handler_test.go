@@ -25,9 +25,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/field/provenance"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 	"github.com/spillway-io/spillway/internal/metrics"
-	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/provider/transport"

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/proxy"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 	"github.com/spillway-io/spillway/internal/field/text"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/provider/transport"

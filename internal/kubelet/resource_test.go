@@ -16,8 +16,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/utils/clock"
 
-	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
-	"github.com/spillway-io/spillway/internal/decide/usage"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
+	"github.com/spillway-io/spillway/internal/kubelet/usage"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/internal/consumer"
-	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
-	"github.com/spillway-io/spillway/internal/decide/usage"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/provenance"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
+	"github.com/spillway-io/spillway/internal/kubelet/usage"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 

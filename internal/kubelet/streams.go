@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/consumer/views"
-	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/engine/objects"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/shard"
-	"github.com/spillway-io/spillway/internal/syncer/objects"
 )
 
 // World reads the pods on virtual nodes from the caches. It sends no request.

@@ -37,14 +37,14 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/virtualnode"
-	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/engine"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/podadmission"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/scheme"
 	"github.com/spillway-io/spillway/internal/shard"
-	"github.com/spillway-io/spillway/internal/syncer"
 )
 
 // DefaultNamespace is the namespace of the manager and the kubeconfig Secrets.
@@ -178,7 +178,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	o.Fleet.Kinds = remoteKinds(controllers.Kinds())
 	sharing := shareBindings(&o, of)
 	connections := fleet.New(o.Fleet)
-	if err := syncer.IndexRemote(ctx, connections, controllers.Kinds()); err != nil {
+	if err := engine.IndexRemote(ctx, connections, controllers.Kinds()); err != nil {
 		return nil, fmt.Errorf("indexing the providers' caches: %w", err)
 	}
 	o.Manager.Scheme = Scheme()
@@ -231,7 +231,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 }
 
 // remoteKinds returns the kinds that the caches of providers hold.
-func remoteKinds(kinds []syncer.Registration) []fleet.Kind {
+func remoteKinds(kinds []engine.Registration) []fleet.Kind {
 	var remote []fleet.Kind
 	for _, k := range kinds {
 		remote = append(remote, fleet.Kind{Object: k.New(), ClusterScoped: k.Scope == kind.ScopeCluster, Optional: k.Selection.Copies(), Labels: k.Labels})
@@ -240,7 +240,7 @@ func remoteKinds(kinds []syncer.Registration) []fleet.Kind {
 }
 
 // consumerViews creates the caches of the consumer, one for each binding.
-func consumerViews(ctx context.Context, local ctrl.Manager, kinds []syncer.Registration) (*views.Views, error) {
+func consumerViews(ctx context.Context, local ctrl.Manager, kinds []engine.Registration) (*views.Views, error) {
 	options := views.Options{
 		Config: local.GetConfig(), HTTPClient: local.GetHTTPClient(), Scheme: local.GetScheme(), Mapper: local.GetRESTMapper(),
 	}

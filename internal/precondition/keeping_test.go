@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 )
 
 // TestLockedKeeping: the patch keeps others' finalizers, even those that the catalogue does not hold.

@@ -14,8 +14,6 @@ import (
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 	"sigs.k8s.io/multicluster-runtime/pkg/manager/coordinator/basic"
 	"sigs.k8s.io/multicluster-runtime/pkg/manager/coordinator/sharded/peers"
-
-	"github.com/spillway-io/spillway/internal/decide/shard"
 )
 
 // decideInterval is how often to decide which replica works for which binding. That reads only memory.
@@ -99,7 +97,7 @@ func (c *Coordinator) decide(ctx context.Context) {
 			}
 			return
 		}
-		assigned = shard.Assign(replicas, holders)
+		assigned = Assign(replicas, holders)
 	}
 	maps.DeleteFunc(assigned, func(_, replica string) bool { return replica != self })
 	owned := sets.KeySet(assigned)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/address"
+	"github.com/spillway-io/spillway/internal/engine/address"
 )
 
 // ReasonAddressRefused: a Service or an Ingress has an address in the provider that the consumer does

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/quantity"
+	"github.com/spillway-io/spillway/internal/field/quantity"
 )
 
 // The manager ends the connection to a provider that sends a quantity that costs too much to decode. If

@@ -19,7 +19,7 @@ package translate
 
 import (
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
 // Target says where the objects of one local namespace are in one provider.

@@ -19,7 +19,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 )
 
 // metricsAPI registers the test's server as metrics-server.

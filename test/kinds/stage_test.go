@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/kind"
-	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/engine"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/test/faults/world"
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
@@ -27,7 +27,7 @@ const (
 type stage struct {
 	*world.World
 	*managed
-	kind syncer.Registration
+	kind engine.Registration
 	// patience is the longest wait.
 	patience time.Duration
 }
@@ -41,7 +41,7 @@ type verdict struct {
 
 // play runs parts for a kind: first the parts that can run at the same time, and then the others. It returns
 // an error if no part could run.
-func play(ctx context.Context, lane *world.Lane, kind syncer.Registration, patience time.Duration, parts []part) ([]verdict, error) {
+func play(ctx context.Context, lane *world.Lane, kind engine.Registration, patience time.Duration, parts []part) ([]verdict, error) {
 	w, err := lane.Begin(ctx)
 	if err != nil {
 		return nil, err

@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/kind"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/spillway-io/spillway/config"
-	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/test/clusters"
 )
 

@@ -22,11 +22,11 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/controllers/toprovider/service"
 	"github.com/spillway-io/spillway/internal/consumer/views"
-	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/engine"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/scheme"
-	"github.com/spillway-io/spillway/internal/syncer"
 )
 
 // held is a cache of these objects.
@@ -48,8 +48,8 @@ func (h *held) Get(_ context.Context, key client.ObjectKey, into client.Object, 
 // kinds are a pod, one of the kinds whose objects are pinned, one that goes with its namespace,
 // and one without a namespace.
 func kinds(t *testing.T) map[string]*subject {
-	all, err := subjectsOf([]syncer.Registration{
-		syncer.Register(pod.Kind()), syncer.Register(persistentvolumeclaim.Kind()), syncer.Register(service.Kind()), syncer.Register(persistentvolume.Kind()),
+	all, err := subjectsOf([]engine.Registration{
+		engine.Register(pod.Kind()), engine.Register(persistentvolumeclaim.Kind()), engine.Register(service.Kind()), engine.Register(persistentvolume.Kind()),
 	}, scheme.Scheme)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestEarlyWarnings(t *testing.T) {
 	var queue []decide.Key
 	enqueue := func(keys ...decide.Key) { queue = append(queue, keys...) }
 	to := &intake{&reconciler{
-		Connection: syncer.Connection{Mark: mark, Enqueue: enqueue}, kinds: kinds(t), remote: remote, clock: clock,
+		Connection: engine.Connection{Mark: mark, Enqueue: enqueue}, kinds: kinds(t), remote: remote, clock: clock,
 		shelf: podevent.NewShelf(podevent.MostKept), early: podevent.NewShelf(podevent.MostEarly),
 	}}
 	for _, namespace := range []string{"ours", "theirs"} {
@@ -122,7 +122,7 @@ func TestLocalOf(t *testing.T) {
 	web := meta("team", "web", "local")
 	catalogue := &held{objects: []client.Object{&corev1.Service{ObjectMeta: web}}}
 	view := &held{objects: []client.Object{&corev1.Pod{ObjectMeta: web}}} // No claim: none is pinned for the provider.
-	isCopy := func(_ syncer.Registration, local, remote types.NamespacedName) bool {
+	isCopy := func(_ engine.Registration, local, remote types.NamespacedName) bool {
 		return local == types.NamespacedName{Namespace: "team", Name: "web"} && remote == types.NamespacedName{Namespace: "there", Name: "web"}
 	}
 	for name, test := range map[string]struct {
@@ -141,7 +141,7 @@ func TestLocalOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &reconciler{
-				Connection: syncer.Connection{Mark: mark, View: &views.View{Cache: view}, Whole: catalogue, IsCopy: isCopy},
+				Connection: engine.Connection{Mark: mark, View: &views.View{Cache: view}, Whole: catalogue, IsCopy: isCopy},
 				kinds:      kinds(t), remote: &held{objects: []client.Object{test.remote}},
 			}
 			target := podevent.Target{Kind: test.kind, NamespacedName: client.ObjectKeyFromObject(test.remote), UID: "remote"}

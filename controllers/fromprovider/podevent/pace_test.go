@@ -13,9 +13,9 @@ import (
 
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/engine"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/retry/throttle"
-	"github.com/spillway-io/spillway/internal/syncer"
 )
 
 // TestCreationsAreBounded checks that a provider cannot cause endless events by warning about ever new objects,
@@ -23,7 +23,7 @@ import (
 func TestCreationsAreBounded(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	r := &reconciler{
-		Connection: syncer.Connection{Mark: provenance.Mark{ClusterID: "eu"}}, consumer: fake.NewClientBuilder().Build(), local: ownwrites.New(&held{}, clock), clock: clock,
+		Connection: engine.Connection{Mark: provenance.Mark{ClusterID: "eu"}}, consumer: fake.NewClientBuilder().Build(), local: ownwrites.New(&held{}, clock), clock: clock,
 		memory: &memory{clock: clock}, created: throttle.NewAllowance[string](2, time.Second, clock),
 	}
 	for i := range 3 {

@@ -17,13 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
-	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
+	"github.com/spillway-io/spillway/internal/engine"
+	"github.com/spillway-io/spillway/internal/engine/act"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/retry/throttle"
-	"github.com/spillway-io/spillway/internal/syncer"
-	"github.com/spillway-io/spillway/internal/syncer/act"
 )
 
 const (
@@ -45,7 +45,7 @@ const (
 
 // reconciler shows the warnings of one provider.
 type reconciler struct {
-	syncer.Connection
+	engine.Connection
 	// kinds are those that warnings may be about, by their names in the API.
 	kinds    map[string]*subject
 	consumer client.Client

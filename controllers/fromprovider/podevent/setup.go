@@ -37,10 +37,10 @@ import (
 
 	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
-	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
+	"github.com/spillway-io/spillway/internal/engine"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/retry/throttle"
-	"github.com/spillway-io/spillway/internal/syncer"
 )
 
 // +kubebuilder:rbac:groups="",resources=events,verbs=list;watch;create;patch
@@ -57,7 +57,7 @@ func shownOn(object types.UID, clusterID string) string { return string(object) 
 // Kind is the kind of warnings about what is sent.
 type Kind struct {
 	// Kinds are those that are sent.
-	Kinds []syncer.Registration
+	Kinds []engine.Registration
 	// Consumer writes.
 	Consumer client.Client
 	Clock    clock.PassiveClock
@@ -70,7 +70,7 @@ type Kind struct {
 }
 
 var (
-	_ syncer.FromProvider            = &Kind{}
+	_ engine.FromProvider            = &Kind{}
 	_ manager.LeaderElectionRunnable = &Kind{}
 )
 
@@ -130,7 +130,7 @@ func (*Kind) Backoff() workqueue.TypedRateLimiter[decide.Key] {
 }
 
 // Attach implements syncer.FromProvider.
-func (k *Kind) Attach(ctx context.Context, c syncer.Connection) (syncer.Runner, error) {
+func (k *Kind) Attach(ctx context.Context, c engine.Connection) (engine.Runner, error) {
 	if !k.shown.WaitForCacheSync(ctx) {
 		return nil, fmt.Errorf("reading the consumer's events: %w", context.Cause(ctx))
 	}

@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/internal/cache/informer"
-	"github.com/spillway-io/spillway/internal/decide"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 )
 
 // Start implements syncer.Runner.

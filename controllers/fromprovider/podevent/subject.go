@@ -12,20 +12,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/spillway-io/spillway/internal/decide/podevent"
-	"github.com/spillway-io/spillway/internal/kind"
-	"github.com/spillway-io/spillway/internal/provenance"
-	"github.com/spillway-io/spillway/internal/syncer"
+	"github.com/spillway-io/spillway/internal/engine"
+	"github.com/spillway-io/spillway/internal/engine/kind"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
 // subject is a kind of objects that warnings are about.
 type subject struct {
-	syncer.Registration
+	engine.Registration
 	apiVersion, kind string // Those of the API, in the consumer and in events.
 }
 
 // subjectsOf are the kinds that are sent and live in namespaces, by their names in the API.
 // Events about others are in the namespace default, which is none of ours.
-func subjectsOf(kinds []syncer.Registration, scheme *runtime.Scheme) (map[string]*subject, error) {
+func subjectsOf(kinds []engine.Registration, scheme *runtime.Scheme) (map[string]*subject, error) {
 	all := map[string]*subject{}
 	for _, k := range kinds {
 		if k.Scope != kind.ScopeNamespaced {

@@ -6,8 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 )
 
 // key is in the data of the sample.

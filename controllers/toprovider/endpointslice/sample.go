@@ -6,7 +6,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 )
 
 // sample is an EndpointSlice that somebody has made for a Service without a selector. Its

@@ -6,7 +6,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 )
 
 // sample is an Ingress with one host.

@@ -8,9 +8,9 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/kind"
 	"github.com/spillway-io/spillway/internal/translate"
 )
 

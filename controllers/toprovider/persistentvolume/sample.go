@@ -4,8 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 )
 
 // sample is the volume of a claim that a pod mounts.

@@ -3,8 +3,8 @@ package persistentvolumeclaim
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/spillway-io/spillway/internal/decide"
-	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 )
 
 // sample is a claim that a pod mounts, with its volume.

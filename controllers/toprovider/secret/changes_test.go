@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/testing/fields"
 	"github.com/spillway-io/spillway/internal/translate"
 )

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/internal/cache/informer"
-	"github.com/spillway-io/spillway/internal/decide"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 )
 
 // fieldPinned is the name of the catalogue's index by the clusterIDs that an object is pinned for.

@@ -17,7 +17,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
 // Snapshot is the input of Decide.

@@ -5,9 +5,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/spillway-io/spillway/internal/decide"
-	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 )
 
 // BenchmarkDecide measures the whole decision about one pod, at the stages that every pod goes through.

@@ -15,11 +15,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide"
-	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 	"github.com/spillway-io/spillway/internal/translate"
 )

@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/spillway-io/spillway/internal/decide"
-	fixture "github.com/spillway-io/spillway/internal/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/translate"
 )

@@ -16,8 +16,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/kubeletapi"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 )
 
 // annotationApplied is the annotation that remembers the keys of the labels, annotations and taints from the

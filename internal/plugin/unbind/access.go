@@ -16,9 +16,9 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/account"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/objects"
-	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/provider/lease"
 )
 

@@ -33,8 +33,8 @@ import (
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
-	"github.com/spillway-io/spillway/internal/provenance"
 	"github.com/spillway-io/spillway/internal/provider/lease"
 )
 

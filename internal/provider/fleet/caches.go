@@ -24,7 +24,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/informer"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/provider/budget"
 	"github.com/spillway-io/spillway/internal/provider/rights"
 	"github.com/spillway-io/spillway/internal/scheme"

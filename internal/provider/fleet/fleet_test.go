@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/provider/budget"
 )
 

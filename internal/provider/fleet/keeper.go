@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/transport"
 	"github.com/spillway-io/spillway/internal/retry"

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
 // TestOurs: controllers of a provider give what they make the labels of what they make it

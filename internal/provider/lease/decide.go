@@ -22,8 +22,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/field/text"
-	"github.com/spillway-io/spillway/internal/provenance"
 )
 
 // Snapshot is the input of Decide.

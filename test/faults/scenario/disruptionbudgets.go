@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/spillway-io/spillway/internal/provenance"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 

@@ -5,15 +5,15 @@ package seeded
 type site struct{ file, was, bug string }
 
 var sites = map[Bug]site{
-	RestartForgetsGoing: {"internal/syncer/watch/watch.go", `if !w.concerns(obj.GetNamespace()) {`, `if !w.concerns(obj.GetNamespace()) || seeded.On(seeded.RestartForgetsGoing) && e.Before == nil && !obj.GetDeletionTimestamp().IsZero() {`},
-	OrphansUnseen: {"internal/syncer/watch/watch.go", `func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {`, `
+	RestartForgetsGoing: {"internal/engine/watch/watch.go", `if !w.concerns(obj.GetNamespace()) {`, `if !w.concerns(obj.GetNamespace()) || seeded.On(seeded.RestartForgetsGoing) && e.Before == nil && !obj.GetDeletionTimestamp().IsZero() {`},
+	OrphansUnseen: {"internal/engine/watch/watch.go", `func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {`, `
 func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	if seeded.On(seeded.OrphansUnseen) && e.Initially {
 		return
 	}
 `},
-	UnseenDeletion: {"internal/syncer/objects/written.go", `if e.Object() == nil {`, `if e.Object() == nil || e.Unseen && seeded.On(seeded.UnseenDeletion) {`},
-	PodMovedWithItsNamespace: {"internal/syncer/observe/remote.go", `
+	UnseenDeletion: {"internal/engine/objects/written.go", `if e.Object() == nil {`, `if e.Object() == nil || e.Unseen && seeded.On(seeded.UnseenDeletion) {`},
+	PodMovedWithItsNamespace: {"internal/engine/observe/remote.go", `
 		named = provenance.RemoteOf(s.Local)
 	}
 `, `
@@ -29,15 +29,15 @@ func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 		})
 	}
 `},
-	StatusUnpaced:     {"internal/syncer/plan/plan.go", `if wait == 0 || !slices.ContainsFunc(plan.Actions, may) {`, `if wait == 0 || !slices.ContainsFunc(plan.Actions, may) || seeded.On(seeded.StatusUnpaced) {`},
-	ForeignRelabelled: {"internal/syncer/act/find.go", `case c.recorded(s.Local, found):`, `case c.recorded(s.Local, found), seeded.On(seeded.ForeignRelabelled):`},
-	DeleteWithoutUID: {"internal/syncer/act/act.go", `	return retry.IgnoreGone(to.Delete(ctx, obj, options))`, `
+	StatusUnpaced:     {"internal/engine/plan/plan.go", `if wait == 0 || !slices.ContainsFunc(plan.Actions, may) {`, `if wait == 0 || !slices.ContainsFunc(plan.Actions, may) || seeded.On(seeded.StatusUnpaced) {`},
+	ForeignRelabelled: {"internal/engine/act/find.go", `case c.recorded(s.Local, found):`, `case c.recorded(s.Local, found), seeded.On(seeded.ForeignRelabelled):`},
+	DeleteWithoutUID: {"internal/engine/act/act.go", `	return retry.IgnoreGone(to.Delete(ctx, obj, options))`, `
 	if seeded.On(seeded.DeleteWithoutUID) {
 		options.Preconditions = nil
 	}
 	return retry.IgnoreGone(to.Delete(ctx, obj, options))
 `},
-	RetryLost: {"internal/syncer/controller.go", `
+	RetryLost: {"internal/engine/controller.go", `
 		if err != nil {
 			return retry.Done(err)
 `, `
@@ -47,7 +47,7 @@ func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 		if err != nil {
 			return retry.Done(err)
 `},
-	PodBeforePolicy: {"internal/syncer/graph.go", `
+	PodBeforePolicy: {"internal/engine/graph.go", `
 	var refs []decide.Ref
 	for name, kind := range g.preceding {
 `, `
@@ -57,7 +57,7 @@ func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	}
 	for name, kind := range g.preceding {
 `},
-	CopyReleasedFirst: {"internal/decide/copies.go", `
+	CopyReleasedFirst: {"internal/engine/decide/copies.go", `
 		return Plan{} // Remote pods still use it, whatever happens to the namespace.
 	}
 `, `
@@ -67,15 +67,15 @@ func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 		return c.unpin(s)
 	}
 `},
-	CopyStays: {"internal/decide/copies.go", `	if !s.toBeCopied(s.Site) {`, `	if !s.toBeCopied(s.Site) && (!seeded.On(seeded.CopyStays) || !s.Place.Open) {`},
+	CopyStays: {"internal/engine/decide/copies.go", `	if !s.toBeCopied(s.Site) {`, `	if !s.toBeCopied(s.Site) && (!seeded.On(seeded.CopyStays) || !s.Place.Open) {`},
 	AddressTakenAtItsWord: {"internal/decide/network/reach.go", `func (r Reach) Shows(ip netip.Addr) bool {`, `
 func (r Reach) Shows(ip netip.Addr) bool {
 	if seeded.On(seeded.AddressTakenAtItsWord) {
 		return true
 	}
 `},
-	OwnAddressShown:        {"internal/decide/address/address.go", `case own(ip):`, `case own(ip) && !seeded.On(seeded.OwnAddressShown):`},
-	UnlistedStays:          {"internal/decide/mapping/mapping.go", `offloading.Spec.Sends(resource)`, `offloading.Spec.Sends(resource) || seeded.On(seeded.UnlistedStays)`},
+	OwnAddressShown:        {"internal/engine/address/address.go", `case own(ip):`, `case own(ip) && !seeded.On(seeded.OwnAddressShown):`},
+	UnlistedStays:          {"internal/engine/mapping/mapping.go", `offloading.Spec.Sends(resource)`, `offloading.Spec.Sends(resource) || seeded.On(seeded.UnlistedStays)`},
 	DrainForgetsNamespaces: {"internal/decide/drain/provider.go", `s.emptied(left) {`, `s.emptied(left) || seeded.On(seeded.DrainForgetsNamespaces) {`},
 	LostWithoutAsking:      {"internal/decide/podsync/lost.go", `if !s.Lost {`, `if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {`},
 	TerminalOverwritten: {"internal/decide/podsync/decide.go", `

@@ -19,7 +19,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers"
-	"github.com/spillway-io/spillway/internal/kind"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/performance/rig"
 )

@@ -16,7 +16,7 @@ package decoded
 import (
 	"fmt"
 
-	"github.com/spillway-io/spillway/internal/quantity"
+	"github.com/spillway-io/spillway/internal/field/quantity"
 )
 
 // QuantityError is about a quantity that costs too much to decode.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/spillway-io/spillway/internal/quantity"
+	"github.com/spillway-io/spillway/internal/field/quantity"
 )
 
 // errWire is the error for anything except Kubernetes Protobuf. The decoder refuses most of that, too. It would

@@ -1,0 +1,196 @@
+// Package act carries out plans. It sends one request per action, with the UID of the object that was read. It
+// remembers what an API server refuses, for the next decision.
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/kind"
+	"github.com/spillway-io/spillway/internal/engine/memory"
+	"github.com/spillway-io/spillway/internal/engine/objects"
+	"github.com/spillway-io/spillway/internal/engine/refusal"
+	"github.com/spillway-io/spillway/internal/retry"
+)
+
+// requestTimeout bounds one request, including the client library's retries. An API server waits 10 seconds for
+// a webhook by default, and then answers that the webhook failed.
+const requestTimeout = 15 * time.Second
+
+// Actor sends the requests of one kind in one connection.
+type Actor[T client.Object] struct {
+	Kind      *kind.Kind[T]
+	ClusterID string
+	Locals    *objects.Locals[T]
+	Remotes   *objects.Remotes[T]
+	Memory    *memory.Memory
+	Refusals  *refusal.Refusals[T]
+	// Consumer and Provider write. Live reads from the consumer without a cache.
+	Consumer, Provider client.Client
+	Live               client.Reader
+	// Sent gets the provider's answer to each create or change.
+	Sent func(client.Object)
+	// Fenced returns an error if another manager may work in the provider. Optional.
+	Fenced func() error
+	Clock  clock.PassiveClock
+}
+
+// Do carries out the actions of a plan in order, and stops at the first that fails. It returns the answers, and
+// whether all actions are done. It remembers a refusal, which is no error.
+func (c *Actor[T]) Do(ctx context.Context, s decide.Subject[T], plan decide.Plan) (made []decide.Attempt, done bool, err error) {
+	for _, a := range plan.Actions {
+		if !c.mayGo(s, a) {
+			return made, false, nil
+		}
+		if c.Kind.Paced && a.Side == decide.Remote {
+			c.Memory.Copies.Wrote(s.Key) // A refused request costs the provider as much.
+		}
+		answer, err := c.do(ctx, s, a)
+		c.noteAnswer(s, a, err)
+		if err != nil {
+			return made, false, c.failed(ctx, s, a, err)
+		}
+		if answer != nil {
+			made = append(made, decide.Attempt{Action: a, Answer: answer})
+		}
+		c.succeeded(s, a)
+	}
+	return made, true, nil
+}
+
+func (c *Actor[T]) succeeded(s decide.Subject[T], a decide.Action) {
+	c.Memory.Succeeded(s.Key, a.Verb, c.Refusals.In(a))
+	if a.Verb == decide.PatchStatus {
+		c.Memory.Statuses.Wrote(s.Key)
+	}
+	c.brake(s, a)
+	if a.Verb == decide.Patch || c.Kind.Selection.Copies() && a.Verb != decide.Find && a.Verb != decide.Read {
+		c.Memory.Undone.Wrote(s.Key, a)
+	}
+	if c.Kind.Done == nil {
+		return
+	}
+	seen := time.Time{}
+	if a.Verb == decide.PatchStatus {
+		c.Memory.Change(s.Key, func(r *memory.Record) { seen, r.Unshown = r.Unshown, time.Time{} })
+	}
+	c.Kind.Done(s, a, seen)
+}
+
+// noteAnswer remembers a creation that got no answer: the API server may have carried it out.
+func (c *Actor[T]) noteAnswer(s decide.Subject[T], a decide.Action, err error) {
+	if a.Verb != decide.Create || a.Side != decide.Remote || !decide.Present(s.Local) {
+		return
+	}
+	var status apierrors.APIStatus
+	if err != nil && (!errors.As(err, &status) || apierrors.IsTimeout(err)) {
+		c.Memory.Change(s.Key, func(r *memory.Record) { r.Unanswered = s.Local.GetUID() })
+	} else if err == nil {
+		c.Memory.Change(s.Key, func(r *memory.Record) { r.Unanswered = "" })
+	}
+}
+
+// written is the cluster to which an object is written.
+type written interface {
+	Wrote(obj client.Object)
+	Deleted(obj client.Object, grace *int64)
+}
+
+// do sends one request, and notes the object in the answer. It returns that object, or nil.
+func (c *Actor[T]) do(ctx context.Context, s decide.Subject[T], a decide.Action) (answer client.Object, err error) {
+	to, side := c.Consumer, written(c.Locals)
+	if a.Side == decide.Remote {
+		to, side = c.Provider, c.Remotes
+	}
+	obj, ok := a.Object.DeepCopyObject().(client.Object) // The cache may share the object, and the answer changes it.
+	if !ok {
+		return nil, fmt.Errorf("%T is no object", a.Object)
+	}
+	switch a.Verb { //nolint:exhaustive // All others are sent.
+	case decide.Find:
+		return nil, c.find(ctx, s, obj)
+	case decide.Read:
+		return c.read(ctx, obj)
+	}
+	if err := c.mayEnd(a); err != nil {
+		return nil, err
+	}
+	if err := Send(ctx, to, obj, a); err != nil {
+		return nil, err
+	}
+	if a.Verb == decide.Delete {
+		side.Deleted(obj, a.Grace)
+		return nil, nil
+	}
+	if a.Side == decide.Remote {
+		c.Sent(obj)
+	}
+	side.Wrote(obj)
+	return obj, nil
+}
+
+// mayEnd refuses an action that ends a local object while another manager may have sent the object. The
+// provider's cache may not show that copy yet, and the copy would run beside its successor. Other decisions
+// from an old cache need no such check: later decisions correct them, and the transport holds back writes to
+// the provider.
+func (c *Actor[T]) mayEnd(a decide.Action) error {
+	if !a.Ends || c.Fenced == nil {
+		return nil
+	}
+	return c.Fenced()
+}
+
+// Send sends the request of an action that writes. obj is the action's object, and receives the answer.
+func Send(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	switch a.Verb { //nolint:exhaustive // All others write nothing.
+	case decide.Create:
+		return to.Create(ctx, obj)
+	case decide.Patch, decide.PatchStatus:
+		return patch(ctx, to, obj, a)
+	case decide.Delete:
+		return remove(ctx, to, obj, a)
+	default:
+		return fmt.Errorf("to %s an object is no write", a.Verb)
+	}
+}
+
+// remove deletes the object that was read, but no other object of its name.
+func remove(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
+	uid := a.Object.GetUID()
+	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: a.Grace}
+	if a.Locked {
+		version := a.Object.GetResourceVersion()
+		options.Preconditions.ResourceVersion = &version
+	}
+	return retry.IgnoreGone(to.Delete(ctx, obj, options))
+}
+
+// mayGo reports whether an action may run. While the brake holds a namespace back, it lets one pod at a time be
+// created.
+func (c *Actor[T]) mayGo(s decide.Subject[T], a decide.Action) bool {
+	return c.Kind.Ended == nil || a.Verb != decide.Create || a.Side != decide.Remote || c.Memory.Sent.MayGo(s.Key.Namespace)
+}
+
+// brake notes what was sent, and what the provider has ended since. Only objects of the same local namespace
+// wait for it.
+func (c *Actor[T]) brake(s decide.Subject[T], a decide.Action) {
+	if c.Kind.Ended == nil || !decide.Present(s.Local) {
+		return
+	}
+	switch {
+	case a.Verb == decide.Create && a.Side == decide.Remote:
+		c.Memory.Sent.Note(s.Key, s.Local.GetUID())
+	case (a.Verb == decide.PatchStatus || a.Verb == decide.Delete) && a.Side == decide.Local && c.Kind.Ended(s.Local, a):
+		c.Memory.Sent.Ended(s.Key, s.Local.GetUID())
+	}
+}

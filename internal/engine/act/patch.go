@@ -1,0 +1,76 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// patch sends the difference between the object that was read and the wanted one. It includes the UID, so
+// another object of that name refuses it. The API server merges lists that have a key, such as a pod's
+// conditions.
+func patch(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
+	before, ok := a.Before.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("%T is no object", a.Before)
+	}
+	before.SetUID("")
+	obj.SetUID(a.Before.GetUID())
+	var how client.Patch
+	if a.Locked {
+		how = locked(before)
+	} else {
+		how = precondition.ByEntry(client.StrategicMergeFrom(before), before)
+	}
+	switch {
+	case a.Verb == decide.PatchStatus:
+		return to.Status().Patch(ctx, obj, how)
+	case a.Subresource != "":
+		return to.SubResource(a.Subresource).Patch(ctx, obj, how)
+	default:
+		return to.Patch(ctx, obj, how)
+	}
+}
+
+// locked returns a patch that fails if anybody has written the object since.
+func locked(before client.Object) client.Patch {
+	how := precondition.Locked(before)
+	if translate.WithoutContent(before) == any(before) {
+		return how // The caches hold it in full.
+	}
+	return wholeContent{how}
+}
+
+// wholeContent is a patch of an object whose content is known only by its digest. The new content replaces all
+// of the old content.
+type wholeContent struct{ client.Patch }
+
+// Type implements client.Patch.
+func (wholeContent) Type() types.PatchType { return types.StrategicMergePatchType }
+
+// Data implements client.Patch.
+func (w wholeContent) Data(obj client.Object) ([]byte, error) {
+	diff, err := w.Patch.Data(obj)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(diff, &fields); err != nil {
+		return nil, fmt.Errorf("reading a patch: %w", err)
+	}
+	for _, field := range fields {
+		values, ok := field.(map[string]any)
+		if _, replaced := values[translate.DigestKey]; ok && replaced {
+			delete(values, translate.DigestKey)
+			values["$patch"] = "replace"
+		}
+	}
+	return json.Marshal(fields)
+}

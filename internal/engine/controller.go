@@ -1,0 +1,288 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/engine/act"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/kind"
+	"github.com/spillway-io/spillway/internal/engine/memory"
+	"github.com/spillway-io/spillway/internal/engine/objects"
+	"github.com/spillway-io/spillway/internal/engine/observe"
+	"github.com/spillway-io/spillway/internal/engine/plan"
+	"github.com/spillway-io/spillway/internal/engine/refusal"
+	"github.com/spillway-io/spillway/internal/engine/waits"
+	"github.com/spillway-io/spillway/internal/engine/watch"
+	"github.com/spillway-io/spillway/internal/engine/work"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/provenance"
+	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/retry"
+)
+
+// rounds is the most decisions that one reconcile makes. Each sees the result of the one before. If they need
+// more than a few, a decision is wrong.
+const rounds = 8
+
+// errRounds says that each decision of a reconcile led to another one.
+var errRounds = errors.New("the decisions do not come to an end")
+
+// kindController reconciles the objects of one kind, in one connection.
+type kindController[T client.Object] struct {
+	*watch.Watcher[T]
+	observer *observe.Observer[T]
+	planner  *plan.Planner[T]
+	actor    *act.Actor[T]
+	refusals *refusal.Refusals[T]
+	events   events.EventRecorder
+	// paused reports whether the binding is paused, or the consumer does not serve the kind. lacking returns
+	// why objects of the kind cannot be read in the provider.
+	paused  func() bool
+	lacking func() connection.Lack
+	// waits gets the outcome of objects that others may need.
+	waits *waits.Waits
+}
+
+// Reconcile implements Runner: it decides and acts until there is nothing left to do.
+func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.Result, error) {
+	key := of.NamespacedName
+	if lack := c.lacking(); lack.Reason != "" || c.paused() {
+		return ctrl.Result{}, c.tellLacking(ctx, key, lack) // All objects are enqueued when this changes.
+	}
+	refusals := 0
+	var made []decide.Attempt // By the earlier rounds.
+	for range rounds {
+		snapshot, err := c.observer.Observe(ctx, key, made)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		next := c.planner.Plan(snapshot, made)
+		if len(next.Actions) == 0 {
+			return c.report(ctx, snapshot, next)
+		}
+		if watched, err := c.watched(ctx, of); !watched {
+			return ctrl.Result{}, err // The object is enqueued when the caches show its kind.
+		}
+		if c.isNeeded() {
+			c.waits.Wrote(of)
+		}
+		answers, done, err := c.actor.Do(ctx, snapshot, next)
+		if err != nil {
+			return retry.Done(err)
+		}
+		made = append(made, answers...)
+		if done {
+			c.tellWritten(snapshot, next)
+		} else if refusals++; refusals > 1 { // Even the report of the first refusal failed.
+			return c.report(ctx, snapshot, decide.Plan{Problem: next.Problem, RetryAfter: memory.FirstRetry})
+		}
+	}
+	return ctrl.Result{}, fmt.Errorf("%s: %w", of, errRounds)
+}
+
+// watched reports whether the caches show the objects of the kind. It is called before a write. If the caches
+// do not show the kind, they start to watch it, and the object is enqueued once they do.
+func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, error) {
+	then := func() { c.Queue.Enqueue(work.Rest, of) }
+	type who struct { // The views outlive the connection and its queue.
+		queue any
+		of    decide.Key
+	}
+	here, err1 := c.Locals.Need(ctx, who{c.Queue, of}, then)
+	there, err2 := c.Remotes.Need(ctx, who{c.Queue, of}, then)
+	return here && there, errors.Join(err1, err2)
+}
+
+// report reports the outcome to dependants, and returns when to reconcile again.
+func (c *kindController[T]) report(ctx context.Context, s decide.Subject[T], plan decide.Plan) (ctrl.Result, error) {
+	c.Memory.Reconciled(s.Key, plan.Problem)
+	again := plan.RetryAfter
+	if again == 0 {
+		c.Memory.Shown(s.Key, s.Now)
+	}
+	if s.Withdrawn() {
+		c.Memory.Undone.Withdrawn(s.Key)
+	}
+	if s.Gone() {
+		c.Memory.Forget(s.Key)
+		c.waits.Forget(c.key(s.Key))
+	}
+	if c.observer.Ahead(s) {
+		again = retry.Sooner(again, ownwrites.Lifetime) // After that, the cache counts, whatever it shows.
+	}
+	again = retry.Sooner(retry.Sooner(again, plan.LookAgain), c.tell(s, plan))
+	if c.isNeeded() {
+		if err := c.waits.Ended(ctx, c.key(s.Key), plan.Problem); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return ctrl.Result{RequeueAfter: again}, nil
+}
+
+// key names an object of the kind.
+func (c *kindController[T]) key(name types.NamespacedName) decide.Key {
+	return decide.Key{Kind: c.Kind.Name, NamespacedName: name}
+}
+
+// isNeeded reports whether other objects may need those of the kind.
+func (c *kindController[T]) isNeeded() bool {
+	return c.Kind.Selection == kind.Referenced || c.Kind.Precedes != nil
+}
+
+// tell creates an event for the problem of a plan without actions, if the plan asks for one and no recent event
+// said the same. It returns when to create the next one.
+func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) time.Duration {
+	switch told := c.refusals.Told; {
+	case told == nil:
+	case !decide.Present(s.Local) || !s.Sites[0].Wanted: // Teams may create and delete as many as they want.
+		told.Forget(s.Key)
+	case plan.Problem == nil:
+		told.Problems.Clear(s.Key)
+	case plan.TellsProblem:
+		if told.Problems.Tell(s.Key, plan.Problem, s.Now) {
+			if tooMany := c.record(s, plan.Problem); tooMany > 0 {
+				told.Problems.Clear(s.Key)
+				return tooMany
+			}
+		}
+		return wait.Jitter(memory.RepeatEvent, 0.5)
+	}
+	return 0
+}
+
+// tellWritten creates the event of a plan after its actions, unless an earlier event said the same. If the
+// actions only wrote a status, the last event about the copy stays valid.
+func (c *kindController[T]) tellWritten(s decide.Subject[T], plan decide.Plan) {
+	ofStatus := plan.Event == nil && !slices.ContainsFunc(plan.Actions, func(a decide.Action) bool { return a.Side == decide.Remote })
+	if told := c.refusals.Told; told == nil || !ofStatus && told.Notices.Tell(s.Key, plan.Event, s.Now) {
+		if c.record(s, plan.Event) > 0 {
+			told.Notices.Clear(s.Key)
+		}
+	}
+}
+
+// tellLacking creates an event on an object that would be sent because of its namespace. The event says what
+// the provider lacks. Dependants need not wait for an object that should not be sent, so tellLacking informs
+// them, too.
+func (c *kindController[T]) tellLacking(ctx context.Context, key types.NamespacedName, lack connection.Lack) error {
+	if c.refusals.Told == nil || c.paused() {
+		return nil
+	}
+	s, err := c.observer.Observe(ctx, key, nil)
+	if err != nil {
+		return err
+	}
+	c.tell(s, decide.Lacking(s, c.Kind.Syncer, c.Kind.Title(), lack))
+	if !c.isNeeded() {
+		return nil
+	}
+	return c.waits.Tell(ctx, c.key(key))
+}
+
+// record creates an event on the local object, unless the object is gone or event is nil. If the object has had
+// too many events, record creates none, and returns how long the next one must wait.
+func (c *kindController[T]) record(s decide.Subject[T], event *field.Problem) (wait time.Duration) {
+	if event == nil || !decide.Present(s.Local) {
+		return 0
+	}
+	if told := c.refusals.Told; told != nil {
+		if wait = told.Events.Wait(s.Key); wait > 0 {
+			return wait
+		}
+		told.Events.Wrote(s.Key)
+	}
+	c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, event.Reason, "Offload", "%s", conditions.Note(event.Message))
+	return 0
+}
+
+// need implements needed.
+func (c *kindController[T]) need(ctx context.Context, who decide.Key, ref decide.Ref, in string) (decide.Need, error) {
+	return c.waits.Ask(who, ref.Key, func() (decide.Need, bool, error) { return c.assess(ctx, ref, in) })
+}
+
+// assess decides whether an object is ready in a namespace of the provider, and whether the object exists at
+// all. It enqueues the object if there is something to do: its last reconcile may not have known that the
+// object is needed there. A refused action has its own time for the retry.
+func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in string) (need decide.Need, there bool, err error) {
+	s, err := c.observer.Observe(ctx, ref.NamespacedName, nil)
+	if err != nil {
+		return need, false, err
+	}
+	assess := decide.Assess[T]
+	if c.Kind.Precedes != nil {
+		assess = decide.AssessPreceding[T]
+	}
+	need, plan := assess(s, c.Kind.Syncer, ref, c.Kind.Title(), in, c.lacking())
+	due := func(a decide.Action) bool {
+		wait, _ := c.Memory.Undone.Wait(s.Key, a) // So has an action that somebody reverts again and again.
+		return wait == 0
+	}
+	if slices.ContainsFunc(plan.Actions, due) && !c.Memory.Refusals.Has(s.Key) {
+		c.Queue.Enqueue(work.Rest, c.key(s.Key))
+	}
+	return need, decide.Present(s.Local) || c.Kind.Precedes != nil && !s.Gone(), nil
+}
+
+// Unsent implements runner.
+func (c *kindController[T]) Unsent(ctx context.Context, namespace string) ([]decide.Key, error) {
+	if c.Kind.Selection != kind.OnVirtualNode {
+		return nil, nil
+	}
+	held, err := c.Locals.Held(ctx, namespace)
+	var unsent []decide.Key
+	for _, pod := range held {
+		if remote := provenance.RemoteOf(pod); remote.UID == "" || remote.For != pod.GetUID() {
+			unsent = append(unsent, c.key(client.ObjectKeyFromObject(pod)))
+		}
+	}
+	return unsent, err
+}
+
+// before implements preceding.
+func (c *kindController[T]) before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error) {
+	held, err := c.Locals.Held(ctx, pod.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	copies, err := c.Remotes.Of(ctx, pod.Namespace)
+	keys := sets.Set[types.NamespacedName]{}
+	for _, local := range held {
+		if c.Kind.Precedes(local, pod) {
+			keys.Insert(client.ObjectKeyFromObject(local))
+		}
+	}
+	for _, remote := range copies { // Of an earlier state, or of an object that no longer exists in the consumer.
+		if c.Kind.Precedes(remote, pod) {
+			keys.Insert(objects.LocalKey(remote))
+		}
+	}
+	var refs []decide.Ref
+	for _, key := range slices.SortedFunc(maps.Keys(keys), func(a, b types.NamespacedName) int { return cmp.Compare(a.Name, b.Name) }) {
+		refs = append(refs, decide.Ref{Key: c.key(key)})
+	}
+	return refs, err
+}
+
+// anyRefused implements needed.
+func (c *kindController[T]) anyRefused() bool { return c.refusals.Any() }
+
+// outdated implements needed.
+func (c *kindController[T]) outdated(key types.NamespacedName, in string) *field.Problem {
+	return c.refusals.Outdated(key, in)
+}

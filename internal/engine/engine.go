@@ -1,0 +1,223 @@
+// Package syncer sends the consumer's objects to the providers, and reports their status in the consumer.
+//
+// # How it works
+//
+// The Engine gets each connected provider. For each, it starts a queue (package work), and one controller per
+// Kind. The controllers reconcile what the queue holds, and end with the connection. One reconcile has these
+// steps:
+//
+//   - observe reads a snapshot of both clusters from caches;
+//   - plan decides without any I/O (package decide), and leaves out actions that may not run yet;
+//   - act sends the requests;
+//   - the reconcile starts over, until there is nothing left to do, and reports.
+//
+// Package watch enqueues. A reconcile sees its own writes at once (package objects), so none waits for a cache.
+// The caches hold no content of ConfigMaps and Secrets: the engine reads it just before it sends it.
+//
+// The engine does what is the same for all kinds. It checks the owner and UID of an object, handles names that
+// are taken and requests that are refused, and deletes what should not be in the provider. Each Kind has a
+// Syncer, which decides the rest. Most kinds get theirs from decide.NewCopies and a pure translation.
+//
+// Some objects are sent only because others need them, such as a pod's ConfigMaps. They have a controller of
+// their own, which reports the outcome to the objects that need them (package waits). So only one place writes
+// an object.
+//
+// # What it trades away
+//
+// Each provider has a queue, which costs some goroutines. In return, a provider that hangs delays no other, and
+// everything that belongs to one provider ends together.
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/consumer/views"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/engine/mapping"
+	"github.com/spillway-io/spillway/internal/engine/memory"
+	"github.com/spillway-io/spillway/internal/engine/waits"
+	"github.com/spillway-io/spillway/internal/engine/work"
+	"github.com/spillway-io/spillway/internal/field/provenance"
+	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Engine starts the controllers of each connection.
+type Engine struct {
+	// Kinds are the kinds that are sent. Shown are those that come from the providers.
+	Kinds []Registration
+	Shown []FromProvider
+	Views *views.Views
+	// Consumer writes. Live reads without a cache. Cache has the ClusterBindings and NamespaceMaps.
+	Consumer client.Client
+	Live     client.Reader
+	Cache    cache.Cache
+	// Origin is the identity of the consumer.
+	Origin string
+	// ManagerNamespace is the manager's own namespace. It is never sent.
+	ManagerNamespace string
+	Events           events.EventRecorder
+	Clock            clock.WithTicker
+
+	told memory.Kept[*memory.Told]
+	sent memory.Kept[*memory.Sent]
+}
+
+var (
+	_ mcmanager.Runnable             = &Engine{}
+	_ manager.LeaderElectionRunnable = &Engine{}
+)
+
+// NeedLeaderElection returns true: two managers would do everything twice.
+func (*Engine) NeedLeaderElection() bool { return true }
+
+// Start only waits: Engage starts the controllers.
+func (e *Engine) Start(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Engage starts the controllers of a provider, which end with ctx. It does not block. If a controller cannot be
+// started, the connection ends.
+func (e *Engine) Engage(ctx context.Context, name multicluster.ClusterName, engaged cluster.Cluster) error {
+	if name == "" {
+		return nil // The consumer itself.
+	}
+	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithName("syncer"))
+	provider, err := fleet.Of(engaged)
+	if err != nil {
+		return err
+	}
+	connection.Go(ctx, "nothing can be synced with this provider", func(ctx context.Context) error { return e.run(ctx, string(name), provider) })
+	return nil
+}
+
+func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider) error {
+	binding := &v1alpha1.ClusterBinding{}
+	if err := e.Consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
+		return fmt.Errorf("getting ClusterBinding %s: %w", name, err)
+	}
+	if err := e.Views.Open(ctx, name, binding.Spec.ClusterID, binding.VirtualNodeName()); err != nil {
+		return err
+	}
+	view := e.Views.Get(name)
+	if view == nil || !view.WaitForCacheSync(ctx) || !e.Views.Catalogue.WaitForCacheSync(ctx) {
+		return fmt.Errorf("filling the view of ClusterBinding %s: %w", name, context.Cause(ctx))
+	}
+	e.Views.Served.Settle() // Before anything is decided from the Catalogue.
+	if err := e.forget(ctx); err != nil {
+		return err
+	}
+	c := e.connect(binding, view, provider)
+	if err := c.namespaces.load(ctx, e.Consumer, e.world(ctx)); err != nil {
+		return err
+	}
+	for _, kind := range e.Kinds {
+		if err := kind.attach(c); err != nil {
+			return err
+		}
+	}
+	for _, kind := range e.Shown {
+		shown, err := kind.Attach(ctx, Connection{
+			Mark: c.mark, View: view, Provider: provider, Whole: e.Views.Catalogue, IsCopy: c.namespaces.isCopy, Paused: c.namespaces.paused, Enqueue: c.enqueue,
+		})
+		if err != nil {
+			return err
+		}
+		c.graph.kinds[kind.Name()] = shown
+		c.workers.Add(kind.Name(), 1, kind.Backoff())
+	}
+	return c.workers.Run(ctx, c.follow)
+}
+
+// forget drops what outlives connections, for bindings that no longer exist.
+func (e *Engine) forget(ctx context.Context) error {
+	var bindings v1alpha1.ClusterBindingList
+	if err := e.Cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing ClusterBindings: %w", err)
+	}
+	exist := sets.New[types.UID]()
+	for i := range bindings.Items {
+		exist.Insert(bindings.Items[i].UID)
+	}
+	e.told.Keep(exist)
+	e.sent.Keep(exist)
+	return nil
+}
+
+func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, provider *fleet.Provider) *connected {
+	mark := provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: provider.Account}
+	c := &connected{
+		Engine: e, binding: binding.Name, uid: binding.UID, mark: mark, view: view, provider: provider,
+		local:      ownwrites.New(view, e.Clock).Holding(views.Held),
+		listed:     ownwrites.New(e.Views.Catalogue, e.Clock),
+		whole:      ownwrites.New(e.Views.Catalogue, e.Clock).Holding(views.Held),
+		remote:     ownwrites.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
+		namespaces: &namespaces{binding: binding.Name, mark: mark},
+	}
+	c.workers = work.New(c)
+	c.graph = &graph{kinds: map[string]Runner{}, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, near: c.namespaces.near}
+	c.waits = waits.New(c.enqueue, c.graph.dependants)
+	c.namespaces.enqueue, c.namespaces.enqueuePeers = c.graph.EnqueueNamespace, c.graph.EnqueuePeers
+	return c
+}
+
+// world returns what the mapping depends on, besides the binding and its map. It works until ctx ends.
+func (e *Engine) world(ctx context.Context) mapping.World {
+	offloading := func(namespace string) (*v1alpha1.NamespaceOffloading, error) {
+		nso := &v1alpha1.NamespaceOffloading{}
+		return nso, e.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, nso, client.UnsafeDisableDeepCopy)
+	}
+	selects := func(binding *v1alpha1.ClusterBinding, namespace string) bool {
+		nso, err := offloading(namespace)
+		if err != nil {
+			return !apierrors.IsNotFound(err) // Unknown: then nothing is decided.
+		}
+		if !namespaceoffloading.Selects(nso, binding) {
+			return false
+		}
+		bindings, err := consumer.Bindings(ctx, e.Cache)
+		return err != nil || namespaceoffloading.TakenBy(nso, binding, bindings) == ""
+	}
+	local := func(namespace string) (*metav1.PartialObjectMetadata, bool) {
+		ns := namespaceMetadata()
+		err := e.Cache.Get(ctx, client.ObjectKey{Name: namespace}, ns, client.UnsafeDisableDeepCopy)
+		return ns, err == nil
+	}
+	return mapping.World{
+		ManagerNamespace: e.ManagerNamespace, Selects: selects,
+		Offloading: func(namespace string) *v1alpha1.NamespaceOffloading {
+			if nso, err := offloading(namespace); err == nil {
+				return nso
+			}
+			return nil
+		},
+		Ends: func(namespace string) bool {
+			ns, exists := local(namespace)
+			return exists && !ns.DeletionTimestamp.IsZero()
+		},
+		Labels: func(namespace string) (map[string]string, bool) {
+			ns, exists := local(namespace)
+			return ns.Labels, exists
+		},
+	}
+}

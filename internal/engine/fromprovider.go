@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/internal/consumer/views"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/field/provenance"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+)
+
+// FromProvider is a kind whose objects exist in a provider and are shown in the consumer.
+type FromProvider interface {
+	// Name returns the name of the kind, in keys and metrics.
+	Name() string
+	// Backoff returns how long an object waits after an error. The queue reconciles one object of the kind at a
+	// time.
+	Backoff() workqueue.TypedRateLimiter[decide.Key]
+	// Attach creates the controller of the kind for a connection, which ends with ctx.
+	Attach(ctx context.Context, c Connection) (Runner, error)
+}
+
+// Connection is what Attach gets to know of a connection.
+type Connection struct {
+	// Mark is what Spillway's objects in the provider carry.
+	Mark     provenance.Mark
+	View     *views.View
+	Provider *fleet.Provider
+	// Whole has all of the consumer's objects of the kinds that are sent because of their namespace.
+	Whole cache.Cache
+	// IsCopy reports whether a remote object is where the copy of the local one is, or would be. The kind must
+	// be one that is sent because of its namespace.
+	IsCopy func(kind Registration, local, remote types.NamespacedName) bool
+	// Paused reports whether the binding is paused. When the pause ends, EnqueueNamespace is called for all
+	// namespaces.
+	Paused func() bool
+	// Enqueue enqueues objects of the kind. It must not be called before Runner.Start.
+	Enqueue func(keys ...decide.Key)
+}
+
+// Runner is the controller of a kind, in one connection.
+type Runner interface {
+	reconcile.TypedReconciler[decide.Key]
+	// Start enqueues what changes until ctx ends. It does not block.
+	Start(ctx context.Context) error
+	// EnqueueNamespace enqueues all known objects of a local namespace. An empty name means all namespaces.
+	EnqueueNamespace(ctx context.Context, namespace string)
+}

@@ -1,0 +1,311 @@
+// Package observe reads what a decision about one object depends on: from caches, and from the API servers'
+// answers in the same reconcile.
+package observe
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/kind"
+	"github.com/spillway-io/spillway/internal/engine/mapping"
+	"github.com/spillway-io/spillway/internal/engine/memory"
+	"github.com/spillway-io/spillway/internal/engine/objects"
+	"github.com/spillway-io/spillway/internal/engine/refusal"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/provenance"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// Uses knows the objects of all kinds that need others, and those that are needed.
+type Uses interface {
+	// Places lists where all objects are that need the given one. used reports whether there is such an object:
+	// it may be in no place yet.
+	Places(ctx context.Context, of decide.Key) (places []decide.Place, used bool, err error)
+	// Before lists the objects that must be in the provider before the pod is sent there.
+	Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error)
+	// Needs returns, for each of refs, whether it is ready for who at a place.
+	Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at decide.Place) ([]decide.Need, error)
+	// AnyRefused reports whether an API server has refused a request for any copy. If not, no copy is outdated.
+	AnyRefused() bool
+	// Outdated says why one of refs is out of date at a place of the provider. It returns nil if all are up to
+	// date.
+	Outdated(refs []decide.Ref, at decide.Place) *field.Problem
+}
+
+// Observer observes the objects of one kind in one connection.
+type Observer[T client.Object] struct {
+	Kind      *kind.Kind[T]
+	ClusterID string
+	Locals    *objects.Locals[T]
+	Remotes   *objects.Remotes[T]
+	Uses      Uses
+	Memory    *memory.Memory
+	Refusals  *refusal.Refusals[T]
+	// Pods reads the pods on the virtual node.
+	Pods client.Reader
+	// Namespace returns the UID of a namespace in the provider. It is empty if the cache does not have the
+	// namespace, or shows that it is being deleted.
+	Namespace func(ctx context.Context, name string) (types.UID, error)
+	// Mapping returns where the namespaces go now, and Limits what the provider allows now.
+	Mapping func() *mapping.Mapping
+	Limits  func() *translate.Limits
+	// Has reports whether the provider has a class.
+	Has translate.Has
+	// Peers returns the local namespaces that have a remote namespace in the provider now.
+	Peers func() []translate.PeerNamespace
+	// Own returns a function that reports whether an address belongs to the consumer.
+	Own func(context.Context) (func(netip.Addr) bool, error)
+	// Maps reports whether any ClusterBinding maps the given class of the consumer.
+	Maps  func(ctx context.Context, kind v1alpha1.ClassKind, name string) bool
+	Clock clock.PassiveClock
+	// Skew returns how far the provider's clock is ahead of Clock, at least. Negative means behind.
+	Skew func() time.Duration
+}
+
+// Observe reads what a decision about a local object depends on. made is what the reconcile has already done.
+func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, made []decide.Attempt) (s decide.Subject[T], err error) {
+	namespaces := o.Mapping()
+	s = decide.Subject[T]{
+		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), Ahead: o.Skew(), Reach: namespaces.Reach(), Around: o.around(ctx, namespaces),
+	}
+	s.WaitingFor, s.Waiting = o.Memory.Waiting(key)
+	if s.Local, s.Known, err = o.Locals.Get(ctx, key); err != nil {
+		return s, err
+	}
+	if o.Kind.Selection.Copies() && s.Known {
+		s.Local = answered(s.Local, made)
+	}
+	if err := o.sites(ctx, &s, namespaces); err != nil || !decide.Present(s.Local) {
+		return s, err
+	}
+	o.Refusals.Recall(&s)
+	s.Held = o.Memory.Sent.Wait(key.Namespace)
+	remembered := o.Memory.Get(key)
+	s.Lost = remembered.Lost == s.Local.GetUID()
+	s.Unanswered = !decide.Present(s.Sites[0].Remote) && remembered.Unanswered == s.Local.GetUID()
+	if o.Kind.Counts != nil {
+		if s.Counted, err = o.counted(ctx, s); err != nil {
+			return s, err
+		}
+	}
+	if o.Kind.Needs == nil || !s.Known {
+		return s, nil
+	}
+	return s, o.needs(ctx, &s)
+}
+
+// around returns what decisions about all objects depend on.
+func (o *Observer[T]) around(ctx context.Context, namespaces *mapping.Mapping) decide.Around {
+	return decide.Around{
+		Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target },
+		Limits:    o.Limits(), Classes: translate.Classes(namespaces.Binding().Spec.Classes), Has: o.Has,
+		Hosts:      namespaces.Binding().Spec.Hosts,
+		Maps:       func(kind v1alpha1.ClassKind, name string) bool { return o.Maps(ctx, kind, name) },
+		Namespaces: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
+		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
+	}
+}
+
+// counted counts the pods that count for an object in the remote namespace that it goes to. It leaves out pods
+// that were sent to the mount namespace before their namespace was offloaded.
+func (o *Observer[T]) counted(ctx context.Context, s decide.Subject[T]) (n int, err error) {
+	var pods corev1.PodList
+	err = o.Pods.List(ctx, &pods, client.InNamespace(s.Key.Namespace), client.UnsafeDisableDeepCopy)
+	counts := o.Kind.Counts(s.Local)
+	for i := range pods.Items {
+		if provenance.RemoteOf(&pods.Items[i]).Namespace == s.Sites[0].Place.Namespace && counts(&pods.Items[i]) {
+			n++
+		}
+	}
+	return n, err
+}
+
+// Places lists where an object of the kind is, or goes. If all pods of a namespace go to one place, it reads
+// none of them: there may be many.
+func (o *Observer[T]) Places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error) {
+	namespaces := o.Mapping()
+	if waits, err := awaits(ctx, o, key, namespaces); waits || err != nil {
+		return nil, err
+	}
+	alternatives := namespaces.Places(key.Namespace)
+	switch {
+	case !o.Kind.Selection.Copies() && len(alternatives) == 1:
+		return alternatives, nil
+	case o.Kind.Selection.Copies() && o.Kind.For == nil:
+		places, _, err := o.wanted(ctx, key, namespaces)
+		return places, err
+	}
+	s := decide.Subject[T]{Key: key}
+	var err error
+	if s.Local, s.Known, err = o.Locals.Get(ctx, key); err != nil {
+		return nil, err
+	}
+	if err := o.sites(ctx, &s, namespaces); err != nil {
+		return nil, err
+	}
+	return []decide.Place{s.Sites[0].Place}, nil
+}
+
+// awaits reports whether it is still unknown whether an object that is not in the provider will be sent. Such
+// an object is in no place yet.
+func awaits[T client.Object](ctx context.Context, o *Observer[T], key types.NamespacedName, namespaces *mapping.Mapping) (bool, error) {
+	if o.Kind.Awaits == nil || len(namespaces.Binding().Spec.Classes) == 0 {
+		return false, nil
+	}
+	local, known, err := o.Locals.Get(ctx, key)
+	if err != nil || !known || !o.Kind.Awaits(local, o.around(ctx, namespaces)) {
+		return false, err
+	}
+	remotes, err := o.Remotes.StandIns(ctx, key, namespaces.Places(key.Namespace))
+	return len(remotes) == 0, err
+}
+
+// wanted returns the places where copies should be. For an object without such a place, it returns the site to
+// use instead.
+func (o *Observer[T]) wanted(ctx context.Context, key types.NamespacedName, namespaces *mapping.Mapping) (places []decide.Place, otherwise decide.Site[T], err error) {
+	if o.Kind.Selection == kind.InMappedNamespace {
+		place, wanted := namespaces.Mapped(key.Namespace, o.Kind.Resource)
+		if wanted = wanted && (o.Kind.Never == nil || !o.Kind.Never(key)); wanted && place.Open {
+			places = append(places, place)
+		}
+		return places, decide.Site[T]{Place: place, Wanted: wanted}, nil
+	}
+	near, used, err := o.Uses.Places(ctx, o.key(key))
+	for _, place := range near {
+		if place = namespaces.Near(place, key.Namespace); !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	slices.SortFunc(places, func(a, b decide.Place) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Local, b.Local))
+	})
+	if used { // The objects that need it are leaving, and may still use it.
+		return places, decide.Site[T]{Place: decide.Place{Problem: decide.NotSynced(o.Kind.Title(), key)}, Wanted: true}, err
+	}
+	return places, decide.Site[T]{Place: namespaces.Place(key.Namespace)}, err
+}
+
+// needs finds out which needed objects are ready at the places where the object is not yet. Where a pod already
+// is, it finds out which of them are out of date.
+func (o *Observer[T]) needs(ctx context.Context, s *decide.Subject[T]) (err error) {
+	refs := o.Kind.Needs(s.Local)
+	for i := range s.Sites {
+		site := &s.Sites[i]
+		switch {
+		case !decide.Present(site.Remote):
+			if site.Needs, err = o.Uses.Needs(ctx, o.key(s.Key), refs, site.Place); err != nil {
+				return err
+			}
+		case !o.Kind.Selection.Copies() && o.Uses.AnyRefused():
+			site.Outdated = o.Uses.Outdated(refs, site.Place)
+		}
+	}
+	if o.Kind.Selection.Copies() || decide.Present(s.Sites[0].Remote) {
+		return nil
+	}
+	return o.firstNeeds(ctx, s, &s.Sites[0])
+}
+
+// firstNeeds adds what a new pod needs besides the objects that it names.
+func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.Subject[T], site *decide.Site[T]) error {
+	if pod, ok := any(s.Local).(*corev1.Pod); ok && pod.DeletionTimestamp.IsZero() && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+		before, err := o.Uses.Before(ctx, pod)
+		if err != nil {
+			return err
+		}
+		for i := range before { // Many pods may wait for many objects: the first object that is not ready is enough.
+			need, err := o.Uses.Needs(ctx, o.key(s.Key), before[i:i+1], site.Place)
+			if err != nil {
+				return err
+			}
+			if site.Needs = append(site.Needs, need...); site.Unready() != nil {
+				break
+			}
+		}
+	}
+	if !site.Place.Open {
+		return nil
+	}
+	return o.namespace(ctx, site)
+}
+
+// key names an object of the kind.
+func (o *Observer[T]) key(name types.NamespacedName) decide.Key {
+	return decide.Key{Kind: o.Kind.Name, NamespacedName: name}
+}
+
+// namespace adds the remote pod's namespace, which owns it. The NamespaceMap may have the namespace before the
+// cache does.
+func (o *Observer[T]) namespace(ctx context.Context, site *decide.Site[T]) (err error) {
+	name := site.Place.Namespace
+	site.NamespaceUID, err = o.Namespace(ctx, name)
+	site.Needs = append(site.Needs, decide.Need{
+		Kind: "namespace", NamespacedName: types.NamespacedName{Name: name}, Ready: site.NamespaceUID != "",
+		Problem: field.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is not to be seen there yet", name, o.ClusterID),
+	})
+	return err
+}
+
+// Ahead reports whether this process has written something that the caches do not show yet.
+func (o *Observer[T]) Ahead(s decide.Subject[T]) bool {
+	return o.Locals.Ahead(s.Key) || slices.ContainsFunc(s.Sites, func(site decide.Site[T]) bool {
+		return o.Remotes.Ahead(o.Kind.RemoteName(site.Place.Target, s.Key))
+	})
+}
+
+// Referers lists the objects of the kind that need another one in the provider. It leaves out an object that
+// Kind.Refused keeps in the consumer, unless it is already in the provider. When that ends, the change of the
+// object or of its copy enqueues what it needs. It also leaves out an object that goes with its namespace, if
+// the namespace is not in the provider.
+func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.NamespacedName, error) {
+	keys, err := o.Locals.Needing(ctx, of)
+	if o.Kind.Refused == nil || err != nil {
+		return keys, err
+	}
+	namespaces := o.Mapping()
+	around := o.around(ctx, namespaces)
+	var needing []types.NamespacedName
+	for _, key := range keys {
+		if o.Kind.Selection == kind.InMappedNamespace && !mapping.Holds(namespaces, key.Namespace, o.Kind.Resource) {
+			continue
+		}
+		local, known, err := o.Locals.Get(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if known && o.Kind.Refused(local, around) {
+			remotes, err := o.Remotes.StandIns(ctx, key, namespaces.Places(key.Namespace))
+			if err != nil {
+				return nil, err
+			}
+			if len(remotes) == 0 {
+				continue
+			}
+		}
+		needing = append(needing, key)
+	}
+	return needing, nil
+}
+
+// answered returns the local object from the consumer's last answer in this reconcile, which has its content.
+// If the one from the cache is newer, it returns that.
+func answered[T client.Object](seen T, made []decide.Attempt) T {
+	for _, before := range slices.Backward(made) {
+		whole, ok := before.Answer.(T)
+		if ok && before.Side == decide.Local && whole.GetUID() == seen.GetUID() && !ownwrites.Older(whole, seen) {
+			return whole
+		}
+	}
+	return seen
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/translate"
+)
+
+// peers are the local namespaces that have a remote namespace in the provider. All NetworkPolicies ask for
+// them, so they are computed once per change.
+type peers struct {
+	mu    sync.Mutex // Held during the computation, so that a change meanwhile invalidates its result.
+	known bool
+	all   []translate.PeerNamespace
+}
+
+func (p *peers) get(find func() []translate.PeerNamespace) []translate.PeerNamespace {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.known {
+		p.all, p.known = find(), true
+	}
+	return p.all
+}
+
+func (p *peers) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all, p.known = nil, false
+}
+
+// named returns the local namespaces that NetworkPolicies can name in the provider now. Callers share the
+// result and must not change it.
+func (n *namespaces) named() []translate.PeerNamespace {
+	return n.peers.get(func() []translate.PeerNamespace { return n.current().Peers() })
+}
+
+// followLabels enqueues all objects whose copies name other namespaces, when such a namespace appears,
+// disappears or gets other labels. It must be called before the first reconciles, which read the labels.
+func (n *namespaces) followLabels(ctx context.Context, from cache.Cache) error {
+	return informer.Watch(ctx, from, namespaceMetadata(), func(e informer.Change) {
+		if e.Initially || !n.current().IsPeer(e.Object().GetName()) || sameLabels(e.Before, e.After) {
+			return
+		}
+		n.peers.forget()
+		n.enqueuePeers(ctx)
+	})
+}
+
+// sameLabels reports whether both states are of one object with the same labels.
+func sameLabels(before, after client.Object) bool {
+	return before != nil && after != nil && before.GetUID() == after.GetUID() && maps.Equal(before.GetLabels(), after.GetLabels())
+}
+
+// namespaceMetadata returns what to ask the cache for: it holds only the metadata of Namespaces.
+func namespaceMetadata() *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+}
