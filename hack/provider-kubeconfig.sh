@@ -36,8 +36,8 @@ Flags:
                            of dist/provider.yaml confine nobody in any other)
   --service-account NAME   the ServiceAccount (default spillway-consumer), of at most 63 characters: what the
                            consumer makes here carries the name as the label spillway.io/account
-  --duration DURATION      how long the token is to be valid, such as 24h (default 720h);
-                           the API server may grant less: when it expires is reported
+  --duration DURATION      lifetime of the token, such as 24h (default 720h); the API server
+                           may grant less: the script prints when it expires
   --server URL             address at which the consumer reaches this cluster's API server
                            (default: that of the administrator's kubeconfig)
   --help                   print this

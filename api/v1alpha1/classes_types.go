@@ -52,7 +52,7 @@ const (
 
 // ClassMapping maps a class of the consumer to a class of the provider.
 //
-// +kubebuilder:validation:XValidation:rule="self.kind == 'LoadBalancer' || has(self.remoteName)",fieldPath=".remoteName",reason=FieldValueRequired,message="remoteName may be left out with kind LoadBalancer only: that stands for the provider's default"
+// +kubebuilder:validation:XValidation:rule="self.kind == 'LoadBalancer' || has(self.remoteName)",fieldPath=".remoteName",reason=FieldValueRequired,message="remoteName may be omitted only with kind LoadBalancer: it then means the provider's default"
 // +kubebuilder:validation:XValidation:rule="self.kind in ['LoadBalancer', 'Gateway'] || !format.dns1123Subdomain().validate(self.name).hasValue()",fieldPath=".name",message="name must be the name of a class: a DNS subdomain"
 // +kubebuilder:validation:XValidation:rule="self.kind in ['LoadBalancer', 'Gateway'] || !has(self.remoteName) || !format.dns1123Subdomain().validate(self.remoteName).hasValue()",fieldPath=".remoteName",message="remoteName must be the name of a class: a DNS subdomain"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'LoadBalancer' || !format.qualifiedName().validate(self.name).hasValue()",fieldPath=".name",message="name must be a loadBalancerClass, such as example.com/public"
@@ -61,7 +61,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.kind != 'Gateway' || !has(self.remoteName) || self.remoteName.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-.a-z0-9]*[a-z0-9])?$')",fieldPath=".remoteName",message="remoteName must be the namespace and the name of a Gateway, such as gateways/public"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'PriorityClass' || !self.name.startsWith('system-')",fieldPath=".name",message="name must not begin with 'system-': such PriorityClasses are for the consumer's own pods"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'PriorityClass' || !has(self.remoteName) || !self.remoteName.startsWith('system-')",fieldPath=".remoteName",message="remoteName must not begin with 'system-': such PriorityClasses are for the provider's own pods"
-// +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || !(self.kind in ['LoadBalancer', 'Gateway'])",fieldPath=".import",message="import is for IngressClasses, RuntimeClasses and PriorityClasses: a loadBalancerClass is no object, and a Gateway has an owner"
+// +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || !(self.kind in ['LoadBalancer', 'Gateway'])",fieldPath=".import",message="import is for IngressClasses, RuntimeClasses and PriorityClasses: a loadBalancerClass is no object, and Gateways have owners"
 // +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || self.kind != 'RuntimeClass' || size(self.name) <= 63",fieldPath=".name",message="name of a RuntimeClass that is imported must have at most 63 characters: it is part of a label of the virtual node"
 type ClassMapping struct {
 	// kind of the two classes: Gateway, IngressClass, LoadBalancer, PriorityClass or RuntimeClass.

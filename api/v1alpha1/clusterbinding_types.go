@@ -23,7 +23,7 @@ type ClusterBindingSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=24
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterID is immutable: delete the ClusterBinding and make it again"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterID is immutable: delete and recreate the ClusterBinding"
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self).hasValue()",message="clusterID must be a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit"
 	ClusterID string `json:"clusterID,omitempty"`
 
@@ -41,7 +41,7 @@ type ClusterBindingSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self).hasValue()",message="mountNamespace must be a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit"
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') && self != 'default'",message="mountNamespace must not be 'default' or begin with 'kube-': those belong to the provider"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') && self != 'default'",message="mountNamespace must not be 'default' or begin with 'kube-': the provider uses those"
 	MountNamespace string `json:"mountNamespace,omitempty"`
 
 	// remoteNamespaces says which names teams may use for new remote namespaces. Existing remote

@@ -96,7 +96,7 @@ const (
 // NamespaceOffloadingSpec says where and how a team offloads its namespace.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.namespaceMappingStrategy) || self.namespaceMappingStrategy != 'SelectedName' || has(self.remoteNamespaceName)",fieldPath=".remoteNamespaceName",reason=FieldValueRequired,message="remoteNamespaceName is required with namespaceMappingStrategy SelectedName"
-// +kubebuilder:validation:XValidation:rule="!has(self.remoteNamespaceName) || (has(self.namespaceMappingStrategy) && self.namespaceMappingStrategy == 'SelectedName')",fieldPath=".remoteNamespaceName",reason=FieldValueForbidden,message="remoteNamespaceName goes with namespaceMappingStrategy SelectedName only"
+// +kubebuilder:validation:XValidation:rule="!has(self.remoteNamespaceName) || (has(self.namespaceMappingStrategy) && self.namespaceMappingStrategy == 'SelectedName')",fieldPath=".remoteNamespaceName",reason=FieldValueForbidden,message="remoteNamespaceName is allowed only with namespaceMappingStrategy SelectedName"
 // +kubebuilder:validation:XValidation:rule="has(self.remoteNamespaceName) == has(oldSelf.remoteNamespaceName)",fieldPath=".remoteNamespaceName",message="remoteNamespaceName is immutable: it cannot be added or removed"
 type NamespaceOffloadingSpec struct {
 	// namespaceMappingStrategy says how the remote namespaces are named. DefaultName appends the ID
@@ -104,7 +104,7 @@ type NamespaceOffloadingSpec struct {
 	// remoteNamespaceName. Defaults to DefaultName. Immutable.
 	// +optional
 	// +kubebuilder:default=DefaultName
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="namespaceMappingStrategy is immutable: delete the NamespaceOffloading and make it again"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="namespaceMappingStrategy is immutable: delete and recreate the NamespaceOffloading"
 	NamespaceMappingStrategy NamespaceMappingStrategy `json:"namespaceMappingStrategy,omitempty"`
 
 	// remoteNamespaceName is the name of the remote namespaces. Required with
@@ -113,9 +113,9 @@ type NamespaceOffloadingSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="remoteNamespaceName is immutable: delete the NamespaceOffloading and make it again"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="remoteNamespaceName is immutable: delete and recreate the NamespaceOffloading"
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self).hasValue()",message="remoteNamespaceName must be a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit"
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') && self != 'default'",message="remoteNamespaceName must not be 'default' or begin with 'kube-': those belong to the provider"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') && self != 'default'",message="remoteNamespaceName must not be 'default' or begin with 'kube-': the provider uses those"
 	RemoteNamespaceName string `json:"remoteNamespaceName,omitempty"`
 
 	// podOffloadingStrategy says where new pods of the namespace may run. Local: on the consumer's

@@ -29,7 +29,7 @@ const (
 
 // ProviderNetwork says whether the consumer's pods can reach the pods in the provider.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Routed' ? has(self.podCIDRs) : true",fieldPath=".podCIDRs",reason=FieldValueRequired,message="podCIDRs are required with mode Routed: addresses outside of them are not shown"
+// +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Routed' ? has(self.podCIDRs) : true",fieldPath=".podCIDRs",reason=FieldValueRequired,message="podCIDRs are required with mode Routed: Spillway shows only addresses in them"
 // +kubebuilder:validation:XValidation:rule="has(self.mode) && self.mode == 'Routed' ? true : !has(self.podCIDRs)",fieldPath=".podCIDRs",reason=FieldValueForbidden,message="podCIDRs are for mode Routed only"
 type ProviderNetwork struct {
 	// mode says whether there is a route between the pod networks. Isolated means that there is
@@ -72,5 +72,5 @@ type SharedNamespace string
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=43
 // +kubebuilder:validation:XValidation:rule="isCIDR(self) && string(cidr(self).masked()) == self",message="podCIDRs must be canonical, such as 10.8.0.0/14 or fd00:8::/48",messageExpression="'podCIDRs must be canonical, such as 10.8.0.0/14 or fd00:8::/48; \"' + self + '\" is not'"
-// +kubebuilder:validation:XValidation:rule="!isCIDR(self) || ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '::/127', 'fe80::/10', 'ff00::/8'].all(r, !cidr(self).containsCIDR(r) && !cidr(r).containsCIDR(self))",message="podCIDRs must hold no unspecified, loopback, link-local or multicast addresses",messageExpression="'podCIDRs must hold no unspecified, loopback, link-local or multicast addresses; \"' + self + '\" does'"
+// +kubebuilder:validation:XValidation:rule="!isCIDR(self) || ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '::/127', 'fe80::/10', 'ff00::/8'].all(r, !cidr(self).containsCIDR(r) && !cidr(r).containsCIDR(self))",message="podCIDRs must not contain unspecified, loopback, link-local or multicast addresses",messageExpression="'podCIDRs must not contain unspecified, loopback, link-local or multicast addresses; \"' + self + '\" does'"
 type PodCIDR string

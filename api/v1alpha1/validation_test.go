@@ -146,7 +146,7 @@ func hosts(n int) list {
 const wantHost = "a host must be a DNS name in lower case, '*.' and such a name, or '*'"
 
 func wantNoPods(cidr string) string {
-	return fmt.Sprintf("podCIDRs must hold no unspecified, loopback, link-local or multicast addresses; %q does", cidr)
+	return fmt.Sprintf("podCIDRs must not contain unspecified, loopback, link-local or multicast addresses; %q does", cidr)
 }
 
 var bindingCases = map[string]validationCase{
@@ -175,7 +175,7 @@ var bindingCases = map[string]validationCase{
 	"clusterID in capitals":  {set: fields{"spec.clusterID": "EU"}, want: `spec.clusterID: Invalid value: "EU": clusterID ` + wantLabel},
 	"clusterID with a dot":   {set: fields{"spec.clusterID": "eu.1"}, want: `spec.clusterID: Invalid value: "eu.1": clusterID ` + wantLabel},
 	"clusterID ends with -":  {set: fields{"spec.clusterID": "eu-"}, want: `spec.clusterID: Invalid value: "eu-": clusterID ` + wantLabel},
-	"clusterID changed":      {change: fields{"spec.clusterID": "us"}, want: `spec.clusterID: Invalid value: "us": clusterID is immutable: delete the ClusterBinding and make it again`},
+	"clusterID changed":      {change: fields{"spec.clusterID": "us"}, want: `spec.clusterID: Invalid value: "us": clusterID is immutable: delete and recreate the ClusterBinding`},
 	"name of 253 characters": {set: fields{"metadata.name": strings.Repeat(long(49)+".", 5) + "abc"}},
 	"name of 254 characters": {set: fields{"metadata.name": strings.Repeat(long(49)+".", 5) + "abcd"}, want: "metadata.name: Invalid value"},
 
@@ -183,7 +183,7 @@ var bindingCases = map[string]validationCase{
 	"most classes, and longest":          {set: fields{"spec.classes": classes(64)}},
 	"too many classes":                   {set: fields{"spec.classes": classes(65)}, want: "spec.classes: Too many: 65: must have at most 64 items"},
 	"classes that are imported":          {set: fields{"spec.classes": list{importing("RuntimeClass", strings.Repeat("a", 63), "b"), importing("PriorityClass", "a", "b"), importing("IngressClass", strings.Repeat("a", 64), "b")}}},
-	"class that is no object, imported":  {set: fields{"spec.classes": list{importing("LoadBalancer", "a", "b")}}, want: "spec.classes[0].import: Invalid value: import is for IngressClasses, RuntimeClasses and PriorityClasses: a loadBalancerClass is no object, and a Gateway has an owner"},
+	"class that is no object, imported":  {set: fields{"spec.classes": list{importing("LoadBalancer", "a", "b")}}, want: "spec.classes[0].import: Invalid value: import is for IngressClasses, RuntimeClasses and PriorityClasses: a loadBalancerClass is no object, and Gateways have owners"},
 	"Gateway that is imported":           {set: fields{"spec.classes": list{importing("Gateway", "a/b", "c/d")}}, want: "spec.classes[0].import: Invalid value: import is for IngressClasses"},
 	"Gateways":                           {set: fields{"spec.classes": list{class("Gateway", "gateways/public", "infra/public.eu"), class("Gateway", "0/1", "0/1")}}},
 	"Gateway without a namespace":        {set: fields{"spec.classes": list{class("Gateway", "public", "a/b")}}, want: "spec.classes[0].name: Invalid value: name must be the namespace and the name of a Gateway, such as gateways/public"},
@@ -195,7 +195,7 @@ var bindingCases = map[string]validationCase{
 	"class of no such kind":              {set: fields{"spec.classes": list{class("StorageClass", "a", "b")}}, want: `spec.classes[0].kind: Unsupported value: "StorageClass": supported values: "LoadBalancer", "IngressClass", "Gateway", "RuntimeClass", "PriorityClass"`},
 	"class without a kind":               {set: fields{"spec.classes": list{object{"name": "a", "remoteName": "b"}}}, want: "spec.classes[0].kind: Required value"},
 	"class without a name":               {set: fields{"spec.classes": list{object{"kind": "RuntimeClass", "remoteName": "b"}}}, want: "spec.classes[0].name: Required value"},
-	"class that is called nothing there": {set: fields{"spec.classes": list{class("RuntimeClass", "a", "")}}, want: "spec.classes[0].remoteName: Required value: remoteName may be left out with kind LoadBalancer only: that stands for the provider's default"},
+	"class that is called nothing there": {set: fields{"spec.classes": list{class("RuntimeClass", "a", "")}}, want: "spec.classes[0].remoteName: Required value: remoteName may be omitted only with kind LoadBalancer: it then means the provider's default"},
 	"classes of load balancers":          {set: fields{"spec.classes": list{class("LoadBalancer", "example.com/Public", "service.k8s.aws/nlb"), class("LoadBalancer", "internal", "")}}},
 	"no class of load balancers":         {set: fields{"spec.classes": list{class("LoadBalancer", "a/b/c", "b")}}, want: "spec.classes[0].name: Invalid value: name must be a loadBalancerClass, such as example.com/public"},
 	"no class of load balancers there":   {set: fields{"spec.classes": list{class("LoadBalancer", "a", "b c")}}, want: "spec.classes[0].remoteName: Invalid value: remoteName must be a loadBalancerClass, such as example.com/public"},
@@ -207,7 +207,7 @@ var bindingCases = map[string]validationCase{
 	"class of the system there":          {set: fields{"spec.classes": list{class("PriorityClass", "a", "system-node-critical")}}, want: "spec.classes[0].remoteName: Invalid value: remoteName must not begin with 'system-': such PriorityClasses are for the provider's own pods"},
 	"class of Ingresses":                 {set: fields{"spec.classes": list{class("IngressClass", "eu-public", "public")}}},
 	"no class of Ingresses":              {set: fields{"spec.classes": list{class("IngressClass", "a/b", "public")}}, want: "spec.classes[0].name: Invalid value: name must be the name of a class: a DNS subdomain"},
-	"no class of Ingresses there":        {set: fields{"spec.classes": list{class("IngressClass", "a", "")}}, want: "spec.classes[0].remoteName: Required value: remoteName may be left out with kind LoadBalancer only"},
+	"no class of Ingresses there":        {set: fields{"spec.classes": list{class("IngressClass", "a", "")}}, want: "spec.classes[0].remoteName: Required value: remoteName may be omitted only with kind LoadBalancer"},
 	"another class of that name":         {set: fields{"spec.classes": list{class("RuntimeClass", "a", "b")}}, change: fields{"spec.classes": list{class("RuntimeClass", "a", "c")}}},
 
 	"hosts":                   {set: fields{"spec.hosts": texts("*", "example.com", "*.team-a.example.com", "local")}},
@@ -262,8 +262,8 @@ var bindingCases = map[string]validationCase{
 	"mountNamespace empty":          {set: fields{"spec.mountNamespace": ""}, want: `spec.mountNamespace: Invalid value: "": spec.mountNamespace in body should be at least 1 chars long`},
 	"mountNamespace too long":       {set: fields{"spec.mountNamespace": long(64)}, want: "spec.mountNamespace: Too long: may not be more than 63 bytes"},
 	"mountNamespace in capitals":    {set: fields{"spec.mountNamespace": "Spill"}, want: `spec.mountNamespace: Invalid value: "Spill": mountNamespace ` + wantLabel},
-	"mountNamespace default":        {set: fields{"spec.mountNamespace": "default"}, want: `spec.mountNamespace: Invalid value: "default": mountNamespace must not be 'default' or begin with 'kube-': those belong to the provider`},
-	"mountNamespace kube-system":    {set: fields{"spec.mountNamespace": "kube-system"}, want: `spec.mountNamespace: Invalid value: "kube-system": mountNamespace must not be 'default' or begin with 'kube-': those belong to the provider`},
+	"mountNamespace default":        {set: fields{"spec.mountNamespace": "default"}, want: `spec.mountNamespace: Invalid value: "default": mountNamespace must not be 'default' or begin with 'kube-': the provider uses those`},
+	"mountNamespace kube-system":    {set: fields{"spec.mountNamespace": "kube-system"}, want: `spec.mountNamespace: Invalid value: "kube-system": mountNamespace must not be 'default' or begin with 'kube-': the provider uses those`},
 	"mountNamespace like a default": {set: fields{"spec.mountNamespace": "defaults"}},
 
 	"network, isolated":            {set: fields{"spec.network": object{"mode": "Isolated"}}},
@@ -273,7 +273,7 @@ var bindingCases = map[string]validationCase{
 	"network, most ranges":         {set: fields{"spec.network": routed(ranges(16)...)}},
 	"network, longest ranges":      {set: fields{"spec.network": routed(longRanges(16)...)}},
 	"network, too many ranges":     {set: fields{"spec.network": routed(ranges(17)...)}, want: "spec.network.podCIDRs: Too many: 17: must have at most 16 items"},
-	"network, routed to nowhere":   {set: fields{"spec.network": object{"mode": "Routed"}}, want: "spec.network.podCIDRs: Required value: podCIDRs are required with mode Routed: addresses outside of them are not shown"},
+	"network, routed to nowhere":   {set: fields{"spec.network": object{"mode": "Routed"}}, want: "spec.network.podCIDRs: Required value: podCIDRs are required with mode Routed: Spillway shows only addresses in them"},
 	"network, an empty list":       {set: fields{"spec.network": routed()}, want: "spec.network.podCIDRs: Invalid value: 0: spec.network.podCIDRs in body should have at least 1 items"},
 	"network, ranges isolated":     {set: fields{"spec.network": object{"mode": "Isolated", "podCIDRs": texts("10.8.0.0/14")}}, want: "spec.network.podCIDRs: Forbidden: podCIDRs are for mode Routed only"},
 	"network, ranges without mode": {set: fields{"spec.network": object{"podCIDRs": texts("10.8.0.0/14")}}, want: "spec.network.podCIDRs: Forbidden: podCIDRs are for mode Routed only"},
@@ -371,19 +371,19 @@ var offloadingCases = map[string]validationCase{
 	"EnforceSameName":          {set: fields{"spec.namespaceMappingStrategy": "EnforceSameName"}},
 	"SelectedName":             {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "theirs"}},
 	"unknown strategy":         {set: fields{"spec.namespaceMappingStrategy": "Any"}, want: `spec.namespaceMappingStrategy: Unsupported value: "Any": supported values: "DefaultName", "EnforceSameName", "SelectedName"`},
-	"strategy changed":         {change: fields{"spec.namespaceMappingStrategy": "EnforceSameName"}, want: `spec.namespaceMappingStrategy: Invalid value: "EnforceSameName": namespaceMappingStrategy is immutable: delete the NamespaceOffloading and make it again`},
+	"strategy changed":         {change: fields{"spec.namespaceMappingStrategy": "EnforceSameName"}, want: `spec.namespaceMappingStrategy: Invalid value: "EnforceSameName": namespaceMappingStrategy is immutable: delete and recreate the NamespaceOffloading`},
 	"strategy left out":        {change: fields{"spec.namespaceMappingStrategy": nil}},
-	"SelectedName left out":    {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "theirs"}, change: fields{"spec.namespaceMappingStrategy": nil}, want: `spec.namespaceMappingStrategy: Invalid value: "DefaultName": namespaceMappingStrategy is immutable: delete the NamespaceOffloading and make it again`},
+	"SelectedName left out":    {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "theirs"}, change: fields{"spec.namespaceMappingStrategy": nil}, want: `spec.namespaceMappingStrategy: Invalid value: "DefaultName": namespaceMappingStrategy is immutable: delete and recreate the NamespaceOffloading`},
 	"SelectedName, no name":    {set: fields{"spec.namespaceMappingStrategy": "SelectedName"}, want: "spec.remoteNamespaceName: Required value: remoteNamespaceName is required with namespaceMappingStrategy SelectedName"},
-	"DefaultName and a name":   {set: fields{"spec.namespaceMappingStrategy": "DefaultName", "spec.remoteNamespaceName": "theirs"}, want: "spec.remoteNamespaceName: Forbidden: remoteNamespaceName goes with namespaceMappingStrategy SelectedName only"},
-	"a name, no strategy":      {set: fields{"spec.remoteNamespaceName": "theirs"}, want: "spec.remoteNamespaceName: Forbidden: remoteNamespaceName goes with namespaceMappingStrategy SelectedName only"},
+	"DefaultName and a name":   {set: fields{"spec.namespaceMappingStrategy": "DefaultName", "spec.remoteNamespaceName": "theirs"}, want: "spec.remoteNamespaceName: Forbidden: remoteNamespaceName is allowed only with namespaceMappingStrategy SelectedName"},
+	"a name, no strategy":      {set: fields{"spec.remoteNamespaceName": "theirs"}, want: "spec.remoteNamespaceName: Forbidden: remoteNamespaceName is allowed only with namespaceMappingStrategy SelectedName"},
 	"SelectedName, name empty": {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": ""}, want: `spec.remoteNamespaceName: Invalid value: "": spec.remoteNamespaceName in body should be at least 1 chars long`},
 	"name of 63 characters":    {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": long(63)}},
 	"name of 64 characters":    {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": long(64)}, want: "spec.remoteNamespaceName: Too long: may not be more than 63 bytes"},
 	"name with an underscore":  {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "a_b"}, want: `spec.remoteNamespaceName: Invalid value: "a_b": remoteNamespaceName ` + wantLabel},
-	"name kube-system":         {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "kube-system"}, want: `spec.remoteNamespaceName: Invalid value: "kube-system": remoteNamespaceName must not be 'default' or begin with 'kube-': those belong to the provider`},
-	"name default":             {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "default"}, want: `spec.remoteNamespaceName: Invalid value: "default": remoteNamespaceName must not be 'default' or begin with 'kube-': those belong to the provider`},
-	"name changed":             {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "a"}, change: fields{"spec.remoteNamespaceName": "b"}, want: `spec.remoteNamespaceName: Invalid value: "b": remoteNamespaceName is immutable: delete the NamespaceOffloading and make it again`},
+	"name kube-system":         {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "kube-system"}, want: `spec.remoteNamespaceName: Invalid value: "kube-system": remoteNamespaceName must not be 'default' or begin with 'kube-': the provider uses those`},
+	"name default":             {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "default"}, want: `spec.remoteNamespaceName: Invalid value: "default": remoteNamespaceName must not be 'default' or begin with 'kube-': the provider uses those`},
+	"name changed":             {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "a"}, change: fields{"spec.remoteNamespaceName": "b"}, want: `spec.remoteNamespaceName: Invalid value: "b": remoteNamespaceName is immutable: delete and recreate the NamespaceOffloading`},
 	"name removed":             {set: fields{"spec.namespaceMappingStrategy": "SelectedName", "spec.remoteNamespaceName": "a"}, change: fields{"spec.remoteNamespaceName": nil}, want: "spec.remoteNamespaceName: Invalid value: remoteNamespaceName is immutable: it cannot be added or removed"},
 	"name added":               {change: fields{"spec.remoteNamespaceName": "a"}, want: "spec.remoteNamespaceName: Invalid value: remoteNamespaceName is immutable: it cannot be added or removed"},
 

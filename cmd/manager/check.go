@@ -35,7 +35,7 @@ func runArguments(namespace string, arguments []string) int {
 // manager, and prints what they find.
 func runCheck(namespace string, arguments []string) error {
 	if len(arguments) != 1 || arguments[0] != "installation" && arguments[0] != "removal" {
-		return fmt.Errorf("check what? installation or removal, and not %q", arguments)
+		return fmt.Errorf("check what? installation or removal, not %q", arguments)
 	}
 	config, err := ctrl.GetConfig()
 	if err != nil {

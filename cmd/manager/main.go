@@ -42,16 +42,16 @@ func main() {
 			"by default the first 8 characters of the UID of its kube-system namespace")
 	flag.StringVar(&metricsAddr, "metrics-bind-address", ":8080", "`address` of the metrics, or 0 for none")
 	flag.StringVar(&options.Manager.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz, or 0 for none")
-	flag.StringVar(&options.Manager.PprofBindAddress, "pprof-bind-address", "", "`address` of /debug/pprof, which is for those who look into the manager itself: a loopback address, such as 127.0.0.1:6060; empty for none")
+	flag.StringVar(&options.Manager.PprofBindAddress, "pprof-bind-address", "", "`address` of /debug/pprof, to profile the manager: a loopback address, such as 127.0.0.1:6060; empty for none")
 	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,
-		"let several managers run, of which one at a time works")
+		"let several managers run, with one active at a time")
 	flag.BoolVar(&options.Shard, "shard", false,
-		"let several managers run, of which each works for its share of the ClusterBindings; implies --leader-elect, for what is of this cluster as a whole")
+		"let several managers run, each for its share of the ClusterBindings; implies --leader-elect, for cluster-wide work")
 	flag.DurationVar(&options.Fleet.LeaseDuration, "provider-lease-duration", fleet.DefaultLeaseDuration,
-		"how long the Lease in each provider holds that is not renewed, and so `how long` the next manager waits after a crash; some seconds, at most five minutes")
+		"how long the Lease in each provider lasts without renewal, and so `how long` the next manager waits after a crash; some seconds, at most five minutes")
 	flag.StringVar((*string)(&options.PodAdmission.Mode), "pod-admission", string(podadmission.Policy),
-		"what prepares the pods of offloaded namespaces: `Policy`, which takes Kubernetes 1.36; Webhook, which this manager serves; "+
-			"or Auto, which is the policy where it is served and installed, and else the webhook. The latter two take what is in dist/install-webhook.yaml")
+		"what prepares the pods of offloaded namespaces: `Policy`, which needs Kubernetes 1.36; Webhook, served by this manager; "+
+			"or Auto, the policy if served and installed, otherwise the webhook. The latter two need dist/install-webhook.yaml")
 	flag.IntVar(&options.PodAdmission.Port, "webhook-port", podadmission.DefaultPort, "`port` of that webhook, at all addresses of this process")
 	kubeletFlags(&options.Kubelet)
 	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
@@ -107,7 +107,7 @@ func onlyLoopback(address string) error {
 		return err
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("it must be a loopback address, such as 127.0.0.1:6060, and is %q", address)
+		return fmt.Errorf("it must be a loopback address, such as 127.0.0.1:6060, not %q", address)
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func (d *deletion) release(ctx context.Context) error {
 			return
 		}
 		if err := d.Client.Patch(ctx, marked[i], precondition.LockedKeeping(before)); client.IgnoreNotFound(err) != nil {
-			errs[i] = fmt.Errorf("taking the mark of cluster %s off %s %s/%s: %w", clusterID, before.Kind, before.Namespace, before.Name, err)
+			errs[i] = fmt.Errorf("removing the mark of cluster %s from %s %s/%s: %w", clusterID, before.Kind, before.Namespace, before.Name, err)
 		}
 	})
 	return errors.Join(errs...)

@@ -134,5 +134,5 @@ func (u *Unhealthy) selector(ctx context.Context, name types.NamespacedName) (st
 	if text := selector.String(); len(text) <= longestSelector {
 		return text, nil
 	}
-	return "", errors.New("its selector is too long to ask for its pods")
+	return "", errors.New("its selector is too long to list its pods")
 }

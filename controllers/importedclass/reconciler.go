@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	for _, binding := range plan.Taken {
 		if _, before := r.told.LoadOrStore(telling{binding.UID, found.GetUID()}, true); !before {
 			r.Events.Eventf(binding, nil, corev1.EventTypeWarning, reasonClassTaken, "Import", "%s", conditions.Note(fmt.Sprintf(
-				"%s %s is not imported: there is one of that name, which Spillway has not made; delete that, or import under another name", req.Kind, req.Name)))
+				"%s %s is not imported: it exists, and Spillway did not create it; delete it, or import under another name", req.Kind, req.Name)))
 		}
 	}
 	switch {

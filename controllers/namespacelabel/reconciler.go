@@ -123,7 +123,7 @@ func (r *Reconciler) create(ctx context.Context, namespace metav1.Object) error 
 		return nil
 	}
 	if err == nil {
-		r.tell(namespace, corev1.EventTypeNormal, reasonMade, fmt.Sprintf("made a NamespaceOffloading, as the label %s=%s asks for, and makes it anew if it is deleted; "+
+		r.tell(namespace, corev1.EventTypeNormal, reasonMade, fmt.Sprintf("created a NamespaceOffloading for the label %s=%s, and recreates it if it is deleted; "+
 			"to end the offloading: kubectl label namespace %s %s-", v1alpha1.LabelOffload, v1alpha1.OffloadTrue, namespace.GetName(), v1alpha1.LabelOffload))
 	}
 	return err

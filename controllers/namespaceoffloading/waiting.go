@@ -31,7 +31,6 @@ type refusals map[types.NamespacedName]error
 //
 // The manager evicts instead of deleting: Kubernetes then says why in their status, which the podFailurePolicy
 // of a Job can test. No budget counts a pod that does not run.
-// podFailurePolicy of a Job can ask for, and no budget counts a pod that does not run.
 func (r *Lifecycle) release(ctx context.Context, nso *v1alpha1.NamespaceOffloading) (stranded []*corev1.Pod, refused refusals, err error) {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace)); err != nil {
@@ -100,6 +99,6 @@ func (r *Lifecycle) evict(ctx context.Context, nso *v1alpha1.NamespaceOffloading
 func (r *Lifecycle) tell(nso *v1alpha1.NamespaceOffloading, stranded []*corev1.Pod) {
 	for _, pod := range stranded {
 		r.Events.Eventf(pod, nso, corev1.EventTypeWarning, v1alpha1.ReasonPodStranded, "Delete", "%s", conditions.Note(
-			"namespace "+pod.Namespace+" is no longer offloaded. The pod can run only on virtual nodes, and Kubernetes does not allow to change that: delete it, and make it again"))
+			"namespace "+pod.Namespace+" is no longer offloaded. The pod can run only on virtual nodes, and its affinity is immutable: delete it, and create it again"))
 	}
 }

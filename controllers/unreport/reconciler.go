@@ -86,7 +86,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (c
 		return ctrl.Result{}, nil
 	}
 	if err := r.Client.Status().Patch(ctx, released, precondition.Locked(object)); client.IgnoreNotFound(err) != nil {
-		return retry.Done(fmt.Errorf("taking what providers have told out of %s %s: %w", r.Kind.Name, req.NamespacedName, err))
+		return retry.Done(fmt.Errorf("removing what providers have reported from %s %s: %w", r.Kind.Name, req.NamespacedName, err))
 	}
 	return ctrl.Result{}, nil
 }

@@ -101,7 +101,7 @@ func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, claims []unsc
 			return fmt.Errorf("releasing PersistentVolumeClaim %s: %w", key, err)
 		}
 		r.Events.Eventf(pod, nil, corev1.EventTypeNormal, unscheduledpod.ReasonClaimReleased, "ReleaseClaim", "%s", conditions.Note(
-			"PersistentVolumeClaim "+claim.Name+" waited for a volume on virtual node "+claim.SelectedNode+", to which no pod of it can go: the scheduler chooses a node again"))
+			"PersistentVolumeClaim "+claim.Name+" waited for a volume on virtual node "+claim.SelectedNode+", where none of its pods can run: the scheduler chooses a node again"))
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	if err := r.Client.Delete(ctx, configuration, precondition.Exactly(configuration)); client.IgnoreNotFound(err) != nil {
-		return retry.Done(fmt.Errorf("deleting MutatingWebhookConfiguration %s, in place of which the policy works: %w", req.Name, err))
+		return retry.Done(fmt.Errorf("deleting MutatingWebhookConfiguration %s, which the policy replaces: %w", req.Name, err))
 	}
 	return ctrl.Result{}, nil
 }

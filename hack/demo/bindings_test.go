@@ -51,7 +51,7 @@ spec:
 }
 
 func TestGrantTakeOver(t *testing.T) {
-	const command = "If this cluster is to go on, and no other one: kubectl annotate --overwrite clusterbinding us spillway.io/take-over="
+	const command = "If only this cluster should continue: kubectl annotate --overwrite clusterbinding us spillway.io/take-over="
 	for name, test := range map[string]struct {
 		reason, message, was string
 		want                 bool

@@ -45,7 +45,7 @@ func open(at cloud.Connection) (*access, error) {
 	}
 	loaded, err := kubeconfig.Load(document)
 	if err != nil {
-		return nil, fmt.Errorf("what the cloud says of the cluster cannot be used: %w", err)
+		return nil, fmt.Errorf("the cloud's data about the cluster is invalid: %w", err)
 	}
 	objects, err := config.Objects("provider")
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *access) prepareFor(ctx context.Context, seen Seen) (string, error) {
 }
 
 // errMoved: nobody has read the cluster since its address changed, so it may be another cluster.
-var errMoved = errors.New("the cloud names another address or certificate authority than before, which is used once the cluster has been read")
+var errMoved = errors.New("the cloud reports a new address or certificate authority, which is used once the cluster has been read")
 
 // missing reports whether the cluster lacks an object.
 func (a *access) missing(ctx context.Context, object *unstructured.Unstructured) (bool, error) {

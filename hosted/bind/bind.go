@@ -42,7 +42,7 @@ import (
 const name = "spillway-hosted"
 
 // ErrNoSource: the client of the cloud cannot give access to the cluster.
-var ErrNoSource = errors.New("access to clusters of this cloud cannot be had yet")
+var ErrNoSource = errors.New("access to clusters of this cloud is not supported yet")
 
 // Binder binds hosted clusters. Several goroutines may use it, each for another cluster.
 type Binder struct {
@@ -61,7 +61,7 @@ func New(consumer *rest.Config, namespace string) (*Binder, error) {
 	}
 	c, err := client.New(consumer, client.Options{Scheme: known})
 	if err != nil {
-		return nil, fmt.Errorf("making a client for ClusterBindings: %w", err)
+		return nil, fmt.Errorf("creating a client for ClusterBindings: %w", err)
 	}
 	return &Binder{Client: c, Namespace: namespace, Clock: clock.RealClock{}}, nil
 }

@@ -119,8 +119,8 @@ func (s Seen) keep() Plan {
 
 // Why a token cannot be renewed on its own.
 var (
-	errNoBinding = errors.New("there is no ClusterBinding: it is made once the cluster has been read")
-	errNoSecret  = errors.New("there is no Secret: it is made again once the cluster has been read")
+	errNoBinding = errors.New("there is no ClusterBinding: it is created once the cluster has been read")
+	errNoSecret  = errors.New("there is no Secret: it is recreated once the cluster has been read")
 )
 
 // unbind never forgets a cluster to which the manager is connected. The cloud may have been asked in another
@@ -162,7 +162,7 @@ func (s Seen) without(err error) Plan {
 
 func (s Seen) taken(kind string, object metav1.Object) Plan {
 	return Plan{Step: Wait, Bound: bound(metav1.ConditionFalse, hosted.ReasonNameTaken,
-		fmt.Sprintf("%s %s was not made for this HostedCluster, and is left alone: delete it, or give the HostedCluster another name", kind, object.GetName()))}
+		fmt.Sprintf("%s %s was not created for this HostedCluster, and is not changed: delete it, or give the HostedCluster another name", kind, object.GetName()))}
 }
 
 func (s Seen) ours(object metav1.Object) bool {

@@ -85,7 +85,7 @@ func (v *visit) lost() {
 	if v.phase == state.Replaced {
 		reason = v1alpha1.ReasonReplaced
 	}
-	v.set(v1alpha1.HostedBound, metav1.ConditionFalse, reason, "The token of the ClusterBinding is not renewed: see the condition Synced")
+	v.set(v1alpha1.HostedBound, metav1.ConditionFalse, reason, "The ClusterBinding's token is not renewed: see the condition Synced")
 }
 
 // notBound reports what the consumer's API server refuses, because retrying will not help.

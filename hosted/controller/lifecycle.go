@@ -35,7 +35,7 @@ func (v *visit) create(ctx context.Context) error {
 	case op == nil || op.Message != "":
 		v.h.Status.Operation = &v1alpha1.Operation{RequestToken: uuid.NewString(), Call: state.CallCreate, StartedAt: metav1.NewTime(v.now)}
 		v.h.Status.ObservedGeneration = v.h.Generation
-		v.event(corev1.EventTypeNormal, v1alpha1.ReasonCreating, "Create", "The cluster is created in the cloud")
+		v.event(corev1.EventTypeNormal, v1alpha1.ReasonCreating, "Create", "Creating the cluster in the cloud")
 	case v.now.Sub(op.StartedAt.Time) > state.CreateNoted:
 		// The request is sent again, so a deletion waits from now on.
 		op.StartedAt = metav1.NewTime(v.now)
@@ -80,7 +80,7 @@ func (v *visit) unanswered() string {
 		return ""
 	}
 	until := v.h.Status.Operation.StartedAt.Add(state.CreateShows).UTC().Format(time.RFC3339)
-	return "The cloud was asked to create the cluster, and does not show it yet. If it does until " + until + ", it is deleted; then this object goes"
+	return "The cluster was requested, but the cloud does not list it yet. If it does by " + until + ", it is deleted, and then this object"
 }
 
 // twin notes whether another object has the cluster, as far as is known.

@@ -181,7 +181,7 @@ func (v *visit) act(ctx context.Context) error {
 func (v *visit) release(ctx context.Context) (ctrl.Result, error) {
 	done, err := v.unbind(ctx)
 	if !done {
-		v.set(v1alpha1.HostedReady, metav1.ConditionFalse, v1alpha1.ReasonDeleting, "The ClusterBinding is taken back: see the condition Bound")
+		v.set(v1alpha1.HostedReady, metav1.ConditionFalse, v1alpha1.ReasonDeleting, "The ClusterBinding is being deleted: see the condition Bound")
 		if err = errors.Join(err, v.store(ctx)); err != nil {
 			return retry.Done(err)
 		}
@@ -212,7 +212,7 @@ func (v *visit) store(ctx context.Context) error {
 	}
 	for _, d := range decided {
 		if !slices.ContainsFunc(old, func(o v1alpha1.Decision) bool { return o.Path == d.Path && o.Time.Unix() == d.Time.Unix() }) {
-			v.event(corev1.EventTypeWarning, "Overwritten", "Sync", "%s: %s holds with %s; %s is overwritten", d.Path, holder[d.Take], d.Kept, d.Lost)
+			v.event(corev1.EventTypeWarning, "Overwritten", "Sync", "%s: %s wins with %s; %s is overwritten", d.Path, holder[d.Take], d.Kept, d.Lost)
 		}
 	}
 	v.stored = v.h.DeepCopy()

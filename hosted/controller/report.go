@@ -97,16 +97,16 @@ func (v *visit) synced() {
 		set(metav1.ConditionFalse, v1alpha1.ReasonNotFound, "The cloud does not have the cluster. If it was deleted there, delete this object, too")
 	case v.phase == state.Replaced:
 		set(metav1.ConditionFalse, v1alpha1.ReasonReplaced, fmt.Sprintf(
-			"The cluster was deleted in the cloud, and made again under its name (%s, not %s). To adopt the new one, delete this object with deletionPolicy Orphan, and make it again",
+			"The cluster was deleted in the cloud, and recreated with the same name (%s, not %s). To adopt the new one, delete this object with deletionPolicy Orphan, and create it again",
 			v.seen.Reading.UID, v.h.Status.UpstreamUID))
 	case v.phase == state.Duplicate:
 		set(metav1.ConditionFalse, v1alpha1.ReasonDuplicate, fmt.Sprintf(
-			"HostedCluster %s is for the same cluster, and has it first. Until that one is deleted, nothing is sent or taken over for this one", v.seen.Twin))
+			"HostedCluster %s already manages the same cluster. Until that one is deleted, this one sends and adopts nothing", v.seen.Twin))
 	case v.phase == state.AlreadyExists:
 		set(metav1.ConditionFalse, v1alpha1.ReasonAlreadyExists, fmt.Sprintf(
-			"The cloud has a cluster of this name that was not made for this object: it lacks %s. It is left alone. To manage it, set lifecycle.mode to Adopt", v.mark()))
+			"The cloud has a cluster of this name that was not created for this object: it lacks %s. It is not changed. To manage it, set lifecycle.mode to Adopt", v.mark()))
 	case v.phase == state.Incomplete:
-		set(metav1.ConditionFalse, v1alpha1.ReasonIncomplete, "A part of the cluster could not be read; it decides nothing")
+		set(metav1.ConditionFalse, v1alpha1.ReasonIncomplete, "Part of the cluster could not be read, so nothing is changed")
 	case !v.seen.Missing:
 		set(metav1.ConditionTrue, v1alpha1.ReasonRead, "")
 	}
@@ -149,7 +149,7 @@ func (v *visit) ready() {
 	}
 	switch v.phase {
 	case state.Paused:
-		set(metav1.ConditionFalse, v1alpha1.ReasonPaused, "spec.paused is set: nothing is read or changed in the cloud, and only the token of its binding is renewed")
+		set(metav1.ConditionFalse, v1alpha1.ReasonPaused, "spec.paused is set: nothing is read or changed in the cloud, and only the binding's token is renewed")
 		return
 	case state.Creating:
 		set(metav1.ConditionFalse, v1alpha1.ReasonCreating, v.seen.Reading.Busy)
@@ -160,8 +160,8 @@ func (v *visit) ready() {
 	}
 	if v.phase == state.NotMarked {
 		set(metav1.ConditionFalse, v1alpha1.ReasonNotMarked, fmt.Sprintf(
-			"The cluster stays in the cloud, and this object with it: deletionPolicy Delete is only for a cluster that was made for this object, and this one lacks %s. "+
-				"To leave the cluster, set deletionPolicy to Orphan. To have it deleted, add that to it in the cloud", v.mark()))
+			"The cluster and this object are kept: deletionPolicy Delete is only for a cluster created for this object, and this one lacks %s. "+
+				"To keep the cluster, set deletionPolicy to Orphan. To delete it, add that to it in the cloud", v.mark()))
 		return
 	}
 	if v.phase == state.Failed && v.seen.Missing {
@@ -199,7 +199,7 @@ func (v *visit) lasted(kinds ...string) time.Duration {
 	return v.now.Sub(last)
 }
 
-var errInvalid = errors.New("what was read cannot be used")
+var errInvalid = errors.New("the configuration is invalid")
 
 // invalid keeps an error for the report. The error is about what was read, so retrying at once would not help.
 func (v *visit) invalid(err error) error {

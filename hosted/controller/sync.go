@@ -147,7 +147,7 @@ func (v *visit) lookAgain(ctx context.Context, write merge.Write) (merge.Plan, e
 	}
 	for _, operation := range found {
 		if !operation.Done {
-			v.phase, v.seen.Reading.Busy = state.ForeignUpdate, "the operation "+operation.ID+" is under way"
+			v.phase, v.seen.Reading.Busy = state.ForeignUpdate, "operation "+operation.ID+" is in progress"
 			return merge.Plan{}, nil
 		}
 	}

@@ -93,7 +93,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	o.Manager.Controller.UsePriorityQueue = ptr.To(false) // Stopping it may deadlock: kubernetes-sigs/controller-runtime#3538.
 	mgr, err := ctrl.NewManager(config, o.Manager)
 	if err != nil {
-		return nil, fmt.Errorf("making the manager: %w", err)
+		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
 	if err := (&controller.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clouds: o.Clouds, Namespace: o.Namespace, Binder: o.Binder,

@@ -165,12 +165,12 @@ func TestTemplatesOfOthers(t *testing.T) {
 			t.Errorf("%s: something was changed", spec)
 		}
 	}
-	refused(`nodeGroups: [{nodegroupName: a, imageId: ami-1}]`, "somebody else has made the launch template")
-	refused(`nodeGroups: [{nodegroupName: plain, diskSize: 30}]`, "made without a launch template")
-	refused(`nodeGroups: [{nodegroupName: b, launchTemplate: {version: 4}}]`, "one that Spillway has made")
+	refused(`nodeGroups: [{nodegroupName: a, imageId: ami-1}]`, "launch template is not Spillway's")
+	refused(`nodeGroups: [{nodegroupName: plain, diskSize: 30}]`, "the group has no launch template")
+	refused(`nodeGroups: [{nodegroupName: b, launchTemplate: {version: 4}}]`, "one from Spillway")
 	refused(`nodeGroups: [{nodegroupName: d, nodeRole: "arn:r", subnets: [s1], requestSpotInstances: true, instanceType: m7i.large}]`, "spotInstanceTypes instead")
 	cluster.EC2.templates["theirs"] = &launchTemplate{id: "theirs", name: "spillway/shop/c", tags: object{}, versions: []object{{}}}
-	refused(`nodeGroups: [{nodegroupName: c, nodeRole: "arn:r", subnets: [s1], imageId: ami-1}]`, "it is somebody else's")
+	refused(`nodeGroups: [{nodegroupName: c, nodeRole: "arn:r", subnets: [s1], imageId: ami-1}]`, "Spillway did not create it")
 	for _, ours := range cluster.EC2.templates {
 		ours.versions[0]["EbsOptimized"] = "true"
 	}

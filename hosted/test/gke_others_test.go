@@ -122,8 +122,8 @@ func TestForeignOperationsInGKE(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if value := operation.Values[`nodePools["a"].initialNodeCount`]; len(operation.Values) != 1 || !strings.Contains(string(value), "GKE does not tell") {
-		t.Errorf("it has set %v, want the size, which GKE does not tell", operation.Values)
+	if value := operation.Values[`nodePools["a"].initialNodeCount`]; len(operation.Values) != 1 || !strings.Contains(string(value), "GKE does not report") {
+		t.Errorf("it has set %v, want the size, which GKE does not report", operation.Values)
 	}
 }
 

@@ -41,9 +41,9 @@ func Removal(ctx context.Context, reader client.Reader) error {
 	for i := range bindings.Items {
 		bound = append(bound, bindings.Items[i].Name)
 	}
-	return fmt.Errorf("namespaces are still offloaded (%s), or clusters bound (%s). Delete these while the manager runs, which takes back what it has sent: "+
+	return fmt.Errorf("namespaces are still offloaded (%s), or clusters bound (%s). Delete these while the manager runs, so that it cleans up the providers: "+
 		"kubectl label namespaces --all %s-; kubectl delete namespaceoffloadings --all -A; kubectl delete clusterbindings --all. "+
-		"To keep them instead, helm rollback to the revision that helm history shows: until then Helm does not upgrade", few(offloaded), few(bound), v1alpha1.LabelOffload)
+		"To keep them instead, run helm rollback to the revision that helm history shows: until then, Helm does not upgrade", few(offloaded), few(bound), v1alpha1.LabelOffload)
 }
 
 // few lists the first names.
@@ -76,10 +76,10 @@ func Holder(ctx context.Context, reader client.Reader, namespace string, now tim
 func Installation(ctx context.Context, reader client.Reader, namespace string, now time.Time) (string, error) {
 	holder, err := Holder(ctx, reader, namespace, now)
 	if err != nil {
-		return "", fmt.Errorf("reading the Lease of the manager that works: %w", err)
+		return "", fmt.Errorf("reading the Lease of the active manager: %w", err)
 	}
 	if holder == "" {
-		return "", fmt.Errorf("no manager works: the Lease %s/%s is not held; see kubectl logs deployment/%s -n %[1]s", namespace, LeaseName, LeaseName)
+		return "", fmt.Errorf("no manager is active: the Lease %s/%s is not held; see kubectl logs deployment/%s -n %[1]s", namespace, LeaseName, LeaseName)
 	}
 	var bindings v1alpha1.ClusterBindingList
 	if err := reader.List(ctx, &bindings); err != nil {
@@ -91,5 +91,5 @@ func Installation(ctx context.Context, reader client.Reader, namespace string, n
 			ready++
 		}
 	}
-	return fmt.Sprintf("manager %s works; %d of %d ClusterBindings are Ready", holder, ready, len(bindings.Items)), nil
+	return fmt.Sprintf("manager %s is active; %d of %d ClusterBindings are Ready", holder, ready, len(bindings.Items)), nil
 }

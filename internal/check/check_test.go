@@ -85,11 +85,11 @@ func TestInstallation(t *testing.T) {
 		want, wantFail string
 	}{
 		"there is no Lease":    {nil, "", "reading the Lease"},
-		"nobody holds it":      {[]client.Object{lease("", now)}, "", "no manager works: the Lease system/spillway-manager is not held; see kubectl logs deployment/spillway-manager -n system"},
-		"it was not renewed":   {[]client.Object{lease("a", now.Add(-16*time.Second))}, "", "no manager works"},
-		"it was, just in time": {[]client.Object{lease("a", now.Add(-15*time.Second))}, "manager a works; 0 of 0 ClusterBindings are Ready", ""},
+		"nobody holds it":      {[]client.Object{lease("", now)}, "", "no manager is active: the Lease system/spillway-manager is not held; see kubectl logs deployment/spillway-manager -n system"},
+		"it was not renewed":   {[]client.Object{lease("a", now.Add(-16*time.Second))}, "", "no manager is active"},
+		"it was, just in time": {[]client.Object{lease("a", now.Add(-15*time.Second))}, "manager a is active; 0 of 0 ClusterBindings are Ready", ""},
 		"with bindings": {[]client.Object{lease("a", now), binding("eu", metav1.ConditionTrue), binding("us", metav1.ConditionFalse)},
-			"manager a works; 1 of 2 ClusterBindings are Ready", ""},
+			"manager a is active; 1 of 2 ClusterBindings are Ready", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Installation(t.Context(), reader(t, test.objects...), "system", now)

@@ -99,7 +99,7 @@ func (r *Restored) note(path string, before, lease client.Object) {
 	if before == nil || !ownwrites.Older(lease, before) {
 		return
 	}
-	err := fmt.Errorf("the consumer was restored from a backup (the version of Lease %s went back from %s to %s): all of it is read anew",
+	err := fmt.Errorf("the consumer was restored from a backup (the version of Lease %s went back from %s to %s): the manager reads everything again",
 		lease.GetName(), before.GetResourceVersion(), lease.GetResourceVersion())
 	r.is = true
 	select {

@@ -35,7 +35,7 @@ func TestOutdated(t *testing.T) {
 		t.Error("a deletion is not told to what uses it no more")
 	}
 	rig.Refusals.Note(s, decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, field.Problem{Reason: "UpdateRejected", Message: "no"})
-	want := &field.Problem{Reason: "UpdateRejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
+	want := &field.Problem{Reason: "UpdateRejected", Message: "with an outdated dependency: ConfigMap team/settings: no"}
 	if diff := cmp.Diff(want, g.Outdated(refs, here)); diff != "" || !g.AnyRefused() {
 		t.Errorf("outdated (-want +got):\n%s", diff)
 	}

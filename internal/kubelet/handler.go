@@ -126,14 +126,14 @@ func (h *Handler) allow(ctx context.Context, who user.Info, action string, what 
 		return internal(ctx, fmt.Errorf("asking whether user %s may use nodes/%s: %w", who.GetName(), what.Subresource, err))
 	case !allowed:
 		return &kubeletapi.Refusal{Reason: kubeletapi.Unauthorized, Code: http.StatusForbidden, Message: fmt.Sprintf(
-			"user %q cannot %s resource \"nodes/%s\", which %s takes, of node %q: %s", who.GetName(), what.Verb, what.Subresource, action, what.Node, why)}
+			"user %q cannot %s resource \"nodes/%s\", which %s requires, of node %q: %s", who.GetName(), what.Verb, what.Subresource, action, what.Node, why)}
 	}
 	return nil
 }
 
 func internal(ctx context.Context, err error) *kubeletapi.Refusal {
 	log.FromContext(ctx).Error(err, "a request to the kubelet API failed")
-	return &kubeletapi.Refusal{Reason: kubeletapi.Failed, Code: http.StatusInternalServerError, Message: "the manager of this virtual node failed; its log says why"}
+	return &kubeletapi.Refusal{Reason: kubeletapi.Failed, Code: http.StatusInternalServerError, Message: "the manager of this virtual node failed; see its log"}
 }
 
 // serve relays an admitted request until it ends.
@@ -180,7 +180,7 @@ func (h *Handler) over(ctx context.Context, one *stream) *kubeletapi.Refusal {
 		return refusal
 	}
 	if seen.streams.Streams != nil && seen.streams.Identity != one.identity {
-		return &kubeletapi.Refusal{Reason: kubeletapi.ProviderFailed, Code: http.StatusBadGateway, Message: "the credentials of ClusterBinding " + one.target.Binding + " are those of another account, or of another cluster"}
+		return &kubeletapi.Refusal{Reason: kubeletapi.ProviderFailed, Code: http.StatusBadGateway, Message: "the credentials of ClusterBinding " + one.target.Binding + " are now for another account or cluster"}
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func TestRefused(t *testing.T) {
 	}{
 		"nobody":                           {"GET", logsOf, admin{}, true, nil, nil, 401, kubeletapi.Unauthenticated, "needs a client certificate or a token"},
 		"nobody, of what is not there":     {"GET", "/pods", admin{}, true, nil, nil, 401, kubeletapi.Unauthenticated, "needs a client certificate"},
-		"no path":                          {"GET", "/pods", admin{}, false, nil, nil, 404, kubeletapi.BadRequest, "nothing else of the kubelet API"},
+		"no path":                          {"GET", "/pods", admin{}, false, nil, nil, 404, kubeletapi.BadRequest, "serves only containerLogs, exec, attach and portForward"},
 		"who may create reads no logs":     {"GET", logsOf, admin{"create"}, false, nil, nil, 403, kubeletapi.Unauthorized, `cannot get resource "nodes/proxy"`},
 		"who may read runs nothing":        {"GET", execIn, admin{"get"}, false, nil, nil, 403, kubeletapi.Unauthorized, `cannot create resource "nodes/proxy"`},
 		"who may read attaches to nothing": {"GET", "/attach/team/web/app", admin{"get"}, false, nil, nil, 403, kubeletapi.Unauthorized, `cannot create resource "nodes/proxy"`},

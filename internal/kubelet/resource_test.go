@@ -131,10 +131,10 @@ func TestNoMetrics(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"who may not read metrics":      {ofEU, admin{"create"}, nil, http.StatusForbidden, `cannot get resource "nodes/metrics", which metrics takes, of node "eu": no rule`},
+		"who may not read metrics":      {ofEU, admin{"create"}, nil, http.StatusForbidden, `cannot get resource "nodes/metrics", which metrics requires, of node "eu": no rule`},
 		"who may not of this node":      {kubeletapi.MetricsPath("us"), admin{}, nil, http.StatusForbidden, `of node "us"`},
 		"without a node":                {"/metrics/resource", admin{}, nil, http.StatusNotFound, "/nodes/NAME/metrics/resource"},
-		"other metrics of a kubelet":    {"/nodes/eu/metrics/cadvisor", admin{}, nil, http.StatusNotFound, "nothing else of the kubelet API"},
+		"other metrics of a kubelet":    {"/nodes/eu/metrics/cadvisor", admin{}, nil, http.StatusNotFound, "serves only containerLogs, exec, attach and portForward"},
 		"the provider has none":         {ofEU, admin{}, fleet.NoPodMetricsError{}, http.StatusOK, ""},
 		"the provider does not answer":  {ofEU, admin{}, &transport.TimeoutError{}, http.StatusBadGateway, "ClusterBinding eu cannot be read: no answer from the provider in time"},
 		"its answer is nothing we know": {ofEU, admin{}, io.ErrUnexpectedEOF, http.StatusBadGateway, "closed the connection"},

@@ -35,7 +35,7 @@ func (w *World) bindingOf(ctx context.Context, node string) (string, *kubeletapi
 		}
 		return binding.Name, nil, err
 	}
-	return "", &kubeletapi.Refusal{Code: http.StatusNotFound, Message: fmt.Sprintf("node %q is no virtual node that this manager serves", node)}, nil
+	return "", &kubeletapi.Refusal{Code: http.StatusNotFound, Message: fmt.Sprintf("this manager does not serve a virtual node %q", node)}, nil
 }
 
 // readings implements Usage.

@@ -58,7 +58,7 @@ func (s *streams) open(one *stream) *kubeletapi.Refusal {
 	pod, binding := one.request.Pod, one.target.Binding
 	refuse := func(most int, of string) *kubeletapi.Refusal {
 		return &kubeletapi.Refusal{Reason: kubeletapi.TooManyStreams, Code: http.StatusTooManyRequests, Message: fmt.Sprintf(
-			"%d streams are open %s, and no more are allowed: end one of logs -f, exec, attach or port-forward, and try again", most, of)}
+			"%d streams are open %s, which is the limit: end a logs -f, exec, attach or port-forward, and try again", most, of)}
 	}
 	ofNamespace := s.namespaces[pod.Namespace]
 	scarce := s.all >= mostInAll*3/4 || s.bindings[binding] >= mostOfBinding*3/4
@@ -89,7 +89,7 @@ func (s *streams) open(one *stream) *kubeletapi.Refusal {
 // left says why a namespace may have fewer streams than otherwise.
 func left(scarce bool) string {
 	if scarce {
-		return ", few are left for others"
+		return " (few are left for others)"
 	}
 	return ""
 }

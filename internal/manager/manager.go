@@ -132,7 +132,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 		setup.Info("the webhook " + v1alpha1.PodAdmissionName + " prepares the pods of offloaded namespaces")
 	case !admission.PolicyServed:
 		setup.Info("WARNING: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1, " +
-			"which takes Kubernetes 1.36, and the webhook is off (--pod-admission): pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
+			"which needs Kubernetes 1.36, and the webhook is off (--pod-admission): pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node")
 	}
 	served := consumer.NewDefinitions(clients.Discovery().RESTClient(), repeats, clock.RealClock{})
 	return assemble(ctx, config, o, identity{origin, clients, admission, refusals, restored, served})

@@ -13,9 +13,9 @@ import (
 
 var (
 	conditionDesc = prometheus.NewDesc("spillway_binding_condition",
-		"Conditions of ClusterBindings: 1 if one is True, else 0. One that a binding does not have is missing.", []string{"binding", "condition"}, nil)
+		"Conditions of ClusterBindings: 1 if True, otherwise 0. A condition that is not set has no sample.", []string{"binding", "condition"}, nil)
 	expirationDesc = prometheus.NewDesc("spillway_credentials_expiration_timestamp_seconds",
-		"When the credentials of a ClusterBinding expire, in seconds since 1970. There is none where that is not known, and of those that last less than a day while more than a fifth of that is left.", []string{"binding"}, nil)
+		"When the credentials of a ClusterBinding expire, in seconds since 1970. No sample if unknown, or if they last less than a day and more than a fifth of that is left.", []string{"binding"}, nil)
 )
 
 // conditionsOfBindings are the values of the label. Other conditions in a status are not shown.

@@ -16,7 +16,7 @@ import (
 // OffloadingReady is the time, in seconds, from the creation of a NamespaceOffloading until it is Ready.
 var OffloadingReady = prometheus.NewHistogram(prometheus.HistogramOpts{
 	Name:    "spillway_offloading_ready_seconds",
-	Help:    "Time from the creation of a NamespaceOffloading until it is Ready for the first time. Only those count that were made and became Ready under one process, with a provider to wait for throughout.",
+	Help:    "Time from the creation of a NamespaceOffloading until it is Ready for the first time. Counts only those created and Ready within one process, with a selected provider throughout.",
 	Buckets: prometheus.ExponentialBuckets(0.25, 2, 12),
 })
 
@@ -42,7 +42,7 @@ var (
 	connectedDesc = prometheus.NewDesc("spillway_connected_clusters",
 		"Providers that are connected.", nil, nil)
 	namespacesDesc = prometheus.NewDesc("spillway_remote_namespaces",
-		"Remote namespaces by provider and phase. Pending ones are asked for, and nothing is known about them yet.",
+		"Remote namespaces by provider and phase. Pending ones are requested, with no known result yet.",
 		[]string{"cluster", "phase"}, nil)
 )
 

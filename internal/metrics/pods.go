@@ -29,7 +29,7 @@ var (
 	dependentsDesc = prometheus.NewDesc("spillway_dependents",
 		"Objects that are sent to a provider because pods there need them, by kind.", []string{"cluster", "kind"}, nil)
 	refusedDesc = prometheus.NewDesc("spillway_pods_refused",
-		"Pods on virtual nodes that are not, or not as they should be, in the provider, by the reason of their condition.",
+		"Pods on virtual nodes that are missing or not up to date in the provider, by the reason of their condition.",
 		[]string{"cluster", "reason"}, nil)
 )
 

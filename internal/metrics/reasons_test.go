@@ -101,7 +101,7 @@ func TestReasonsOfPods(t *testing.T) {
 		values[name] = value
 	}
 	used := map[string]bool{}
-	for _, dir := range []string{"../syncer/act", "../syncer/plan", "../decide", "../decide/mapping", "../decide/podsync", "../translate", "../../controllers/waitingpod"} {
+	for _, dir := range []string{"../engine/act", "../engine/plan", "../engine/decide", "../engine/mapping", "../decide/podsync", "../translate", "../../controllers/waitingpod"} {
 		for _, file := range sources(t, dir) {
 			ast.Inspect(file, func(node ast.Node) bool {
 				if name, ok := node.(*ast.Ident); ok && strings.HasPrefix(name.Name, "Reason") && values[name.Name] != "" {

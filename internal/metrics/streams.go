@@ -25,7 +25,7 @@ var (
 	streamsDesc = prometheus.NewDesc("spillway_streams",
 		"Open streams of logs, exec, attach and port-forward, by provider and kind.", []string{"cluster", "kind"}, nil)
 	streamBytesDesc = prometheus.NewDesc("spillway_stream_bytes_total",
-		"What streams have received from the provider and sent to it, in bytes of their connections, by kind.", []string{"cluster", "kind", "direction"}, nil)
+		"Bytes that the connections of streams have received from the provider and sent to it, by kind.", []string{"cluster", "kind", "direction"}, nil)
 )
 
 // StreamsOf identifies the streams of a kind to the pods of a provider.

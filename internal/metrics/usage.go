@@ -8,7 +8,7 @@ import (
 
 var (
 	usedMemoryDesc = prometheus.NewDesc("spillway_provider_memory_bytes",
-		"What the caches of a connected provider hold, as it is counted against spec.budget.memory.", []string{"cluster"}, nil)
+		"Memory in the caches of a connected provider, as counted against spec.budget.memory.", []string{"cluster"}, nil)
 	maxMemoryDesc = prometheus.NewDesc("spillway_provider_memory_limit_bytes",
 		"spec.budget.memory of a connected provider: beyond it the connection ends.", []string{"cluster"}, nil)
 	usedObjectsDesc = prometheus.NewDesc("spillway_provider_objects",

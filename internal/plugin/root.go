@@ -32,10 +32,10 @@ func Command(version string, streams genericiooptions.IOStreams) *cobra.Command 
   kubectl spillway install                              in the consumer
   kubectl spillway bind eu --provider-context eu        makes a cluster a provider
   kubectl spillway offload team-a                       lets pods of a namespace run there
-  kubectl spillway status                               what is where, and what waits for what
-  kubectl spillway doctor                               what is wrong, and how to mend it
+  kubectl spillway status                               what runs where, and what waits
+  kubectl spillway doctor                               what is wrong, and how to fix it
 
-Each command can be run again: it goes on where it stopped, and changes nothing that is as it should be.`,
+Each command can be run again: it continues where it stopped, and changes only what differs.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -39,7 +39,7 @@ func (h *handler) Handle(ctx context.Context, req admission.Request) admission.R
 
 func unchanged(ctx context.Context, err error) admission.Response {
 	log.FromContext(ctx).Error(err, "a pod was not prepared")
-	return admission.Allowed("").WithWarnings("spillway could not prepare this pod for its offloaded namespace, and left it as it is; the log of the manager says why")
+	return admission.Allowed("").WithWarnings("spillway could not prepare this pod for its offloaded namespace, and did not change it; see the log of the manager")
 }
 
 // patch returns the plan in the form that the policy writes. It contains only the changes, because a pod may

@@ -15,13 +15,13 @@ import (
 
 const (
 	// cureOfPod tells the owner what to do about a pod with a refused spec.
-	cureOfPod = "; make the pod anew without it, or, to have it run on the consumer's own nodes, set podOffloadingStrategy of the NamespaceOffloading to LocalAndRemote first"
+	cureOfPod = "; recreate the pod without it, or, to run it on the consumer's own nodes, first set podOffloadingStrategy of the NamespaceOffloading to LocalAndRemote"
 	// cureOfPodSecurity is for a pod that a provider with other limits would accept.
 	cureOfPodSecurity = "; a provider can also allow it (podSecurity: privileged in ConfigMap spillway-provider/limits)"
 	// cureOfQuantity is for a quantity so large that it can only mean "unlimited".
-	cureOfQuantity = "; write a smaller one, or none"
+	cureOfQuantity = "; set a smaller one, or none"
 	// cureOfDebugContainer is for the default profile of kubectl debug, which adds SYS_PTRACE.
-	cureOfDebugContainer = "; kubectl debug --profile=baseline asks for nothing that is refused"
+	cureOfDebugContainer = "; use kubectl debug --profile=baseline, which needs none of this"
 )
 
 // PodRefusal says why a pod cannot be sent to a provider that grants only pod security baseline.
@@ -38,11 +38,11 @@ func NeverSent(pod *corev1.Pod) *field.Problem { return podRefusal(pod, PodSecur
 
 func podRefusal(pod *corev1.Pod, under standard) *field.Problem {
 	if isStatic(pod) {
-		return field.Refuse(ReasonStaticPod, "a kubelet runs the pod by itself, from a manifest on its node")
+		return field.Refuse(ReasonStaticPod, "it is a static pod, which the kubelet of its node runs by itself")
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.Kind == "DaemonSet" &&
 		pod.Annotations[v1alpha1.AnnotationOffloadDaemonSet] != v1alpha1.OffloadTrue {
-		return field.Refuse(ReasonDaemonSetPod, "pods of DaemonSets are for the nodes of the consumer; annotate it with %s=%s to have it run in the provider",
+		return field.Refuse(ReasonDaemonSetPod, "DaemonSet pods run on the consumer's own nodes; annotate the pod with %s=%s to run it in the provider",
 			v1alpha1.AnnotationOffloadDaemonSet, v1alpha1.OffloadTrue)
 	}
 	return podSpecRefusal(pod, under).With(cureOfPod)
@@ -115,7 +115,7 @@ func volumeRefusal(v *corev1.Volume, under standard) *field.Problem {
 	}
 	if v.CSI != nil {
 		if key := secretAttribute(v.CSI.VolumeAttributes); key != "" {
-			return field.Refuse(ReasonCredentials, "spec.volumes[%s].csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", v.Name, key)
+			return field.Refuse(ReasonCredentials, "spec.volumes[%s].csi.volumeAttributes[%s] is set: the driver would use a Secret of the provider", v.Name, key)
 		}
 	}
 	if v.Projected == nil {
@@ -155,5 +155,5 @@ func containerRefusal(list string, c *corev1.Container, spec *corev1.PodSpec, un
 }
 
 func baselineRefusal(path string) *field.Problem {
-	return field.Refuse(ReasonPodSecurity, "%s asks for more than pod security baseline grants", path)
+	return field.Refuse(ReasonPodSecurity, "%s exceeds what pod security baseline allows", path)
 }

@@ -16,8 +16,8 @@ func TestPodRefusal(t *testing.T) {
 		want string // The reason, and what the message names. Empty if the pod can be sent.
 	}{
 		"plain":                  {`{spec: {containers: [{name: web}]}}`, ""},
-		"mirror of a static one": {`{metadata: {annotations: {kubernetes.io/config.mirror: x}}}`, "StaticPod: from a manifest on its node"},
-		"read from a file":       {`{metadata: {annotations: {kubernetes.io/config.source: file}}}`, "StaticPod: from a manifest on its node"},
+		"mirror of a static one": {`{metadata: {annotations: {kubernetes.io/config.mirror: x}}}`, "StaticPod: it is a static pod"},
+		"read from a file":       {`{metadata: {annotations: {kubernetes.io/config.source: file}}}`, "StaticPod: it is a static pod"},
 		"read from the API":      {`{metadata: {annotations: {kubernetes.io/config.source: api}}}`, ""},
 		"of a DaemonSet":         {`{metadata: {ownerReferences: [{kind: DaemonSet, controller: true}]}}`, "DaemonSetPod: spillway.io/offload-daemonset=true"},
 		"of a DaemonSet, asked for": {
@@ -135,7 +135,7 @@ spec:
   - {name: admin, securityContext: {capabilities: {add: [NET_ADMIN]}}}`)
 	want := []*field.Problem{
 		{Reason: ReasonPodSecurity, Message: "spec.ephemeralContainers[root].securityContext.privileged is set: the container would be root on a node of the provider" + cureOfDebugContainer},
-		{Reason: ReasonPodSecurity, Message: "spec.ephemeralContainers[admin].securityContext.capabilities.add[NET_ADMIN] asks for more than pod security baseline grants" + cureOfDebugContainer},
+		{Reason: ReasonPodSecurity, Message: "spec.ephemeralContainers[admin].securityContext.capabilities.add[NET_ADMIN] exceeds what pod security baseline allows" + cureOfDebugContainer},
 	}
 	if diff := cmp.Diff(want, EphemeralContainerRefusals(local, &Limits{})); diff != "" {
 		t.Error(diff)

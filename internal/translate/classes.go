@@ -47,8 +47,8 @@ func ClassRefusal(pod *corev1.Pod, classes Classes, has Has) *field.Problem {
 		remote, mapped := classes.Of(v1alpha1.ClassRuntime, name)
 		if !mapped {
 			return field.Refuse(v1alpha1.ReasonClassNotMapped,
-				"spec.runtimeClassName: the ClusterBinding maps RuntimeClass %q to none of the provider; ask the platform engineer to list it in spec.classes; "+
-					"or keep the pod on the consumer's own nodes, by a node affinity %s DoesNotExist", name, v1alpha1.LabelNodeType)
+				"spec.runtimeClassName: the ClusterBinding does not map RuntimeClass %q; ask the platform engineer to add it to spec.classes, "+
+					"or keep the pod on the consumer's own nodes with a node affinity %s DoesNotExist", name, v1alpha1.LabelNodeType)
 		}
 		if refusal := absent("spec.runtimeClassName", v1alpha1.ClassRuntime, remote, has); refusal != nil {
 			return refusal
@@ -77,10 +77,10 @@ func absent(path string, kind v1alpha1.ClassKind, remote string, has Has) *field
 	}
 	switch has(kind, remote) {
 	case ClassMissing:
-		return field.Refuse(v1alpha1.ReasonClassMissing, "%s: the provider has no %s %q, to which the ClusterBinding maps it; "+
-			"ask the platform engineer to mend spec.classes, or the provider's administrator to make the class", path, kind, remote)
+		return field.Refuse(v1alpha1.ReasonClassMissing, "%s: the provider has no %s %q, to which spec.classes of the ClusterBinding maps it; "+
+			"ask the platform engineer to correct that, or the provider's administrator to create the class", path, kind, remote)
 	case ClassUnread:
-		return field.Refuse(v1alpha1.ReasonReferenceNotSynced, "%s: whether the provider has the %s %q is not known yet", path, kind, remote)
+		return field.Refuse(v1alpha1.ReasonReferenceNotSynced, "%s: it is not known yet whether the provider has the %s %q", path, kind, remote)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func TestClassesOfPods(t *testing.T) {
 			merged(t, &local.Spec, test.spec)
 			remote, refusal := Pod(local, mapped, generous, classes)
 			if test.refused {
-				if refusal == nil || refusal.Reason != "ClassNotMapped" || !strings.Contains(refusal.Message, `spec.runtimeClassName: the ClusterBinding maps RuntimeClass "runsc" to none`) {
+				if refusal == nil || refusal.Reason != "ClassNotMapped" || !strings.Contains(refusal.Message, `spec.runtimeClassName: the ClusterBinding does not map RuntimeClass "runsc"`) {
 					t.Errorf("got %v", refusal)
 				}
 				return
@@ -76,7 +76,7 @@ func TestClassesThatAreNotThere(t *testing.T) {
 		"nobody can tell":          {`{priorityClassName: x, runtimeClassName: x}`, ClassUnknown, ClassUnknown, "", ""},
 		"no RuntimeClass":          {`{priorityClassName: x, runtimeClassName: x}`, ClassMissing, ClassThere, missing, `spec.runtimeClassName: the provider has no RuntimeClass "gvisor"`},
 		"no PriorityClass":         {`{priorityClassName: x, runtimeClassName: x}`, ClassThere, ClassMissing, missing, `spec.priorityClassName: the provider has no PriorityClass "batch"`},
-		"not known yet":            {`{priorityClassName: x}`, ClassThere, ClassUnread, unread, `whether the provider has the PriorityClass "batch" is not known yet`},
+		"not known yet":            {`{priorityClassName: x}`, ClassThere, ClassUnread, unread, `it is not known yet whether the provider has the PriorityClass "batch"`},
 		"it names none of them":    {`{}`, ClassMissing, ClassMissing, "", ""},
 		"one that is not mapped":   {`{priorityClassName: high}`, ClassMissing, ClassMissing, "", ""},
 		"not mapped, to be missed": {`{runtimeClassName: runsc}`, ClassMissing, ClassMissing, v1alpha1.ReasonClassNotMapped, "spec.runtimeClassName"},
@@ -100,7 +100,7 @@ func TestClassesThatAreNotThere(t *testing.T) {
 
 // TestIngressClassesThatAreNotThere: an Ingress waits until the provider has its class.
 func TestIngressClassesThatAreNotThere(t *testing.T) {
-	const missing = "ClassMissing: spec.ingressClassName: the provider has no IngressClass \"eu-public\", to which the ClusterBinding maps it; "
+	const missing = "ClassMissing: spec.ingressClassName: the provider has no IngressClass \"eu-public\", to which spec.classes of the ClusterBinding maps it; "
 	for name, test := range map[string]struct {
 		class string
 		has   Presence

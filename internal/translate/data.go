@@ -15,7 +15,7 @@ const secretTypeBootstrapToken corev1.SecretType = "bootstrap.kubernetes.io/toke
 // ConfigMap returns the remote ConfigMap of local.
 func ConfigMap(local *corev1.ConfigMap, t Target) (*corev1.ConfigMap, *field.Problem) {
 	if local.Name == rootCertificate {
-		return nil, field.Refuse(ReasonEveryNamespaceHasOne, "ConfigMap %s: the provider's namespaces have one of their own, with another certificate", local.Name)
+		return nil, field.Refuse(ReasonEveryNamespaceHasOne, "ConfigMap %s: each namespace in the provider has its own, with another certificate", local.Name)
 	}
 	if refusal := neverSynced("ConfigMap", local); refusal != nil {
 		return nil, refusal
@@ -30,7 +30,7 @@ func ConfigMap(local *corev1.ConfigMap, t Target) (*corev1.ConfigMap, *field.Pro
 // server.
 func Secret(local *corev1.Secret, t Target) (*corev1.Secret, *field.Problem) {
 	if local.Type == corev1.SecretTypeServiceAccountToken || local.Type == secretTypeBootstrapToken {
-		return nil, field.Refuse(ReasonCredentials, "Secret %s is of type %s: it opens the consumer's API server", local.Name, local.Type)
+		return nil, field.Refuse(ReasonCredentials, "Secret %s has type %s: it gives access to the consumer's API server", local.Name, local.Type)
 	}
 	if refusal := neverSynced("Secret", local); refusal != nil {
 		return nil, refusal
@@ -46,5 +46,5 @@ func neverSynced(kind string, local metav1.Object) *field.Problem {
 	if local.GetLabels()[v1alpha1.LabelSync] != v1alpha1.SyncNever && local.GetAnnotations()[v1alpha1.LabelSync] != v1alpha1.SyncNever {
 		return nil
 	}
-	return field.Refuse(ReasonSyncNever, "%s %s is marked %s=%s", kind, local.GetName(), v1alpha1.LabelSync, v1alpha1.SyncNever)
+	return field.Refuse(ReasonSyncNever, "%s %s has %s=%s", kind, local.GetName(), v1alpha1.LabelSync, v1alpha1.SyncNever)
 }

@@ -51,14 +51,14 @@ func TestDataRefusals(t *testing.T) {
 	}{
 		"Secret":                {secret, `{metadata: {name: s}}`, nil},
 		"pull Secret":           {secret, `{metadata: {name: s}, type: kubernetes.io/dockerconfigjson}`, nil},
-		"service account token": {secret, `{metadata: {name: s}, type: kubernetes.io/service-account-token}`, &field.Problem{Reason: ReasonCredentials, Message: "Secret s is of type kubernetes.io/service-account-token: it opens the consumer's API server"}},
-		"bootstrap token":       {secret, `{metadata: {name: s}, type: bootstrap.kubernetes.io/token}`, &field.Problem{Reason: ReasonCredentials, Message: "Secret s is of type bootstrap.kubernetes.io/token: it opens the consumer's API server"}},
-		"labelled":              {secret, `{metadata: {name: s, labels: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "Secret s is marked spillway.io/sync=never"}},
-		"annotated":             {secret, `{metadata: {name: s, annotations: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "Secret s is marked spillway.io/sync=never"}},
+		"service account token": {secret, `{metadata: {name: s}, type: kubernetes.io/service-account-token}`, &field.Problem{Reason: ReasonCredentials, Message: "Secret s has type kubernetes.io/service-account-token: it gives access to the consumer's API server"}},
+		"bootstrap token":       {secret, `{metadata: {name: s}, type: bootstrap.kubernetes.io/token}`, &field.Problem{Reason: ReasonCredentials, Message: "Secret s has type bootstrap.kubernetes.io/token: it gives access to the consumer's API server"}},
+		"labelled":              {secret, `{metadata: {name: s, labels: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "Secret s has spillway.io/sync=never"}},
+		"annotated":             {secret, `{metadata: {name: s, annotations: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "Secret s has spillway.io/sync=never"}},
 		"labelled otherwise":    {secret, `{metadata: {name: s, labels: {spillway.io/sync: always}}}`, nil},
 		"ConfigMap":             {configMap, `{metadata: {name: c}}`, nil},
-		"ConfigMap, labelled":   {configMap, `{metadata: {name: c, labels: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "ConfigMap c is marked spillway.io/sync=never"}},
-		"root certificate":      {configMap, `{metadata: {name: kube-root-ca.crt}}`, &field.Problem{Reason: ReasonEveryNamespaceHasOne, Message: "ConfigMap kube-root-ca.crt: the provider's namespaces have one of their own, with another certificate"}},
+		"ConfigMap, labelled":   {configMap, `{metadata: {name: c, labels: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "ConfigMap c has spillway.io/sync=never"}},
+		"root certificate":      {configMap, `{metadata: {name: kube-root-ca.crt}}`, &field.Problem{Reason: ReasonEveryNamespaceHasOne, Message: "ConfigMap kube-root-ca.crt: each namespace in the provider has its own, with another certificate"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

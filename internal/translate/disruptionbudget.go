@@ -31,11 +31,11 @@ func PodDisruptionBudget(local *policyv1.PodDisruptionBudget, t Target, limits *
 	}
 	if key := unsentLabel(local.Spec.Selector, limits); key != "" {
 		return nil, field.Refuse(ReasonSelectorNotSent,
-			"PodDisruptionBudget %s: spec.selector names the label %s, which is not sent with pods: it would count other pods than here", local.Name, key)
+			"PodDisruptionBudget %s: spec.selector uses the label %s, which is not sent: it would count other pods in the provider", local.Name, key)
 	}
 	if SyncFailed(local) {
 		return nil, field.Refuse(ReasonBudgetUnknown,
-			"PodDisruptionBudget %s: how many pods it wants cannot be worked out; its condition %s says why", local.Name, policyv1.DisruptionAllowedCondition)
+			"PodDisruptionBudget %s: the number of pods it requires is unknown; see its condition %s", local.Name, policyv1.DisruptionAllowedCondition)
 	}
 	sent := disruptionBudgetSpecPlan.allowed(&local.Spec)
 	remote := &policyv1.PodDisruptionBudget{ObjectMeta: Metadata(local, t), Spec: *sent.DeepCopy()}

@@ -73,7 +73,7 @@ func TestPodDisruptionBudgetRefusals(t *testing.T) {
 	for name, test := range map[string]struct{ local, reason, mention string }{
 		"kept at home":           {`{metadata: {annotations: {spillway.io/sync: never}}}`, ReasonSyncNever, "spillway.io/sync=never"},
 		"by a label that stays":  {`{spec: {selector: {matchLabels: {example.com/tier: web}}}}`, ReasonSelectorNotSent, "example.com/tier"},
-		"not to be worked out":   {failed, ReasonBudgetUnknown, "its condition DisruptionAllowed says why"},
+		"not to be worked out":   {failed, ReasonBudgetUnknown, "see its condition DisruptionAllowed"},
 		"which may be disrupted": {`{status: {conditions: [{type: DisruptionAllowed, status: "True", reason: SufficientPods}]}}`, "", ""},
 	} {
 		_, refusal := PodDisruptionBudget(budgetOf(t, test.local), mapped, &Limits{}, 0)

@@ -68,7 +68,7 @@ func EndpointSlice(local *discoveryv1.EndpointSlice, t Target, limits *Limits, n
 	}
 	if local.AddressType != discoveryv1.AddressTypeIPv4 && local.AddressType != discoveryv1.AddressTypeIPv6 {
 		return nil, field.Refuse(ReasonAddressNotAllowed,
-			"addressType is %s: only IPv4 and IPv6 addresses are sent, because the provider cannot check where a name leads", local.AddressType)
+			"addressType is %s: only IPv4 and IPv6 addresses are sent, because the provider cannot verify a DNS name", local.AddressType)
 	}
 	endpoints, lacks := limits.endpoints(local, node)
 	if lacks && len(endpoints) == 0 {
@@ -148,7 +148,7 @@ func (l *Limits) cureOfAddresses() string {
 			what += " and more"
 		}
 	}
-	return "its administrator lists the ranges (" + limitEndpointCIDRs + " in ConfigMap spillway-provider/limits: " + what + "), and loopback and link-local addresses never are"
+	return "its administrator must list the ranges (" + limitEndpointCIDRs + " in ConfigMap spillway-provider/limits: " + what + "); loopback and link-local addresses are never allowed"
 }
 
 // MergeEndpointSlice returns remote with what EndpointSlice decides. Labels and annotations that the

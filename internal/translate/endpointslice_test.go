@@ -82,7 +82,7 @@ func TestEndpointSlice(t *testing.T) {
 }
 
 func TestEndpointSliceRefusals(t *testing.T) {
-	const ask = "its administrator lists the ranges (endpointCIDRs in ConfigMap spillway-provider/limits: "
+	const ask = "its administrator must list the ranges (endpointCIDRs in ConfigMap spillway-provider/limits: "
 	for name, test := range map[string]struct {
 		local           string
 		limits          *Limits

@@ -11,7 +11,7 @@ var ingressSpecFields = decisions{
 
 var ingressBackendFields = decisions{
 	"Service":  send(),
-	"Resource": refuse(ReasonResourceBackend, "the provider does not have what it names, or has something else of that name; only Services are sent"),
+	"Resource": refuse(ReasonResourceBackend, "the provider may not have the object that it names; only Services are sent"),
 }
 
 // All other types are sent whole.

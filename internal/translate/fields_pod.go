@@ -4,7 +4,7 @@ import corev1 "k8s.io/api/core/v1"
 
 const (
 	providerSchedules = "where a pod runs in the provider is for the provider's scheduler"
-	consumerOnly      = "it names an object of the consumer's that the provider does not have"
+	consumerOnly      = "it names an object of the consumer, which the provider does not have"
 	hostNamespace     = "the pod would share it with a node of the provider"
 )
 
@@ -24,7 +24,7 @@ var podSpecFields = decisions{
 	"SchedulingGates":   drop("they are open: the pod is bound"),
 	"Overhead":          drop("admission sets it out of the provider's RuntimeClass"),
 	"ReadinessGates":    drop("their conditions are set in the consumer, and counted there"),
-	"ResourceClaims":    refuse(ReasonResourceClaims, "claims are allocated by drivers of the consumer"),
+	"ResourceClaims":    refuse(ReasonResourceClaims, "drivers of the consumer allocate the claims"),
 }.and(change("see containerFields"), "InitContainers", "Containers").
 	and(send(), "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "DNSPolicy", "DNSConfig", "HostAliases",
 		"Subdomain", "SetHostnameAsFQDN", "HostnameOverride", "HostUsers", "ShareProcessNamespace", "EnableServiceLinks",

@@ -68,7 +68,7 @@ var grpcRouteRuleFields = decisions{
 
 const (
 	versionDependent = "versions and channels of the Gateway API differ in its fields"
-	namesExtension   = "it names an object of the consumer's controller, and without the filter more might be let in than here"
+	namesExtension   = "it names an object of the consumer's controller, and without the filter the provider might allow more requests"
 )
 
 var httpRouteFilterFields = decisions{
@@ -80,7 +80,7 @@ var httpRouteFilterFields = decisions{
 	"URLRewrite":             send(),
 	"CORS":                   send(),
 
-	"ExternalAuth": refuse(ReasonFilterNotSent, "the provider would ask another server who may pass, or none"),
+	"ExternalAuth": refuse(ReasonFilterNotSent, "the provider would use another authorization server, or none"),
 	"ExtensionRef": refuse(ReasonFilterNotSent, namesExtension),
 }
 

@@ -3,9 +3,9 @@ package translate
 import corev1 "k8s.io/api/core/v1"
 
 const (
-	onNodes   = "it lies on a node"
-	inCloud   = "the disk belongs to the consumer's cloud; use a PersistentVolumeClaim with a CSI driver that the provider has as well"
-	unplugged = "Kubernetes can mount it no more, or only with plugins on the nodes; use a CSI driver"
+	onNodes   = "it is on a node"
+	inCloud   = "the disk belongs to the consumer's cloud; use a PersistentVolumeClaim with a CSI driver that the provider has too"
+	unplugged = "Kubernetes no longer mounts it, or only with plugins on nodes; use a CSI driver"
 )
 
 var volumeFields = decisions{
@@ -29,7 +29,7 @@ var volumeSourceFields = decisions{
 var volumeProjectionFields = decisions{
 	"DownwardAPI":         change("see fieldReferences"),
 	"ServiceAccountToken": refuse(ReasonCredentials, "tokens of the consumer are not sent"),
-	"PodCertificate":      refuse(ReasonCredentials, "the certificate would be one of the consumer's signers"),
+	"PodCertificate":      refuse(ReasonCredentials, "the certificate would come from the consumer's signers"),
 	"ClusterTrustBundle":  refuse(ReasonVolumeNotPortable, consumerOnly),
 }.and(change("names"), "ConfigMap", "Secret")
 

@@ -45,7 +45,7 @@ type routedHost struct{ field, host string }
 
 func (h routedHost) String() string {
 	if h.host == All {
-		return h.field + " stands for every host"
+		return h.field + " matches every host"
 	}
 	return h.field + " is " + h.host
 }

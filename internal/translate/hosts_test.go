@@ -68,7 +68,7 @@ func TestHosts(t *testing.T) {
 		"allowed":             {nil, HostPatterns{All}, "a.example.com", ""},
 		"by both":             {HostPatterns{"a.example.com"}, HostPatterns{All}, "a.example.com", ""},
 		"not by the binding":  {HostPatterns{"b.example.com"}, HostPatterns{All}, "a.example.com", "spec.rules[0].host is a.example.com: the ClusterBinding does not list it (spec.hosts)"},
-		"not by the provider": {HostPatterns{All}, nil, All, "spec.rules[0].host stands for every host: the provider does not list it (ingressHosts in ConfigMap spillway-provider/limits)"},
+		"not by the provider": {HostPatterns{All}, nil, All, "spec.rules[0].host matches every host: the provider does not list it (ingressHosts in ConfigMap spillway-provider/limits)"},
 	} {
 		got := ""
 		if refusal := hostRefusal([]routedHost{{field, test.of}}, test.binding, test.provider); refusal != nil {
@@ -79,7 +79,7 @@ func TestHosts(t *testing.T) {
 		}
 	}
 	second := hostRefusal([]routedHost{{"a", "mine.example.com"}, {"b", All}}, nil, HostPatterns{"mine.example.com"})
-	if second == nil || !strings.HasPrefix(second.Message, "b stands for every host") {
+	if second == nil || !strings.HasPrefix(second.Message, "b matches every host") {
 		t.Errorf("of two, the second is not allowed: %v", second)
 	}
 }

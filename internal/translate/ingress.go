@@ -46,7 +46,7 @@ func IngressRefusal(local *networkingv1.Ingress, t Target, limits *Limits, class
 	remote, mapped := classes.Of(v1alpha1.ClassIngress, class)
 	switch {
 	case !mapped:
-		return field.Refuse(v1alpha1.ReasonClassNotMapped, "spec.ingressClassName: the ClusterBinding maps IngressClass %q to none of the provider (spec.classes)", class)
+		return field.Refuse(v1alpha1.ReasonClassNotMapped, "spec.ingressClassName: the ClusterBinding does not map IngressClass %q; ask the platform engineer to add it to spec.classes", class)
 	case limits == nil || !listsOrAll(limits.IngressClasses, remote):
 		return field.Refuse(ReasonClassNotAllowed, "spec.ingressClassName: the provider does not allow the class %s (%s in ConfigMap spillway-provider/limits)", remote, limitIngressClasses)
 	case MetadataTooLarge(local, limits) != nil: // Its annotations are not cached.
@@ -87,7 +87,7 @@ func annotationRefusal(local metav1.Object, what string, limits *Limits) *field.
 		domain, _, _ := strings.Cut(key, "/")
 		if isCopiedAnnotation(key) && !limits.Sends(key) && !slices.Contains(harmlessAnnotations, domain+"/") {
 			return field.Refuse(ReasonAnnotationWithheld,
-				"metadata.annotations[%s]: the provider does not let it in (%s, %s in ConfigMap spillway-provider/limits), and without it %s may be open to more people there",
+				"metadata.annotations[%s]: the provider does not allow it (%s, %s in ConfigMap spillway-provider/limits), and without it %s may admit more clients there",
 				key, limitMetadataKeys, limitReservedKeys, what)
 		}
 	}

@@ -94,10 +94,10 @@ func TestIngressRefusals(t *testing.T) {
 		reason, mention string
 	}{
 		"sent":                {ingressOf(t, `{`+rule+`}`), "", ""},
-		"another class":       {ingressOf(t, `{ingressClassName: internal, `+rule+`}`), v1alpha1.ReasonClassNotMapped, `IngressClass "internal" to none`},
+		"another class":       {ingressOf(t, `{ingressClassName: internal, `+rule+`}`), v1alpha1.ReasonClassNotMapped, `does not map IngressClass "internal"`},
 		"no class":            {ingressOf(t, `{ingressClassName: null, `+rule+`}`), v1alpha1.ReasonClassNotMapped, "spec.ingressClassName"},
 		"one not allowed":     {ingressOf(t, `{ingressClassName: other, `+rule+`}`), ReasonClassNotAllowed, "does not allow the class eu-other (ingressClasses in"},
-		"closed by a key":     {closed("nginx.ingress.kubernetes.io/auth-url"), ReasonAnnotationWithheld, "metadata.annotations[nginx.ingress.kubernetes.io/auth-url]: the provider does not let it in"},
+		"closed by a key":     {closed("nginx.ingress.kubernetes.io/auth-url"), ReasonAnnotationWithheld, "metadata.annotations[nginx.ingress.kubernetes.io/auth-url]: the provider does not allow it"},
 		"by one that is sent": {closed("haproxy.org/allow-list"), "", ""},
 		"by none":             {closed("cert-manager.io/cluster-issuer"), "", ""},
 		"by a note":           {closed("note"), "", ""},
@@ -109,10 +109,10 @@ func TestIngressRefusals(t *testing.T) {
 		"the default":         {ingressOf(t, `{defaultBackend: `+resource+`}`), ReasonResourceBackend, "spec.defaultBackend.resource is set"},
 		"one of the backends": {ingressOf(t, `{rules: [{host: b}, {http: {paths: [{backend: {service: {name: web}}}, {backend: `+resource+`}]}}]}`), ReasonResourceBackend, "spec.rules[1].http.paths[1].backend.resource is set"},
 		"another host":        {ingressOf(t, `{rules: [{host: a.example.com}, {host: example.org}]}`), ReasonHostNotAllowed, "spec.rules[1].host is example.org: the provider"},
-		"every host":          {ingressOf(t, `{rules: [{}]}`), ReasonHostNotAllowed, "spec.rules[0].host stands for every host: the provider"},
-		"the rest of all":     {ingressOf(t, `{defaultBackend: {service: {name: web}}}`), ReasonHostNotAllowed, "spec.defaultBackend stands for every host"},
+		"every host":          {ingressOf(t, `{rules: [{}]}`), ReasonHostNotAllowed, "spec.rules[0].host matches every host: the provider"},
+		"the rest of all":     {ingressOf(t, `{defaultBackend: {service: {name: web}}}`), ReasonHostNotAllowed, "spec.defaultBackend matches every host"},
 		"of a certificate":    {ingressOf(t, `{tls: [{hosts: [a.example.com, example.org]}], `+rule+`}`), ReasonHostNotAllowed, "spec.tls[0].hosts[1] is example.org"},
-		"any certificate":     {ingressOf(t, `{tls: [{hosts: [a.example.com]}, {secretName: cert}], `+rule+`}`), ReasonHostNotAllowed, "spec.tls[1].hosts stands for every host"},
+		"any certificate":     {ingressOf(t, `{tls: [{hosts: [a.example.com]}, {secretName: cert}], `+rule+`}`), ReasonHostNotAllowed, "spec.tls[1].hosts matches every host"},
 	} {
 		_, refusal := Ingress(test.local, mapped, limits, euClasses, nil)
 		if refusal == nil {

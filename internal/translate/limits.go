@@ -52,9 +52,9 @@ func LimitRefusal(pod *corev1.Pod, limits *Limits) *field.Problem {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		if kind := describedType(&v.VolumeSource); kind != "" && !slices.Contains(limits.VolumeTypes, kind) {
-			return field.Refuse(ReasonVolumeNotAllowed, "spec.volumes[%s].%s: the provider does not allow pods to describe volumes of this type; "+
+			return field.Refuse(ReasonVolumeNotAllowed, "spec.volumes[%s].%s: the provider does not allow inline volumes of this type; "+
 				"use a PersistentVolumeClaim, or ask its administrator for it (%s in ConfigMap spillway-provider/limits); "+
-				"or, to have the pod run on the consumer's own nodes, make it anew with podOffloadingStrategy LocalAndRemote in effect",
+				"or, to run the pod on the consumer's own nodes, recreate it with podOffloadingStrategy LocalAndRemote",
 				v.Name, kind, limitVolumeTypes)
 		}
 	}
@@ -102,7 +102,7 @@ func Withheld(local, remote *corev1.Pod, limits *Limits) []string {
 		if t.Key != "" {
 			what = "the toleration of " + t.Key
 		}
-		all = append(all, what+": the provider has not offered that ("+limitTolerationKeys+" in ConfigMap spillway-provider/limits)")
+		all = append(all, what+": the provider does not allow it ("+limitTolerationKeys+" in ConfigMap spillway-provider/limits)")
 	}
 	if keys := withheldKeys(local, remote, limits); keys != "" {
 		all = append(all, keys)

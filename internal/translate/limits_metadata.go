@@ -106,7 +106,7 @@ func withheldKeys(local, remote *corev1.Pod, limits *Limits) string {
 		return ""
 	}
 	slices.Sort(keys)
-	return few(keys, withheldShown) + ": the provider does not let that in (" + limitMetadataKeys + ", " + limitReservedKeys + " in ConfigMap spillway-provider/limits)"
+	return few(keys, withheldShown) + ": the provider does not allow it (" + limitMetadataKeys + ", " + limitReservedKeys + " in ConfigMap spillway-provider/limits)"
 }
 
 // withheldValue returns the consumer's value of a label or annotation of the pod, if that is not sent.

@@ -12,7 +12,7 @@ import (
 
 // TestKeysOfMetadata in test/admission compares the keys that are sent with the provider's policy.
 
-const keysNotLetIn = ": the provider does not let that in (metadataKeys, reservedKeys in ConfigMap spillway-provider/limits)"
+const keysNotLetIn = ": the provider does not allow it (metadataKeys, reservedKeys in ConfigMap spillway-provider/limits)"
 
 // TestKeysAndChangedLimits changes limits while a pod runs. A key that the provider lists later is sent
 // once. A key that it removes from the list stays, without a write.

@@ -85,8 +85,8 @@ func NoLimits(reason, message string) *Limits {
 
 // MissingLimits returns the limits of a provider without the ConfigMap.
 func MissingLimits() *Limits {
-	return NoLimits(v1alpha1.ReasonLimitsMissing, "the provider has no ConfigMap spillway-provider/limits, without which its policies let nothing in: "+
-		"its administrator has to apply the provider.yaml of this version")
+	return NoLimits(v1alpha1.ReasonLimitsMissing, "the provider has no ConfigMap spillway-provider/limits, and its policies refuse everything without it: "+
+		"its administrator must apply this version's provider.yaml")
 }
 
 // LimitsOf reads the data of the ConfigMap as the policies do. If the policies would refuse everything,
@@ -126,7 +126,7 @@ func limitsProblem(data map[string]string) string {
 		}
 	}
 	if s := strings.TrimSpace(data[limitPodSecurity]); !slices.Contains([]string{"", "baseline", "privileged"}, s) {
-		return "has " + quoted(s) + " as " + limitPodSecurity + ", which may be baseline or privileged"
+		return "has " + quoted(s) + " as " + limitPodSecurity + ", which must be baseline or privileged"
 	}
 	if problem := listProblem(data); problem != "" {
 		return problem
@@ -137,7 +137,7 @@ func limitsProblem(data map[string]string) string {
 			if _, alone := syntax.Parse(pattern, syntax.Perl); alone != nil {
 				err = alone // This error quotes what the administrator wrote.
 			}
-			return "has no regular expression in " + key + ": " + quoted(err.Error())
+			return "has an invalid regular expression in " + key + ": " + quoted(err.Error())
 		}
 	}
 	return ""
@@ -147,17 +147,17 @@ func limitsProblem(data map[string]string) string {
 func listProblem(data map[string]string) string {
 	for _, kind := range listed(data[limitVolumeTypes]) {
 		if kind != All && !slices.Contains(describable, kind) {
-			return "lists " + quoted(kind) + " under " + limitVolumeTypes + ", which may have nfs, iscsi, fc and csi, or *, alone"
+			return "lists " + quoted(kind) + " under " + limitVolumeTypes + ", which may list only nfs, iscsi, fc and csi, or *"
 		}
 	}
 	for _, key := range listed(data[limitMetadataKeys]) {
 		if key != All && !strings.Contains(key, "/") { // Keys without a domain need no entry, so a domain was meant.
-			return "lists " + quoted(key) + " under " + limitMetadataKeys + ", which may have keys with a domain, and domains with a / at their end, or *"
+			return "lists " + quoted(key) + " under " + limitMetadataKeys + ", which may list only keys with a domain, domains that end in /, or *"
 		}
 	}
 	for _, cidr := range listed(data[limitEndpointCIDRs]) {
 		if prefix, err := netip.ParsePrefix(cidr); err != nil || prefix.Addr().Is4In6() {
-			return "lists " + quoted(cidr) + " under " + limitEndpointCIDRs + ", which may have ranges such as 10.0.0.0/16 and fd00:1::/48 alone"
+			return "lists " + quoted(cidr) + " under " + limitEndpointCIDRs + ", which may list only ranges such as 10.0.0.0/16 and fd00:1::/48"
 		}
 	}
 	return ""

@@ -38,12 +38,12 @@ func TestLimitsThatMeanNothing(t *testing.T) {
 		want string // A part of the message.
 	}{
 		"an unknown key":         {map[string]string{"tolerationKeys": "a", "tolerations": "b"}, "the provider refuses all new pods and namespaces, because its ConfigMap spillway-provider/limits has the unknown key tolerations; the keys are podSecurity, volumeTypes, "},
-		"a type that is never":   {map[string]string{"volumeTypes": "nfs, hostPath"}, "limits lists hostPath under volumeTypes, which may have nfs, iscsi, fc and csi, or *, alone"},
-		"a domain without a /":   {map[string]string{"metadataKeys": "a/b, example.com"}, "limits lists example.com under metadataKeys, which may have keys with a domain, and domains with a / at their end, or *"},
-		"no standard":            {map[string]string{"podSecurity": "restricted"}, "limits has restricted as podSecurity, which may be baseline or privileged"},
-		"no pattern":             {map[string]string{"namePattern": "("}, "limits has no regular expression in namePattern: error parsing regexp: missing closing ): `(`"},
-		"no pattern of reserved": {map[string]string{"reservedNames": "a|["}, "limits has no regular expression in reservedNames: error parsing regexp: missing closing ]: `[`"},
-		"no range":               {map[string]string{"endpointCIDRs": "10.0.0.0/16, 10.1.0.1"}, "limits lists 10.1.0.1 under endpointCIDRs, which may have ranges such as 10.0.0.0/16 and fd00:1::/48 alone"},
+		"a type that is never":   {map[string]string{"volumeTypes": "nfs, hostPath"}, "limits lists hostPath under volumeTypes, which may list only nfs, iscsi, fc and csi, or *"},
+		"a domain without a /":   {map[string]string{"metadataKeys": "a/b, example.com"}, "limits lists example.com under metadataKeys, which may list only keys with a domain, domains that end in /, or *"},
+		"no standard":            {map[string]string{"podSecurity": "restricted"}, "limits has restricted as podSecurity, which must be baseline or privileged"},
+		"no pattern":             {map[string]string{"namePattern": "("}, "limits has an invalid regular expression in namePattern: error parsing regexp: missing closing ): `(`"},
+		"no pattern of reserved": {map[string]string{"reservedNames": "a|["}, "limits has an invalid regular expression in reservedNames: error parsing regexp: missing closing ]: `[`"},
+		"no range":               {map[string]string{"endpointCIDRs": "10.0.0.0/16, 10.1.0.1"}, "limits lists 10.1.0.1 under endpointCIDRs, which may list only ranges such as 10.0.0.0/16 and fd00:1::/48"},
 		"a range of both":        {map[string]string{"endpointCIDRs": "::ffff:10.0.0.0/112"}, "under endpointCIDRs"},
 		"a list without end":     {map[string]string{"tolerationKeys": strings.Repeat("a,", 5000)}, "limits has more than 4096 characters in tolerationKeys"},
 		"text that is no text":   {map[string]string{"volumeTypes": "\x1b" + strings.Repeat("x", 3000)}, "lists  " + strings.Repeat("x", 126) + "… under volumeTypes"},
@@ -88,9 +88,9 @@ func TestProfile(t *testing.T) {
 }
 
 func TestLimitRefusal(t *testing.T) {
-	const ask = ": the provider does not allow pods to describe volumes of this type; use a PersistentVolumeClaim, " +
-		"or ask its administrator for it (volumeTypes in ConfigMap spillway-provider/limits); or, to have the pod run on the consumer's own nodes, " +
-		"make it anew with podOffloadingStrategy LocalAndRemote in effect"
+	const ask = ": the provider does not allow inline volumes of this type; use a PersistentVolumeClaim, " +
+		"or ask its administrator for it (volumeTypes in ConfigMap spillway-provider/limits); or, to run the pod on the consumer's own nodes, " +
+		"recreate it with podOffloadingStrategy LocalAndRemote"
 	none, some := &Limits{}, &Limits{VolumeTypes: []string{"csi"}}
 	tests := map[string]struct {
 		limits *Limits
@@ -125,7 +125,7 @@ func TestLimitRefusal(t *testing.T) {
 
 func TestWithheldTolerations(t *testing.T) {
 	none, limits, every := &Limits{}, &Limits{TolerationKeys: []string{"example.com/batch"}}, &Limits{TolerationKeys: []string{"*"}}
-	const offered = ": the provider has not offered that (tolerationKeys in ConfigMap spillway-provider/limits)"
+	const offered = ": the provider does not allow it (tolerationKeys in ConfigMap spillway-provider/limits)"
 	tests := map[string]struct {
 		limits     *Limits
 		toleration string

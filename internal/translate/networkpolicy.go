@@ -42,7 +42,7 @@ func NetworkPolicy(local *networkingv1.NetworkPolicy, t Target, limits *Limits, 
 	}
 	if key := unsentLabel(&local.Spec.PodSelector, limits); key != "" {
 		return nil, nil, field.Refuse(ReasonSelectorNotSent,
-			"NetworkPolicy %s: spec.podSelector names the label %s, which is not sent with pods: it would apply to other pods than here", local.Name, key)
+			"NetworkPolicy %s: spec.podSelector uses the label %s, which is not sent: it would select other pods in the provider", local.Name, key)
 	}
 	p := peerTranslation{limits: limits, namespaces: sync.OnceValue(namespaces)}
 	spec := networkPolicySpecPlan.allowed(&local.Spec)
@@ -124,7 +124,7 @@ func Omitted(all []Omission) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return omitted("left out in the provider, where less is allowed than here: ", all)
+	return omitted("left out, so the provider allows less than the consumer: ", all)
 }
 
 func omitted(text string, all []Omission) string {

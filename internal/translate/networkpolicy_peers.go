@@ -109,5 +109,5 @@ func (p *peerTranslation) byNamespace(peer networkingv1.NetworkPolicyPeer) (remo
 }
 
 func unsent(key string) string {
-	return "its podSelector names the label " + key + ", which is not sent with pods"
+	return "its podSelector uses the label " + key + ", which is not sent"
 }

@@ -127,7 +127,7 @@ func TestPolicyTypes(t *testing.T) {
 // TestNetworkPolicyRefusals: policies that would apply to other pods than in the consumer are refused.
 func TestNetworkPolicyRefusals(t *testing.T) {
 	selects := func(key string) *field.Problem {
-		return &field.Problem{Reason: ReasonSelectorNotSent, Message: "NetworkPolicy web: spec.podSelector names the label " + key + ", which is not sent with pods: it would apply to other pods than here"}
+		return &field.Problem{Reason: ReasonSelectorNotSent, Message: "NetworkPolicy web: spec.podSelector uses the label " + key + ", which is not sent: it would select other pods in the provider"}
 	}
 	for name, test := range map[string]struct {
 		manifest string
@@ -138,7 +138,7 @@ func TestNetworkPolicyRefusals(t *testing.T) {
 		"by our label":      {`{spec: {podSelector: {matchLabels: {app: a, spillway.io/x: a}}}}`, selects("spillway.io/x")},
 		"by the region":     {`{spec: {podSelector: {matchExpressions: [{key: topology.kubernetes.io/region, operator: Exists}]}}}`, selects("topology.kubernetes.io/region")},
 		"by one not let in": {`{spec: {podSelector: {matchLabels: {z.example.com/x: a, y.example.com/x: a}}}}`, selects("y.example.com/x")},
-		"to be kept":        {`{metadata: {annotations: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "NetworkPolicy web is marked spillway.io/sync=never"}},
+		"to be kept":        {`{metadata: {annotations: {spillway.io/sync: never}}}`, &field.Problem{Reason: ReasonSyncNever, Message: "NetworkPolicy web has spillway.io/sync=never"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			local := parse[networkingv1.NetworkPolicy](t, test.manifest)
@@ -185,9 +185,9 @@ func TestOmitted(t *testing.T) {
 		want string
 	}{
 		"nothing": {nil, ""},
-		"one":     {[]Omission{{"spec.ingress[0]", "why"}}, "left out in the provider, where less is allowed than here: spec.ingress[0] (why)"},
-		"four":    {[]Omission{{"a", "x"}, {"b", "x"}, {"c", "x"}, {"d", "x"}}, "left out in the provider, where less is allowed than here: a (x), b (x), c (x) and 1 more"},
-		"long":    {[]Omission{{"a", strings.Repeat("é", 1000)}}, "left out in the provider, where less is allowed than here: a (" + strings.Repeat("é", 469)},
+		"one":     {[]Omission{{"spec.ingress[0]", "why"}}, "left out, so the provider allows less than the consumer: spec.ingress[0] (why)"},
+		"four":    {[]Omission{{"a", "x"}, {"b", "x"}, {"c", "x"}, {"d", "x"}}, "left out, so the provider allows less than the consumer: a (x), b (x), c (x) and 1 more"},
+		"long":    {[]Omission{{"a", strings.Repeat("é", 1000)}}, "left out, so the provider allows less than the consumer: a (" + strings.Repeat("é", 470)},
 	} {
 		if got := Omitted(test.all); got != test.want {
 			t.Errorf("%s: got %q", name, got)

@@ -219,7 +219,7 @@ func filters[F any](r *routeTranslation, path string, p plan[F], all []F, parts 
 		if found := p.violation(&all[i], PodSecurityBaseline); found != nil {
 			r.refuse(found.refusal(at))
 		} else if !slices.Contains(sentFilters, kind) {
-			r.refuse(field.Refuse(ReasonFilterNotSent, "%s.type is %q: filters of this type are not sent, and without it more might be let in than here", at, kind))
+			r.refuse(field.Refuse(ReasonFilterNotSent, "%s.type is %q: filters of this type are not sent, and without it the provider might allow more requests", at, kind))
 		}
 		if mirror != nil {
 			remote := requestMirrorPlan.allowed(mirror)

@@ -205,9 +205,9 @@ func TestRouteRefusals(t *testing.T) {
 		"a mirror elsewhere": {`{spec: {rules: [{filters: [{type: RequestMirror, requestMirror: {backendRef: {namespace: shop, name: b}}}]}]}}`, ReasonBackendElsewhere,
 			`spec.rules[0].filters[0].requestMirror.backendRef.namespace is "shop": ` + only},
 		"an extension": {`{spec: {rules: [{filters: [{type: ResponseHeaderModifier}, {type: ExtensionRef, extensionRef: {group: example.com, kind: Auth, name: a}}]}]}}`, ReasonFilterNotSent,
-			"spec.rules[0].filters[1].extensionRef is set: it names an object of the consumer's controller, and without the filter more might be let in than here"},
+			"spec.rules[0].filters[1].extensionRef is set: it names an object of the consumer's controller, and without the filter the provider might allow more requests"},
 		"an extension of a backend": {`{spec: {rules: [{backendRefs: [{name: a, filters: [{type: ExtensionRef}]}]}]}}`, ReasonFilterNotSent,
-			`spec.rules[0].backendRefs[0].filters[0].type is "ExtensionRef": filters of this type are not sent, and without it more might be let in than here`},
+			`spec.rules[0].backendRefs[0].filters[0].type is "ExtensionRef": filters of this type are not sent, and without it the provider might allow more requests`},
 		"a filter of a newer API": {`{spec: {rules: [{filters: [{type: Firewall}]}]}}`, ReasonFilterNotSent, `spec.rules[0].filters[0].type is "Firewall": `},
 		"two reasons":             {`{spec: {rules: [{filters: [{type: Firewall}], backendRefs: [{kind: Pod, name: a}]}]}}`, ReasonFilterNotSent, "spec.rules[0].filters[0].type"},
 	} {
@@ -275,10 +275,10 @@ func TestRouteRefusal(t *testing.T) {
 		"no limits":                {`{spec: {}}`, nil, nil, "ClassNotAllowed: spec.parentRefs: the provider does not allow the Gateway gateways/public (gateways in"},
 		"another Gateway":          {`{spec: {}}`, &Limits{Gateways: []string{"gateways/private", "public"}}, nil, "ClassNotAllowed: "},
 		"another host":             {`{spec: {hostnames: [a.example.com, example.org]}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{"*.example.com"}}, nil, "HostNotAllowed: spec.hostnames[1] is example.org: the provider does not list it (ingressHosts in"},
-		"every host":               {`{spec: {}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{"*.example.com"}}, nil, "HostNotAllowed: spec.hostnames stands for every host"},
+		"every host":               {`{spec: {}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{"*.example.com"}}, nil, "HostNotAllowed: spec.hostnames matches every host"},
 		"a host of another one":    {`{spec: {hostnames: [a.example.com]}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{"us=*"}}, nil, "HostNotAllowed: "},
 		"not one of the binding's": {`{spec: {hostnames: [a.example.com]}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{All}}, HostPatterns{"b.example.com"}, "HostNotAllowed: spec.hostnames[0] is a.example.com: the ClusterBinding does not list it"},
-		"an annotation":            {`{` + annotated + `spec: {}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{All}}, nil, "AnnotationWithheld: metadata.annotations[example.com/auth]: the provider does not let it in"},
+		"an annotation":            {`{` + annotated + `spec: {}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{All}}, nil, "AnnotationWithheld: metadata.annotations[example.com/auth]: the provider does not allow it"},
 		"harmless annotations":     {`{metadata: {annotations: {cert-manager.io/issuer: x, plain: y}}, spec: {}}`, &Limits{Gateways: []string{All}, IngressHosts: []string{All}}, nil, ""},
 	} {
 		local := routeOf[gatewayv1.HTTPRoute](t, test.manifest)

@@ -29,7 +29,7 @@ const (
 func Service(local *corev1.Service, t Target, limits *Limits, classes Classes) (*corev1.Service, *field.Problem) {
 	if local.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, field.Refuse(ReasonExternalName,
-			"spec.type is ExternalName: an alias is not sent to a provider, where spec.externalName may lead to another host; pods there have to use %q itself",
+			"spec.type is ExternalName: an alias is not sent to a provider, where spec.externalName may resolve to another host; pods there must use %q itself",
 			local.Spec.ExternalName)
 	}
 	if refusal := neverSynced("Service", local); refusal != nil {
@@ -66,19 +66,19 @@ func ServiceNotice(local *corev1.Service, limits *Limits, classes Classes) *fiel
 	switch {
 	case unsent != "":
 		return field.Refuse(ReasonServiceWithoutEndpoints,
-			"spec.selector[%s]: the provider does not let this label in (%s, %s in ConfigMap spillway-provider/limits), so no pod there has it, and the Service has no endpoints there",
+			"spec.selector[%s]: the provider does not allow this label (%s, %s in ConfigMap spillway-provider/limits), so no remote pod has it, and the Service has no endpoints there",
 			unsent, limitMetadataKeys, limitReservedKeys)
 	case len(local.Spec.Selector) == 0 && (limits == nil || len(limits.EndpointCIDRs) == 0):
 		return field.Refuse(ReasonServiceWithoutEndpoints,
-			"spec.selector is empty: the Service has the endpoints of its EndpointSlices, and none in the provider, which allows no address (%s in ConfigMap spillway-provider/limits)",
+			"spec.selector is empty, so the Service gets its endpoints from EndpointSlices, but the provider allows none of their addresses (%s in ConfigMap spillway-provider/limits)",
 			limitEndpointCIDRs)
 	case local.Spec.Type == corev1.ServiceTypeLoadBalancer && !Balanced(local, limits, classes):
 		return field.Refuse(ReasonSentAsClusterIP,
-			"%s: in the provider the Service is of type ClusterIP; its load balancer here does not send traffic to pods there unless the networks are routed",
+			"%s: in the provider the Service has type ClusterIP; its load balancer in the consumer reaches remote pods only if the networks are routed",
 			unbalanced(local, limits, classes))
 	case len(local.Spec.ExternalIPs) > 0:
 		return field.Refuse(ReasonSentAsClusterIP,
-			"spec.externalIPs: in the provider the Service has none, because its nodes would send traffic for these addresses, whoever has them there, to the pods")
+			"spec.externalIPs: not sent, because the provider's nodes would send all traffic for these addresses, whoever owns them, to the pods")
 	default:
 		return nil
 	}

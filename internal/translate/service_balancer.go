@@ -41,7 +41,7 @@ func unbalanced(local *corev1.Service, limits *Limits, classes Classes) string {
 	case class == "":
 		return "spec.type is LoadBalancer, without a loadBalancerClass"
 	case !mapped:
-		return "spec.loadBalancerClass: the ClusterBinding maps LoadBalancer " + class + " to none of the provider (spec.classes)"
+		return "spec.loadBalancerClass: the ClusterBinding does not map LoadBalancer " + class + " (spec.classes)"
 	case limits == nil || !listsOrAll(limits.LoadBalancerClasses, cmp.Or(remote, defaultBalancer)):
 		return "spec.loadBalancerClass: the provider does not allow the class " + cmp.Or(remote, defaultBalancer) + " (" + limitLoadBalancerClasses + " in ConfigMap spillway-provider/limits)"
 	case len(local.Spec.LoadBalancerSourceRanges) > MostSourceRanges:

@@ -97,7 +97,7 @@ func TestServiceNotice(t *testing.T) {
 		"without one, with addresses":   {`{}`, listing, "", ""},
 		"a LoadBalancer":                {`{type: LoadBalancer, selector: {app: web}}`, &Limits{}, ReasonSentAsClusterIP, "spec.type is LoadBalancer"},
 		"of a class":                    {`{type: LoadBalancer, loadBalancerClass: x, selector: {app: web}}`, balancing, "", ""},
-		"of one that is not mapped":     {`{type: LoadBalancer, loadBalancerClass: other, selector: {app: web}}`, balancing, ReasonSentAsClusterIP, "spec.loadBalancerClass: the ClusterBinding maps LoadBalancer other to none"},
+		"of one that is not mapped":     {`{type: LoadBalancer, loadBalancerClass: other, selector: {app: web}}`, balancing, ReasonSentAsClusterIP, "spec.loadBalancerClass: the ClusterBinding does not map LoadBalancer other"},
 		"of one that is not allowed":    {`{type: LoadBalancer, loadBalancerClass: x, selector: {app: web}}`, &Limits{LoadBalancerClasses: []string{"default"}}, ReasonSentAsClusterIP, "does not allow the class nlb (loadBalancerClasses in ConfigMap"},
 		"the default is not allowed":    {`{type: LoadBalancer, loadBalancerClass: any, selector: {app: web}}`, &Limits{LoadBalancerClasses: []string{"nlb"}}, ReasonSentAsClusterIP, "does not allow the class default"},
 		"of unknown limits":             {`{type: LoadBalancer, loadBalancerClass: x, selector: {app: web}}`, nil, ReasonSentAsClusterIP, "does not allow the class nlb"},

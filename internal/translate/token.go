@@ -43,8 +43,8 @@ func WithheldToken(pod *corev1.Pod) string {
 	if account == "default" && !ptr.Deref(pod.Spec.AutomountServiceAccountToken, false) || len(injectedTokens(pod.Spec.Volumes)) == 0 {
 		return ""
 	}
-	return "the token of ServiceAccount " + account + ": no token goes to a provider, so the pod finds none in /var/run/secrets/kubernetes.io/serviceaccount, and cannot use the Kubernetes API; " +
-		"if it has to, keep it on the consumer's own nodes, else set automountServiceAccountToken to false"
+	return "the token of ServiceAccount " + account + " is not sent, so the pod has none in /var/run/secrets/kubernetes.io/serviceaccount and cannot use the Kubernetes API; " +
+		"if it needs the API, keep it on the consumer's own nodes; otherwise set automountServiceAccountToken to false"
 }
 
 // injectedTokens returns the names of the volumes that are injected tokens.

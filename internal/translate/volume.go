@@ -66,7 +66,7 @@ func VolumeRefusal(local *corev1.PersistentVolume, claim *corev1.PersistentVolum
 	}
 	if csi := local.Spec.CSI; csi != nil {
 		if key := secretAttribute(csi.VolumeAttributes); key != "" {
-			return field.Refuse(ReasonCredentials, "PersistentVolume %s: spec.csi.volumeAttributes[%s] is set: the driver would read a Secret of the provider's", local.Name, key)
+			return field.Refuse(ReasonCredentials, "PersistentVolume %s: spec.csi.volumeAttributes[%s] is set: the driver would use a Secret of the provider", local.Name, key)
 		}
 	}
 	if isTiedToNode(local.Spec.NodeAffinity) {

@@ -120,10 +120,10 @@ func TestVolumeRefusals(t *testing.T) {
 		"of another name":      {pv: `{metadata: {name: other}}`, want: field.Problem{Reason: ReasonClaimNotBound, Message: "PersistentVolume other is not bound to PersistentVolumeClaim data"}},
 		"a huge claim":         {claim: `{spec: {resources: {requests: {storage: 1e21}}}}`, want: field.Problem{Reason: ReasonQuantity, Message: "PersistentVolumeClaim data: spec.resources.requests.storage has more than 40 characters, or an exponent beyond 18"}},
 		"a huge volume":        {pv: `{spec: {capacity: {storage: 1e21}, nfs: {server: s, path: /}}}`, want: field.Problem{Reason: ReasonQuantity, Message: "PersistentVolume disk: spec.capacity.storage has more than 40 characters, or an exponent beyond 18"}},
-		"claim stays home":     {claim: `{metadata: {labels: {spillway.io/sync: never}}}`, want: field.Problem{Reason: ReasonSyncNever, Message: "PersistentVolumeClaim data is marked spillway.io/sync=never"}},
-		"volume stays home":    {pv: `{metadata: {annotations: {spillway.io/sync: never}}}`, want: field.Problem{Reason: ReasonSyncNever, Message: "PersistentVolume disk is marked spillway.io/sync=never"}},
-		"hostPath":             {pv: `{spec: {hostPath: {path: /}}}`, want: field.Problem{Reason: ReasonVolumeNotPortable, Message: "PersistentVolume disk: spec.hostPath is set: it lies on a node"}},
-		"local":                {pv: `{spec: {local: {path: /}}}`, want: field.Problem{Reason: ReasonVolumeNotPortable, Message: "PersistentVolume disk: spec.local is set: it lies on a node"}},
+		"claim stays home":     {claim: `{metadata: {labels: {spillway.io/sync: never}}}`, want: field.Problem{Reason: ReasonSyncNever, Message: "PersistentVolumeClaim data has spillway.io/sync=never"}},
+		"volume stays home":    {pv: `{metadata: {annotations: {spillway.io/sync: never}}}`, want: field.Problem{Reason: ReasonSyncNever, Message: "PersistentVolume disk has spillway.io/sync=never"}},
+		"hostPath":             {pv: `{spec: {hostPath: {path: /}}}`, want: field.Problem{Reason: ReasonVolumeNotPortable, Message: "PersistentVolume disk: spec.hostPath is set: it is on a node"}},
+		"local":                {pv: `{spec: {local: {path: /}}}`, want: field.Problem{Reason: ReasonVolumeNotPortable, Message: "PersistentVolume disk: spec.local is set: it is on a node"}},
 		"bound to a node":      {pv: `{spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname}]}]}}}}`, want: field.Problem{Reason: ReasonVolumeNotPortable, Message: "PersistentVolume disk: spec.nodeAffinity ties it to a node of the consumer by its name"}},
 		"bound to a field":     {pv: `{spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchFields: [{key: metadata.name}]}]}}}}`, want: field.Problem{Reason: ReasonVolumeNotPortable, Message: "PersistentVolume disk: spec.nodeAffinity ties it to a node of the consumer by its name"}},
 		"of another namespace": {pv: `{spec: {claimRef: {namespace: other}}}`, want: field.Problem{Reason: ReasonClaimNotBound, Message: "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
@@ -131,7 +131,7 @@ func TestVolumeRefusals(t *testing.T) {
 		"of no claim":          {pv: `{spec: {claimRef: null}}`, want: field.Problem{Reason: ReasonClaimNotBound, Message: "PersistentVolume disk is not bound to PersistentVolumeClaim data"}},
 		"a huge limit":         {claim: `{spec: {resources: {limits: {storage: 1e21}}}}`, want: field.Problem{Reason: ReasonQuantity, Message: "PersistentVolumeClaim data: spec.resources.limits.storage has more than 40 characters, or an exponent beyond 18"}},
 		"the driver would read a Secret": {pv: `{spec: {csi: {driver: d, volumeHandle: h, volumeAttributes: {share: a, secretName: s}}}}`,
-			want: field.Problem{Reason: ReasonCredentials, Message: "PersistentVolume disk: spec.csi.volumeAttributes[secretName] is set: the driver would read a Secret of the provider's"}},
+			want: field.Problem{Reason: ReasonCredentials, Message: "PersistentVolume disk: spec.csi.volumeAttributes[secretName] is set: the driver would use a Secret of the provider"}},
 		"affinity of nobody": {pv: `{spec: {nodeAffinity: {}, nfs: {server: s, path: /}}}`},
 	}
 	for name, test := range tests {

@@ -42,7 +42,7 @@ func TestManagerClasses(t *testing.T) {
 	unlabelled := func(o client.Object) { o.SetLabels(nil) }
 	unexplained := func(o client.Object) { o.SetAnnotations(nil) }
 	const ofI, ofR, ofP = v1alpha1.ClassIngress, v1alpha1.ClassRuntime, v1alpha1.ClassPriority
-	const unmarked, served, runs, urgent = "the manager touches no other class", "nothing here serves an imported IngressClass", "no node here runs an imported RuntimeClass", "an imported PriorityClass makes nothing urgent here"
+	const unmarked, served, runs, urgent = "the manager may write no other class", "no controller of the consumer serves an imported IngressClass", "no local node supports an imported RuntimeClass", "an imported PriorityClass must have little effect in the consumer"
 	tries := map[string]try{}
 	for name, test := range map[string]struct {
 		kind   v1alpha1.ClassKind

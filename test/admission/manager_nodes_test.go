@@ -38,10 +38,10 @@ func TestManagerNodes(t *testing.T) {
 		"says that it is a machine":       {patching(manager, eu, `{"spec":{"providerID":"aws:///z/i-0"}}`), "spec.providerID must be spillway://spillway-eu"},
 		"says its provider ID":            {patching(manager, eu, `{"spec":{"providerID":"spillway://spillway-eu"}}`), ""},
 		"says its name":                   {patching(manager, eu, `{"status":{"addresses":[{"type":"Hostname","address":"spillway-eu"}]}}`, "status"), ""},
-		"says where it is":                {patching(manager, eu, `{"status":{"addresses":[{"type":"InternalIP","address":"10.0.0.9"}]}}`, "status"), "status.addresses must have one address"},
+		"says where it is":                {patching(manager, eu, `{"status":{"addresses":[{"type":"InternalIP","address":"10.0.0.9"}]}}`, "status"), "status.addresses may have only one address"},
 		"says that it has a kubelet":      {patching(manager, eu, `{"status":{"daemonEndpoints":{"kubeletEndpoint":{"Port":10250}}}}`, "status"), ""},
 		"says where its kubelet is":       {patching(manager, eu, `{"status":{"addresses":[{"type":"Hostname","address":"10.0.0.9"}]}}`, "status"), ""},
-		"says that there are two":         {patching(manager, eu, `{"status":{"addresses":[{"type":"Hostname","address":"10.0.0.9"},{"type":"Hostname","address":"10.0.0.8"}]}}`, "status"), "status.addresses must have one address"},
+		"says that there are two":         {patching(manager, eu, `{"status":{"addresses":[{"type":"Hostname","address":"10.0.0.9"},{"type":"Hostname","address":"10.0.0.8"}]}}`, "status"), "status.addresses may have only one address"},
 		"labels it":                       {patching(manager, eu, labels), ""},
 		"cordons it":                      {patching(manager, eu, cordon), ""},
 		"writes its status":               {patching(manager, eu, status, "status"), ""},
@@ -79,7 +79,7 @@ func TestManagerLeases(t *testing.T) {
 			return manager.Update(ctx, lease, client.DryRunAll)
 		}
 	}
-	const neither = "is neither of a virtual node"
+	const neither = "is neither the Lease of a virtual node"
 	attempt(t, map[string]try{
 		"makes one":                      {creating(manager, heartbeat("spillway-us", "spillway")), ""},
 		"renews it":                      {updating(eu), ""},

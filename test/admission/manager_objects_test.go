@@ -43,13 +43,13 @@ func TestManagerObjects(t *testing.T) {
 			"takes a mark off": {patching(manager, object, release), ""},
 			"marks, and takes another mark off, of a version": {
 				patching(manager, object, fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{"synced-to.spillway.io/eu":"true","synced-to.spillway.io/us":null}}}`, object.GetUID())), ""},
-			"another label":           {patching(manager, object, `{"metadata":{"labels":{"team":"b"}}}`), "metadata.labels[team] must stay"},
-			"one label less":          {patching(manager, object, `{"metadata":{"labels":{"team":null}}}`), "metadata.labels[team] must stay"},
-			"what holds it back":      {patching(manager, object, `{"metadata":{"annotations":{"spillway.io/sync":null}}}`), "metadata.annotations[spillway.io/sync] must stay"},
-			"an annotation, marking":  {patching(manager, object, `{"metadata":{"labels":{"synced-to.spillway.io/eu":"true"},"annotations":{"a":"b"}}}`), "metadata.annotations[a] must stay"},
-			"the finalizer of others": {patching(manager, object, `{"metadata":{"$deleteFromPrimitiveList/finalizers":["example.com/mine"]}}`), "metadata.finalizers[example.com/mine] must stay"},
+			"another label":           {patching(manager, object, `{"metadata":{"labels":{"team":"b"}}}`), "metadata.labels[team] must not change"},
+			"one label less":          {patching(manager, object, `{"metadata":{"labels":{"team":null}}}`), "metadata.labels[team] must not change"},
+			"what holds it back":      {patching(manager, object, `{"metadata":{"annotations":{"spillway.io/sync":null}}}`), "metadata.annotations[spillway.io/sync] must not change"},
+			"an annotation, marking":  {patching(manager, object, `{"metadata":{"labels":{"synced-to.spillway.io/eu":"true"},"annotations":{"a":"b"}}}`), "metadata.annotations[a] must not change"},
+			"the finalizer of others": {patching(manager, object, `{"metadata":{"$deleteFromPrimitiveList/finalizers":["example.com/mine"]}}`), "metadata.finalizers[example.com/mine] must not change"},
 			"an owner that is not there": {patching(manager, object,
-				`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"gone"}]}}`), "metadata.ownerReferences must stay"},
+				`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"gone"}]}}`), "metadata.ownerReferences must not change"},
 			"delete it": {deleting(manager, object), "cannot delete resource"},
 		}
 		for name, patch := range map[string]string{
@@ -60,7 +60,7 @@ func TestManagerObjects(t *testing.T) {
 			"binaryData": `{"binaryData":{"b":"Mg=="}}`,
 		} {
 			if object == client.Object(password) && name != "binaryData" || object == client.Object(settings) && name != "text" {
-				tries["its content: "+name] = try{patching(manager, object, patch), "must stay as it is: of what it sends"}
+				tries["its content: "+name] = try{patching(manager, object, patch), "must not change: in objects that it sends"}
 			}
 		}
 		switch object.(type) {
@@ -69,13 +69,13 @@ func TestManagerObjects(t *testing.T) {
 			local.Name, local.Annotations[translate.AnnotationSelectedNode] = "local", "worker-1"
 			temporary(t, local)
 			tries["the virtual node chosen for it"] = try{patching(manager, object, unselect), ""}
-			tries["another node for it"] = try{patching(manager, object, `{"metadata":{"annotations":{"volume.kubernetes.io/selected-node":"spillway-eu"}}}`), "metadata.annotations[volume.kubernetes.io/selected-node] must stay"}
-			tries["the local node chosen for another"] = try{patching(manager, local, unselect), "metadata.annotations[volume.kubernetes.io/selected-node] must stay"}
-			tries["its volume"] = try{patching(manager, object, `{"spec":{"volumeName":"another"}}`), "spec must stay"}
+			tries["another node for it"] = try{patching(manager, object, `{"metadata":{"annotations":{"volume.kubernetes.io/selected-node":"spillway-eu"}}}`), "metadata.annotations[volume.kubernetes.io/selected-node] must not change"}
+			tries["the local node chosen for another"] = try{patching(manager, local, unselect), "metadata.annotations[volume.kubernetes.io/selected-node] must not change"}
+			tries["its volume"] = try{patching(manager, object, `{"spec":{"volumeName":"another"}}`), "spec must not change"}
 		case *corev1.PersistentVolume:
-			tries["such an annotation"] = try{patching(manager, object, unselect), "metadata.annotations[volume.kubernetes.io/selected-node] must stay"}
-			tries["its claim"] = try{patching(manager, object, `{"spec":{"claimRef":{"name":"another"}}}`), "spec must stay"}
-			tries["what becomes of it"] = try{patching(manager, object, `{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}`), "spec must stay"}
+			tries["such an annotation"] = try{patching(manager, object, unselect), "metadata.annotations[volume.kubernetes.io/selected-node] must not change"}
+			tries["its claim"] = try{patching(manager, object, `{"spec":{"claimRef":{"name":"another"}}}`), "spec must not change"}
+			tries["what becomes of it"] = try{patching(manager, object, `{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}`), "spec must not change"}
 		}
 		t.Run(fmt.Sprintf("%T", object), func(t *testing.T) { attempt(t, tries) })
 	}

@@ -23,11 +23,11 @@ func TestManagerOffloadings(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "guarded"},
 		Spec:       v1alpha1.ClusterBindingSpec{ClusterID: "guarded", KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: "guarded"}},
 	})
-	const onlyLabelled = "only NamespaceOffloadings that a label of their namespace asks for"
-	const onlyDefaults = "spec must be that of the defaults"
+	const onlyLabelled = "only NamespaceOffloadings with the label spillway.io/created-by=namespace-label"
+	const onlyDefaults = "spec must have the defaults"
 	tries := map[string]try{
 		"makes what a label asks for":         {creating(manager, offloadingOf(asking, v1alpha1.CreatedByNamespaceLabel)), ""},
-		"makes one that nobody asks for":      {creating(manager, offloadingOf(silent, v1alpha1.CreatedByNamespaceLabel)), "namespace " + silent + " does not ask"},
+		"makes one that nobody asks for":      {creating(manager, offloadingOf(silent, v1alpha1.CreatedByNamespaceLabel)), "namespace " + silent + " does not have the label"},
 		"makes one that looks like a team's":  {creating(manager, offloadingOf(asking, "")), onlyLabelled},
 		"makes one that says the defaults":    {creating(manager, specified(asking, v1alpha1.MappingDefaultName, v1alpha1.PodsLocalAndRemote, nil)), ""},
 		"makes one with another strategy":     {creating(manager, specified(asking, v1alpha1.MappingDefaultName, v1alpha1.PodsRemote, nil)), onlyDefaults},
@@ -35,19 +35,19 @@ func TestManagerOffloadings(t *testing.T) {
 		"makes one that sends nothing more":   {creating(manager, sending(asking)), onlyDefaults},
 		"makes one for a provider of choice":  {creating(manager, specified(asking, "", "", selecting(labels(eu)))), onlyDefaults},
 		"deletes what no label asks for":      {deleting(manager, left.DeepCopy()), ""},
-		"deletes what a label still asks for": {deleting(manager, byLabel.DeepCopy()), "namespace " + made + " still asks"},
+		"deletes what a label still asks for": {deleting(manager, byLabel.DeepCopy()), "namespace " + made + " still has the label"},
 		"deletes a team's":                    {deleting(manager, byTeam.DeepCopy()), onlyLabelled},
 		"makes a binding":                     {creating(manager, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), "cannot create resource"},
 		"writes the status of an offloading":  {patching(manager, byTeam, `{"status":{"observedGeneration":1}}`, "status"), ""},
 		"writes the status of a binding":      {patching(manager, binding, `{"status":{"observedGeneration":1}}`, "status"), ""},
-		"changes what a team asks for":        {patching(manager, byTeam, `{"spec":{"podOffloadingStrategy":"Remote"}}`), "spec must stay"},
-		"leads a binding elsewhere":           {patching(manager, binding, `{"spec":{"kubeconfigSecretRef":{"name":"thief"}}}`), "spec must stay"},
-		"gives itself leave to take over":     {patching(manager, binding, `{"metadata":{"annotations":{"spillway.io/take-over":"1"}}}`), "metadata.annotations must stay"},
+		"changes what a team asks for":        {patching(manager, byTeam, `{"spec":{"podOffloadingStrategy":"Remote"}}`), "spec must not change"},
+		"leads a binding elsewhere":           {patching(manager, binding, `{"spec":{"kubeconfigSecretRef":{"name":"thief"}}}`), "spec must not change"},
+		"gives itself leave to take over":     {patching(manager, binding, `{"metadata":{"annotations":{"spillway.io/take-over":"1"}}}`), "metadata.annotations must not change"},
 	}
 	for name, object := range map[string]client.Object{"an offloading": byTeam, "a binding": binding} {
 		tries["puts a finalizer on "+name] = try{patching(manager, object, `{"metadata":{"finalizers":["offloading.spillway.io/x"]}}`), ""}
-		tries["puts a finalizer of others on "+name] = try{patching(manager, object, `{"metadata":{"finalizers":["example.com/x"]}}`), "metadata.finalizers[example.com/x] must stay"}
-		tries["makes up an owner of "+name] = try{patching(manager, object, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"b"}]}}`), "metadata.ownerReferences must stay"}
+		tries["puts a finalizer of others on "+name] = try{patching(manager, object, `{"metadata":{"finalizers":["example.com/x"]}}`), "metadata.finalizers[example.com/x] must not change"}
+		tries["makes up an owner of "+name] = try{patching(manager, object, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"b"}]}}`), "metadata.ownerReferences must not change"}
 	}
 	attempt(t, tries)
 }
@@ -73,14 +73,14 @@ func TestManagerWritesNamespaceMaps(t *testing.T) {
 	if err := manager.Patch(t.Context(), nsm, merge(`{"spec":{"desiredMapping":[{"namespace":"team","remoteNamespace":"team-home"}]}}`)); err != nil {
 		t.Fatal(err)
 	}
-	const alone = "spec.desiredMapping is written by the manager alone"
+	const alone = "only the manager may write spec.desiredMapping"
 	const emptied = `"spec":{"desiredMapping":[]}`
 	attempt(t, map[string]try{
 		"the manager makes one":            {creating(manager, mapOf("another", "team")), ""},
 		"the manager empties it":           {patching(manager, nsm, "{"+emptied+"}"), ""},
 		"the manager deletes it":           {deleting(manager, nsm.DeepCopy()), ""},
 		"somebody makes one":               {creating(server(t), mapOf("another", "team")), alone},
-		"a manager by another account":     {creating(server(t), mapOf("another", "team")), "needs the kubeconfig of the ServiceAccount spillway-manager"},
+		"a manager by another account":     {creating(server(t), mapOf("another", "team")), "needs the kubeconfig of ServiceAccount spillway-manager"},
 		"somebody empties it":              {patching(server(t), nsm, "{"+emptied+"}"), alone},
 		"somebody renames an entry":        {patching(server(t), nsm, `{"spec":{"desiredMapping":[{"namespace":"team","remoteNamespace":"elsewhere"}]}}`), alone},
 		"somebody gives no reason":         {patching(server(t), nsm, `{"metadata":{"annotations":{"spillway.io/break-glass":""}},`+emptied+"}"), alone},

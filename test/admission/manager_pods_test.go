@@ -39,21 +39,21 @@ func TestManagerPods(t *testing.T) {
 		"and without annotations":                     {patching(manager, offloaded, running+"}", "status"), ""},
 		"the status of a local pod":                   {patching(manager, local, running+"}", "status"), "pod " + namespace + "/local is not on a virtual node"},
 		"the status of a waiting pod":                 {patching(manager, waiting, running+"}", "status"), "is not on a virtual node"},
-		"a label, with the status":                    {patching(manager, offloaded, running+`,"metadata":{"labels":{"app":"other"}}}`, "status"), "metadata.labels must stay"},
-		"an annotation of others, with the status":    {patching(manager, offloaded, running+`,"metadata":{"annotations":{"note":null}}}`, "status"), "metadata.annotations[note] must stay"},
-		"what users say to Spillway, with the status": {patching(manager, offloaded, running+`,"metadata":{"annotations":{"spillway.io/offload-daemonset":"true"}}}`, "status"), "must stay"},
-		"a finalizer, with the status":                {patching(manager, offloaded, running+`,"metadata":{"finalizers":null}}`, "status"), "metadata.finalizers must stay"},
+		"a label, with the status":                    {patching(manager, offloaded, running+`,"metadata":{"labels":{"app":"other"}}}`, "status"), "metadata.labels must not change"},
+		"an annotation of others, with the status":    {patching(manager, offloaded, running+`,"metadata":{"annotations":{"note":null}}}`, "status"), "metadata.annotations[note] must not change"},
+		"what users say to Spillway, with the status": {patching(manager, offloaded, running+`,"metadata":{"annotations":{"spillway.io/offload-daemonset":"true"}}}`, "status"), "must not change"},
+		"a finalizer, with the status":                {patching(manager, offloaded, running+`,"metadata":{"finalizers":null}}`, "status"), "metadata.finalizers must not change"},
 		"tolerations of a waiting pod":                {patching(manager, waiting, late), ""},
-		"tolerations of everything":                   {adding(manager, waiting, `[{"op":"add","path":"/spec/tolerations/-","value":{"operator":"Exists"}}]`), "spec.tolerations must get none of every taint"},
+		"tolerations of everything":                   {adding(manager, waiting, `[{"op":"add","path":"/spec/tolerations/-","value":{"operator":"Exists"}}]`), "spec.tolerations must not get a toleration of every taint"},
 		"tolerations of an offloaded pod":             {patching(manager, offloaded, late), "is on node spillway-eu"},
 		"tolerations of a local pod":                  {patching(manager, local, late), "is on node worker-1"},
-		"the image of a waiting pod":                  {patching(manager, waiting, imaged), "spec.containers must stay"},
+		"the image of a waiting pod":                  {patching(manager, waiting, imaged), "spec.containers must not change"},
 		"the image of a local pod":                    {patching(manager, local, imaged), "is on node worker-1"},
 		"the image of an offloaded pod":               {patching(manager, offloaded, imaged), "is on node spillway-eu"},
-		"a label of a waiting pod":                    {patching(manager, waiting, `{"metadata":{"labels":{"app":"other"}}}`), "metadata.labels must stay"},
-		"an annotation of a waiting pod":              {patching(manager, waiting, `{"metadata":{"annotations":{"spillway.io/remote-uid":"x"}}}`), "must stay"},
-		"a finalizer of a waiting pod":                {patching(manager, waiting, `{"metadata":{"finalizers":null}}`), "metadata.finalizers must stay"},
-		"a made-up owner of a waiting pod":            {patching(manager, waiting, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"b"}]}}`), "metadata.ownerReferences must stay"},
+		"a label of a waiting pod":                    {patching(manager, waiting, `{"metadata":{"labels":{"app":"other"}}}`), "metadata.labels must not change"},
+		"an annotation of a waiting pod":              {patching(manager, waiting, `{"metadata":{"annotations":{"spillway.io/remote-uid":"x"}}}`), "must not change"},
+		"a finalizer of a waiting pod":                {patching(manager, waiting, `{"metadata":{"finalizers":null}}`), "metadata.finalizers must not change"},
+		"a made-up owner of a waiting pod":            {patching(manager, waiting, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"b"}]}}`), "metadata.ownerReferences must not change"},
 		"the deletion of an offloaded pod":            {deleting(manager, offloaded.DeepCopy()), ""},
 		"the deletion of a local pod":                 {deleting(manager, local.DeepCopy()), "pod " + namespace + "/local is not on a virtual node"},
 		"the deletion of a waiting pod":               {deleting(manager, waiting.DeepCopy()), "is not on a virtual node"},
@@ -81,7 +81,7 @@ func TestManagerEvents(t *testing.T) {
 	foreign, own := told(namespace, "kubelet"), told(namespace, "spillway")
 	made(t, foreign)
 	made(t, own)
-	const none = "the manager writes no event of anybody else"
+	const none = "the manager may write only its own events"
 	attempt(t, map[string]try{
 		"tells":                            {creating(manager, told(namespace, "spillway")), ""},
 		"tells again":                      {patching(manager, own, `{"count":2,"message":"more"}`), ""},

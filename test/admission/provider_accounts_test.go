@@ -12,7 +12,7 @@ import (
 )
 
 // notYours is a part of the refusal for another account's object.
-const notYours = "spillway.io/account says so"
+const notYours = "(label spillway.io/account)"
 
 // second returns the client of a second consumer with the same rights.
 func second(t *testing.T) client.Client {
@@ -63,7 +63,7 @@ func TestConsumerAccountsAndNamespaces(t *testing.T) {
 // label and with the other's.
 func TestConsumerAccountsAndObjects(t *testing.T) {
 	shipped, other := inProvider(t), second(t)
-	const wrong = "metadata.labels[spillway.io/account] must be, and have been, "
+	const wrong = "metadata.labels[spillway.io/account] must match the namespace's"
 	unlabelled, first, its := namespaceOf(t, held(markOf(""))), namespaceOf(t, held(markOf(shippedAccount))), namespaceOf(t, held(markOf("second")))
 	for name, test := range map[string]struct {
 		as        client.Client
@@ -100,8 +100,8 @@ func TestConsumerAccountsStay(t *testing.T) {
 	other := second(t)
 	its := namespaceOf(t, held(markOf("second")))
 	for name, test := range map[string]struct{ before, patch, want string }{
-		"to the other":   {"second", `{"metadata":{"labels":{"spillway.io/account":"spillway-consumer"}}}`, "metadata.labels[spillway.io/account] must be, and have been, "},
-		"from the other": {shippedAccount, `{"metadata":{"labels":{"spillway.io/account":"second"}}}`, "metadata.labels[spillway.io/account] must be, and have been, "},
+		"to the other":   {"second", `{"metadata":{"labels":{"spillway.io/account":"spillway-consumer"}}}`, "metadata.labels[spillway.io/account] must match the namespace's"},
+		"from the other": {shippedAccount, `{"metadata":{"labels":{"spillway.io/account":"second"}}}`, "metadata.labels[spillway.io/account] must match the namespace's"},
 		"from nobody":    {"", `{"metadata":{"labels":{"spillway.io/account":"second"}}}`, ""},
 	} {
 		for kind, object := range inNamespaces {
@@ -118,7 +118,7 @@ func TestConsumerAccountsStay(t *testing.T) {
 
 func TestConsumerAccountsAndVolumes(t *testing.T) {
 	shipped, other := inProvider(t), second(t)
-	const stays = "metadata.labels of Spillway must stay as they are"
+	const stays = "metadata.labels of Spillway must not change"
 	for name, test := range map[string]struct {
 		as     client.Client
 		labels map[string]string

@@ -219,7 +219,7 @@ func TestConsumerOwners(t *testing.T) {
 	}
 }
 
-const nothingElse = "metadata.ownerReferences must name nothing but the pod's own namespace"
+const nothingElse = "metadata.ownerReferences may name only the pod's own namespace"
 
 // controllerOf is a pod's owner reference to its namespace, as Spillway sends it.
 func controllerOf(namespace *corev1.Namespace) metav1.OwnerReference {

@@ -13,7 +13,7 @@ import (
 
 const (
 	notInRange    = "endpoints[].addresses must be in the ranges that endpointCIDRs"
-	notOurManager = "metadata.labels[endpointslice.kubernetes.io/managed-by] must be, and have been, syncer.spillway.io"
+	notOurManager = "metadata.labels[endpointslice.kubernetes.io/managed-by] must be syncer.spillway.io, before and after an update"
 )
 
 // sliceOf lists addresses for a Service.
@@ -77,7 +77,7 @@ func TestConsumerEndpointSlices(t *testing.T) {
 
 	theirs := sliceOf(metav1.ObjectMeta{Namespace: namespaceIn(t, spare(t), nil), Name: "web", Labels: map[string]string{}}, "IPv4", "10.9.0.1")
 	temporaryIn(t, spare(t), theirs)
-	refused(t, consumer.Delete(t.Context(), theirs.DeepCopy(), client.DryRunAll), "the namespace does not carry the labels of Spillway")
+	refused(t, consumer.Delete(t.Context(), theirs.DeepCopy(), client.DryRunAll), "the namespace lacks the labels of Spillway")
 }
 
 // TestConsumerChangesEndpointSlices: an EndpointSlice with other addresses, such as after a change of the

@@ -18,15 +18,15 @@ func TestConsumerRunsCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const unmarked = "the namespace does not carry the labels of Spillway"
+	const unmarked = "the namespace lacks the labels of Spillway"
 	for name, test := range map[string]struct {
 		labels map[string]string
 		want   string // If empty, it is allowed.
 	}{
 		"its own":            {held(mark()), ""},
 		"of no consumer":     {nil, unmarked},
-		"of another account": {held(markOf("other")), `is of the account "other"`},
-		"of no account":      {held(markBut(v1alpha1.LabelAccount, "")), `is of the account ""`},
+		"of another account": {held(markOf("other")), `belongs to account "other"`},
+		"of no account":      {held(markBut(v1alpha1.LabelAccount, "")), `belongs to account ""`},
 		"of no origin":       {held(markBut(v1alpha1.LabelOrigin, "")), unmarked},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func TestConsumerIngresses(t *testing.T) {
 		"another host":            {ingressOf(meta, host("example.org")), hosts},
 		"every host":              {ingressOf(meta, host("")), hosts},
 		"another of TLS":          {ingressOf(meta, func(s *networkingv1.IngressSpec) { s.TLS = []networkingv1.IngressTLS{{Hosts: []string{"example.org"}}} }), hosts},
-		"no Service":              {ingressOf(meta, func(s *networkingv1.IngressSpec) { s.DefaultBackend = &backend }), "leads to Services alone"},
+		"no Service":              {ingressOf(meta, func(s *networkingv1.IngressSpec) { s.DefaultBackend = &backend }), "may use only Services"},
 		"an annotation":           {in(own, mark(), map[string]string{"nginx.ingress.kubernetes.io/auth-url": "https://example.com"}), ""},
 		"a command":               {in(own, mark(), map[string]string{command: "x"}), "none of its reservedKeys"},
 		"an older class":          {in(own, mark(), map[string]string{"kubernetes.io/ingress.class": "public"}), "kubernetes.io/ingress.class"},

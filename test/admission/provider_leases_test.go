@@ -25,7 +25,7 @@ func TestConsumerLeases(t *testing.T) {
 		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: v1alpha1.ProviderNamespace, Name: "other-consumer"}},
 	})
 	becomes(t, other, leaseOf(markOf("other-consumer")), "")
-	const foreign, unlabelled = "may touch no Lease of another one", "does not carry the labels"
+	const foreign, unlabelled = "may not write a Lease of another account", "lacks the labels"
 	theirs, unmarked := leaseOf(markOf(shippedAccount)), leaseOf(nil)
 	theirs.Name, unmarked.Name = "theirs", "unmarked"
 	if err := consumer.Create(t.Context(), theirs); err != nil {
@@ -43,8 +43,8 @@ func TestConsumerLeases(t *testing.T) {
 		"renew one that is nobody's":        {patching(consumer, unmarked, renewal), unlabelled},
 		"make another's its own":            {patching(other, theirs, `{"metadata":{"labels":{"spillway.io/account":"other-consumer"}}}`), foreign},
 		"make one its own that is nobody's": {patching(consumer, unmarked, `{"metadata":{"labels":{"spillway.io/managed-by":"spillway","spillway.io/origin":"o","spillway.io/binding":"b","spillway.io/account":"spillway-consumer"}}}`), unlabelled},
-		"hand its own on":                   {patching(consumer, theirs, `{"metadata":{"labels":{"spillway.io/account":"other-consumer"}}}`), "must stay as they are"},
-		"hand its own on to another origin": {patching(consumer, theirs, `{"metadata":{"labels":{"spillway.io/origin":"x"}}}`), "must stay as they are"},
+		"hand its own on":                   {patching(consumer, theirs, `{"metadata":{"labels":{"spillway.io/account":"other-consumer"}}}`), "must not change"},
+		"hand its own on to another origin": {patching(consumer, theirs, `{"metadata":{"labels":{"spillway.io/origin":"x"}}}`), "must not change"},
 		"delete its own":                    {deleting(consumer, theirs), ""},
 		"delete another's":                  {deleting(other, theirs), foreign},
 		"delete one that is nobody's":       {deleting(consumer, unmarked), unlabelled},

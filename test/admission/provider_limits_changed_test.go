@@ -141,11 +141,11 @@ func (l limits) spoil(t *testing.T, data map[string]string, meta metav1.ObjectMe
 	for _, mistake := range []struct{ key, value, want, ofPod string }{
 		{"namePattern", "(", "variables.namePattern", "limits[?'namePattern']"},
 		{"reservedNames", "a|[", "variables.reservedNames", "limits[?'reservedNames']"},
-		{"volumeTypes", "hostPath", "volumeTypes may list nfs, iscsi, fc, csi, or *, and nothing else: hostPath", notValid},
-		{"metadataKeys", "helm.sh/, example.com", "metadataKeys may list keys with a domain, and domains with a / at their end, or *: example.com", notValid},
-		{"podSecurity", "restricted", "podSecurity may be baseline or privileged: restricted", notValid},
-		{"endpointCIDRs", "10.1.0.0/16, 10.1", "endpointCIDRs may list ranges such as 10.0.0.0/16 and fd00:1::/48: 10.1", notValid},
-		{"tolerations", "example.com/batch", "tolerations is none of the keys that there are", notValid},
+		{"volumeTypes", "hostPath", "volumeTypes may list only nfs, iscsi, fc and csi, or *: hostPath", notValid},
+		{"metadataKeys", "helm.sh/, example.com", "metadataKeys may list only keys with a domain, domains that end in /, or *: example.com", notValid},
+		{"podSecurity", "restricted", "podSecurity must be baseline or privileged: restricted", notValid},
+		{"endpointCIDRs", "10.1.0.0/16, 10.1", "endpointCIDRs may list only ranges such as 10.0.0.0/16 and fd00:1::/48: 10.1", notValid},
+		{"tolerations", "example.com/batch", "tolerations is not a known key", notValid},
 		{"tolerationKeys", strings.Repeat("a,", 3000), "tolerationKeys is longer than 4096 characters", notValid},
 	} {
 		spoilt := maps.Clone(data)

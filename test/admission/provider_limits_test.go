@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	notTolerated = "spec.tolerations[] must each have a key, and new ones only as tolerationKeys of ConfigMap spillway-provider/limits lists them"
-	notAVolume   = "spec.volumes[] may have nfs, iscsi, fc and csi only as volumeTypes of ConfigMap spillway-provider/limits lists them"
+	notTolerated = "spec.tolerations[] must each have a key, and new ones only if tolerationKeys of ConfigMap spillway-provider/limits lists them"
+	notAVolume   = "spec.volumes[] may have nfs, iscsi, fc and csi only if volumeTypes of ConfigMap spillway-provider/limits lists them"
 	notAClass    = "spec.priorityClassName must be among the priorityClasses of ConfigMap spillway-provider/limits, and must not begin with system-"
-	notALabel    = "metadata.labels may have, besides Spillway's own, pod-security.kubernetes.io/enforce, warn and audit, which must be baseline or restricted"
-	notAName     = "metadata.name must be as namePattern of ConfigMap spillway-provider/limits has it"
+	notALabel    = "metadata.labels may have only Spillway's own, the namespaceLabels of ConfigMap spillway-provider/limits"
+	notAName     = "metadata.name must match namePattern of ConfigMap spillway-provider/limits"
 )
 
 // TestConsumerNamesOfNamespaces tests the shipped limits.
@@ -50,7 +50,7 @@ func TestConsumerLabelsOfNamespaces(t *testing.T) {
 
 func TestConsumerAnnotationsOfNamespaces(t *testing.T) {
 	consumer := inProvider(t)
-	const others = "metadata.annotations may have none but those of Spillway"
+	const others = "metadata.annotations may have only those of Spillway"
 	for key, want := range map[string]string{
 		"spillway.io/local-namespace": "", "remote.spillway.io/eu": "",
 		"openshift.io/node-selector": others,

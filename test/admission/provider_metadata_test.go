@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-io/spillway/internal/translate"
 )
 
-const notLetIn = "metadata.labels and metadata.annotations may have new keys only as metadataKeys of ConfigMap spillway-provider/limits lists them"
+const notLetIn = "metadata.labels and metadata.annotations may have new keys only if metadataKeys of ConfigMap spillway-provider/limits lists them"
 
 // carrying returns the kinds whose labels and annotations the provider's controllers see, each with an object
 // that a consumer may create.

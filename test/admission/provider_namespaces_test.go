@@ -12,7 +12,7 @@ import (
 
 func TestConsumerMakesNamespaces(t *testing.T) {
 	consumer := inProvider(t)
-	const unmarked, unsafe = "does not carry the labels of Spillway", "must have the label pod-security.kubernetes.io/enforce"
+	const unmarked, unsafe = "lacks the labels of Spillway", "must have the label pod-security.kubernetes.io/enforce"
 	for name, test := range map[string]struct {
 		labels map[string]string
 		want   string // Part of the refusal; empty: allowed.
@@ -40,7 +40,7 @@ func TestConsumerMakesNamespaces(t *testing.T) {
 func TestConsumerAndForeignNamespaces(t *testing.T) {
 	consumer := inProvider(t)
 	foreign := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(t, nil)}}
-	refused(t, consumer.Delete(t.Context(), foreign), "does not carry the labels of Spillway")
+	refused(t, consumer.Delete(t.Context(), foreign), "lacks the labels of Spillway")
 	// An administrator is not restricted.
 	refused(t, server(t).Delete(t.Context(), foreign), "")
 }
@@ -56,7 +56,7 @@ func TestConsumerWithTooManyRights(t *testing.T) {
 	becomes(t, careless, remoteNamespace(held(markOf("careless"))), "")
 	own := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(t, held(markOf("careless")))}}
 	privileged := merge(`{"metadata":{"labels":{"` + podSecurity + `":"privileged"}}}`)
-	refused(t, careless.Patch(t.Context(), own, privileged), "a consumer may create and delete namespaces, and change none")
+	refused(t, careless.Patch(t.Context(), own, privileged), "a consumer may create and delete namespaces, not update them")
 	foreign := podOf(metav1.ObjectMeta{Namespace: namespaceOf(t, held(nil)), Name: "pod", Labels: mark()})
-	refused(t, careless.Create(t.Context(), foreign), "does not carry the labels of Spillway: a consumer may write nothing in it")
+	refused(t, careless.Create(t.Context(), foreign), "lacks the labels of Spillway: a consumer may write nothing in it")
 }

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	notMarked  = "does not carry the labels of Spillway: a consumer may write nothing in it"
-	markIsNot  = "metadata.labels[spillway.io/managed-by], [spillway.io/origin] and [spillway.io/binding] must be as they are on the namespace"
-	markWasNot = "metadata.labels[spillway.io/managed-by], [spillway.io/origin] and [spillway.io/binding] were not as they are on the namespace"
+	notMarked  = "lacks the labels of Spillway: a consumer may write nothing in it"
+	markIsNot  = "metadata.labels[spillway.io/managed-by], [spillway.io/origin] and [spillway.io/binding] must match the namespace's"
+	markWasNot = "metadata.labels[spillway.io/managed-by], [spillway.io/origin] and [spillway.io/binding] did not match the namespace's"
 )
 
 // inNamespaces are the kinds that a consumer writes in its namespaces, each with an object that it may create

@@ -111,7 +111,7 @@ func TestConsumerLoadBalancers(t *testing.T) {
 		}
 		return serviceOf(meta, append([]func(*corev1.ServiceSpec){of}, changes...)...)
 	}
-	const public, chosen = "example.com/public", "must not be chosen: the provider assigns them"
+	const public, chosen = "example.com/public", "must not be set: the provider assigns them"
 	list := func(classes string) {
 		data := maps.Clone(limits.shipped.Data)
 		data["loadBalancerClasses"] = classes

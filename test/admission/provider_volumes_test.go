@@ -34,7 +34,7 @@ func TestConsumerSecretsAndClaims(t *testing.T) {
 func TestConsumerVolumes(t *testing.T) {
 	consumer := inProvider(t)
 	const noSource = "spec must have csi, iscsi, nfs or fc as its source"
-	const foreignSecret = "spec.csi and spec.iscsi must not name Secrets of another namespace"
+	const foreignSecret = "spec.csi and spec.iscsi may name only Secrets in the namespace"
 	own, foreign := &corev1.SecretReference{Namespace: "remote", Name: "secret"}, &corev1.SecretReference{Namespace: "kube-system", Name: "secret"}
 	type volumeCase struct {
 		change func(*corev1.PersistentVolumeSpec)
@@ -94,7 +94,7 @@ func TestConsumerNamesOfVolumes(t *testing.T) {
 
 func TestConsumerVolumesOfOthers(t *testing.T) {
 	consumer := inProvider(t)
-	const unmarked = "does not carry the labels of Spillway: a consumer may touch nothing else"
+	const unmarked = "lacks the labels of Spillway: a consumer may write only volumes that have them"
 	for name, labels := range map[string]map[string]string{
 		"without labels":     nil,
 		"managed by another": markBut(v1alpha1.LabelManagedBy, "helm"),
@@ -116,14 +116,14 @@ func TestConsumerChangesVolumes(t *testing.T) {
 	consumer := inProvider(t)
 	for name, test := range map[string]struct{ patch, want string }{
 		"an annotation":      {`{"metadata":{"annotations":{"a":"b"}}}`, ""},
-		"the origin":         {`{"metadata":{"labels":{"spillway.io/origin":"other"}}}`, "metadata.labels of Spillway must stay as they are"},
-		"whose it is":        {`{"metadata":{"labels":{"spillway.io/managed-by":"helm"}}}`, "metadata.labels of Spillway must stay as they are"},
-		"the binding":        {`{"metadata":{"labels":{"spillway.io/binding":"us"}}}`, "metadata.labels of Spillway must stay as they are"},
-		"to no mark":         {`{"metadata":{"labels":null}}`, "metadata.labels of Spillway must stay as they are"},
+		"the origin":         {`{"metadata":{"labels":{"spillway.io/origin":"other"}}}`, "metadata.labels of Spillway must not change"},
+		"whose it is":        {`{"metadata":{"labels":{"spillway.io/managed-by":"helm"}}}`, "metadata.labels of Spillway must not change"},
+		"the binding":        {`{"metadata":{"labels":{"spillway.io/binding":"us"}}}`, "metadata.labels of Spillway must not change"},
+		"to no mark":         {`{"metadata":{"labels":null}}`, "metadata.labels of Spillway must not change"},
 		"the reclaim policy": {`{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}`, "spec.persistentVolumeReclaimPolicy must be Retain"},
 		"to no claim":        {`{"spec":{"claimRef":null}}`, "spec.claimRef must name a claim and its namespace"},
-		"the claim":          {`{"spec":{"claimRef":{"name":"other"}}}`, "spec.claimRef must stay as it is"},
-		"the namespace":      {`{"spec":{"claimRef":{"namespace":"other"}}}`, "spec.claimRef must stay as it is"},
+		"the claim":          {`{"spec":{"claimRef":{"name":"other"}}}`, "spec.claimRef must not change"},
+		"the namespace":      {`{"spec":{"claimRef":{"namespace":"other"}}}`, "spec.claimRef must not change"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			volume := made(t, volumeOf(metav1.ObjectMeta{GenerateName: "volume-", Labels: mark()}))

@@ -264,8 +264,8 @@ func TestWebhookSecretOnly(t *testing.T) {
 	}
 	attempt(t, map[string]try{
 		"its own":                {changed("spillway-system", v1alpha1.WebhookSecret), ""},
-		"another there":          {changed("spillway-system", "another"), "data must stay as it is"},
-		"of that name somewhere": {changed(namespace, v1alpha1.WebhookSecret), "data must stay as it is"},
+		"another there":          {changed("spillway-system", "another"), "data must not change"},
+		"of that name somewhere": {changed(namespace, v1alpha1.WebhookSecret), "data must not change"},
 	})
 }
 

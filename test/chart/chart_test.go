@@ -326,7 +326,7 @@ func checks(t *testing.T, config *rest.Config) {
 		t.Errorf("a cluster is bound, and it may go: %v", err)
 	}
 	if _, err := check.Installation(t.Context(), account, "spillway-system", time.Now()); !apierrors.IsNotFound(err) {
-		t.Errorf("no manager works, and the check says: %v", err)
+		t.Errorf("no manager is active, and the check says: %v", err)
 	}
 	now := metav1.NowMicro()
 	held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "spillway-system", Name: check.LeaseName}, Spec: coordinationv1.LeaseSpec{
@@ -335,7 +335,7 @@ func checks(t *testing.T, config *rest.Config) {
 	if err := admin.Create(t.Context(), held); err != nil {
 		t.Fatal(err)
 	}
-	if says, err := check.Installation(t.Context(), account, "spillway-system", time.Now()); err != nil || says != "manager one works; 0 of 1 ClusterBindings are Ready" {
+	if says, err := check.Installation(t.Context(), account, "spillway-system", time.Now()); err != nil || says != "manager one is active; 0 of 1 ClusterBindings are Ready" {
 		t.Errorf("a manager works, and the check says %q (%v)", says, err)
 	}
 }

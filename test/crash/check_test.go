@@ -102,7 +102,7 @@ func (c *crash) untouched(t *testing.T) {
 		}
 		for _, was := range c.foreign[provider.ID] {
 			if diff := cmp.Diff(was, is[was.Name]); diff != "" {
-				t.Errorf("namespace %s of provider %s, which is not Spillway's (-before +after):\n%s", was.Name, provider.ID, diff)
+				t.Errorf("namespace %s in provider %s, which is not Spillway's (-before +after):\n%s", was.Name, provider.ID, diff)
 			}
 		}
 	}

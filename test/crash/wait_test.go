@@ -81,7 +81,7 @@ func (c *crash) emptyMaps(ctx context.Context) error {
 	}
 	for _, nsm := range maps.Items {
 		if len(nsm.Spec.DesiredMapping)+len(nsm.Status.CurrentMapping) > 0 || nsm.Status.ObservedGeneration != nsm.Generation {
-			return fmt.Errorf("NamespaceMap %s is not empty, or not looked at: %+v", nsm.Name, nsm.Status)
+			return fmt.Errorf("NamespaceMap %s is not empty, or not checked: %+v", nsm.Name, nsm.Status)
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ var _ = Describe("A consumer before Kubernetes 1.36", Ordered, Label("pods"), fu
 		}
 		Eventually(maroon.strays).Should(ConsistOf(missed))
 		Expect(consumer.mustKubectl("describe", "pod", "-n", maroon.namespace, missed[0])).To(MatchRegexp(
-			`Warning +OnLocalNode .* podOffloadingStrategy is Remote, and the pod is on the local node ` + ordinary))
+			`Warning +OnLocalNode .* podOffloadingStrategy is Remote, but the pod is on the local node ` + ordinary))
 	})
 
 	It("has them go to the provider when they are made again, as the event says", func() {

@@ -24,7 +24,7 @@ var attacks = []struct {
 }{
 	{
 		"a watch that brings more and more objects", onWatch("configmaps", moreAndMore),
-		v1alpha1.ReasonTooLarge, "of memory, most of it of the kind ConfigMap",
+		v1alpha1.ReasonTooLarge, "of memory, mostly of kind ConfigMap",
 	},
 	{
 		"a watch whose beginning has no end", onWatch("configmaps", everTheSame),
@@ -36,7 +36,7 @@ var attacks = []struct {
 	},
 	{
 		"pages without an end", onList("configmaps", endlessPages),
-		v1alpha1.ReasonTooLarge, "a list of configmaps does not come to an end",
+		v1alpha1.ReasonTooLarge, "a list of configmaps does not end",
 	},
 	{
 		"a list that unpacks a thousand times larger", onList("configmaps", zipped(append(lengthy("ConfigMapList"), lengthyField(15)...))),
@@ -56,7 +56,7 @@ var attacks = []struct {
 	},
 	{
 		"errors that are nodes with a quantity that takes seconds", onAll(fierceError),
-		v1alpha1.ReasonUnreachable, "the provider's answer is not one of a Kubernetes API",
+		v1alpha1.ReasonUnreachable, "the answer does not come from a Kubernetes API",
 	},
 	{
 		"an event that decodes to gigabytes", onWatch("pods", emptyContainers),

@@ -142,7 +142,7 @@ var _ = Describe("The classes of a ClusterBinding", Ordered, func() {
 		Eventually(now(home, service)).Should(And(
 			HaveField("Status.LoadBalancer.Ingress", ConsistOf(And(HaveField("IP", "203.0.113.10"), HaveField("IPMode", HaveValue(Equal(corev1.LoadBalancerIPModeProxy)))))),
 			HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationAddressesPrefix+t.cb.Spec.ClusterID, "203.0.113.10"))))
-		t.tells(service, translate.ReasonAddressRefused, "this cluster has that address")
+		t.tells(service, translate.ReasonAddressRefused, "this cluster uses that address")
 
 		By("unbinding the provider, where everything stays")
 		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan })

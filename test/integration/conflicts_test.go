@@ -35,7 +35,7 @@ var _ = Describe("A namespace that cannot be offloaded", Ordered, func() {
 		home.offload(namespace, here)
 		Eventually(home.offloading(namespace)).Should(And(
 			HaveField("OffloadingPhase", v1alpha1.OffloadingPhaseRefused), HaveField("RemoteNamespaceName", BeEmpty()),
-			HaveField("Conditions", ContainElement(isFalse(v1alpha1.ReasonRefused, "namespace "+namespace+" belongs to the cluster and is never offloaded")))))
+			HaveField("Conditions", ContainElement(isFalse(v1alpha1.ReasonRefused, "namespace "+namespace+" is a system namespace and is never offloaded")))))
 		home.passes(here)
 		Expect(eu.has(remoteName(namespace))()).To(BeFalse(), "it is never offloaded")
 	},
@@ -67,9 +67,9 @@ var _ = Describe("A namespace that cannot be offloaded", Ordered, func() {
 
 	It("wants the name of the manager's namespace", func() {
 		team := home.offloadNew(here, selectedName(manager.DefaultNamespace))
-		reserved := mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameReserved, "remote namespace "+manager.DefaultNamespace, "never a target")
+		reserved := mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameReserved, "remote namespace "+manager.DefaultNamespace, "is reserved")
 		Eventually(home.entry(toEU, team)).Should(reserved)
-		Eventually(home.offloading(team)).Should(inPhase(v1alpha1.OffloadingPhaseAllFailed, toEU.Spec.ClusterID, "never a target"))
+		Eventually(home.offloading(team)).Should(inPhase(v1alpha1.OffloadingPhaseAllFailed, toEU.Spec.ClusterID, "is reserved"))
 		Expect(eu.has(manager.DefaultNamespace)()).To(BeFalse())
 	})
 
@@ -78,7 +78,7 @@ var _ = Describe("A namespace that cannot be offloaded", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		home.offload(metav1.NamespaceDefault, here, sameName)
 		Eventually(home.entry(toEU, metav1.NamespaceDefault)).Should(
-			mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameReserved, "remote namespace default", "never a target"))
+			mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameReserved, "remote namespace default", "is reserved"))
 		Expect(eu.namespace(metav1.NamespaceDefault)()).To(HaveField("ResourceVersion", before.ResourceVersion))
 	})
 
@@ -113,8 +113,8 @@ var _ = Describe("A namespace that cannot be offloaded", Ordered, func() {
 		home.offloadingIsReady(first)
 		second := home.offloadNew(here, selectedName(name))
 		Eventually(home.entry(toEU, second)).Should(mapped(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameTaken,
-			"local namespace "+first+" was first to ask for remote namespace "+name))
-		Eventually(home.offloading(second)).Should(inPhase(v1alpha1.OffloadingPhaseAllFailed, "local namespace "+first+" was first"))
+			"local namespace "+first+" already claims remote namespace "+name))
+		Eventually(home.offloading(second)).Should(inPhase(v1alpha1.OffloadingPhaseAllFailed, "local namespace "+first+" already claims"))
 		Expect(home.entry(toEU, first)()).To(accepted)
 
 		home.drop(offloading)
@@ -170,7 +170,7 @@ var _ = Describe("A ClusterBinding that cannot be used", func() {
 		home.putKubeconfig(name, eu.providerKubeconfig())
 		home.create(cb)
 		Eventually(home.condition(cb, v1alpha1.BindingVirtualNodeReady)).Should(
-			isFalse(v1alpha1.ReasonNodeNameConflict, "Node "+foreign.Name, "not made for this ClusterBinding", "left alone"))
+			isFalse(v1alpha1.ReasonNodeNameConflict, "Node "+foreign.Name, "does not belong to this ClusterBinding", "left alone"))
 		Eventually(home.condition(cb, v1alpha1.BindingConnected)).Should(isTrue(v1alpha1.ReasonConnected))
 		Eventually(home.condition(cb, v1alpha1.BindingReady)).Should(isFalse(v1alpha1.ReasonNodeNameConflict))
 		Expect(now(home, foreign)()).To(And(

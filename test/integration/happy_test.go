@@ -156,7 +156,7 @@ var _ = Describe("Offloading namespaces", Ordered, func() {
 	It("moves a namespace when its selector changes", func() {
 		eu.hold(remoteName(team))
 		change(home, newOffloading(team, nil), func(nso *v1alpha1.NamespaceOffloading) { nso.Spec.ClusterSelector = inAmerica })
-		Eventually(home.entry(toEU, team)).Should(mapped(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "not required any more"))
+		Eventually(home.entry(toEU, team)).Should(mapped(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "no longer needed"))
 		Eventually(us.has(remoteName(team))).Should(BeTrue(), "the namespace moves to us")
 		Eventually(home.offloading(team)).Should(And(
 			inPhase(v1alpha1.OffloadingPhaseReady),

@@ -182,7 +182,7 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 	It("says what pods use, as metrics-server asks for it", func() {
 		Expect(home.virtualNode(t.cb).Annotations).To(HaveKeyWithValue(kubeletapi.AnnotationMetricsPath, kubeletapi.MetricsPath(t.cb.VirtualNodeName())))
 		Expect(home.scrape(served.Port, t.cb)).To(BeEmpty(), "nobody serves metrics in the provider")
-		Eventually(home.condition(t.cb, v1alpha1.BindingLimited)).Should(isTrue(v1alpha1.ReasonMetricsMissing, "it serves no metrics.k8s.io"))
+		Eventually(home.condition(t.cb, v1alpha1.BindingLimited)).Should(isTrue(v1alpha1.ReasonMetricsMissing, "it does not serve metrics.k8s.io"))
 
 		remote := eu.remotePod(t.cb, local)
 		eu.serveMetrics(metricsOf(remote.Namespace, remote.Name, remote.Labels),
@@ -196,7 +196,7 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 
 		blind := newTeamWith(eu.lacking("pods.metrics.k8s.io", "list"))
 		Expect(home.scrape(served.Port, blind.cb)).To(BeEmpty(), "the provider does not allow it")
-		Eventually(home.condition(blind.cb, v1alpha1.BindingLimited)).Should(isTrue(v1alpha1.ReasonMetricsMissing, "no right to list pods.metrics.k8s.io", "role_metrics.yaml"))
+		Eventually(home.condition(blind.cb, v1alpha1.BindingLimited)).Should(isTrue(v1alpha1.ReasonMetricsMissing, "does not let Spillway list pods.metrics.k8s.io", "role_metrics.yaml"))
 		Expect(home.condition(blind.cb, v1alpha1.BindingReady)()).To(isTrue(v1alpha1.ReasonReady))
 	})
 

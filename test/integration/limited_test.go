@@ -48,7 +48,7 @@ var _ = Describe("A provider that does not let everything be read", Ordered, fun
 		home.make(settings)
 		waiting := t.run(withConfigMap(settings.GetName(), false))
 		t.staysHome(waiting, v1alpha1.ReasonRightsMissing, "ConfigMap "+t.namespace+"/"+settings.GetName()+" cannot be sent",
-			"provider "+t.cb.Spec.ClusterID+" gives no right to list and watch configmaps")
+			"provider "+t.cb.Spec.ClusterID+" does not let Spillway list and watch configmaps")
 		Expect(eu.fetching(in(t.remote, settings))()).To(absent, "nothing is written that could not be followed")
 	})
 

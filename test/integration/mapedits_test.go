@@ -24,7 +24,7 @@ var _ = Describe("Somebody edits the spec of a NamespaceMap", func() {
 		nsm := &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: t.cb.Name}}
 		deletions := eu.deletionsOf(t.remote)
 		Expect(home.Patch(ctx, nsm.DeepCopy(), client.RawPatch(types.JSONPatchType, []byte(edit)))).To(
-			MatchError(ContainSubstring("spec.desiredMapping is written by the manager alone")))
+			MatchError(ContainSubstring("only the manager may write spec.desiredMapping")))
 		home.breakGlass(nsm)
 
 		Expect(home.Patch(ctx, nsm, client.RawPatch(types.JSONPatchType, []byte(edit)))).To(Succeed())

@@ -43,7 +43,7 @@ var _ = Describe("The mount namespace", func() {
 		By("being deleted by somebody")
 		eu.hold(mount)
 		eu.drop(made)
-		Eventually(home.condition(cb, v1alpha1.BindingMountNamespaceReady)).Should(isFalse(v1alpha1.ReasonNamespaceTerminating, "made again when it is gone"))
+		Eventually(home.condition(cb, v1alpha1.BindingMountNamespaceReady)).Should(isFalse(v1alpha1.ReasonNamespaceTerminating, "Spillway recreates it when it is gone"))
 		Eventually(home.condition(cb, v1alpha1.BindingReady)).Should(isFalse(v1alpha1.ReasonNamespaceTerminating))
 		eu.end(remote)
 		eu.release(mount)

@@ -29,14 +29,14 @@ var _ = Describe("A clusterSelector that is changed while a pod waits for a node
 			nso.Spec.ClusterSelector = selecting(labelSpec, spec, region, "second")
 		})
 		Eventually(home.offloading(team)).Should(HaveField("Conditions", ContainElement(And(HaveField("Type", v1alpha1.OffloadingReady),
-			HaveField("Message", And(ContainSubstring("1 pod ("+nameOf(pod)+") waits for a node"), ContainSubstring("kubectl rollout restart")))))))
+			HaveField("Message", And(ContainSubstring("1 pod ("+nameOf(pod)+") waits with an outdated node affinity"), ContainSubstring("kubectl rollout restart")))))))
 		Eventually(home.eventsAbout(nso)).Should(ContainElement(And(HaveField("Reason", v1alpha1.ReasonPodsOutdated), noting(nameOf(pod)))))
 		home.end(pod)
 		Eventually(home.offloading(team)).Should(Not(saysOutdated), "it is gone")
 	})
 })
 
-var saysOutdated = HaveField("Conditions", ContainElement(HaveField("Message", ContainSubstring("asked for earlier"))))
+var saysOutdated = HaveField("Conditions", ContainElement(HaveField("Message", ContainSubstring("outdated node affinity"))))
 
 // affinityOf returns the affinity that the admission policy derives from a selector of one term, with the
 // strategy Remote.

@@ -79,7 +79,7 @@ var _ = Describe("What a pod refers to", Ordered, func() {
 		}
 		home.make(secret)
 		pod, content := t.run(withSecret(secret.Name, false)), t.run(withSecret(secret.Name, true))
-		t.staysHome(pod, v1alpha1.ReasonReferenceNotFound, "Secret "+t.namespace+"/"+secret.Name+" does not exist, or is a token of the consumer, which is never sent")
+		t.staysHome(pod, v1alpha1.ReasonReferenceNotFound, "Secret "+t.namespace+"/"+secret.Name+" does not exist, or is a token, which is never sent")
 		eu.remotePod(t.cb, content)
 		Expect(eu.fetching(in(t.remote, secret))()).To(absent)
 		Expect(now(home, secret)()).To(HaveField("Finalizers", BeEmpty()))

@@ -24,12 +24,12 @@ var _ = Describe("A pod on a virtual node that is not sent", Ordered, func() {
 		t.sweepAfterwards(namespace)
 		pod := home.runPod(t.cb, namespace)
 		t.staysHome(pod, v1alpha1.ReasonNamespaceNotOffloaded,
-			"namespace "+namespace+" is not offloaded to cluster "+t.cb.Spec.ClusterID, "make a NamespaceOffloading")
+			"namespace "+namespace+" is not offloaded to cluster "+t.cb.Spec.ClusterID, "create a NamespaceOffloading")
 		home.offload(namespace, selecting(labelSpec, t.spec))
 		Expect(t.goesOn(pod).Namespace).To(Equal(remoteName(namespace)))
 	})
 
-	It("asks for more than pod security baseline grants", func() {
+	It("exceeds what pod security baseline allows", func() {
 		pod := t.run(func(pod *corev1.Pod) {
 			pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr.To(true)}
 		})
@@ -48,7 +48,7 @@ var _ = Describe("A pod on a virtual node that is not sent", Ordered, func() {
 		}).Should(Succeed(), "the DaemonSet should have a pod for the virtual node")
 		binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: t.cb.VirtualNodeName()}}
 		Expect(home.SubResource("binding").Create(ctx, pod, binding)).To(Succeed())
-		t.staysHome(pod, translate.ReasonDaemonSetPod, "annotate it with "+v1alpha1.AnnotationOffloadDaemonSet+"="+v1alpha1.OffloadTrue)
+		t.staysHome(pod, translate.ReasonDaemonSetPod, "annotate the pod with "+v1alpha1.AnnotationOffloadDaemonSet+"="+v1alpha1.OffloadTrue)
 
 		change(home, pod, func(pod *corev1.Pod) {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationOffloadDaemonSet, v1alpha1.OffloadTrue)

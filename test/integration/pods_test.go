@@ -43,7 +43,7 @@ var _ = Describe("Pods that were made before their namespace was offloaded", Ord
 		Expect(virtualNodeTolerations(pod)).To(HaveLen(1))
 		Eventually(home.eventsAbout(pod)).Should(ContainElement(And(
 			HaveField("Reason", "OffloadedLate"),
-			HaveField("Note", And(ContainSubstring("made before its namespace was offloaded"), ContainSubstring(toEU.Spec.ClusterID), ContainSubstring("it may run on the virtual nodes"))),
+			HaveField("Note", And(ContainSubstring("the pod is older than its NamespaceOffloading"), ContainSubstring(toEU.Spec.ClusterID), ContainSubstring("it may run on the virtual nodes"))),
 		)), "the owner of the pod should be told")
 	})
 

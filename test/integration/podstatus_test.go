@@ -115,7 +115,7 @@ var _ = Describe("The status of a pod", Ordered, func() {
 		Expect(home.Delete(ctx, old, atOnce)).To(Succeed())
 		again := t.run(podNamed(old.Name))
 		Eventually(now(eu, remote)).Should(HaveField("DeletionTimestamp", Not(BeNil())), "the old one is to go")
-		t.staysHome(again, v1alpha1.ReasonReplacing, t.remote+"/"+old.Name, "still stands for an older object of this name")
+		t.staysHome(again, v1alpha1.ReasonReplacing, t.remote+"/"+old.Name, "belongs to an older object of this name")
 		eu.letGo(remote)
 		Expect(t.goesOn(again).UID).NotTo(Equal(remote.UID))
 		Expect(home.podPhase(again)()).To(Equal(corev1.PodPending))

@@ -129,7 +129,7 @@ var _ = Describe("A pod that runs follows", Ordered, func() {
 			return current, eu.Patch(ctx, current, client.MergeFrom(before), client.DryRunAll)
 		})
 		change(home, local, func(pod *corev1.Pod) { pod.Labels["example.com/kept"] = "3" })
-		Eventually(home.offloaded(local)).Should(isFalse(v1alpha1.ReasonUpdateRejected, "provider "+t.cb.Spec.ClusterID, "takes it back"), "the pod should say what is not done")
+		Eventually(home.offloaded(local)).Should(isFalse(v1alpha1.ReasonUpdateRejected, "provider "+t.cb.Spec.ClusterID, "reverts it"), "the pod should say what is not done")
 		Expect(now(eu, remote)()).To(fixed("2"))
 
 		eu.drop(policy)

@@ -135,7 +135,7 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 		home.offload(elsewhere, selecting(labelSpec, t.spec))
 		// The Secret is sent now. The provider's policy refuses the volume, because it names a Secret of
 		// another namespace.
-		t.staysHome(pod, v1alpha1.ReasonRejected, "PersistentVolume "+volume.Name, "must not name Secrets of another namespace")
+		t.staysHome(pod, v1alpha1.ReasonRejected, "PersistentVolume "+volume.Name, "may name only Secrets in the namespace of spec.claimRef")
 	})
 })
 

@@ -80,7 +80,7 @@ var _ = Describe("A webhook of the provider that does not answer", Ordered, slow
 		})
 		told := And(HaveField("Reason", v1alpha1.ReasonServerError), noting("provider "+t.cb.Spec.ClusterID+" fails to patch", webhookFails))
 		Eventually(home.eventsAbout(settings)).Should(ConsistOf(told), "its owner should be told once")
-		Eventually(home.offloaded(local)).Should(isTrue(v1alpha1.ReasonOffloaded, "runs on with an older state", settings.GetName(), webhookFails))
+		Eventually(home.offloaded(local)).Should(isTrue(v1alpha1.ReasonOffloaded, "with an outdated dependency", settings.GetName(), webhookFails))
 		Eventually(home.eventsAbout(local)).Should(ConsistOf(told), "the owner of the pod should be told once")
 		Expect(home.podPhase(local)()).To(Equal(corev1.PodRunning))
 		eu.drop(webhook)

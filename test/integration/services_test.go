@@ -45,7 +45,7 @@ var _ = Describe("The Services of an offloaded namespace", Ordered, func() {
 		alias := service(func(s *corev1.ServiceSpec) {
 			s.Type, s.ExternalName, s.Ports = corev1.ServiceTypeExternalName, "example.com", nil
 		})
-		t.tells(alias, translate.ReasonExternalName, `pods there have to use "example.com" itself`)
+		t.tells(alias, translate.ReasonExternalName, `pods there must use "example.com" itself`)
 		taken := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: unique("taken")}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
 		eu.make(taken)
 		ours := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: taken.Name}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 2}}}}
@@ -76,7 +76,7 @@ var _ = Describe("The Services of an offloaded namespace", Ordered, func() {
 		Expect(home.condition(t.cb, v1alpha1.BindingLimited)()).To(isTrue(v1alpha1.ReasonRightsMissing, "list and watch services"))
 		unsent := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 		home.make(unsent)
-		t.tells(unsent, v1alpha1.ReasonRightsMissing, "gives no right to list and watch services")
+		t.tells(unsent, v1alpha1.ReasonRightsMissing, "does not let Spillway list and watch services")
 		t.running()
 	})
 })

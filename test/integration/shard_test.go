@@ -282,9 +282,9 @@ func (c *controlPlane) refusesOtherLeases() {
 	thief, err := client.New(config, client.Options{Scheme: manager.Scheme()})
 	Expect(err).NotTo(HaveOccurred())
 	others := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: manager.DefaultNamespace, Name: unique("others")}}
-	Expect(thief.Create(ctx, others.DeepCopy())).To(MatchError(ContainSubstring("the manager touches no other")))
+	Expect(thief.Create(ctx, others.DeepCopy())).To(MatchError(ContainSubstring("the manager may write no other")))
 	c.create(others.DeepCopy())
-	Expect(thief.Delete(ctx, others.DeepCopy())).To(MatchError(ContainSubstring("the manager touches no other")))
+	Expect(thief.Delete(ctx, others.DeepCopy())).To(MatchError(ContainSubstring("the manager may write no other")))
 	others.Namespace = "default"
 	Expect(thief.Create(ctx, others.DeepCopy())).To(MatchError(ContainSubstring("forbidden")))
 }

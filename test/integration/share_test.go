@@ -38,7 +38,7 @@ var _ = Describe("What a team sends", Ordered, slow, func() {
 			needs = append(needs, withConfigMap(large.GetName(), false))
 		}
 		filling := greedy.run(needs...)
-		greedy.staysHome(filling, v1alpha1.ReasonOverBudget, "namespace "+greedy.namespace+" has ", "one namespace may have 25", "ClusterBinding "+greedy.cb.Name)
+		greedy.staysHome(filling, v1alpha1.ReasonOverBudget, "namespace "+greedy.namespace+" has ", "the limit for a namespace is 25", "ClusterBinding "+greedy.cb.Name)
 		var copied corev1.ConfigMapList
 		Expect(eu.List(ctx, &copied, client.InNamespace(greedy.remote), client.HasLabels{v1alpha1.LabelBinding})).To(Succeed())
 		Expect(len(copied.Items)).To(BeNumerically("<", allowed+underWay), "what is beyond it is not sent")
@@ -49,7 +49,7 @@ var _ = Describe("What a team sends", Ordered, slow, func() {
 		Expect(home.condition(greedy.cb, v1alpha1.BindingConnected)()).To(isTrue(v1alpha1.ReasonConnected), "the provider is there for all")
 
 		next := greedy.run()
-		greedy.staysHome(next, v1alpha1.ReasonOverBudget, "one namespace may have 25")
+		greedy.staysHome(next, v1alpha1.ReasonOverBudget, "the limit for a namespace is 25")
 		home.drop(filling)
 		greedy.goesOn(next)
 	})

@@ -66,7 +66,7 @@ var _ = Describe("A provider that is shared", func() {
 		Expect(owner(second).Status.RemoteClusterAuthorities).To(And(HaveLen(1), Equal(owner(first).Status.RemoteClusterAuthorities)))
 		Eventually(home.offer(first)).Should(HavePrefix("cpu 4, memory 8Gi"))
 		Eventually(home.offer(second)).Should(Equal("cpu 4, memory 0, pods 0"), "it offers what the first leaves")
-		Eventually(home.condition(second, v1alpha1.BindingVirtualNodeReady)).Should(isTrue(v1alpha1.ReasonNodeReady, "takes no pods: ClusterBinding "+first.Name))
+		Eventually(home.condition(second, v1alpha1.BindingVirtualNodeReady)).Should(isTrue(v1alpha1.ReasonNodeReady, "has no capacity for pods: ClusterBinding "+first.Name))
 		Eventually(home.eventsAbout(second)).Should(ContainElement(And(HaveField("Reason", v1alpha1.ReasonProviderSharedWith), HaveField("Type", corev1.EventTypeWarning))))
 
 		By("offloading a namespace through each")

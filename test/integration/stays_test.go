@@ -76,6 +76,6 @@ var _ = Describe("A pod in the mount namespace", func() {
 		t := team{cb: cb, namespace: metav1.NamespaceSystem}
 		pod := t.run()
 		DeferCleanup(func() { Expect(home.Delete(ctx, pod, atOnce)).To(Or(Succeed(), absent)) })
-		t.staysHome(pod, v1alpha1.ReasonNamespaceNeverOffloaded, "namespace kube-system belongs to the cluster")
+		t.staysHome(pod, v1alpha1.ReasonNamespaceNeverOffloaded, "namespace kube-system is a system namespace")
 	})
 })

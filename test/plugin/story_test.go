@@ -63,15 +63,15 @@ func installs(t *testing.T) {
 
 // refuses runs commands that must fail before they write anything.
 func refuses(t *testing.T) {
-	fails(t, "there are eu, home", "bind", "eu", "--provider-context", "nowhere")
-	fails(t, "there are eu, home", "bind", "eu", "--provider-context", "eu", "--context", "nowhere")
+	fails(t, "existing ones: eu, home", "bind", "eu", "--provider-context", "nowhere")
+	fails(t, "existing ones: eu, home", "bind", "eu", "--provider-context", "eu", "--context", "nowhere")
 	fails(t, "which provider?", "bind", "eu")
 	fails(t, "is the consumer itself", "bind", "eu", "--provider-context", "home")
 	fails(t, "create secrets in namespace spillway-system", "bind", "eu", "--provider-context", "eu", "--as", "nobody", "--as-group", "system:masters-not")
 	// Values that the consumer or the manager would not accept, one for each flag.
 	for want, args := range map[string][]string{
 		"RFC 1123 subdomain": {"East_1"}, "must be a DNS label": {"eu", "--cluster-id", "e.u"}, "spec.virtualNode.capacity": {"eu", "--capacity", "cpu=abc"},
-		"spec.virtualNode.labels": {"eu", "--label", "a=b c"}, "plain http is not allowed": {"eu", "--provider-server", "http://eu"}, "less than 10m": {"eu", "--duration", "5m"},
+		"spec.virtualNode.labels": {"eu", "--label", "a=b c"}, "plain http is not allowed": {"eu", "--provider-server", "http://eu"}, "at least 10m": {"eu", "--duration", "5m"},
 	} {
 		fails(t, want, append([]string{"bind", "--provider-context", "eu"}, args...)...)
 	}
@@ -134,7 +134,7 @@ func offloads(t *testing.T) {
 	fails(t, "supported values", "offload", "team-a", "--strategy", "Anywhere")
 	var both cli.Summary
 	decode(t, &both, "offload", "team-a", "--clusters", "eu,us", "--strategy", "Remote", "-o", "json")
-	if want := []string{"no ClusterBinding has the clusterID us: the namespace goes there once one has it"}; !slices.Equal(both.Warnings, want) {
+	if want := []string{"no ClusterBinding has the clusterID us: the namespace is offloaded there once one has it"}; !slices.Equal(both.Warnings, want) {
 		t.Errorf("it warns of %q", both.Warnings)
 	}
 	if one := does(t, "offload", "team-a", "--clusters", "eu"); len(one["configured"]) != 1 {
@@ -271,7 +271,7 @@ func examined(t *testing.T) map[string]doctor.Level {
 }
 
 func rotates(t *testing.T) {
-	fails(t, "is of another cluster", "rotate", "eu", "--provider-context", "home")
+	fails(t, "is for a cluster other than", "rotate", "eu", "--provider-context", "home")
 	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}}
 	before := get(t, inConsumer, key.DeepCopy())
 	does(t, "rotate", "eu", "--provider-context", "eu", "--duration", "240h")
@@ -292,7 +292,7 @@ func mends(t *testing.T) {
 		out, _ := spillway(t, "doctor", "-o", "json")
 		return strings.Contains(out, v1alpha1.ReasonUnauthorized) && strings.Contains(out, "kubectl spillway bind eu --provider-context CONTEXT")
 	})
-	fails(t, "makes the account again: kubectl spillway bind eu", "rotate", "eu", "--provider-context", "eu")
+	fails(t, "to recreate the account: kubectl spillway bind eu", "rotate", "eu", "--provider-context", "eu")
 	did := does(t, "bind", "eu", "--provider-context", "eu")
 	if !slices.Contains(did["created"], "serviceaccount/"+config.ProviderAccount) || !slices.Contains(did["configured"], "secret/eu-kubeconfig") {
 		t.Errorf("it did %v", did)
@@ -319,7 +319,7 @@ func second(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fails(t, "was not made by kubectl spillway", "bind", "second", "--provider-context", "eu", "--provider-server", "https://127.0.0.1:1")
+	fails(t, "was not created by kubectl spillway", "bind", "second", "--provider-context", "eu", "--provider-server", "https://127.0.0.1:1")
 	givesUp(t, "lack a right", "is not Ready", "rotate", "second", "--provider-context", "eu", "--duration", "1h") // It has no roles.
 	after := get(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "second"}})
 	loaded, err := clientcmd.RESTConfigFromKubeConfig(after.Data["kubeconfig"])
@@ -329,7 +329,7 @@ func second(t *testing.T) {
 	if of, _, err := account.Of(loaded.BearerToken); of != "second" || string(after.Data["kubeconfig"]) == string(document) {
 		t.Errorf("the new token is of %q (%v)", of, err)
 	}
-	fails(t, "leads to", "unbind", "second", "--provider-context", "eu")
+	fails(t, "also uses", "unbind", "second", "--provider-context", "eu")
 	does(t, "unbind", "second")
 	get(t, inConsumer, after)
 }
@@ -377,14 +377,14 @@ func strands(t *testing.T) {
 		decode(t, &done, append(args, "-o", "json")...)
 		evicted := cli.Step{Cluster: "consumer", Object: "pod/" + pods.Items[0].Name, Namespace: "team-a", Action: "evicted"}
 		for _, lost := range []cli.Step{
-			{Cluster: "consumer", Object: "pod/lost", Namespace: "team-a", Action: "evicted", Message: "it has no controller, and is gone for good"},
+			{Cluster: "consumer", Object: "pod/lost", Namespace: "team-a", Action: "evicted", Message: "it has no controller, and is lost"},
 			{Cluster: "provider", Object: "namespace/team-a-home", Action: "deleted", Message: "with everything in it, in eu"},
 		} {
 			if !slices.Contains(done.Steps, lost) {
 				t.Errorf("%v: %v does not name %s", args, done.Steps, lost.Object)
 			}
 		}
-		if !slices.Contains(done.Steps, evicted) || len(done.Warnings) != 1 || !strings.Contains(done.Warnings[0], "wait for ever: 1 pod (team-a/bare)") {
+		if !slices.Contains(done.Steps, evicted) || len(done.Warnings) != 1 || !strings.Contains(done.Warnings[0], "stay Pending: 1 pod (team-a/bare)") {
 			t.Errorf("%v: got %v, and warnings %q", args, done.Steps, done.Warnings)
 		}
 	}
@@ -402,7 +402,7 @@ func takesBack(t *testing.T) {
 	strands(t)
 	absent(t, inProvider, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a-home"}})
 	does(t, "unoffload", "team-a")
-	fails(t, "ClusterBinding eu is of another cluster", "unbind", "eu", "--provider-context", "home")
+	fails(t, "ClusterBinding eu is for a cluster other than", "unbind", "eu", "--provider-context", "home")
 	secret := get(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}})
 	goesOn(t)
 	if again := does(t, "unbind", "eu", "--provider-context", "eu"); len(again) != 0 {
@@ -422,7 +422,7 @@ func keeps(t *testing.T, secret *corev1.Secret) {
 	}
 	var again cli.Summary
 	decode(t, &again, "unbind", "eu", "--provider-context", "eu", "-o", "json")
-	if len(again.Steps) != 1 || !strings.Contains(again.Steps[0].Message, "not valid any more: kubectl delete secret eu-kubeconfig") || len(again.Warnings) > 0 {
+	if len(again.Steps) != 1 || !strings.Contains(again.Steps[0].Message, "no longer valid: kubectl delete secret eu-kubeconfig") || len(again.Warnings) > 0 {
 		t.Errorf("with a Secret that is kept it did %v, and warns of %q", again.Steps, again.Warnings)
 	}
 	if err := inConsumer.Delete(t.Context(), secret); err != nil {
@@ -444,7 +444,7 @@ func goesOn(t *testing.T) {
 		}
 	}
 	hold(true)
-	givesUp(t, "waiting: ", "the same command goes on, too", "unbind", "eu", "--provider-context", "eu")
+	givesUp(t, "waiting: ", "run this command again to wait", "unbind", "eu", "--provider-context", "eu")
 	eventually(t, "the manager has done its part", func() bool { return len(get(t, inConsumer, binding).Finalizers) == 1 })
 	hold(false)
 	fails(t, "whose token is in Secret eu-kubeconfig", "unbind", "eu", "--provider-context", "home")

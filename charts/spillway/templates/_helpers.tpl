@@ -14,12 +14,12 @@ true
 {{- define "spillway.admission" -}}
 {{- range .Values.extraArgs }}
 {{- if regexMatch "^--?webhook-port" . }}
-{{- fail "extraArgs: --webhook-port would differ from the port of the container, 9443, to which the Service leads" }}
+{{- fail "extraArgs: --webhook-port would differ from the port of the container, 9443, which the Service targets" }}
 {{- end }}
 {{- end }}
 {{- $served := include "spillway.servesPolicies" . }}
 {{- if and (eq .Values.admission.mode "Policy") (not $served) }}
-{{- fail "admission.mode: Policy needs MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36), which this cluster does not serve: take Webhook, or Auto" }}
+{{- fail "admission.mode: Policy needs MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36), which this cluster does not serve: set Webhook or Auto" }}
 {{- end }}
 {{- if ne .Values.admission.mode "Auto" -}}
 {{ .Values.admission.mode }}
@@ -32,7 +32,7 @@ Webhook
 
 {{- define "spillway.daemonSets" -}}
 {{- if and (eq .Values.daemonSets "Exclude") (not (include "spillway.servesPolicies" .)) }}
-{{- fail "daemonSets: Exclude needs MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36), which this cluster does not serve: take Keep" }}
+{{- fail "daemonSets: Exclude needs MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36), which this cluster does not serve: set Keep" }}
 {{- end }}
 {{- .Values.daemonSets }}
 {{- end }}

@@ -57,7 +57,7 @@ func (translation[T]) Choose(local T, _ network.Reach, around decide.Around) (go
 func (r translation[T]) Remote(local T, t translate.Target, around decide.Around) (T, *field.Problem) {
 	if !translate.RouteGoes(local, around.Classes.Gateways) {
 		return nil, &field.Problem{Reason: v1alpha1.ReasonClassNotMapped,
-			Message: "spec.parentRefs: the ClusterBinding maps none of these Gateways to one of the provider (spec.classes)"}
+			Message: "spec.parentRefs: the ClusterBinding maps none of these Gateways; ask the platform engineer to add one to spec.classes"}
 	}
 	remote, refusal := r.send(local, t, around.Classes.Gateways)
 	if refusal == nil {

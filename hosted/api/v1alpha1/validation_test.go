@@ -22,7 +22,7 @@ const (
 	aks       = `aksConfig: {resourceGroup: rg, clusterName: shop, resourceLocation: westeurope}`
 	gke       = `gkeConfig: {projectID: acme, clusterName: shop, region: europe-west3}`
 	wantOne   = "exactly one of eksConfig, aksConfig and gkeConfig must be set"
-	wantCloud = "a HostedCluster cannot move to another cloud"
+	wantCloud = "a HostedCluster cannot change its cloud"
 	wantCreds = "spec.credentials: Invalid value: exactly one of workloadIdentity and secretRef must be set"
 )
 
@@ -47,7 +47,7 @@ var validationCases = map[string]struct{ spec, change, want string }{
 	},
 	"a list that opens EKS to all": {
 		spec: `eksConfig: {displayName: shop, region: r, publicAccessSources: []}`,
-		want: "eksConfig.publicAccessSources must not be empty: EKS takes that as 0.0.0.0/0",
+		want: "eksConfig.publicAccessSources must not be empty: EKS treats that as 0.0.0.0/0",
 	},
 	"a tag that shall go": {spec: `eksConfig: {displayName: shop, region: r, tags: {a: null, b: ""}}`},
 	"a pool listed twice": {

@@ -43,7 +43,7 @@ func (c *Client) Connection(ctx context.Context) (cloud.Connection, error) {
 		return connection, nil
 	}
 	if c.Credential == nil {
-		return cloud.Connection{}, c.wrap(errors.New("it is a cluster with Entra ID, and there is no identity for it"), "asking for access")
+		return cloud.Connection{}, c.wrap(errors.New("the cluster uses Entra ID, but there is no identity for it"), "asking for access")
 	}
 	token, err := c.Credential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{serverScope}})
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *Client) Connection(ctx context.Context) (cloud.Connection, error) {
 func connectionOf(kubeconfig []byte) (cloud.Connection, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {
-		return cloud.Connection{}, errors.New("it is no kubeconfig")
+		return cloud.Connection{}, errors.New("it is not a kubeconfig")
 	}
 	current := config.Contexts[config.CurrentContext]
 	if current == nil || config.Clusters[current.Cluster] == nil || config.AuthInfos[current.AuthInfo] == nil {

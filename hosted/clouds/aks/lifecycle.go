@@ -29,11 +29,11 @@ func (c *Client) newCluster(config map[string]any) (map[string]any, error) {
 	pools, _ := config["nodePools"].([]any)
 	switch {
 	case len(pools) == 0:
-		return nil, fmt.Errorf("%w: aksConfig.nodePools: a new cluster has at least one, of the mode System", cloud.ErrRefused)
+		return nil, fmt.Errorf("%w: aksConfig.nodePools: a new cluster needs at least one, of mode System", cloud.ErrRefused)
 	case cloud.Text(config, "dnsPrefix") == "":
-		return nil, fmt.Errorf("%w: aksConfig.dnsPrefix: a new cluster takes one", cloud.ErrRefused)
+		return nil, fmt.Errorf("%w: aksConfig.dnsPrefix: a new cluster needs it", cloud.ErrRefused)
 	case config["managedIdentity"] == false:
-		return nil, fmt.Errorf("%w: aksConfig.managedIdentity: a new cluster has one", cloud.ErrRefused)
+		return nil, fmt.Errorf("%w: aksConfig.managedIdentity: a new cluster needs it", cloud.ErrRefused)
 	}
 	raw := c.withWorkspace(patched(map[string]any{}, config, clusterPaths), config)
 	raw["identity"] = map[string]any{"type": "SystemAssigned"}

@@ -22,7 +22,7 @@ const (
 )
 
 // ErrTooMuch: the cloud answers more than may be read.
-var ErrTooMuch = fmt.Errorf("the cloud answers too much: more than %d MiB at a time, %d MiB of memory in all, or a list of %d pages",
+var ErrTooMuch = fmt.Errorf("the cloud's answer is too large: more than %d MiB at a time, %d MiB of memory in all, or a list of %d pages",
 	mostOfAnswer>>20, mostMemory>>20, mostPages)
 
 // Allowance is how much one reconcile may still read.

@@ -16,12 +16,12 @@ var (
 	// ErrForbidden: the credentials lack a right. The cloud's own message names it.
 	ErrForbidden = errors.New("the credentials lack a right")
 	// ErrThrottled: there were too many requests. The cloud did not carry out this one.
-	ErrThrottled = errors.New("the cloud takes no more requests for now")
+	ErrThrottled = errors.New("the cloud throttles requests for now")
 	// ErrRefused: the cloud refuses the content of the request, and would refuse it again; or the client refuses
 	// to send it. It was not carried out.
 	ErrRefused = errors.New("the request is refused")
 	// ErrUnsupported: the client cannot do this.
-	ErrUnsupported = errors.New("this cannot be done yet")
+	ErrUnsupported = errors.New("this is not supported yet")
 )
 
 // Error describes what a cloud has answered, always in the same words. It leaves out what differs between

@@ -18,7 +18,7 @@ var ErrBusy = errors.New("the cluster is being changed, or has changed since it 
 
 // ErrNoVersion: the cloud returned no version of what a request would change. Without one, the request might
 // overwrite somebody else's change.
-var ErrNoVersion = errors.New("the cloud gave no version with it, so it cannot be changed safely")
+var ErrNoVersion = errors.New("the cloud sent no version of it, so it cannot be updated safely")
 
 // Reading is a cluster as it was read.
 type Reading struct {

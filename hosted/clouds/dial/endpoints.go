@@ -17,7 +17,7 @@ func (d *Dialer) SetEndpoints(text string) error {
 			return fmt.Errorf("%q is none of eks, ec2, aks, entra and gke", name)
 		}
 		if parsed, err := url.Parse(address); err != nil || parsed.Scheme != "https" || parsed.Host == "" {
-			return fmt.Errorf("%s: %q is no URL that begins with https://", name, address)
+			return fmt.Errorf("%s: %q is not a URL that begins with https://", name, address)
 		}
 		*field = address
 	}

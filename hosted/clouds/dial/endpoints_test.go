@@ -17,7 +17,7 @@ func TestSetEndpoints(t *testing.T) {
 		"one":           {text: "gke=https://gke.internal", want: [4]string{3: "https://gke.internal"}},
 		"all":           {text: "eks=https://e,aks=https://a:1,entra=https://t,gke=https://g", want: [4]string{"https://e", "https://a:1", "https://t", "https://g"}},
 		"another cloud": {text: "oke=https://o", err: `"oke" is none of`},
-		"not encrypted": {text: "eks=http://e", err: `eks: "http://e" is no URL that begins with https://`},
+		"not encrypted": {text: "eks=http://e", err: `eks: "http://e" is not a URL that begins with https://`},
 		"no address":    {text: "aks", err: "aks: "},
 		"nothing":       {text: "", err: "is none of"},
 	}

@@ -40,11 +40,11 @@ func (c *Client) Create(ctx context.Context, config map[string]any, token string
 func (c *Client) newCluster(spec v1alpha1.EKSConfig) (*eks.CreateClusterInput, error) {
 	switch {
 	case !strings.HasPrefix(aws.ToString(spec.ServiceRole), "arn:"):
-		return nil, fmt.Errorf("%w: eksConfig.serviceRole: a new cluster takes the ARN of a role", cloud.ErrRefused)
+		return nil, fmt.Errorf("%w: eksConfig.serviceRole: a new cluster needs the ARN of a role", cloud.ErrRefused)
 	case len(spec.Subnets) == 0:
-		return nil, fmt.Errorf("%w: eksConfig.subnets: a new cluster has some, in at least two zones", cloud.ErrRefused)
+		return nil, fmt.Errorf("%w: eksConfig.subnets: a new cluster needs some, in at least two zones", cloud.ErrRefused)
 	case aws.ToBool(spec.SecretsEncryption) && spec.KMSKey == nil:
-		return nil, fmt.Errorf("%w: eksConfig.kmsKey: secretsEncryption takes one", cloud.ErrRefused)
+		return nil, fmt.Errorf("%w: eksConfig.kmsKey: secretsEncryption needs it", cloud.ErrRefused)
 	}
 	if spec.PublicAccessSources != nil && len(spec.PublicAccessSources) == 0 {
 		return nil, errOpen

@@ -16,8 +16,8 @@ import (
 )
 
 // errOpen: EKS treats an empty list as all addresses.
-var errOpen = fmt.Errorf("%w: eksConfig.publicAccessSources is empty, which EKS takes as 0.0.0.0/0: all addresses. "+
-	"Say so if you mean it, or set publicAccess to false", cloud.ErrRefused)
+var errOpen = fmt.Errorf("%w: eksConfig.publicAccessSources is empty, which EKS treats as 0.0.0.0/0: all addresses. "+
+	"Set that explicitly, or set publicAccess to false", cloud.ErrRefused)
 
 // request is a write whose values are decoded.
 type request struct {

@@ -27,7 +27,7 @@ func (c *Client) tagsOf(ctx context.Context, r request) (*types.Update, error) {
 	for key, value := range wanted {
 		// After a crash, it may have the wanted value already.
 		if !equal(now, key, r.tags[key]) && !equal(now, key, value) {
-			return nil, fmt.Errorf("%w: the tag %s is another than was read", cloud.ErrBusy, key)
+			return nil, fmt.Errorf("%w: the tag %s changed after the read", cloud.ErrBusy, key)
 		}
 	}
 	set, remove := split(wanted)
@@ -51,7 +51,7 @@ func (c *Client) verifyTags(ctx context.Context, arn string, wanted map[string]*
 	}
 	for key, value := range wanted {
 		if !equal(now, key, value) {
-			return fmt.Errorf("the tag %s was sent, and is another now: somebody else is changing it", key)
+			return fmt.Errorf("the tag %s was sent, but has changed: somebody else sets it, too", key)
 		}
 	}
 	return nil

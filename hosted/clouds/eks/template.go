@@ -41,10 +41,10 @@ const (
 
 // Errors about fields that are in a launch template, for groups without one of ours.
 var (
-	errNoTemplate = fmt.Errorf("%w: the group was made without a launch template, which EKS gives to no group afterwards: make another group", cloud.ErrRefused)
-	errOurs       = fmt.Errorf("%w: launchTemplate: the group has one that Spillway has made, and EKS gives it no other: set what is in it, such as imageId", cloud.ErrRefused)
+	errNoTemplate = fmt.Errorf("%w: the group has no launch template, and EKS cannot add one to an existing group: create another group", cloud.ErrRefused)
+	errOurs       = fmt.Errorf("%w: launchTemplate: the group has one from Spillway, which EKS cannot replace: set its fields instead, such as imageId", cloud.ErrRefused)
 	errSpot       = fmt.Errorf("%w: instanceType: a group with requestSpotInstances has spotInstanceTypes instead", cloud.ErrRefused)
-	errTheirs     = fmt.Errorf("%w: somebody else has made the launch template of the group: make a version of it, and set launchTemplate.version", cloud.ErrRefused)
+	errTheirs     = fmt.Errorf("%w: the group's launch template is not Spillway's: create a version of it, and set launchTemplate.version", cloud.ErrRefused)
 )
 
 // templateVersion is a version of a template of ours.
@@ -162,7 +162,7 @@ func (c *Client) groupTemplate(ctx context.Context, r request) (*types.Update, e
 	case r.template == nil:
 		return nil, errNoTemplate
 	case r.template.More != "":
-		return nil, fmt.Errorf("%w: version %s of the launch template %s has %s, which a new version would lose: somebody else has made it",
+		return nil, fmt.Errorf("%w: version %s of the launch template %s has %s, which a new version would lose: it is not Spillway's",
 			cloud.ErrRefused, r.template.Version, r.template.ID, r.template.More)
 	}
 	if r.group.RequestSpotInstances = r.was.RequestSpotInstances; spotType(r.group) {

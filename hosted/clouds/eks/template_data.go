@@ -84,7 +84,7 @@ func (c *Client) rootOf(ctx context.Context, image *string) (string, error) {
 		return "", err
 	}
 	if len(out.Images) != 1 || !set(out.Images[0].RootDeviceName) {
-		return "", fmt.Errorf("%w: imageId: EC2 does not tell the root device of the image %s, which diskSize is for", cloud.ErrRefused, *image)
+		return "", fmt.Errorf("%w: imageId: EC2 does not report the root device of image %s, which diskSize needs", cloud.ErrRefused, *image)
 	}
 	return *out.Images[0].RootDeviceName, nil
 }

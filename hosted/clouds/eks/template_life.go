@@ -41,7 +41,7 @@ func (c *Client) newTemplate(ctx context.Context, r request) (*types.LaunchTempl
 	for id := range ours {
 		return c.newVersion(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &id, LaunchTemplateData: data, ClientToken: r.tokenFor(data)})
 	}
-	return nil, fmt.Errorf("%w: there is a launch template %s, which has not the tag %s: it is somebody else's", cloud.ErrRefused, name, templateTag)
+	return nil, fmt.Errorf("%w: launch template %s exists without the tag %s: Spillway did not create it", cloud.ErrRefused, name, templateTag)
 }
 
 // deleted reports whether a group is gone, and then deletes its template. It must not do so before, because

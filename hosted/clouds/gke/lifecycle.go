@@ -36,9 +36,9 @@ func (c *Client) Create(ctx context.Context, config map[string]any, _ string) er
 	}
 	switch {
 	case len(pools) > 0 && autopilot:
-		return c.wrap(fmt.Errorf("%w: gkeConfig.nodePools: Google makes the nodes of a cluster with autopilotConfig.enabled", cloud.ErrRefused), "creating")
+		return c.wrap(fmt.Errorf("%w: gkeConfig.nodePools: Google creates the nodes of a cluster with autopilotConfig.enabled", cloud.ErrRefused), "creating")
 	case len(pools) == 0 && !autopilot:
-		return c.wrap(fmt.Errorf("%w: gkeConfig.nodePools: a new cluster has at least one", cloud.ErrRefused), "creating")
+		return c.wrap(fmt.Errorf("%w: gkeConfig.nodePools: a new cluster needs at least one", cloud.ErrRefused), "creating")
 	case len(pools) > 0:
 		raw["nodePools"] = pools
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // untold stands for the values that an operation sets, because GKE reports only the type of the operation.
-const untold merge.Text = `"a value that GKE does not tell"`
+const untold merge.Text = `"a value that GKE does not report"`
 
 // changes lists the fields without a version that an operation of a type may set.
 var changes = map[string][]string{

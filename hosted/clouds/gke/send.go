@@ -80,7 +80,7 @@ func guarded(reading cloud.Reading, write merge.Write) error {
 	case write.Version == "" || reading.Versions[""] == "":
 		return cloud.ErrNoVersion
 	case write.Version != reading.Versions[write.Item]:
-		return fmt.Errorf("%w: it was decided on %s, and what was read has %s", cloud.ErrBusy, write.Version, reading.Versions[write.Item])
+		return fmt.Errorf("%w: the decision used %s, but the cloud has %s", cloud.ErrBusy, write.Version, reading.Versions[write.Item])
 	default:
 		return nil
 	}

@@ -39,12 +39,12 @@ func main() {
 	flag.StringVar(&metricsAddr, "metrics-bind-address", ":8080", "`address` of the metrics, or 0 for none")
 	flag.StringVar(&options.Manager.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz, or 0 for none")
 	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,
-		"let several operators run, of which one at a time works")
-	flag.Func("endpoints", "where clouds are, if not where everybody's are, as `cloud=URL,...`: eks, ec2 (launch templates for eks), aks, entra (which gives tokens for aks), gke", clouds.SetEndpoints)
+		"let several operators run, with one active at a time")
+	flag.Func("endpoints", "endpoints of clouds, if not the public ones, as `cloud=URL,...`: eks, ec2 (launch templates for eks), aks, entra (tokens for aks), gke", clouds.SetEndpoints)
 	flag.BoolVar(&showVersion, "version", false, "print the version and exit")
 	logging.BindFlags(flag.CommandLine)
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "Spillway keeps clusters in EKS, AKS and GKE and their HostedClusters in step.\n\nusage: hosted [FLAG ...]\n\n")
+		fmt.Fprintf(flag.CommandLine.Output(), "Spillway keeps clusters in EKS, AKS and GKE in sync with their HostedClusters.\n\nusage: hosted [FLAG ...]\n\n")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

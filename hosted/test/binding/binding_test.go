@@ -268,7 +268,7 @@ func TestKeeping(t *testing.T) {
 	}
 	r.change(renewed, func() { renewed.Annotations[hosted.AnnotationPrepared] = "older.elsewhere" })
 	r.clock.SetTime(r.clock.Now().Add(31 * time.Minute))
-	if bound := keep(hosted.ReasonNoAccess); !strings.Contains(bound.Message, "another address") {
+	if bound := keep(hosted.ReasonNoAccess); !strings.Contains(bound.Message, "new address") {
 		t.Errorf("it says %s", bound.Message)
 	}
 	if _, same := r.both(); same.ResourceVersion != renewed.ResourceVersion {

@@ -130,7 +130,7 @@ func TestDeletedWhileCreating(t *testing.T) {
 			}
 			start := r.clock.Now()
 			r.next("late")
-			r.condition(r.get("late"), v1alpha1.HostedReady, v1alpha1.ReasonDeleting, "does not show it yet")
+			r.condition(r.get("late"), v1alpha1.HostedReady, v1alpha1.ReasonDeleting, "does not list it yet")
 			if test.appears > 0 {
 				r.clock.SetTime(start.Add(test.appears))
 				eks.err = nil

@@ -213,7 +213,7 @@ func TestGoneAndReplaced(t *testing.T) {
 		c["createdAt"] = 1_900_000_000
 		return setTag("tags", "owner", "another")(c)
 	})
-	r.condition(r.settle("gone"), v1alpha1.HostedSynced, v1alpha1.ReasonReplaced, "made again under its name")
+	r.condition(r.settle("gone"), v1alpha1.HostedSynced, v1alpha1.ReasonReplaced, "recreated with the same name")
 	if len(cluster.Changes()) != changes {
 		t.Errorf("changes of another cluster: %v", cluster.Changes())
 	}

@@ -49,12 +49,12 @@ func setClasses(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	case unread:
 	case len(missing) > 0:
 		set(metav1.ConditionFalse, v1alpha1.ReasonClassMissing, "the provider has no "+enumerate(missing)+
-			": no new pods and Ingresses that would have it there are sent; mend spec.classes, or have the class made there")
+			": new pods and Ingresses with such a class are not sent; correct spec.classes, or create the class in the provider")
 	case len(refused) > 0:
-		set(metav1.ConditionFalse, v1alpha1.ReasonClassRefused, "not imported, because its overhead for each pod is more than 4 CPUs or 16Gi of memory, or less than nothing: "+enumerate(refused))
+		set(metav1.ConditionFalse, v1alpha1.ReasonClassRefused, "not imported, because its overhead for each pod is more than 4 CPUs or 16Gi of memory, or negative: "+enumerate(refused))
 	case len(unknown) > 0:
-		set(metav1.ConditionUnknown, v1alpha1.ReasonClassUnreadable, "the provider does not tell whether it has "+enumerate(unknown)+
-			", which counts as there, and is not imported; apply the provider.yaml of this version there")
+		set(metav1.ConditionUnknown, v1alpha1.ReasonClassUnreadable, "the manager cannot tell whether the provider has "+enumerate(unknown)+
+			": assumed to exist, and not imported; apply this version's provider.yaml in the provider")
 	default:
 		set(metav1.ConditionTrue, v1alpha1.ReasonClassesThere, "")
 	}

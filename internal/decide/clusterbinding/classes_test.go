@@ -58,7 +58,7 @@ func TestClasses(t *testing.T) {
 	for i := range 25 {
 		many = append(many, fmt.Sprintf("IngressClass class-%02d", i))
 	}
-	const suffix = ": no new pods and Ingresses that would have it there are sent; mend spec.classes, or have the class made there"
+	const suffix = ": new pods and Ingresses with such a class are not sent; correct spec.classes, or create the class in the provider"
 	for name, test := range map[string]struct {
 		changes []func(*Snapshot)
 		want    string
@@ -72,7 +72,7 @@ func TestClasses(t *testing.T) {
 		"all are there":              {[]func(*Snapshot){both, there, having(translate.ClassThere, priority)}, "True ClassesThere: "},
 		"one is missing":             {[]func(*Snapshot){both, gone, having(translate.ClassThere, priority)}, "False ClassMissing: the provider has no " + runtime + suffix},
 		"two are, and one is hidden": {[]func(*Snapshot){mapping(runtime, priority, public, runtime), gone, having(translate.ClassMissing, public), having(translate.ClassUnknown, priority)}, "False ClassMissing: the provider has no IngressClass public, RuntimeClass gvisor" + suffix},
-		"one is hidden":              {[]func(*Snapshot){both, there, having(translate.ClassUnknown, priority)}, "Unknown ClassUnreadable: the provider does not tell whether it has PriorityClass batch, which counts as there, and is not imported; apply the provider.yaml of this version there"},
+		"one is hidden":              {[]func(*Snapshot){both, there, having(translate.ClassUnknown, priority)}, "Unknown ClassUnreadable: the manager cannot tell whether the provider has PriorityClass batch: assumed to exist, and not imported; apply this version's provider.yaml in the provider"},
 		"many are missing":           {[]func(*Snapshot){mapping(many...), having(translate.ClassMissing, many...)}, "False ClassMissing: the provider has no " + strings.ReplaceAll(strings.Join(many[:20], ", "), "class-19", "class-19, 5 more") + suffix},
 		"away: the last verdict":     {[]func(*Snapshot){before(gone), mapping(runtime), func(s *Snapshot) { s.Connection = lost(v1alpha1.ReasonUnreachable, "why") }}, "False ClassMissing: the provider has no " + runtime + suffix},
 		"back, and not known yet":    {[]func(*Snapshot){before(gone), mapping(runtime)}, "False ClassMissing: the provider has no " + runtime + suffix},

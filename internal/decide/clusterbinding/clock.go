@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
-const setClocks = "; set the clocks of both clusters by NTP"
+const setClocks = "; synchronize the clocks of both clusters with NTP"
 
 // setClock reports that the provider's clock is wrong. While that is in doubt, or the provider is not
 // connected, the last verdict stays.
@@ -23,8 +23,8 @@ func setClock(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	case s.Duplicate(), connected && (skew == connection.InStep || skew == connection.Doubtful && crossed):
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.BindingClockSkewed)
 	case connected && skew == connection.Ahead:
-		set(v1alpha1.ReasonClockAhead, "the provider's clock is more than 5 seconds ahead of the clock here: times of its pods that are in the future come as the time at which they came")
+		set(v1alpha1.ReasonClockAhead, "the provider's clock is more than 5 seconds ahead of the consumer's: future timestamps of its pods are replaced with the time of their arrival")
 	case connected && skew == connection.Behind:
-		set(v1alpha1.ReasonClockBehind, "the provider's clock is more than 5 seconds behind the clock here: its pods seem older than they are")
+		set(v1alpha1.ReasonClockBehind, "the provider's clock is more than 5 seconds behind the consumer's: its pods seem older than they are")
 	}
 }

@@ -56,7 +56,7 @@ func (v Validity) RenewBy() time.Time {
 func credentialsValid(s Snapshot) *metav1.Condition {
 	switch {
 	case s.Duplicate():
-		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionUnknown, v1alpha1.ReasonDuplicateClusterID, "not looked at")
+		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionUnknown, v1alpha1.ReasonDuplicateClusterID, "not checked")
 	case s.Credentials != nil:
 		return condition(v1alpha1.BindingCredentialsValid, metav1.ConditionFalse, s.Credentials.Reason, s.Credentials.Message)
 	case s.Connection.CredentialsRefused():
@@ -66,7 +66,7 @@ func credentialsValid(s Snapshot) *metav1.Condition {
 	case s.Connection.Phase == connection.Connected, s.Connection.Phase == connection.Disconnected && isFence(s.Connection.Reason):
 		return acceptedUntil(s)
 	default:
-		return unlessDecided(s, v1alpha1.BindingCredentialsValid, "not known before the provider answers", standing(s)...)
+		return unlessDecided(s, v1alpha1.BindingCredentialsValid, "unknown until the provider answers", standing(s)...)
 	}
 }
 
@@ -106,9 +106,9 @@ func acceptedUntil(s Snapshot) *metav1.Condition {
 	case v.Until.IsZero():
 	case soon(s):
 		reason = v1alpha1.ReasonExpiresSoon
-		message = at + fmt.Sprintf("; replace what is in Secret %s before", s.Binding.Spec.KubeconfigSecretRef.Name)
+		message = at + fmt.Sprintf("; update Secret %s before then", s.Binding.Spec.KubeconfigSecretRef.Name)
 	case v.Brief():
-		message = v.What + " lasts less than a day: when it expires is shown if it has not been replaced in time"
+		message = v.What + " is valid for less than a day: its expiry is shown only if it is not replaced in time"
 	default:
 		message = at
 	}

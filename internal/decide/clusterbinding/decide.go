@@ -153,7 +153,7 @@ func connected(s Snapshot) *metav1.Condition {
 	case !s.Connection.Untried && refusedBefore(s):
 		return nil
 	default:
-		return unlessDecided(s, v1alpha1.BindingConnected, "the first connection is being made",
+		return unlessDecided(s, v1alpha1.BindingConnected, "connecting for the first time",
 			append([]string{v1alpha1.ReasonConnected, v1alpha1.ReasonUnreachable, v1alpha1.ReasonWrongCA, v1alpha1.ReasonIdentityChanged, v1alpha1.ReasonSameCluster,
 				v1alpha1.ReasonStartFailed, v1alpha1.ReasonTooLarge}, fences...)...)
 	}
@@ -170,7 +170,7 @@ func fenced(s Snapshot) *metav1.Condition {
 		return condition(v1alpha1.BindingFenced, metav1.ConditionTrue, v1alpha1.ReasonLeaseHeld, "")
 	default:
 		return condition(v1alpha1.BindingFenced, metav1.ConditionFalse, fence.Reason,
-			fence.Message+"; a second manager for the same cluster would not be noticed: apply the provider.yaml of this version")
+			fence.Message+"; a second manager for this cluster would go unnoticed: apply this version's provider.yaml")
 	}
 }
 
@@ -209,7 +209,7 @@ func virtualNodeReady(s Snapshot) *metav1.Condition {
 		return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonNodePending, "the virtual node does not exist yet")
 	case !s.OwnsNode():
 		return condition(v1alpha1.BindingVirtualNodeReady, metav1.ConditionFalse, v1alpha1.ReasonNodeNameConflict,
-			fmt.Sprintf("Node %s exists and was not made for this ClusterBinding; it is left alone", s.Node.Name))
+			fmt.Sprintf("Node %s exists, but does not belong to this ClusterBinding, and is left alone", s.Node.Name))
 	}
 	for _, c := range s.Node.Status.Conditions {
 		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
@@ -225,7 +225,7 @@ func virtualNodeReady(s Snapshot) *metav1.Condition {
 
 func reach(s Snapshot) *metav1.Condition {
 	if s.Duplicate() {
-		return condition(v1alpha1.BindingNetwork, metav1.ConditionUnknown, v1alpha1.ReasonDuplicateClusterID, "not looked at")
+		return condition(v1alpha1.BindingNetwork, metav1.ConditionUnknown, v1alpha1.ReasonDuplicateClusterID, "not checked")
 	}
 	c := network.Condition(s.Binding, s.Bindings, s.Nodes)
 	return &c

@@ -62,28 +62,28 @@ func TestConditions(t *testing.T) {
 		"the credentials lack rights": {up(func(s *Snapshot) { s.Connection = lost(v1alpha1.ReasonForbidden, "nodes") }),
 			[]string{"CredentialsValid=False Forbidden: nodes", "Connected=False CredentialsInvalid: see the condition CredentialsValid", nodeReady, served, "Ready=False Forbidden: nodes"}},
 		"being connected for the first time": {up(func(s *Snapshot) { s.Connection = connection.State{Phase: connection.Connecting}; s.Node = nil }),
-			[]string{"CredentialsValid=Unknown Connecting: not known before the provider answers", "Connected=Unknown Connecting: the first connection is being made",
-				"VirtualNodeReady=False NodePending: the virtual node does not exist yet", served, "Ready=False Connecting: the first connection is being made"}},
+			[]string{"CredentialsValid=Unknown Connecting: unknown until the provider answers", "Connected=Unknown Connecting: connecting for the first time",
+				"VirtualNodeReady=False NodePending: the virtual node does not exist yet", served, "Ready=False Connecting: connecting for the first time"}},
 		"never reached": {up(func(s *Snapshot) { s.Connection = lost(v1alpha1.ReasonUnreachable, "no route"); s.Node = nil }),
-			[]string{"CredentialsValid=Unknown Connecting: not known before the provider answers", "Connected=False Unreachable: no route",
+			[]string{"CredentialsValid=Unknown Connecting: unknown until the provider answers", "Connected=False Unreachable: no route",
 				"VirtualNodeReady=False NodePending: the virtual node does not exist yet", served, "Ready=False Unreachable: no route"}},
 		"lost": {up(func(s *Snapshot) {
 			s.Binding.Status = Decide(up(func(*Snapshot) {}))
 			s.Connection = lost(v1alpha1.ReasonUnreachable, "no route")
 		}), []string{accepted, "Connected=False Unreachable: no route", nodeReady, served, "Ready=False Unreachable: no route"}},
 		"the wrong CA": {up(func(s *Snapshot) { s.Connection = lost(v1alpha1.ReasonWrongCA, "unknown authority") }),
-			[]string{"CredentialsValid=Unknown Connecting: not known before the provider answers", "Connected=False WrongCA: unknown authority", nodeReady, served, "Ready=False WrongCA: unknown authority"}},
+			[]string{"CredentialsValid=Unknown Connecting: unknown until the provider answers", "Connected=False WrongCA: unknown authority", nodeReady, served, "Ready=False WrongCA: unknown authority"}},
 		"the node is not Ready": {up(func(s *Snapshot) { s.Node.Status.Conditions[1].Status = corev1.ConditionUnknown }),
 			[]string{accepted, linked, "VirtualNodeReady=False NodeNotReady: Node spillway-eu is not Ready", served, "Ready=False NodeNotReady: Node spillway-eu is not Ready"}},
-		"no node of the provider takes pods": {up(func(s *Snapshot) {
+		"no node of the provider is usable": {up(func(s *Snapshot) {
 			s.Node.Status.Conditions[1].Reason, s.Node.Status.Conditions[1].Message = v1alpha1.ReasonNoUsableNodes, "2 tainted"
 		}), []string{accepted, linked, "VirtualNodeReady=True NoUsableNodes: 2 tainted", served, "Ready=True Ready: "}},
 		"the node is somebody else's": {up(func(s *Snapshot) { s.Node.OwnerReferences = nil }),
-			[]string{accepted, linked, "VirtualNodeReady=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone", served,
-				"Ready=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone"}},
+			[]string{accepted, linked, "VirtualNodeReady=False NodeNameConflict: Node spillway-eu exists, but does not belong to this ClusterBinding, and is left alone", served,
+				"Ready=False NodeNameConflict: Node spillway-eu exists, but does not belong to this ClusterBinding, and is left alone"}},
 		"the node is that of an earlier binding of this name": {up(func(s *Snapshot) { s.Binding.UID = "another" }),
-			[]string{accepted, linked, "VirtualNodeReady=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone", served,
-				"Ready=False NodeNameConflict: Node spillway-eu exists and was not made for this ClusterBinding; it is left alone"}},
+			[]string{accepted, linked, "VirtualNodeReady=False NodeNameConflict: Node spillway-eu exists, but does not belong to this ClusterBinding, and is left alone", served,
+				"Ready=False NodeNameConflict: Node spillway-eu exists, but does not belong to this ClusterBinding, and is left alone"}},
 		"no policy": {up(func(s *Snapshot) { s.PolicyServed = false }),
 			[]string{accepted, linked, nodeReady, "PodAdmission=False PolicyNotServed: this cluster does not serve MutatingAdmissionPolicy as admissionregistration.k8s.io/v1 (Kubernetes 1.36), and the webhook is off (--pod-admission): " +
 				"pods of offloaded namespaces get no affinity, and a toleration only once they wait for a node", "Ready=True Ready: "}},
@@ -93,7 +93,7 @@ func TestConditions(t *testing.T) {
 			[]string{accepted, linked, nodeReady, served, "Ready=False Deleting: the ClusterBinding is being deleted; see the condition Drained"}},
 		"a duplicate": {up(func(s *Snapshot) {
 			s.Holder, s.Node, s.Connection = "older", nil, connection.State{Phase: connection.NotConnected}
-		}), []string{"CredentialsValid=Unknown DuplicateClusterID: not looked at", "Connected=False DuplicateClusterID: not connected, because another ClusterBinding holds the clusterID",
+		}), []string{"CredentialsValid=Unknown DuplicateClusterID: not checked", "Connected=False DuplicateClusterID: not connected, because another ClusterBinding holds the clusterID",
 			"VirtualNodeReady=False DuplicateClusterID: no virtual node, because another ClusterBinding holds the clusterID", served,
 			"Ready=False DuplicateClusterID: clusterID eu is held by ClusterBinding older, which is older"}},
 	}
@@ -332,7 +332,7 @@ func TestValidity(t *testing.T) {
 			if c.Status != metav1.ConditionTrue || c.Reason != test.want {
 				t.Errorf("CredentialsValid is %s, %s: %s, want %s", c.Status, c.Reason, c.Message, test.want)
 			}
-			if says := strings.HasSuffix(c.Message, "; replace what is in Secret "+test.snapshot.Binding.Spec.KubeconfigSecretRef.Name+" before"); says != (test.want == soon) {
+			if says := strings.HasSuffix(c.Message, "; update Secret "+test.snapshot.Binding.Spec.KubeconfigSecretRef.Name+" before then"); says != (test.want == soon) {
 				t.Errorf("it says %q", c.Message)
 			}
 			if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingReady); ready.Status != metav1.ConditionTrue {

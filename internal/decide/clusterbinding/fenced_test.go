@@ -26,7 +26,7 @@ func TestFenced(t *testing.T) {
 		"nothing is known yet": {up(func(*Snapshot) {}), []string{accepted, linked, "Ready=True Ready: "}},
 		"held":                 {held, []string{accepted, linked, "Fenced=True LeaseHeld: ", "Ready=True Ready: "}},
 		"without the right": {fence(v1alpha1.ReasonLeaseForbidden, "cannot get leases"), []string{accepted, linked,
-			"Fenced=False LeaseForbidden: cannot get leases; a second manager for the same cluster would not be noticed: apply the provider.yaml of this version", "Ready=True Ready: "}},
+			"Fenced=False LeaseForbidden: cannot get leases; a second manager for this cluster would go unnoticed: apply this version's provider.yaml", "Ready=True Ready: "}},
 		"by another":                    {refusedFor(v1alpha1.ReasonHeldByAnother), refused(v1alpha1.ReasonHeldByAnother)},
 		"not renewed":                   {refusedFor(v1alpha1.ReasonLeaseNotRenewed), refused(v1alpha1.ReasonLeaseNotRenewed)},
 		"behind":                        {refusedFor(v1alpha1.ReasonTakeOverNeeded), refused(v1alpha1.ReasonTakeOverNeeded)},

@@ -29,15 +29,15 @@ func limits(c connection.State) (reason, message string) {
 	var all []string
 	if c.NoMetrics != "" {
 		reason = v1alpha1.ReasonMetricsMissing
-		all = []string{"kubectl top and HorizontalPodAutoscalers see nothing of the provider's pods: " + c.NoMetrics}
+		all = []string{"kubectl top and HorizontalPodAutoscalers have no metrics of remote pods: " + c.NoMetrics}
 	}
 	if c.Limited.Reason != "" {
 		reason = c.Limited.Reason
-		cure := "apply the provider.yaml of this version there"
+		cure := "apply this version's provider.yaml there"
 		if reason == v1alpha1.ReasonKindNotServed {
 			cure = "install its CustomResourceDefinition there"
 		}
-		all = append(all, "the provider "+c.Limited.What+": what needs that waits, and what is there stays as it is; "+cure)
+		all = append(all, "the provider "+c.Limited.What+": objects that need this wait, and existing remote objects stay unchanged; "+cure)
 	}
 	slices.Reverse(all) // Problems that hold up pods come first.
 	return reason, strings.Join(all, "; ")

@@ -16,9 +16,9 @@ func TestLimited(t *testing.T) {
 		return up(func(s *Snapshot) { s.Binding.Status, s.Connection = Decide(lacking(right)), link })
 	}
 	connected := connection.State{Phase: connection.Connected}
-	const watchNodes = "True RightsMissing: the provider gives no right to watch nodes: what needs that waits, " +
-		"and what is there stays as it is; apply the provider.yaml of this version there"
-	const noMetrics = "kubectl top and HorizontalPodAutoscalers see nothing of the provider's pods: it serves none"
+	const watchNodes = "True RightsMissing: the provider does not let Spillway watch nodes: objects that need this wait, " +
+		"and existing remote objects stay unchanged; apply this version's provider.yaml there"
+	const noMetrics = "kubectl top and HorizontalPodAutoscalers have no metrics of remote pods: it serves none"
 	unmetered := func(s *Snapshot) { s.Connection.NoMetrics = "it serves none" }
 	for name, test := range map[string]struct {
 		snapshot Snapshot
@@ -29,8 +29,8 @@ func TestLimited(t *testing.T) {
 		"metrics have come":   {up(func(s *Snapshot) { s.Binding.Status, s.Connection = Decide(up(unmetered)), connected }), ""},
 		"nothing is missing":  {lacking(connection.Lack{}), ""},
 		"a right is missing":  {lacking(right), watchNodes},
-		"a kind is not served": {lacking(connection.NotServed("httproutes")), "True KindNotServed: the provider does not serve httproutes in the version that is needed: what needs that waits, " +
-			"and what is there stays as it is; install its CustomResourceDefinition there"},
+		"a kind is not served": {lacking(connection.NotServed("httproutes")), "True KindNotServed: the provider does not serve httproutes in the required version: objects that need this wait, " +
+			"and existing remote objects stay unchanged; install its CustomResourceDefinition there"},
 		"it was given":                   {after(connected), ""},
 		"away: the last verdict":         {after(lost(v1alpha1.ReasonUnreachable, "why")), watchNodes},
 		"connecting: the last verdict":   {after(connection.State{Phase: connection.Connecting}), watchNodes},

@@ -28,7 +28,7 @@ func TestNewsOf(t *testing.T) {
 		"ranges overlap":    {all{ready, isolated}, all{ready, is("Network", "False", "CIDROverlap", "both")}, []News{{"Warning", "CIDROverlap", "both"}}},
 		"others overlap":    {all{is("Network", "False", "CIDROverlap", "both")}, all{is("Network", "False", "CIDROverlap", "others")}, nil},
 		"and none does":     {all{is("Network", "False", "CIDROverlap", "both")}, all{is("Network", "True", "Routed", "")}, nil},
-		"not looked at":     {all{isolated}, all{is("Network", "Unknown", "DuplicateClusterID", "")}, nil},
+		"not checked":       {all{isolated}, all{is("Network", "Unknown", "DuplicateClusterID", "")}, nil},
 		"shared":            {all{ready}, all{ready, is("ProviderShared", "True", "ProviderSharedWith", "eu")}, []News{{"Warning", "ProviderSharedWith", "eu"}}},
 		"perhaps shared":    {all{ready}, all{ready, is("ProviderShared", "Unknown", "IdentityNotProven", "xx")}, []News{{"Warning", "IdentityNotProven", "xx"}}},
 		"without a Lease":   {all{ready}, all{ready, is("Fenced", "False", "LeaseForbidden", "no")}, []News{{"Warning", "LeaseForbidden", "no"}}},

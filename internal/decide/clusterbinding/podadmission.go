@@ -40,18 +40,18 @@ func webhook(w *Webhook, now time.Time) *metav1.Condition {
 		return condition(v1alpha1.BindingPodAdmission, metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)+": "+unprepared)
 	}
 	if w.Configuration == nil {
-		return not(v1alpha1.ReasonWebhookNotConfigured, "there is no MutatingWebhookConfiguration %s, which is in dist/install-webhook.yaml", v1alpha1.PodAdmissionName)
+		return not(v1alpha1.ReasonWebhookNotConfigured, "MutatingWebhookConfiguration %s is missing (apply dist/install-webhook.yaml)", v1alpha1.PodAdmissionName)
 	}
 	if len(w.Certificate) == 0 {
-		return not(v1alpha1.ReasonWebhookCertificate, "Secret %s in the manager's namespace, which is in dist/install-webhook.yaml, has no certificate yet", v1alpha1.WebhookSecret)
+		return not(v1alpha1.ReasonWebhookCertificate, "Secret %s in the manager's namespace (dist/install-webhook.yaml) has no certificate yet", v1alpha1.WebhookSecret)
 	}
 	if expiry, ok := expiryOf(w.Certificate); !ok {
-		return not(v1alpha1.ReasonWebhookCertificate, "what Secret %s in the manager's namespace has under tls.crt is no certificate", v1alpha1.WebhookSecret)
+		return not(v1alpha1.ReasonWebhookCertificate, "tls.crt of Secret %s in the manager's namespace is not a certificate", v1alpha1.WebhookSecret)
 	} else if !now.Before(expiry) {
 		return not(v1alpha1.ReasonWebhookCertificate, "the certificate in Secret %s in the manager's namespace expired at %s", v1alpha1.WebhookSecret, expiry.UTC().Format(time.RFC3339))
 	}
 	if slices.ContainsFunc(w.Configuration.Webhooks, func(h admissionregistrationv1.MutatingWebhook) bool { return len(h.ClientConfig.CABundle) == 0 }) {
-		return not(v1alpha1.ReasonWebhookNotConfigured, "MutatingWebhookConfiguration %s does not have the authority of the certificate yet", v1alpha1.PodAdmissionName)
+		return not(v1alpha1.ReasonWebhookNotConfigured, "MutatingWebhookConfiguration %s has no caBundle for the certificate yet", v1alpha1.PodAdmissionName)
 	}
 	return condition(v1alpha1.BindingPodAdmission, metav1.ConditionTrue, v1alpha1.ReasonWebhookServed, "")
 }

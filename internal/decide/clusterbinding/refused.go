@@ -16,6 +16,6 @@ func setWritesRefused(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 		return
 	}
 	conditions.Set(&status.Conditions, s.Binding.Generation, conditions.New(v1alpha1.BindingWritesRefused, metav1.ConditionTrue, v1alpha1.ReasonForbiddenHere,
-		"this cluster refuses the manager "+s.WritesRefused+": what needs that waits. Let a policy or webhook of your own exempt that account. Spillway's own roles and policies expect the ServiceAccount "+
-			"spillway-manager in namespace spillway-system, and the install.yaml of this version"))
+		"this cluster refuses the manager "+s.WritesRefused+": objects that need this wait. Exempt that account in your own policies and webhooks. Spillway's own roles and policies expect ServiceAccount "+
+			"spillway-manager in namespace spillway-system, and this version's install.yaml"))
 }

@@ -26,7 +26,7 @@ func nothingLeft(s Snapshot) string {
 	if len(older) == 0 || !s.Node.Status.Allocatable.Pods().IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("Node %s takes no pods: ClusterBinding %s is older, leads to the same provider, and leaves no room for any", s.Node.Name, older[0].Name)
+	return fmt.Sprintf("Node %s has no capacity for pods: ClusterBinding %s is older, uses the same provider, and offers all of it", s.Node.Name, older[0].Name)
 }
 
 // shared returns a condition that names the other binding of the same provider, or one that may lead to it.
@@ -35,12 +35,12 @@ func shared(s Snapshot) *metav1.Condition {
 	older, others := s.Bindings.Older(s.Binding), s.Bindings.Contradicting(s.Binding)
 	notProven := ""
 	if len(others) > 0 {
-		notProven = fmt.Sprintf("the provider of ClusterBinding %s (clusterID %s) says that it is the same one, but another certificate authority vouches for it: "+
-			"neither binding takes anything from the other", others[0].Name, others[0].Spec.ClusterID)
+		notProven = fmt.Sprintf("the provider of ClusterBinding %s (clusterID %s) claims to be the same cluster, but has another certificate authority: "+
+			"neither binding reduces the capacity of the other", others[0].Name, others[0].Spec.ClusterID)
 	}
 	if len(older) > 0 {
-		message := fmt.Sprintf("ClusterBinding %s (clusterID %s) is older and leads to the same provider: the virtual node offers what that one leaves, "+
-			"and a namespace that both are selected for is offloaded through that one", older[0].Name, older[0].Spec.ClusterID)
+		message := fmt.Sprintf("ClusterBinding %s (clusterID %s) is older and uses the same provider: this virtual node offers the remaining capacity, "+
+			"and a namespace that selects both is offloaded through the older one", older[0].Name, older[0].Spec.ClusterID)
 		if notProven != "" {
 			message += "; " + notProven
 		}

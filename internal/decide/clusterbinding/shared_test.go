@@ -19,7 +19,7 @@ import (
 )
 
 func TestShared(t *testing.T) {
-	const of, pretends = "ClusterBinding eu (clusterID eu) is older and leads to the same provider", "the provider of ClusterBinding xx (clusterID xx) says that it is the same one"
+	const of, pretends = "ClusterBinding eu (clusterID eu) is older and uses the same provider", "the provider of ClusterBinding xx (clusterID xx) claims to be the same cluster"
 	eu := builder.Binding("eu").Pinned("uid").Authorities("ca")
 	xx := builder.Binding("xx").Pinned("uid").Authorities("its own")
 	for name, test := range map[string]struct {
@@ -63,7 +63,7 @@ func TestShared(t *testing.T) {
 
 // TestNothingLeft checks that a node without room for pods names the binding that leaves it none.
 func TestNothingLeft(t *testing.T) {
-	const nothing = "Node spillway-us takes no pods: ClusterBinding eu is older, leads to the same provider, and leaves no room for any"
+	const nothing = "Node spillway-us has no capacity for pods: ClusterBinding eu is older, uses the same provider, and offers all of it"
 	us := builder.Binding("us").Pinned("uid").Authorities("ca").Created(time.Hour).Obj()
 	eu := builder.Binding("eu").Pinned("uid").Authorities("ca").Obj()
 	for name, test := range map[string]struct {

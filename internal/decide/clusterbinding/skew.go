@@ -16,11 +16,11 @@ func setVersionSkew(s Snapshot, status *v1alpha1.ClusterBindingStatus) {
 	}
 	missing, further := "", ""
 	if s.Skew.Missing != "" {
-		missing = "the CustomResourceDefinitions of this cluster are older than the manager, and lose what it writes to " + s.Skew.Missing +
+		missing = "the CustomResourceDefinitions of this cluster are older than the manager, and drop its writes to " + s.Skew.Missing +
 			"; apply those of its version: kubectl spillway install, or config/crd"
 	}
 	if s.Skew.Further != "" {
-		further = "the CustomResourceDefinitions of this cluster have what this manager does not know, and what has no effect: " + s.Skew.Further +
+		further = "the CustomResourceDefinitions of this cluster have fields or values that this manager does not know and ignores: " + s.Skew.Further +
 			"; install the manager of their version"
 	}
 	reason, message := v1alpha1.ReasonDefinitionsOlder, missing

@@ -96,14 +96,14 @@ type Plan struct {
 func Decide(s Snapshot) Plan {
 	switch {
 	case s.Duplicate:
-		return step(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was made for it")
+		return step(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was created for it")
 	case s.Binding.Spec.Paused:
-		return step(Wait, v1alpha1.ReasonPaused, "spec.paused is set: the deletion goes on when it is not")
+		return step(Wait, v1alpha1.ReasonPaused, "spec.paused is set: unset it to continue the deletion")
 	case !s.skipped() && !s.Binding.Spec.Drains():
-		return step(Wait, v1alpha1.ReasonPolicyUnknown, fmt.Sprintf("this manager does not know the deletionPolicy %s: the deletion goes on with the manager of a version that does, or once it is Drain or Orphan",
+		return step(Wait, v1alpha1.ReasonPolicyUnknown, fmt.Sprintf("this manager does not know deletionPolicy %s: to continue the deletion, set it to Drain or Orphan, or install a manager that knows it",
 			s.Binding.Spec.DeletionPolicy))
 	case s.NodeExists && !s.NodeCordoned:
-		return step(Cordon, v1alpha1.ReasonCordoning, "the virtual node is made unschedulable")
+		return step(Cordon, v1alpha1.ReasonCordoning, "cordoning the virtual node")
 	}
 	for _, remotely := range []func(Snapshot) *Plan{pods, copies, namespaces} {
 		if plan := remotely(s); plan != nil {
@@ -115,7 +115,7 @@ func Decide(s Snapshot) Plan {
 		return s.deleteMap()
 	case s.Marked > 0:
 		return step(Release, v1alpha1.ReasonReleasingObjects,
-			"label, annotation and finalizer of the binding are taken off "+counted(s.Marked, "object"))
+			"removing the binding's label, annotation and finalizer from "+counted(s.Marked, "object"))
 	case s.NodeExists:
 		return s.deleteNode()
 	default:
@@ -150,17 +150,17 @@ func Leaves(binding *v1alpha1.ClusterBinding) bool {
 }
 
 func (s Snapshot) deleteMap() Plan {
-	plan := step(DeleteNamespaceMap, v1alpha1.ReasonDeletingNamespaceMap, "the NamespaceMap is deleted")
+	plan := step(DeleteNamespaceMap, v1alpha1.ReasonDeletingNamespaceMap, "deleting the NamespaceMap")
 	if left := s.remoteNamespaces(); len(left) > 0 && !s.unused() && !s.emptied(left) {
-		plan.LeftBehind = "remote namespaces that stay in provider " + s.Binding.Spec.ClusterID + ": " + strings.Join(left, ", ")
+		plan.LeftBehind = "remote namespaces left in provider " + s.Binding.Spec.ClusterID + ": " + strings.Join(left, ", ")
 	}
 	return plan
 }
 
 func (s Snapshot) deleteNode() Plan {
-	plan := step(DeleteNode, v1alpha1.ReasonDeletingNode, "the virtual node and its lease are deleted")
+	plan := step(DeleteNode, v1alpha1.ReasonDeletingNode, "deleting the virtual node and its Lease")
 	if s.Pods.Count > 0 && !s.unused() {
-		plan.LeftBehind = fmt.Sprintf("%s that may run on in provider %s; Kubernetes removes them here, because their node is gone", s.Pods, s.Binding.Spec.ClusterID)
+		plan.LeftBehind = fmt.Sprintf("%s that may still run in provider %s; the consumer deletes them, because their node is gone", s.Pods, s.Binding.Spec.ClusterID)
 	}
 	return plan
 }
@@ -174,10 +174,10 @@ func (s Snapshot) deleteLease() Plan {
 	case !MayHoldLease(s.Binding) || leaves && s.LeaseGone:
 		return plan
 	case leaves && s.LeaseStays != "":
-		plan.LeftBehind = fmt.Sprintf("the Lease that stays in provider %s, so that a binding that is made again asks for a take-over: %s", s.Binding.Spec.ClusterID, s.LeaseStays)
+		plan.LeftBehind = fmt.Sprintf("the Lease left in provider %s, so a recreated binding asks for a take-over: %s", s.Binding.Spec.ClusterID, s.LeaseStays)
 		return plan
 	default:
-		return step(Wait, v1alpha1.ReasonDeletingLease, "the Lease in the provider is deleted; if its holder was killed, after it has expired")
+		return step(Wait, v1alpha1.ReasonDeletingLease, "deleting the Lease in the provider; if its holder was killed, once it has expired")
 	}
 }
 

@@ -57,9 +57,9 @@ func TestDecide(t *testing.T) {
 	for i := range 7 {
 		many.Accepted(fmt.Sprintf("a%d", i), fmt.Sprintf("r%d", i))
 	}
-	deleteMap := plan(DeleteNamespaceMap, v1alpha1.ReasonDeletingNamespaceMap, "the NamespaceMap is deleted")
+	deleteMap := plan(DeleteNamespaceMap, v1alpha1.ReasonDeletingNamespaceMap, "deleting the NamespaceMap")
 	const waits = "the deletion waits for the provider, to delete 2 remote namespaces (ra, rb) there: no route to host"
-	const left = "remote namespaces that stay in provider eu: ra, rb"
+	const left = "remote namespaces left in provider eu: ra, rb"
 	const evicting = "3 pods (team/a, team/b, team/c): being evicted from the virtual node"
 	blocked := pods3()
 	blocked.Refused = []string{"team/b: its budget says no"}
@@ -73,13 +73,13 @@ func TestDecide(t *testing.T) {
 	}{
 		"a duplicate, whatever there is": {
 			Snapshot{Binding: binding().Obj(), Duplicate: true, NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true},
-			plan(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was made for it")},
+			plan(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was created for it")},
 		"cordon first": {
 			Snapshot{Binding: binding().Obj(), NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true},
-			plan(Cordon, v1alpha1.ReasonCordoning, "the virtual node is made unschedulable")},
+			plan(Cordon, v1alpha1.ReasonCordoning, "cordoning the virtual node")},
 		"a policy of a newer version": {
 			Snapshot{Binding: with(binding().Obj(), "Keep"), NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true},
-			plan(Wait, v1alpha1.ReasonPolicyUnknown, "this manager does not know the deletionPolicy Keep: the deletion goes on with the manager of a version that does, or once it is Drain or Orphan")},
+			plan(Wait, v1alpha1.ReasonPolicyUnknown, "this manager does not know deletionPolicy Keep: to continue the deletion, set it to Drain or Orphan, or install a manager that knows it")},
 		"then the pods": {
 			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true},
 			plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
@@ -98,17 +98,17 @@ func TestDecide(t *testing.T) {
 			deleteMap.leaves(left)},
 		"the pods, and the time is up, and the map is gone: what has the mark loses it": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, Marked: 1, Now: builder.Epoch.Add(time.Minute)},
-			plan(Release, v1alpha1.ReasonReleasingObjects, "label, annotation and finalizer of the binding are taken off 1 object")},
+			plan(Release, v1alpha1.ReasonReleasingObjects, "removing the binding's label, annotation and finalizer from 1 object")},
 		"the pods, and the time is up, and only the node is left": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Now: builder.Epoch.Add(time.Minute)},
-			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "the virtual node and its lease are deleted").leaves(
-				"3 pods (team/a, team/b, team/c) that may run on in provider eu; Kubernetes removes them here, because their node is gone")},
+			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "deleting the virtual node and its Lease").leaves(
+				"3 pods (team/a, team/b, team/c) that may still run in provider eu; the consumer deletes them, because their node is gone")},
 		"pods that are to be orphaned are not waited for": {
 			Snapshot{Binding: binding().Orphan().Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true},
 			deleteMap.leaves(left)},
 		"what is to be orphaned loses the mark": {
 			Snapshot{Binding: binding().Orphan().Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), Copies: []string{"Secret team/s"}, Marked: 2},
-			plan(Release, v1alpha1.ReasonReleasingObjects, "label, annotation and finalizer of the binding are taken off 2 objects")},
+			plan(Release, v1alpha1.ReasonReleasingObjects, "removing the binding's label, annotation and finalizer from 2 objects")},
 		"pods on a node of a provider that was never used": {
 			Snapshot{Binding: builder.Binding("eu").Deleted(0).Obj(), Pods: pods3(), NamespaceMap: two}, deleteMap},
 		"then the copies": {
@@ -118,7 +118,7 @@ func TestDecide(t *testing.T) {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true,
 				Limited: connection.NoRight("list and watch secrets"), Now: builder.Epoch},
 			plan(Wait, v1alpha1.ReasonDeletingCopies,
-				"the copies of 1 object (Secret team/s) are being deleted; the provider gives no right to list and watch secrets").retry(time.Minute)},
+				"the copies of 1 object (Secret team/s) are being deleted; the provider does not let Spillway list and watch secrets").retry(time.Minute)},
 		"the copies, and the provider does not answer": {
 			Snapshot{Binding: binding().Obj(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Unreachable: "no route to host"},
 			plan(Wait, v1alpha1.ReasonProviderUnreachable, "the deletion waits for the provider, to delete the copies of 1 object (Secret team/s) there: no route to host")},
@@ -130,7 +130,7 @@ func TestDecide(t *testing.T) {
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (mount)")},
 		"the mount namespace stays, orphaned": {
 			Snapshot{Binding: mounted().Orphan().Obj(), NamespaceMap: builder.Map("eu").Obj(), Connected: true},
-			deleteMap.leaves("remote namespaces that stay in provider eu: mount")},
+			deleteMap.leaves("remote namespaces left in provider eu: mount")},
 		"a mount namespace that could not be made is not there": {
 			Snapshot{Binding: binding().MountNamespace("mount").Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNameConflict, "").Obj(),
 				NamespaceMap: builder.Map("eu").Obj(), Connected: true}, deleteMap},
@@ -177,21 +177,21 @@ func TestDecide(t *testing.T) {
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)").retry(40 * time.Second)},
 		"one hangs in a provider that answers, and the time is up": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs().Obj(), Connected: true, Now: builder.Epoch.Add(time.Minute)},
-			deleteMap.leaves("remote namespaces that stay in provider eu: ra")},
+			deleteMap.leaves("remote namespaces left in provider eu: ra")},
 		"pods of a provider that answers, whatever time has passed": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NodeExists: true, NodeCordoned: true, Pods: pods3(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
 			plan(Wait, v1alpha1.ReasonEvictingPods, evicting)},
 		"paused, at any step": {
 			Snapshot{Binding: binding().Paused().DeletionTimeout(time.Minute).Obj(), NodeExists: true, Pods: pods3(), NamespaceMap: two, Connected: true, Now: builder.Epoch.Add(time.Hour)},
-			plan(Wait, v1alpha1.ReasonPaused, "spec.paused is set: the deletion goes on when it is not")},
+			plan(Wait, v1alpha1.ReasonPaused, "spec.paused is set: unset it to continue the deletion")},
 		"paused, and a duplicate: nothing is there to be kept": {
 			Snapshot{Binding: binding().Paused().Obj(), Duplicate: true},
-			plan(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was made for it")},
+			plan(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was created for it")},
 		"never connected": {
 			Snapshot{Binding: builder.Binding("eu").Deleted(0).Obj(), NamespaceMap: two, Unreachable: "no route to host"}, deleteMap},
 		"identified, but never usable": {
 			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Desired("a", "ra").Untouched().Obj(), Unreachable: "no route to host"}, deleteMap},
-		"not looked at yet, but usable": {
+		"not checked yet, but usable": {
 			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Desired("a", "ra").Untouched().Obj(), Connected: true},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)")},
 		"orphaned": {
@@ -200,7 +200,7 @@ func TestDecide(t *testing.T) {
 			Snapshot{Binding: binding().Orphan().Obj(), NamespaceMap: two}, deleteMap.leaves(left)},
 		"then the node": {
 			Snapshot{Binding: binding().Obj(), NodeExists: true, NodeCordoned: true},
-			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "the virtual node and its lease are deleted")},
+			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "deleting the virtual node and its Lease")},
 		"nothing is left": {
 			Snapshot{Binding: binding().Obj()}, plan(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")},
 	}

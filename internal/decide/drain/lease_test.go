@@ -16,16 +16,16 @@ func TestTheLeaseGoesLast(t *testing.T) {
 	leaving := func(b *builder.BindingBuilder) *v1alpha1.ClusterBinding {
 		return b.Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, v1alpha1.ReasonDeletingLease, "").Obj()
 	}
-	waits := plan(Wait, v1alpha1.ReasonDeletingLease, "the Lease in the provider is deleted; if its holder was killed, after it has expired")
+	waits := plan(Wait, v1alpha1.ReasonDeletingLease, "deleting the Lease in the provider; if its holder was killed, once it has expired")
 	done := plan(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")
-	stays := done.leaves("the Lease that stays in provider eu, so that a binding that is made again asks for a take-over: no route to host")
+	stays := done.leaves("the Lease left in provider eu, so a recreated binding asks for a take-over: no route to host")
 	tests := map[string]struct {
 		snapshot Snapshot
 		want     Plan
 	}{
 		"the node first": {
 			Snapshot{Binding: held().Obj(), NodeExists: true, NodeCordoned: true},
-			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "the virtual node and its lease are deleted")},
+			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "deleting the virtual node and its Lease")},
 		"then the Lease": {Snapshot{Binding: held().Obj()}, waits},
 		"whatever becomes of the connection before": {Snapshot{Binding: held().Obj(), LeaseGone: true, LeaseStays: "no route to host"}, waits},
 		"it is tried":                              {Snapshot{Binding: leaving(held())}, waits},
@@ -34,9 +34,9 @@ func TestTheLeaseGoesLast(t *testing.T) {
 		"orphaned: it goes too":                    {Snapshot{Binding: held().Orphan().Obj()}, waits},
 		"orphaned, and it was tried in vain":       {Snapshot{Binding: leaving(held().Orphan()), LeaseStays: "no route to host"}, stays},
 		"the time is up: it is tried all the same": {Snapshot{Binding: held().DeletionTimeout(time.Minute).Obj(), Now: builder.Epoch.Add(time.Hour)}, waits},
-		"paused":            {Snapshot{Binding: leaving(held().Paused())}, plan(Wait, v1alpha1.ReasonPaused, "spec.paused is set: the deletion goes on when it is not")},
+		"paused":            {Snapshot{Binding: leaving(held().Paused())}, plan(Wait, v1alpha1.ReasonPaused, "spec.paused is set: unset it to continue the deletion")},
 		"it was never held": {Snapshot{Binding: held().Held(0).Obj()}, done},
-		"a duplicate, whose Lease is another one's":  {Snapshot{Binding: leaving(held()), Duplicate: true}, plan(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was made for it")},
+		"a duplicate, whose Lease is another one's":  {Snapshot{Binding: leaving(held()), Duplicate: true}, plan(RemoveFinalizer, v1alpha1.ReasonDrained, "the ClusterBinding did not hold its clusterID, so nothing was created for it")},
 		"of a provider that was never identified":    {Snapshot{Binding: held().Pinned("").Obj()}, done},
 		"remote namespaces are there again":          {Snapshot{Binding: leaving(held()), NamespaceMap: hangs().Obj(), Connected: true}, plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)")},
 		"a mount namespace that stays holds up none": {Snapshot{Binding: leaving(mounting(held()).DeletionTimeout(time.Minute)), Now: builder.Epoch.Add(time.Hour)}, waits},

@@ -50,7 +50,7 @@ func Decide(s Snapshot) namespacemap.Plan {
 	waits, backsOff := s.BackingOff[name]
 	switch deleted := !s.Binding.DeletionTimestamp.IsZero(); {
 	case deleted && !there:
-		return know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceDeleted, "the mount namespace is deleted")
+		return know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceDeleted, "the mount namespace is gone")
 	case deleted:
 		if s.Remote.DeletionTimestamp.IsZero() {
 			plan.Deletes = []namespacemap.Delete{{RemoteNamespace: name, UID: s.Remote.UID}}
@@ -67,7 +67,7 @@ func Decide(s Snapshot) namespacemap.Plan {
 			fmt.Sprintf("namespace %s exists in provider %s, and is left alone: %s", name, clusterID, provenance.Describe(s.Remote)))
 	case !s.Remote.DeletionTimestamp.IsZero():
 		return know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating,
-			namespacemap.WithHeld(fmt.Sprintf("namespace %s is being deleted in provider %s; it is made again when it is gone", name, clusterID), namespacemap.HeldBy(s.Remote)))
+			namespacemap.WithHeld(fmt.Sprintf("namespace %s is being deleted in provider %s; Spillway recreates it when it is gone", name, clusterID), namespacemap.HeldBy(s.Remote)))
 	default:
 		return know(v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "")
 	}

@@ -45,8 +45,8 @@ func TestDecide(t *testing.T) {
 	deleting := know(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "the mount namespace is being deleted, because the ClusterBinding is")
 	deletes := deleting
 	deletes.Deletes = []namespacemap.Delete{{RemoteNamespace: "mount", UID: "uid-of-mount"}}
-	deleted := know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceDeleted, "the mount namespace is deleted")
-	reserved := know(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameReserved, "remote namespace mount belongs to the provider and is never a target")
+	deleted := know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceDeleted, "the mount namespace is gone")
+	reserved := know(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameReserved, "remote namespace mount is reserved: use another name")
 	active := know(v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "")
 	refused := know(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonCreationFailed, "quota")
 	tests := map[string]struct {
@@ -57,7 +57,7 @@ func TestDecide(t *testing.T) {
 		"it is not there": {eu(), nil, create},
 		"it is there":     {eu(), remote(), active},
 		"it is going": {eu(), remote(going), know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating,
-			"namespace mount is being deleted in provider eu; it is made again when it is gone")},
+			"namespace mount is being deleted in provider eu; Spillway recreates it when it is gone")},
 		"it is somebody's": {eu(), remote(func(n *corev1.Namespace) { n.Labels = nil }), conflict("it was not created by Spillway")},
 		"it is another binding's": {eu(), remote(ofOther),
 			conflict("it belongs to Spillway's consumer home, binding us, local namespace unknown (UID unknown)")},

@@ -119,7 +119,7 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 	}
 	if first != "" {
 		return failed(v1alpha1.ReasonNameTaken,
-			fmt.Sprintf("local namespace %s was first to ask for remote namespace %s", first, entry.RemoteNamespace)), nil
+			fmt.Sprintf("local namespace %s already claims remote namespace %s", first, entry.RemoteNamespace)), nil
 	}
 	localUID, ok := s.Locals[entry.Namespace]
 	if !ok {
@@ -135,17 +135,17 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 		return &Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, WithHeld(goingMessage, remote.Held)}, nil
 	case remote.LocalNamespace == "":
 		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
-			"remote namespace %s does not stand for one local namespace; it may be the mountNamespace of the ClusterBinding", remote.Name)), nil
+			"remote namespace %s belongs to no local namespace; it may be the mountNamespace of the ClusterBinding", remote.Name)), nil
 	case remote.LocalNamespace == entry.Namespace:
 		// It belongs to an earlier namespace of that name, unless somebody has edited the annotation. The
 		// present namespace must not see its content. Spillway does not delete it, because an edited
 		// annotation is no reason for that.
 		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
-			"remote namespace %s stands for an earlier local namespace %s with UID %s, not for this one; delete it in the provider to have it made anew",
+			"remote namespace %s belongs to an earlier local namespace %s with UID %s; delete it in the provider, and Spillway recreates it",
 			remote.Name, text.Short(remote.LocalNamespace), text.Short(string(remote.LocalUID)))), nil
 	default:
 		return failed(v1alpha1.ReasonNameConflict,
-			fmt.Sprintf("remote namespace %s stands for local namespace %s with UID %s, not for this one", remote.Name,
+			fmt.Sprintf("remote namespace %s belongs to local namespace %s with UID %s, not to this one", remote.Name,
 				text.Short(remote.LocalNamespace), text.Short(string(remote.LocalUID)))), nil
 	}
 }

@@ -73,19 +73,19 @@ func TestDecide(t *testing.T) {
 		"it stands for an earlier namespace of that name": {
 			Snapshot{Desired: entries("a", "r"), Locals: locals("a"), Remotes: remotes(elsewhere)},
 			Plan{Known: map[string]Known{"a": {"r", loopBackOff(v1alpha1.ReasonNameConflict,
-				"remote namespace r stands for an earlier local namespace a with UID another, not for this one; delete it in the provider to have it made anew")}}}},
+				"remote namespace r belongs to an earlier local namespace a with UID another; delete it in the provider, and Spillway recreates it")}}}},
 		"it stands for another namespace, which does not want it any more": {
 			Snapshot{Desired: entries("a", "r"), Locals: locals("a", "b"), Remotes: remotes(ours("r", "b"))},
 			Plan{
 				Deletes: []Delete{{"b", "r", "remote-r", "uid-b"}},
 				Known: map[string]Known{
-					"a": {"r", loopBackOff(v1alpha1.ReasonNameConflict, "remote namespace r stands for local namespace b with UID uid-b, not for this one")},
+					"a": {"r", loopBackOff(v1alpha1.ReasonNameConflict, "remote namespace r belongs to local namespace b with UID uid-b, not to this one")},
 					"b": {"r", notRequired},
 				}}},
 		"it does not say whom it stands for": {
 			Snapshot{Desired: entries("a", "r"), Locals: locals("a"), Remotes: remotes(RemoteNamespace{Name: "r", UID: "x"})},
 			Plan{Known: map[string]Known{"a": {"r", loopBackOff(v1alpha1.ReasonNameConflict,
-				"remote namespace r does not stand for one local namespace; it may be the mountNamespace of the ClusterBinding")}}}},
+				"remote namespace r belongs to no local namespace; it may be the mountNamespace of the ClusterBinding")}}}},
 		"one that does not say whom it stands for is left alone": {
 			Snapshot{Remotes: remotes(RemoteNamespace{Name: "r", UID: "x"})}, Plan{}},
 		"it was refused, and its next try is not due": {
@@ -100,27 +100,27 @@ func TestDecide(t *testing.T) {
 		"two want one name: the first keeps it": {
 			Snapshot{Desired: entries("b", "r", "a", "r"), Locals: locals("a", "b"), Remotes: remotes(ours("r", "b"))},
 			Plan{Known: map[string]Known{
-				"a": {"r", loopBackOff(v1alpha1.ReasonNameTaken, "local namespace b was first to ask for remote namespace r")},
+				"a": {"r", loopBackOff(v1alpha1.ReasonNameTaken, "local namespace b already claims remote namespace r")},
 				"b": {"r", active},
 			}}},
 		"two want one name that is not there: the first gets it": {
 			Snapshot{Desired: entries("b", "r", "a", "r"), Locals: locals("a", "b")},
 			Plan{
 				Creates: []Create{{"b", "r", "uid-b"}},
-				Known:   map[string]Known{"a": {"r", loopBackOff(v1alpha1.ReasonNameTaken, "local namespace b was first to ask for remote namespace r")}},
+				Known:   map[string]Known{"a": {"r", loopBackOff(v1alpha1.ReasonNameTaken, "local namespace b already claims remote namespace r")}},
 			}},
 		"a name of the provider": {
 			Snapshot{Desired: entries("a", "kube-public"), Locals: locals("a")},
 			Plan{Known: map[string]Known{"a": {"kube-public", loopBackOff(v1alpha1.ReasonNameReserved,
-				"remote namespace kube-public belongs to the provider and is never a target")}}}},
+				"remote namespace kube-public is reserved: use another name")}}}},
 		"the name default": {
 			Snapshot{Desired: entries("default", "default"), Locals: locals("default")},
 			Plan{Known: map[string]Known{"default": {"default", loopBackOff(v1alpha1.ReasonNameReserved,
-				"remote namespace default belongs to the provider and is never a target")}}}},
+				"remote namespace default is reserved: use another name")}}}},
 		"the manager's own name": {
 			Snapshot{Desired: entries("a", manager), Locals: locals("a")},
 			Plan{Known: map[string]Known{"a": {manager, loopBackOff(v1alpha1.ReasonNameReserved,
-				"remote namespace spillway-system belongs to the provider and is never a target")}}}},
+				"remote namespace spillway-system is reserved: use another name")}}}},
 		"nobody wants it any more": {
 			Snapshot{Locals: locals("a"), Remotes: remotes(ours("r", "a"))},
 			Plan{Deletes: []Delete{{"a", "r", "remote-r", "uid-a"}}, Known: map[string]Known{"a": {"r", notRequired}}}},

@@ -16,8 +16,8 @@ const (
 	// heldMark marks in Spillway's messages where the provider's words begin.
 	heldMark = "the provider says "
 
-	goingMessage       = "the remote namespace is being deleted in the provider; it is made again when it is gone"
-	notRequiredMessage = "the remote namespace is being deleted because it is not required any more"
+	goingMessage       = "the remote namespace is being deleted in the provider; Spillway recreates it when it is gone"
+	notRequiredMessage = "the remote namespace is being deleted because it is no longer needed"
 )
 
 // HeldBy returns the provider's words about why it cannot finish the deletion of a namespace; "" if there are

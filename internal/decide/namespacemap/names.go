@@ -71,7 +71,7 @@ func beginning(name string) string {
 // has the credentials for every provider.
 func CheckLocal(namespace, managerNamespace string) error {
 	if namespace == managerNamespace || strings.HasPrefix(namespace, "kube-") {
-		return fmt.Errorf("namespace %s belongs to the cluster and is never offloaded", namespace)
+		return fmt.Errorf("namespace %s is a system namespace and is never offloaded", namespace)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func CheckLocal(namespace, managerNamespace string) error {
 // CheckRemote refuses remote names that belong to the provider or to Spillway.
 func CheckRemote(name, managerNamespace string) error {
 	if name == "default" || name == managerNamespace || strings.HasPrefix(name, "kube-") {
-		return fmt.Errorf("remote namespace %s belongs to the provider and is never a target", name)
+		return fmt.Errorf("remote namespace %s is reserved: use another name", name)
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func FuzzHashed(f *testing.F) {
 }
 
 func TestCheck(t *testing.T) {
-	const local, remote = "namespace %s belongs to the cluster and is never offloaded", "remote namespace %s belongs to the provider and is never a target"
+	const local, remote = "namespace %s is a system namespace and is never offloaded", "remote namespace %s is reserved: use another name"
 	tests := map[string]struct{ local, remote string }{
 		"team":            {"", ""},
 		"kube":            {"", ""},

@@ -34,19 +34,19 @@ func (r Rules) refuse(entry v1alpha1.DesiredMapping) string {
 		allowed = []v1alpha1.NamespaceMappingStrategy{v1alpha1.MappingDefaultName}
 	}
 	if strategy := r.strategy(entry); !slices.Contains(allowed, strategy) {
-		return fmt.Sprintf("spec.remoteNamespaces.strategies of ClusterBinding %s allows %s, and the name %s is of the strategy %s: "+
-			"make the NamespaceOffloading again with another strategy, or ask the platform engineer to allow this one", r.Binding, join(allowed), entry.RemoteNamespace, strategy)
+		return fmt.Sprintf("spec.remoteNamespaces.strategies of ClusterBinding %s allows %s, but the name %s has strategy %s: "+
+			"recreate the NamespaceOffloading with another strategy, or ask the platform engineer to allow this one", r.Binding, join(allowed), entry.RemoteNamespace, strategy)
 	}
 	if r.NamePattern == "" {
 		return ""
 	}
 	_, err := regexp.Compile(r.NamePattern) // Compiled alone, because "a)|(b" is valid only inside brackets.
 	if err != nil {
-		return fmt.Sprintf("spec.remoteNamespaces.namePattern of ClusterBinding %s cannot be understood, so that it allows nothing: %s", r.Binding, err)
+		return fmt.Sprintf("spec.remoteNamespaces.namePattern of ClusterBinding %s is invalid and allows nothing: %s", r.Binding, err)
 	}
 	if whole, err := regexp.Compile("^(?:" + r.NamePattern + ")$"); err != nil || !whole.MatchString(entry.RemoteNamespace) {
 		return fmt.Sprintf("the name %s does not match spec.remoteNamespaces.namePattern of ClusterBinding %s, %q: "+
-			"make the NamespaceOffloading again with another name, or ask the platform engineer to allow this one", entry.RemoteNamespace, r.Binding, r.NamePattern)
+			"recreate the NamespaceOffloading with another name, or ask the platform engineer to allow this one", entry.RemoteNamespace, r.Binding, r.NamePattern)
 	}
 	return ""
 }

@@ -24,17 +24,17 @@ func TestRules(t *testing.T) {
 		want   string
 	}{
 		"nothing said, the default name":           {allow(), "team-home", ""},
-		"nothing said, the same name":              {allow(), "team", "allows DefaultName, and the name team is of the strategy EnforceSameName"},
-		"nothing said, a chosen name":              {allow(), "gatekeeper-system", "the name gatekeeper-system is of the strategy SelectedName"},
-		"nothing said, a name that is no default":  {allow(), "team-elsewhere", "is of the strategy SelectedName"},
+		"nothing said, the same name":              {allow(), "team", "allows DefaultName, but the name team has strategy EnforceSameName"},
+		"nothing said, a chosen name":              {allow(), "gatekeeper-system", "the name gatekeeper-system has strategy SelectedName"},
+		"nothing said, a name that is no default":  {allow(), "team-elsewhere", "has strategy SelectedName"},
 		"the same name allowed":                    {allow(def, same), "team", ""},
-		"the same name only":                       {allow(same), "team-home", "allows EnforceSameName, and the name team-home is of the strategy DefaultName"},
+		"the same name only":                       {allow(same), "team-home", "allows EnforceSameName, but the name team-home has strategy DefaultName"},
 		"chosen names allowed":                     {allow(chosen), "gatekeeper-system", ""},
 		"a pattern that it matches":                {pattern("team(-.*)?"), "team-home", ""},
 		"a pattern for the whole name, not a part": {pattern("am"), "team", `does not match spec.remoteNamespaces.namePattern of ClusterBinding eu, "am"`},
 		"alternatives are anchored as a whole":     {pattern("x|te"), "team", "does not match"},
-		"a pattern that closes our bracket":        {pattern("x)|(team"), "team", "cannot be understood, so that it allows nothing"},
-		"a pattern that is none":                   {pattern("("), "team", "cannot be understood, so that it allows nothing"},
+		"a pattern that closes our bracket":        {pattern("x)|(team"), "team", "is invalid and allows nothing"},
+		"a pattern that is none":                   {pattern("("), "team", "is invalid and allows nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rules := Rules{RemoteNamespaces: test.rules, Binding: "eu", ConsumerID: "home"}

@@ -119,8 +119,8 @@ func (s Snapshot) setOutdated(all *[]metav1.Condition) string {
 	if s.Outdated.Count == 1 {
 		waits = "waits"
 	}
-	message := fmt.Sprintf("%s %s for a node with the node affinity that the offloading asked for earlier, which Kubernetes does not let be changed: "+
-		"delete them, or roll what made them (kubectl rollout restart)", s.Outdated, waits)
+	message := fmt.Sprintf("%s %s with an outdated node affinity, which is immutable: delete them, or restart their workload (kubectl rollout restart)",
+		s.Outdated, waits)
 	conditions.Set(all, s.Offloading.Generation, conditions.New(v1alpha1.OffloadingPodsCurrent, metav1.ConditionFalse, v1alpha1.ReasonPodsOutdated, message))
 	return message
 }
@@ -209,7 +209,7 @@ func (s Snapshot) waitInVain() string {
 	if s.Waiting.Virtual.Count == 0 {
 		return ""
 	}
-	return "; pods that can run on virtual nodes alone wait until it selects another one: " + s.Waiting.Virtual.String()
+	return "; pods that can run only on virtual nodes wait until it selects another one: " + s.Waiting.Virtual.String()
 }
 
 // evicts reports whether pods are leaving a provider that is being removed.
@@ -247,7 +247,7 @@ func (s Snapshot) required(c Cluster) metav1.Condition {
 	if c.Selected && s.Offloading.DeletionTimestamp.IsZero() {
 		return conditions.New(v1alpha1.RemoteNamespaceRequired, metav1.ConditionTrue, v1alpha1.ReasonClusterSelected, "")
 	}
-	message := "the remote namespace is not required any more"
+	message := "the remote namespace is no longer needed"
 	if c.Pods.Count > 0 {
 		// The number of pods changes with each pod, and would cause a write each time.
 		message += "; the pods of the namespace are evicted from the virtual node first"

@@ -85,7 +85,7 @@ func timeout(c Cluster, d time.Duration) Cluster {
 // reported at once.
 func TestPodsWithoutAProvider(t *testing.T) {
 	waiting := Waiting{Virtual: eviction.Left{Count: 1, Names: []string{"team/a"}}}
-	const named = "; pods that can run on virtual nodes alone wait until it selects another one: 1 pod (team/a)"
+	const named = "; pods that can run only on virtual nodes wait until it selects another one: 1 pod (team/a)"
 	for name, test := range map[string]struct {
 		clusters []Cluster
 		want     string
@@ -210,16 +210,16 @@ func TestDeletionSteps(t *testing.T) {
 	}{
 		"pods first": {
 			[]Cluster{withPods(accepted("eu"), "team/a", "team/b", "team/c")}, at(0), v1alpha1.ReasonEvictingPods,
-			"pods are being evicted from virtual nodes: eu: 3 pods (team/a, team/b, team/c)", false, 0},
+			"evicting pods from virtual nodes: eu: 3 pods (team/a, team/b, team/c)", false, 0},
 		"pods, when all else is gone": {
 			[]Cluster{withPods(Cluster{ClusterID: "eu"}, "team/a")}, at(0), v1alpha1.ReasonEvictingPods,
-			"pods are being evicted from virtual nodes: eu: 1 pod (team/a)", false, 0},
+			"evicting pods from virtual nodes: eu: 1 pod (team/a)", false, 0},
 		"a pod that may not go": {
 			[]Cluster{blocked(withPods(accepted("eu"), "team/a"), "team/a: its budget says no"), accepted("us")}, at(0), v1alpha1.ReasonEvictingPods,
-			"pods are being evicted from virtual nodes: eu: 1 pod (team/a), and the API server refuses to evict team/a: its budget says no", false, 0},
+			"evicting pods from virtual nodes: eu: 1 pod (team/a), and the API server refuses to evict team/a: its budget says no", false, 0},
 		"pods, and some of a provider that is out of reach": {
 			[]Cluster{withPods(accepted("eu"), "team/a"), silent(withPods(accepted("us"), "team/b"))}, at(0), v1alpha1.ReasonEvictingPods,
-			"pods are being evicted from virtual nodes: eu: 1 pod (team/a); us: Unreachable: no route to host, with remote namespace team-c and 1 pod (team/b) left", false, 0},
+			"evicting pods from virtual nodes: eu: 1 pod (team/a); us: Unreachable: no route to host, with remote namespace team-c and 1 pod (team/b) left", false, 0},
 		"pods of a provider that is out of reach": {
 			[]Cluster{silent(withPods(accepted("eu"), "team/a", "team/b"))}, at(0), v1alpha1.ReasonProviderUnreachable,
 			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host, with remote namespace team-c and 2 pods (team/a, team/b) left", false, 0},
@@ -227,16 +227,16 @@ func TestDeletionSteps(t *testing.T) {
 			[]Cluster{silent(withPods(Cluster{ClusterID: "eu"}, "team/a"))}, at(0), v1alpha1.ReasonProviderUnreachable,
 			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host, with 1 pod (team/a) left", false, 0},
 		"then remote namespaces": {
-			[]Cluster{accepted("eu"), leftover("us")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c; us: team-c", false, 0},
+			[]Cluster{accepted("eu"), leftover("us")}, at(0), v1alpha1.ReasonDeletingNamespaces, "deleting remote namespaces: eu: team-c; us: team-c", false, 0},
 		"an entry that is asked for still": {
-			[]Cluster{selected("eu")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+			[]Cluster{selected("eu")}, at(0), v1alpha1.ReasonDeletingNamespaces, "deleting remote namespaces: eu: team-c", false, 0},
 		"some are gone": {
-			[]Cluster{{ClusterID: "eu", RemoteNamespace: "team-c"}, leftover("us")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: us: team-c", false, 0},
+			[]Cluster{{ClusterID: "eu", RemoteNamespace: "team-c"}, leftover("us")}, at(0), v1alpha1.ReasonDeletingNamespaces, "deleting remote namespaces: us: team-c", false, 0},
 		"one could not be made: its entry has to go too": {
-			[]Cluster{failed("eu")}, at(0), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+			[]Cluster{failed("eu")}, at(0), v1alpha1.ReasonDeletingNamespaces, "deleting remote namespaces: eu: team-c", false, 0},
 		"one is out of reach, others are not": {
 			[]Cluster{silent(leftover("eu")), leftover("us")}, at(0), v1alpha1.ReasonDeletingNamespaces,
-			"remote namespaces are being deleted: us: team-c; eu: Unreachable: no route to host, with remote namespace team-c left", false, 0},
+			"deleting remote namespaces: us: team-c; eu: Unreachable: no route to host, with remote namespace team-c left", false, 0},
 		"all are out of reach, for ever": {
 			[]Cluster{silent(leftover("eu"))}, at(1000 * time.Hour), v1alpha1.ReasonProviderUnreachable,
 			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host, with remote namespace team-c left", false, 0},
@@ -247,34 +247,34 @@ func TestDeletionSteps(t *testing.T) {
 			[]Cluster{timeout(silent(leftover("eu")), time.Hour), timeout(silent(leftover("us")), time.Minute), silent(leftover("ap"))}, at(0), v1alpha1.ReasonProviderUnreachable,
 			"the deletion waits for providers that cannot be reached: eu: Unreachable: no route to host, with remote namespace team-c left; us: Unreachable: no route to host, with remote namespace team-c left; ap: Unreachable: no route to host, with remote namespace team-c left", false, time.Minute},
 		"the time is up": {
-			[]Cluster{timeout(silent(accepted("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; what stays in providers: eu: team-c", true, 0},
+			[]Cluster{timeout(silent(accepted("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonProviderUnreachable, "deletionTimeout has passed; left in providers: eu: team-c", true, 0},
 		"the time is up, and pods are left": {
 			[]Cluster{timeout(silent(withPods(accepted("eu"), "team/a")), time.Minute)}, at(time.Hour), v1alpha1.ReasonProviderUnreachable,
-			"deletionTimeout has passed; what stays in providers: eu: team-c, with 1 pod (team/a) left", true, 0},
+			"deletionTimeout has passed; left in providers: eu: team-c, with 1 pod (team/a) left", true, 0},
 		"the time is up, but the provider answers, and pods are left": {
 			[]Cluster{timeout(withPods(accepted("eu"), "team/a"), time.Minute)}, at(time.Hour), v1alpha1.ReasonEvictingPods,
-			"pods are being evicted from virtual nodes: eu: 1 pod (team/a)", false, 0},
+			"evicting pods from virtual nodes: eu: 1 pod (team/a)", false, 0},
 		"the time is up at one, not at another": {
 			[]Cluster{timeout(silent(accepted("eu")), time.Minute), timeout(silent(accepted("us")), time.Hour)}, at(2 * time.Minute), v1alpha1.ReasonProviderUnreachable,
 			"the deletion waits for providers that cannot be reached: us: Unreachable: no route to host, with remote namespace team-c left", false, 58 * time.Minute},
 		"the time is up, but the provider answers": {
-			[]Cluster{timeout(accepted("eu"), time.Minute)}, at(time.Hour), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 0},
+			[]Cluster{timeout(accepted("eu"), time.Minute)}, at(time.Hour), v1alpha1.ReasonDeletingNamespaces, "deleting remote namespaces: eu: team-c", false, 0},
 		"it hangs in a provider that answers": {
-			[]Cluster{timeout(notSelected(going("eu")), time.Minute)}, at(20 * time.Second), v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: eu: team-c", false, 40 * time.Second},
+			[]Cluster{timeout(notSelected(going("eu")), time.Minute)}, at(20 * time.Second), v1alpha1.ReasonDeletingNamespaces, "deleting remote namespaces: eu: team-c", false, 40 * time.Second},
 		"it hangs in a provider that answers, and the time is up": {
-			[]Cluster{timeout(notSelected(going("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonDeletingNamespaces, "deletionTimeout has passed; what stays in providers: eu: team-c", true, 0},
+			[]Cluster{timeout(notSelected(going("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonDeletingNamespaces, "deletionTimeout has passed; left in providers: eu: team-c", true, 0},
 		"it hangs, and the provider says why": {
 			[]Cluster{saying(going("eu"), v1alpha1.ReasonNotRequired, namespacemap.WithHeld("it goes", "ContentRemaining: x"))}, at(0), v1alpha1.ReasonDeletingNamespaces,
-			"remote namespaces are being deleted: eu: team-c (the provider says ContentRemaining: x)", false, 0},
+			"deleting remote namespaces: eu: team-c (the provider says ContentRemaining: x)", false, 0},
 		"its deletion is refused": {
 			[]Cluster{saying(going("eu"), v1alpha1.ReasonDeletionFailed, "no")}, at(0), v1alpha1.ReasonDeletingNamespaces,
-			"remote namespaces are being deleted: eu: team-c (no)", false, 0},
+			"deleting remote namespaces: eu: team-c (no)", false, 0},
 		"the provider never says whether it has made it": {
 			[]Cluster{timeout(Cluster{ClusterID: "eu", RemoteNamespace: "team-c", Desired: true}, time.Minute)}, at(20 * time.Second), v1alpha1.ReasonDeletingNamespaces,
-			"remote namespaces are being deleted: eu: team-c", false, 40 * time.Second},
+			"deleting remote namespaces: eu: team-c", false, 40 * time.Second},
 		"it hangs in one that answers, and another does not": {
 			[]Cluster{timeout(notSelected(going("eu")), time.Minute), timeout(silent(leftover("us")), time.Minute)}, at(time.Minute), v1alpha1.ReasonProviderUnreachable,
-			"deletionTimeout has passed; what stays in providers: eu: team-c; us: team-c", true, 0},
+			"deletionTimeout has passed; left in providers: eu: team-c; us: team-c", true, 0},
 		"out of reach, and nothing was there": {
 			[]Cluster{silent(Cluster{ClusterID: "eu", Selected: true, RemoteNamespace: "team-c"})}, at(0), v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},
 		"all are gone": {nil, at(0), v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},
@@ -299,8 +299,8 @@ func TestDeletionSteps(t *testing.T) {
 func TestDeletionWithPodsThatWait(t *testing.T) {
 	left := func(names ...string) eviction.Left { return eviction.Left{Count: len(names), Names: names} }
 	refused := Waiting{Remade: eviction.Left{Count: 1, Names: []string{"team/a"}, Refused: []string{"team/a: no"}}}
-	const evicting = "pods that wait for a virtual node are being evicted, so that they are made again: 1 pod (team/a), and the API server refuses to evict team/a: no"
-	const stranded = "1 pod (team/b) waits for a virtual node, for which the namespace is no longer meant, and no controller is known that makes them again: delete them; "
+	const evicting = "evicting pods that wait for a virtual node, so that their controllers recreate them: 1 pod (team/a), and the API server refuses to evict team/a: no"
+	const stranded = "1 pod (team/b) waits for a virtual node that the namespace no longer uses, and no known controller recreates them: delete them; "
 	for name, test := range map[string]struct {
 		clusters        []Cluster
 		waiting         Waiting
@@ -309,14 +309,14 @@ func TestDeletionWithPodsThatWait(t *testing.T) {
 		retry           time.Duration
 	}{
 		"they are made again": {nil, Waiting{Remade: left("team/a")}, v1alpha1.ReasonEvictingPods,
-			"pods that wait for a virtual node are being evicted, so that they are made again: 1 pod (team/a)", false, 0},
+			"evicting pods that wait for a virtual node, so that their controllers recreate them: 1 pod (team/a)", false, 0},
 		"and others are there": {[]Cluster{withPods(accepted("eu"), "team/c")}, Waiting{Remade: left("team/a")}, v1alpha1.ReasonEvictingPods,
-			"pods that wait for a virtual node are being evicted, so that they are made again: 1 pod (team/a); pods are being evicted from virtual nodes: eu: 1 pod (team/c)", false, 0},
+			"evicting pods that wait for a virtual node, so that their controllers recreate them: 1 pod (team/a); evicting pods from virtual nodes: eu: 1 pod (team/c)", false, 0},
 		"the API server refuses":          {[]Cluster{{ClusterID: "eu", Selected: true}}, refused, v1alpha1.ReasonEvictingPods, evicting, false, 0},
 		"it does, and there is a timeout": {[]Cluster{{ClusterID: "eu", Selected: true, DeletionTimeout: time.Minute}, {ClusterID: "us", Selected: true, DeletionTimeout: time.Hour}}, refused, v1alpha1.ReasonEvictingPods, evicting, false, 59 * time.Minute},
 		"it does, and that has passed":    {[]Cluster{{ClusterID: "eu", Selected: true, DeletionTimeout: time.Minute}}, refused, v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone", true, 0},
 		"nobody makes them again":         {nil, Waiting{Stranded: left("team/b")}, v1alpha1.ReasonDeletingNamespaces, stranded + "all remote namespaces are gone", true, 0},
-		"nobody does, and more is left":   {[]Cluster{accepted("eu")}, Waiting{Stranded: left("team/b")}, v1alpha1.ReasonDeletingNamespaces, stranded + "remote namespaces are being deleted: eu: team-c", false, 0},
+		"nobody does, and more is left":   {[]Cluster{accepted("eu")}, Waiting{Stranded: left("team/b")}, v1alpha1.ReasonDeletingNamespaces, stranded + "deleting remote namespaces: eu: team-c", false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Snapshot{Offloading: builder.Offloading("team").Generation(3).Deleted(0).Obj(), RemoteName: "team-c", Clusters: test.clusters, Waiting: test.waiting, Now: builder.Epoch.Add(time.Minute)}
@@ -337,7 +337,7 @@ func TestRemoteConditions(t *testing.T) {
 		return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: 1}
 	}
 	required := condition("OffloadingRequired", yes, "ClusterSelected", "")
-	notRequired := condition("OffloadingRequired", no, "ClusterNotSelected", "the remote namespace is not required any more")
+	notRequired := condition("OffloadingRequired", no, "ClusterNotSelected", "the remote namespace is no longer needed")
 	active := condition("Ready", yes, "NamespaceActive", "")
 	withoutReason := selected("eu")
 	withoutReason.Current = current(v1alpha1.MappingTerminating, "", "")
@@ -357,9 +357,9 @@ func TestRemoteConditions(t *testing.T) {
 		"the phase stands in for a reason": {withoutReason, false, &pair{required, condition("Ready", no, "Terminating", "")}},
 		"not required any more":            {notSelected(accepted("eu")), false, &pair{notRequired, active}},
 		"not required any more, but pods are left": {withPods(notSelected(accepted("eu")), "team/a"), false, &pair{
-			condition("OffloadingRequired", no, "ClusterNotSelected", "the remote namespace is not required any more; the pods of the namespace are evicted from the virtual node first"), active}},
+			condition("OffloadingRequired", no, "ClusterNotSelected", "the remote namespace is no longer needed; the pods of the namespace are evicted from the virtual node first"), active}},
 		"not required any more, but a pod may not go": {blocked(withPods(notSelected(accepted("eu")), "team/a"), "team/a: no"), false, &pair{
-			condition("OffloadingRequired", no, "ClusterNotSelected", "the remote namespace is not required any more; the pods of the namespace are evicted from the virtual node first; the API server refuses to evict team/a: no"), active}},
+			condition("OffloadingRequired", no, "ClusterNotSelected", "the remote namespace is no longer needed; the pods of the namespace are evicted from the virtual node first; the API server refuses to evict team/a: no"), active}},
 		"the offloading is being deleted": {accepted("eu"), true, &pair{notRequired, active}},
 		"nothing is there":                {Cluster{ClusterID: "eu", RemoteNamespace: "team-c"}, false, nil},
 	}
@@ -493,8 +493,8 @@ func TestPodsWithAnEarlierAffinity(t *testing.T) {
 		}
 		return ""
 	}
-	const says = "2 pods (team/a, team/b) wait for a node with the node affinity that the offloading asked for earlier, which Kubernetes does not let be changed: " +
-		"delete them, or roll what made them (kubectl rollout restart)"
+	const says = "2 pods (team/a, team/b) wait with an outdated node affinity, which is immutable: " +
+		"delete them, or restart their workload (kubectl rollout restart)"
 	quiet := decide(v1alpha1.NamespaceOffloadingStatus{}, 1)
 	begun := decide(quiet.Status, 2, "team/a", "team/b")
 	if quiet.Outdated != "" || begun.Outdated != says || begun.Progress || begun.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady {
@@ -504,7 +504,7 @@ func TestPodsWithAnEarlierAffinity(t *testing.T) {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	fewer := decide(begun.Status, 2, "team/b")
-	if fewer.Outdated != "" || !fewer.Progress || !strings.HasPrefix(message(fewer), "False: 1 pod (team/b) waits for a node") {
+	if fewer.Outdated != "" || !fewer.Progress || !strings.HasPrefix(message(fewer), "False: 1 pod (team/b) waits with an outdated") {
 		t.Errorf("one has gone: event %q, progress %v, %q", fewer.Outdated, fewer.Progress, message(fewer))
 	}
 	if again := decide(begun.Status, 3, "team/b"); again.Outdated == "" || again.Progress {

@@ -28,19 +28,19 @@ func (s Snapshot) deletionStep() (reason, message string) {
 	waits, _ := s.waits()
 	switch {
 	case waits:
-		waiting := "pods that wait for a virtual node are being evicted, so that they are made again: " + s.Waiting.Remade.String() + refusals(s.Waiting.Remade)
+		waiting := "evicting pods that wait for a virtual node, so that their controllers recreate them: " + s.Waiting.Remade.String() + refusals(s.Waiting.Remade)
 		if len(evicting) > 0 {
-			waiting += "; pods are being evicted from virtual nodes: " + strings.Join(evicting, "; ")
+			waiting += "; evicting pods from virtual nodes: " + strings.Join(evicting, "; ")
 		}
 		return v1alpha1.ReasonEvictingPods, waiting
 	case len(evicting) > 0:
-		return v1alpha1.ReasonEvictingPods, "pods are being evicted from virtual nodes: " + strings.Join(append(evicting, unreachable...), "; ")
+		return v1alpha1.ReasonEvictingPods, "evicting pods from virtual nodes: " + strings.Join(append(evicting, unreachable...), "; ")
 	case len(left) > 0:
-		return v1alpha1.ReasonDeletingNamespaces, "remote namespaces are being deleted: " + strings.Join(append(left, unreachable...), "; ")
+		return v1alpha1.ReasonDeletingNamespaces, "deleting remote namespaces: " + strings.Join(append(left, unreachable...), "; ")
 	case len(unreachable) > 0:
 		return v1alpha1.ReasonProviderUnreachable, "the deletion waits for providers that cannot be reached: " + strings.Join(unreachable, "; ")
 	case len(LeftBehind(s)) > 0:
-		return s.gaveUp(), "deletionTimeout has passed; what stays in providers: " + strings.Join(LeftBehind(s), "; ")
+		return s.gaveUp(), "deletionTimeout has passed; left in providers: " + strings.Join(LeftBehind(s), "; ")
 	default:
 		return v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone"
 	}
@@ -52,7 +52,7 @@ func Strands(pods eviction.Left) string {
 	if pods.Count == 1 {
 		wait = "waits"
 	}
-	return fmt.Sprintf("%s %s for a virtual node, for which the namespace is no longer meant, and no controller is known that makes them again: delete them", pods, wait)
+	return fmt.Sprintf("%s %s for a virtual node that the namespace no longer uses, and no known controller recreates them: delete them", pods, wait)
 }
 
 // withLeft says what is left at a provider, if that is known.
@@ -144,7 +144,7 @@ func GivenUp(s Snapshot) string {
 		all = append(all, "pods that wait for a virtual node and cannot be evicted: "+s.Waiting.Remade.String()+refusals(s.Waiting.Remade))
 	}
 	if left := LeftBehind(s); len(left) > 0 {
-		all = append(all, "remote namespaces that stay until their provider gets rid of them: "+strings.Join(left, "; "))
+		all = append(all, "remote namespaces left until their provider deletes them: "+strings.Join(left, "; "))
 	}
 	return strings.Join(all, "; ")
 }

@@ -48,7 +48,7 @@ func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, 
 		s.Refusal = err.Error()
 	}
 	if strategy := nso.Spec.NamespaceMappingStrategy; !namespacemap.KnowsStrategy(strategy) {
-		s.Refusal = fmt.Sprintf("this manager does not know the namespaceMappingStrategy %s: what is offloaded already stays as it is", strategy)
+		s.Refusal = fmt.Sprintf("this manager does not know namespaceMappingStrategy %s: existing remote namespaces stay unchanged", strategy)
 	}
 	byName := make(map[string]*v1alpha1.NamespaceMap, len(world.Maps))
 	for i := range world.Maps {

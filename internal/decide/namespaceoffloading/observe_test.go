@@ -132,7 +132,7 @@ func TestObserve(t *testing.T) {
 				Away: v1alpha1.ReasonUnreachable, AwaySince: builder.Epoch, DeletionTimeout: time.Minute}}}},
 		"a namespace of the cluster": {
 			builder.Offloading("kube-system"), []*builder.BindingBuilder{eu()}, nil,
-			Snapshot{RemoteName: "kube-system-c", Refusal: "namespace kube-system belongs to the cluster and is never offloaded"}},
+			Snapshot{RemoteName: "kube-system-c", Refusal: "namespace kube-system is a system namespace and is never offloaded"}},
 		"a selector that cannot be understood": {
 			builder.Offloading("team").Selector(builder.Requirement("region", "Like", "eu")), []*builder.BindingBuilder{eu(), us()}, []*v1alpha1.NamespaceMap{accepted("eu", "team-c")},
 			Snapshot{RemoteName: "team-c", Refusal: "clusterSelector is invalid: ", Clusters: []Cluster{{ClusterID: "eu", Desired: true, RemoteNamespace: "team-c", Current: entry("team-c")}}}},

@@ -66,7 +66,7 @@ func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
 		return again
 	}
 	conditions.Set(all, s.Offloading.Generation, conditions.New(v1alpha1.OffloadingProvidersReachable, metav1.ConditionFalse, v1alpha1.ReasonProviderUnreachable,
-		awayMessage(told, paused)+"; pods that run there go on as far as is known, and new ones on their virtual nodes wait"+patience(told)))
+		awayMessage(told, paused)+"; as far as is known, pods there keep running; new pods on these virtual nodes wait"+patience(told)))
 	return again
 }
 
@@ -76,15 +76,15 @@ func patience(unreachable []string) string {
 	if len(unreachable) == 0 {
 		return ""
 	}
-	return "; once a virtual node has been NotReady for as long as a pod tolerates, 5 minutes unless the pod says otherwise, Kubernetes deletes the pod here, " +
-		"and it ends in the provider when that is back"
+	return "; when a virtual node is NotReady longer than a pod tolerates (5 minutes by default), Kubernetes deletes the pod, " +
+		"and it ends in the provider once that is reachable"
 }
 
 // awayMessage names the providers that cannot be reached, and those that are paused.
 func awayMessage(unreachable, paused []string) string {
 	var parts []string
 	if len(unreachable) > 0 {
-		parts = append(parts, "these cannot be reached: "+strings.Join(unreachable, ", "))
+		parts = append(parts, "unreachable providers: "+strings.Join(unreachable, ", "))
 	}
 	for _, clusterID := range paused {
 		parts = append(parts, pausedBy(clusterID))
@@ -100,7 +100,7 @@ func pausedBy(clusterID string) string {
 // NotSent tells a pod's owner why the pod has not been sent to a provider that is away.
 func NotSent(clusterID, reason string) string {
 	if reason == v1alpha1.ReasonPaused {
-		return pausedBy(clusterID) + ": the pod is sent there when that ends"
+		return pausedBy(clusterID) + ": the pod is sent once that ends"
 	}
-	return fmt.Sprintf("provider %s cannot be reached (%s): the pod is sent there when it is back", clusterID, reason)
+	return fmt.Sprintf("provider %s cannot be reached (%s): the pod is sent once it is reachable", clusterID, reason)
 }

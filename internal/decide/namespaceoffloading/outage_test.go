@@ -34,7 +34,7 @@ func TestOutage(t *testing.T) {
 		{"nor after half a minute", 30 * time.Second, eu().Unreachable("no route to host"), "eu (Unreachable)", 0, 2},
 		{"for another cause", time.Hour, eu().Unreachable("connection refused"), "eu (Unreachable)", 0, 2},
 		{"it is back", time.Hour, eu(), "", 0, 3},
-		{"it is paused", time.Hour, eu().Paused(), "the platform engineer has paused provider eu (spec.paused of its ClusterBinding); pods that run there go on", 0, 4},
+		{"it is paused", time.Hour, eu().Paused(), "the platform engineer has paused provider eu (spec.paused of its ClusterBinding); as far as is known, pods there keep running", 0, 4},
 		{"and is not", time.Hour, eu(), "", 0, 5},
 	} {
 		snapshot := Observe(nso, World{Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{*step.binding.Obj()}), Maps: []v1alpha1.NamespaceMap{*nsm}}, settings, builder.Epoch.Add(step.after))
@@ -50,7 +50,7 @@ func TestOutage(t *testing.T) {
 		if (told != "") != (step.told != "") || !strings.Contains(told, step.told) {
 			t.Errorf("%s: it says %q, want %q", step.name, told, step.told)
 		}
-		if strings.Contains(told, "5 minutes") != strings.Contains(told, "cannot be reached") {
+		if strings.Contains(told, "5 minutes") != strings.Contains(told, "unreachable providers") {
 			t.Errorf("%s: for how long pods are waited for is said of outages, and of nothing else: %q", step.name, told)
 		}
 		if plan.Again != step.again {
@@ -72,11 +72,11 @@ func TestOutage(t *testing.T) {
 func TestPausedIsNoOutage(t *testing.T) {
 	const paused = "the platform engineer has paused provider us (spec.paused of its ClusterBinding)"
 	for name, test := range map[string]struct{ got, want string }{
-		"a pod of one that is away":       {NotSent("eu", v1alpha1.ReasonUnreachable), "provider eu cannot be reached (Unreachable): the pod is sent there when it is back"},
-		"a pod of one that is paused":     {NotSent("us", v1alpha1.ReasonPaused), paused + ": the pod is sent there when that ends"},
-		"an offloading, one is away":      {awayMessage([]string{"eu (Unreachable)"}, nil), "these cannot be reached: eu (Unreachable)"},
+		"a pod of one that is away":       {NotSent("eu", v1alpha1.ReasonUnreachable), "provider eu cannot be reached (Unreachable): the pod is sent once it is reachable"},
+		"a pod of one that is paused":     {NotSent("us", v1alpha1.ReasonPaused), paused + ": the pod is sent once that ends"},
+		"an offloading, one is away":      {awayMessage([]string{"eu (Unreachable)"}, nil), "unreachable providers: eu (Unreachable)"},
 		"an offloading, one is paused":    {awayMessage(nil, []string{"us"}), paused},
-		"an offloading, one is of each":   {awayMessage([]string{"eu (Unreachable)"}, []string{"us"}), "these cannot be reached: eu (Unreachable); " + paused},
+		"an offloading, one is of each":   {awayMessage([]string{"eu (Unreachable)"}, []string{"us"}), "unreachable providers: eu (Unreachable); " + paused},
 		"an offloading that waits for it": {Unreachable(builder.Binding("us").Connected().Paused().Obj()), paused},
 	} {
 		if test.got != test.want {
@@ -91,7 +91,7 @@ func TestOutagesOfSeveral(t *testing.T) {
 		c.Away, c.AwaySince = reason, builder.Epoch.Add(-since)
 		return c
 	}
-	const suffix = "; pods that run there go on as far as is known, and new ones on their virtual nodes wait"
+	const suffix = "; as far as is known, pods there keep running; new pods on these virtual nodes wait"
 	long := away(accepted("eu"), v1alpha1.ReasonUnreachable, time.Hour)
 	for name, test := range map[string]struct {
 		clusters []Cluster
@@ -100,12 +100,12 @@ func TestOutagesOfSeveral(t *testing.T) {
 		again    time.Duration
 	}{
 		"none":                    {[]Cluster{accepted("eu")}, false, "", 0},
-		"one":                     {[]Cluster{long, accepted("us")}, false, "these cannot be reached: eu (Unreachable)" + suffix, 0},
+		"one":                     {[]Cluster{long, accepted("us")}, false, "unreachable providers: eu (Unreachable)" + suffix, 0},
 		"one that is not asked":   {[]Cluster{notSelected(long)}, false, "", 0},
 		"one, and it is deleted":  {[]Cluster{long}, true, "", 0},
-		"one, and one is paused":  {[]Cluster{long, away(accepted("us"), v1alpha1.ReasonPaused, time.Hour)}, false, "these cannot be reached: eu (Unreachable); " + pausedBy("us") + suffix, 0},
-		"two":                     {[]Cluster{long, away(accepted("us"), v1alpha1.ReasonWrongCA, time.Hour)}, false, "these cannot be reached: eu (Unreachable), us (WrongCA)" + suffix, 0},
-		"one, and one since then": {[]Cluster{long, away(accepted("us"), v1alpha1.ReasonUnreachable, 10*time.Second)}, false, "these cannot be reached: eu (Unreachable)" + suffix, 20 * time.Second},
+		"one, and one is paused":  {[]Cluster{long, away(accepted("us"), v1alpha1.ReasonPaused, time.Hour)}, false, "unreachable providers: eu (Unreachable); " + pausedBy("us") + suffix, 0},
+		"two":                     {[]Cluster{long, away(accepted("us"), v1alpha1.ReasonWrongCA, time.Hour)}, false, "unreachable providers: eu (Unreachable), us (WrongCA)" + suffix, 0},
+		"one, and one since then": {[]Cluster{long, away(accepted("us"), v1alpha1.ReasonUnreachable, 10*time.Second)}, false, "unreachable providers: eu (Unreachable)" + suffix, 20 * time.Second},
 		"the first is due first":  {[]Cluster{away(accepted("eu"), "X", 20*time.Second), away(accepted("us"), "X", 10*time.Second)}, false, "", 10 * time.Second},
 		"the second is due first": {[]Cluster{away(accepted("eu"), "X", 10*time.Second), away(accepted("us"), "X", 20*time.Second)}, false, "", 10 * time.Second},
 	} {

@@ -190,18 +190,18 @@ func debugger(p *corev1.Pod) {
 }
 
 func saysDebugger(p *corev1.Pod) {
-	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.EphemeralContainerRefusals(p, nil)[0].Message)(p)
+	offloaded("True", "Offloaded", "the pod keeps running without these: "+translate.EphemeralContainerRefusals(p, nil)[0].Message)(p)
 }
 
 // tooSoon makes the pod wait because the provider has ended others too soon.
 func tooSoon(s *snapshot) { s.Held = 40 * time.Second }
 
 func outdated(s *snapshot) {
-	s.Outdated = &field.Problem{Reason: "UpdateRejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
+	s.Outdated = &field.Problem{Reason: "UpdateRejected", Message: "with an outdated dependency: ConfigMap team/settings: no"}
 }
 
 func saysOutdated(p *corev1.Pod) {
-	offloaded("True", "Offloaded", "the pod runs on with an older state of what it uses: ConfigMap team/settings: no")(p)
+	offloaded("True", "Offloaded", "the pod keeps running with an outdated dependency: ConfigMap team/settings: no")(p)
 }
 
 func nfs(p *corev1.Pod) {
@@ -216,7 +216,7 @@ func tolerant(p *corev1.Pod) {
 }
 
 func saysTolerant(p *corev1.Pod) {
-	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.Withheld(p, &corev1.Pod{}, nil)[0])(p)
+	offloaded("True", "Offloaded", "the pod keeps running without these: "+translate.Withheld(p, &corev1.Pod{}, nil)[0])(p)
 }
 
 // authorized adds a token of a ServiceAccount. saysAuthorized is the report about it.
@@ -227,7 +227,7 @@ func authorized(p *corev1.Pod) {
 }
 
 func saysAuthorized(p *corev1.Pod) {
-	offloaded("True", "Offloaded", "the pod runs on without what is not sent: "+translate.WithheldToken(p))(p)
+	offloaded("True", "Offloaded", "the pod keeps running without these: "+translate.WithheldToken(p))(p)
 }
 
 // in returns a snapshot in which everything is in order.

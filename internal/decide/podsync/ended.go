@@ -48,6 +48,6 @@ func began(status *corev1.PodStatus) bool {
 // stays the same while it lasts.
 func held(s snapshot) field.Problem {
 	return field.Problem{Reason: v1alpha1.ReasonEndedTooSoon, Message: fmt.Sprintf(
-		"provider %s has ended many pods of namespace %s within a minute after they were sent: the next are sent one at a time, ever more slowly, until one lives for a minute there",
+		"in provider %s, many pods of namespace %s ended within a minute: Spillway sends the next ones one at a time, ever more slowly, until one runs for a minute",
 		s.ClusterID, s.Local.Namespace)}
 }

@@ -41,7 +41,7 @@ func follow(s snapshot) decide.Plan {
 		plan.RetryAfter = s.Refused.Wait
 		return plan
 	}
-	why := field.Problemf(v1alpha1.ReasonRemotePodDeleted, "provider %s is deleting pod %s/%s, so this one is deleted too, for its controller to make another one",
+	why := field.Problemf(v1alpha1.ReasonRemotePodDeleted, "provider %s is deleting pod %s/%s, so this one is deleted too, and its controller replaces it",
 		s.ClusterID, s.Remote.Namespace, s.Remote.Name)
 	if !Terminal(s.Remote) && !isDisrupted(&s.Local.Status) {
 		return disrupted(s, why)

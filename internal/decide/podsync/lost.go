@@ -27,7 +27,7 @@ func lost(s snapshot, was *corev1.Pod) decide.Plan {
 	if !s.Lost {
 		return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: was}}}
 	}
-	problem := field.Problemf(v1alpha1.ReasonRemotePodLost, "pod %s/%s (UID %s) is gone from provider %s, and nobody has asked for that here",
+	problem := field.Problemf(v1alpha1.ReasonRemotePodLost, "pod %s/%s (UID %s) is gone from provider %s, without a deletion in the consumer",
 		was.Namespace, was.Name, was.UID, s.ClusterID)
 	failed := fail(s, problem)
 	if pod, ok := failed.Object.(*corev1.Pod); ok && metav1.GetControllerOfNoCopy(s.Local) != nil {

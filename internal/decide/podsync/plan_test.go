@@ -60,11 +60,11 @@ func TestWholePlans(t *testing.T) {
 	now := in(nil, nil).Now
 	before := now.Add(-time.Minute)
 	no := &field.Problem{Reason: "Rejected", Message: "no"}
-	const lost = "pod team-home/web (UID remote-1) is gone from provider eu, and nobody has asked for that here"
-	const held = "provider eu has ended many pods of namespace team within a minute after they were sent: the next are sent one at a time, ever more slowly, until one lives for a minute there"
+	const lost = "pod team-home/web (UID remote-1) is gone from provider eu, without a deletion in the consumer"
+	const held = "in provider eu, many pods of namespace team ended within a minute: Spillway sends the next ones one at a time, ever more slowly, until one runs for a minute"
 	soon := &field.Problem{Reason: "EndedTooSoon", Message: held}
-	const older = "the pod runs on with an older state of what it uses: ConfigMap team/settings: no"
-	withheld := "the pod runs on without what is not sent: " + translate.EphemeralContainerRefusals(local(debugger), nil)[0].Message
+	const older = "the pod keeps running with an outdated dependency: ConfigMap team/settings: no"
+	withheld := "the pod keeps running without these: " + translate.EphemeralContainerRefusals(local(debugger), nil)[0].Message
 	both := withheld + "; " + strings.Replace(translate.EphemeralContainerRefusals(local(debugger), nil)[0].Message, "root", "second", 1)
 	host := func(p *corev1.Pod) { p.Spec.HostNetwork = true }
 	mayNot := translate.LimitRefusal(local(host), &translate.Limits{}).Message
@@ -139,7 +139,7 @@ func TestWholePlans(t *testing.T) {
 			Actions: []decide.Action{written(local(), local(sentAs(), initialized, condition("spillway.io/Offloaded", "True", "Offloaded", withheld+"; "+tolerated, now)), true)},
 			Event:   &field.Problem{Reason: "PodSecurity", Message: withheld + "; " + tolerated}}},
 		"a toleration is no event": {in(local(tolerant), remote(initialized)), decide.Plan{
-			Actions: []decide.Action{written(local(), local(sentAs(), initialized, condition("spillway.io/Offloaded", "True", "Offloaded", "the pod runs on without what is not sent: "+tolerated, now)), true)}}},
+			Actions: []decide.Action{written(local(), local(sentAs(), initialized, condition("spillway.io/Offloaded", "True", "Offloaded", "the pod keeps running without these: "+tolerated, now)), true)}}},
 		"the API server is removing it": {in(local(going(0)), nil), decide.Plan{
 			Problem: &field.Problem{Reason: "Going", Message: "the API server is removing it"}, RetryAfter: 2 * time.Second}},
 	} {

@@ -24,7 +24,7 @@ func remarkOn(s snapshot) *remark {
 	if s.Outdated == nil {
 		return said
 	}
-	outdated := &remark{Problem: field.Problem{Reason: s.Outdated.Reason, Message: "the pod runs on " + s.Outdated.Message}}
+	outdated := &remark{Problem: field.Problem{Reason: s.Outdated.Reason, Message: "the pod keeps running " + s.Outdated.Message}}
 	if said != nil {
 		outdated.Message += "; " + said.Message
 	}
@@ -52,7 +52,7 @@ func withheld(s snapshot) *remark {
 	if len(messages) == 0 {
 		return nil
 	}
-	said.Message = "the pod runs on without what is not sent: " + strings.Join(messages, "; ")
+	said.Message = "the pod keeps running without these: " + strings.Join(messages, "; ")
 	return said
 }
 

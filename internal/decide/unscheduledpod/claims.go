@@ -91,11 +91,11 @@ func stuck(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, n
 	if left := pod.CreationTimestamp.Add(patience).Sub(now); left > 0 {
 		return Plan{After: left}
 	}
-	cure := "delete the pod to have it made again: the next one starts on one of the consumer's own nodes"
+	cure := "delete the pod, and its replacement starts on one of the consumer's own nodes"
 	if nso.Spec.PodOffloadingStrategy == v1alpha1.PodsRemote {
-		cure = "with podOffloadingStrategy Remote, a claim must be bound to a volume first; with LocalAndRemote or LocalFirst, pods that are made from then on start on the consumer's own nodes"
+		cure = "with podOffloadingStrategy Remote, a claim must be bound to a volume first; with LocalAndRemote or LocalFirst, new pods start on the consumer's own nodes"
 	}
 	return Plan{Reason: translate.ReasonClaimNotBound, Warns: true, Message: fmt.Sprintf(
-		"PersistentVolumeClaim %s has no volume, and the scheduler waits for one on virtual node %s, where drivers of the consumer can hardly make one: %s",
+		"PersistentVolumeClaim %s has no volume, and the scheduler waits for one on virtual node %s, where CSI drivers can rarely provision one: %s",
 		claims[i].Name, claims[i].SelectedNode, cure)}
 }

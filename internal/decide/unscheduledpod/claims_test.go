@@ -16,8 +16,8 @@ import (
 
 // TestDecideClaims tests pods that name claims. The admission policy does not add the toleration to these.
 func TestDecideClaims(t *testing.T) {
-	const waits = "the pod waits for one of the consumer's own nodes, and may go to a provider once all its claims are bound to volumes that can be sent: PersistentVolumeClaim data is not bound to a volume yet"
-	const chosen = "PersistentVolumeClaim data has no volume, and the scheduler waits for one on virtual node spillway-eu, where drivers of the consumer can hardly make one: "
+	const waits = "the pod waits for one of the consumer's own nodes; providers can run it once all its claims are bound to volumes that can be sent: PersistentVolumeClaim data is not bound to a volume yet"
+	const chosen = "PersistentVolumeClaim data has no volume, and the scheduler waits for one on virtual node spillway-eu, where CSI drivers can rarely provision one: "
 	volume := func(source corev1.VolumeSource) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "v", VolumeSource: source})
@@ -60,9 +60,9 @@ func TestDecideClaims(t *testing.T) {
 		"describes volumes, too":     {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, nfs, keptTo("spillway.io/volume-nfs")}, []Claim{ready}, 0, Plan{Tolerations: []corev1.Toleration{of("eu")}}},
 		"describes, and is not kept": {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, nfs, keptTo()}, []Claim{ready}, 0, Plan{Reason: ReasonStaysLocal, Message: whyDescribed}},
 		"chosen, it tolerates it": {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{ready, stuck}, time.Minute,
-			Plan{Reason: translate.ReasonClaimNotBound, Warns: true, Message: chosen + "delete the pod to have it made again: the next one starts on one of the consumer's own nodes"}},
+			Plan{Reason: translate.ReasonClaimNotBound, Warns: true, Message: chosen + "delete the pod, and its replacement starts on one of the consumer's own nodes"}},
 		"chosen, Remote": {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{stuck}, time.Minute, Plan{Reason: translate.ReasonClaimNotBound, Warns: true, Message: chosen +
-			"with podOffloadingStrategy Remote, a claim must be bound to a volume first; with LocalAndRemote or LocalFirst, pods that are made from then on start on the consumer's own nodes"}},
+			"with podOffloadingStrategy Remote, a claim must be bound to a volume first; with LocalAndRemote or LocalFirst, new pods start on the consumer's own nodes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := waiting(func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(builder.Epoch) })
@@ -81,5 +81,5 @@ func TestDecideClaims(t *testing.T) {
 	}
 }
 
-const whyDescribed = "the pod describes volumes itself, which a provider must allow (label spillway.io/volume-nfs of its virtual node), but Kubernetes does not let its affinity be changed: " +
-	"it waits for one of the consumer's own nodes; delete it to have it made again"
+const whyDescribed = "the pod has inline volumes, which a provider must allow (label spillway.io/volume-nfs of its virtual node), but its affinity is immutable: " +
+	"it waits for one of the consumer's own nodes; delete it so that its controller recreates it"

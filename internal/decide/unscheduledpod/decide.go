@@ -86,17 +86,17 @@ func whyLocal(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim
 	refusal, described := translate.PodRefusal(pod), strings.Join(translate.DescribedVolumes(pod), ", ")
 	switch {
 	case late && refusal != nil && translate.NeverSent(pod) == nil:
-		return "the pod asks for more than pod security baseline, so that only a provider which allows that can take it, and only if it is made with podOffloadingStrategy Remote in effect: " +
+		return "the pod exceeds pod security baseline, so only a provider that allows this can run it, and only if it is created with podOffloadingStrategy Remote; " +
 			"it waits for one of the consumer's own nodes: " + refusal.Message
 	case late && refusal != nil:
-		return "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " + refusal.Message
+		return "no provider can run the pod, so it waits for one of the consumer's own nodes: " + refusal.Message
 	case late && described != "" && !keepsTo(pod, nso):
-		return "the pod describes volumes itself, which a provider must allow (label " + described + " of its virtual node), but Kubernetes does not let its affinity be changed: " +
-			"it waits for one of the consumer's own nodes; delete it to have it made again"
+		return "the pod has inline volumes, which a provider must allow (label " + described + " of its virtual node), but its affinity is immutable: " +
+			"it waits for one of the consumer's own nodes; delete it so that its controller recreates it"
 	case late && refused(claims) != nil:
-		return "the pod waits for one of the consumer's own nodes, and may go to a provider once all its claims are bound to volumes that can be sent: " + refused(claims).Message
+		return "the pod waits for one of the consumer's own nodes; providers can run it once all its claims are bound to volumes that can be sent: " + refused(claims).Message
 	case !late && refusal == nil && described != "" && nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote:
-		return "the pod describes volumes itself, which a provider must allow: it waits for a virtual node with the label " + described + ", or for one of the consumer's own nodes"
+		return "the pod has inline volumes, which a provider must allow: it waits for a virtual node with the label " + described + ", or for one of the consumer's own nodes"
 	}
 	return ""
 }
@@ -128,16 +128,16 @@ func ofDaemonSet(pod *corev1.Pod) bool {
 }
 
 func message(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []string) string {
-	why := v1alpha1.PodAdmissionName + " did not change the pod when it was made"
+	why := v1alpha1.PodAdmissionName + " did not change the pod at admission"
 	if pod.CreationTimestamp.Before(&nso.CreationTimestamp) {
-		why = "the pod was made before its namespace was offloaded"
+		why = "the pod is older than its NamespaceOffloading"
 	}
 	text := fmt.Sprintf("%s: it may run on the virtual nodes of %s from now on", why, strings.Join(clusterIDs, ", "))
 	switch nso.Spec.PodOffloadingStrategy {
 	case v1alpha1.PodsRemote:
-		return text + ", but Kubernetes does not let its affinity be changed, so it may also run on a local node; delete it to have it made again with podOffloadingStrategy Remote in effect"
+		return text + ", but its affinity is immutable, so it may also run on a local node; delete it, and its controller recreates it with podOffloadingStrategy Remote"
 	case v1alpha1.PodsLocalFirst:
-		return text + ", without the preference for local nodes; delete it to have it made again with podOffloadingStrategy LocalFirst in effect"
+		return text + ", without the preference for local nodes; delete it, and its controller recreates it with podOffloadingStrategy LocalFirst"
 	default:
 		return text
 	}

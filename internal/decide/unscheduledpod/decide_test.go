@@ -31,7 +31,7 @@ func of(clusterID string) corev1.Toleration {
 }
 
 func TestDecide(t *testing.T) {
-	const begin = "the pod was made before its namespace was offloaded: it may run on the virtual nodes of "
+	const begin = "the pod is older than its NamespaceOffloading: it may run on the virtual nodes of "
 	plain := waiting(func(*corev1.Pod) {})
 	offloading := builder.Offloading("team").Obj()
 	both := Plan{Tolerations: []corev1.Toleration{of("eu"), of("us")}, Reason: ReasonOffloadedLate, Message: begin + "eu, us from now on"}
@@ -54,16 +54,16 @@ func TestDecide(t *testing.T) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &isTrue}}
 			p.Annotations = map[string]string{"spillway.io/offload-daemonset": "true"}
 		}), offloading, Plan{}},
-		"made since": {waiting(func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(builder.Epoch.Add(time.Hour)) }), offloading, Plan{Tolerations: both.Tolerations, Reason: both.Reason, Message: "spillway-pods did not change the pod when it was made: it may run on the virtual nodes of eu, us from now on"}},
+		"made since": {waiting(func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(builder.Epoch.Add(time.Hour)) }), offloading, Plan{Tolerations: both.Tolerations, Reason: both.Reason, Message: "spillway-pods did not change the pod at admission: it may run on the virtual nodes of eu, us from now on"}},
 		"of a ReplicaSet": {waiting(func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: &isTrue}}
 		}), offloading, both},
 		"plain":                       {plain, offloading, both},
 		"of no strategy, the default": {plain, builder.Offloading("team").Pods("").Obj(), both},
 		"Remote": {plain, builder.Offloading("team").Pods(v1alpha1.PodsRemote).Obj(), Plan{Tolerations: both.Tolerations, Reason: both.Reason, Message: both.Message +
-			", but Kubernetes does not let its affinity be changed, so it may also run on a local node; delete it to have it made again with podOffloadingStrategy Remote in effect"}},
+			", but its affinity is immutable, so it may also run on a local node; delete it, and its controller recreates it with podOffloadingStrategy Remote"}},
 		"LocalFirst": {plain, builder.Offloading("team").Pods(v1alpha1.PodsLocalFirst).Obj(), Plan{Tolerations: both.Tolerations, Reason: both.Reason, Message: both.Message +
-			", without the preference for local nodes; delete it to have it made again with podOffloadingStrategy LocalFirst in effect"}},
+			", without the preference for local nodes; delete it, and its controller recreates it with podOffloadingStrategy LocalFirst"}},
 		"tolerates one":                  {tolerating(of("eu")), offloading, us},
 		"tolerates one, for any effect":  {tolerating(corev1.Toleration{Key: taint, Value: "eu"}), offloading, us},
 		"tolerates both":                 {tolerating(of("us"), of("eu")), offloading, Plan{}},
@@ -95,7 +95,7 @@ func TestDecide(t *testing.T) {
 // TestDecideDescribed tests pods that only some providers accept. The admission policy limits them to those
 // providers. Pods that the policy has not changed get no toleration.
 func TestDecideDescribed(t *testing.T) {
-	const describes, key = "the pod describes volumes itself, which a provider must allow", "label spillway.io/volume-nfs"
+	const describes, key = "the pod has inline volumes, which a provider must allow", "label spillway.io/volume-nfs"
 	late := waiting(func(p *corev1.Pod) {
 		p.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{}}}}
 	})
@@ -107,10 +107,10 @@ func TestDecideDescribed(t *testing.T) {
 		strategy v1alpha1.PodOffloadingStrategy
 		want     string // Once there is no room; no message before.
 	}{
-		"late":                  {late, v1alpha1.PodsLocalAndRemote, describes + " (" + key + " of its virtual node), but Kubernetes does not let its affinity be changed: it waits for one of the consumer's own nodes; delete it to have it made again"},
+		"late":                  {late, v1alpha1.PodsLocalAndRemote, describes + " (" + key + " of its virtual node), but its affinity is immutable: it waits for one of the consumer's own nodes; delete it so that its controller recreates it"},
 		"as the policy made it": {made, v1alpha1.PodsLocalFirst, describes + ": it waits for a virtual node with the " + key + ", or for one of the consumer's own nodes"},
 		"Remote":                {made, v1alpha1.PodsRemote, ""},
-		"never sent":            {never, v1alpha1.PodsLocalAndRemote, "the pod can never be sent to a provider, and waits for one of the consumer's own nodes: " + translate.PodRefusal(never).Message},
+		"never sent":            {never, v1alpha1.PodsLocalAndRemote, "no provider can run the pod, so it waits for one of the consumer's own nodes: " + translate.PodRefusal(never).Message},
 	} {
 		t.Run(name, func(t *testing.T) {
 			nso := builder.Offloading("team").Pods(test.strategy).Obj()
@@ -145,8 +145,8 @@ func TestDecideNeverSent(t *testing.T) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: kind, Status: status, Reason: reason}}
 		}
 	}
-	told := Plan{Reason: ReasonStaysLocal, Message: "the pod asks for more than pod security baseline, so that only a provider which allows that can take it, " +
-		"and only if it is made with podOffloadingStrategy Remote in effect: it waits for one of the consumer's own nodes: " +
+	told := Plan{Reason: ReasonStaysLocal, Message: "the pod exceeds pod security baseline, so only a provider that allows this can run it, " +
+		"and only if it is created with podOffloadingStrategy Remote; it waits for one of the consumer's own nodes: " +
 		translate.PodRefusal(waiting(refused)).Message}
 	tests := map[string]struct {
 		pod  *corev1.Pod

@@ -26,7 +26,7 @@ func Strayed(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) string {
 	if admission.Decide(&unbound, nso).Toleration == nil {
 		return ""
 	}
-	return "podOffloadingStrategy is Remote, and the pod is on the local node " + pod.Spec.NodeName +
-		": " + v1alpha1.PodAdmissionName + " did not change it when it was made; delete it to have it made again. " +
-		"If that does not help, the API server gets no answer from the manager's webhook: kubectl spillway doctor"
+	return "podOffloadingStrategy is Remote, but the pod is on the local node " + pod.Spec.NodeName +
+		": " + v1alpha1.PodAdmissionName + " did not change it at admission; delete it, and its controller recreates it. " +
+		"If that does not help, the manager's webhook does not answer the API server: kubectl spillway doctor"
 }

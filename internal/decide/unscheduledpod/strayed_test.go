@@ -40,9 +40,9 @@ func TestStrayed(t *testing.T) {
 			nso := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: offloaded}, Spec: v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: test.strategy}}
 			want := ""
 			if test.want {
-				want = "podOffloadingStrategy is Remote, and the pod is on the local node " + pod.Spec.NodeName +
-					": spillway-pods did not change it when it was made; delete it to have it made again. " +
-					"If that does not help, the API server gets no answer from the manager's webhook: kubectl spillway doctor"
+				want = "podOffloadingStrategy is Remote, but the pod is on the local node " + pod.Spec.NodeName +
+					": spillway-pods did not change it at admission; delete it, and its controller recreates it. " +
+					"If that does not help, the manager's webhook does not answer the API server: kubectl spillway doctor"
 			}
 			node := pod.Spec.NodeName
 			if got := Strayed(pod, nso); got != want {

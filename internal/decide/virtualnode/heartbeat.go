@@ -39,7 +39,7 @@ func healthy(offer Offer) []corev1.NodeCondition {
 	conditions := []corev1.NodeCondition{ready}
 	for _, pressure := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
 		conditions = append(conditions, corev1.NodeCondition{
-			Type: pressure, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider looks after its own nodes",
+			Type: pressure, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider manages its own nodes",
 		})
 	}
 	return conditions

@@ -104,7 +104,7 @@ func TestRemoveAddress(t *testing.T) {
 func TestHealthy(t *testing.T) {
 	first, later := metav1.NewTime(builder.Epoch), metav1.NewTime(builder.Epoch.Add(time.Hour))
 	pressure := func(kind corev1.NodeConditionType) corev1.NodeCondition {
-		return corev1.NodeCondition{Type: kind, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider looks after its own nodes",
+		return corev1.NodeCondition{Type: kind, Status: corev1.ConditionFalse, Reason: "VirtualNode", Message: "the provider manages its own nodes",
 			LastHeartbeatTime: first, LastTransitionTime: first}
 	}
 	ready := corev1.NodeCondition{Type: "Ready", Status: corev1.ConditionTrue, Reason: "ProviderConnected", Message: "the provider answers", LastHeartbeatTime: first, LastTransitionTime: first}

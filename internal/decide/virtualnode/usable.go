@@ -86,7 +86,7 @@ func (o Offer) noneUsable() string {
 		causes = append(causes, fmt.Sprintf("%d %s", count, why))
 	}
 	slices.Sort(causes)
-	message := "no node of the provider takes pods: " + strings.Join(causes, ", ")
+	message := "no node of the provider is usable: " + strings.Join(causes, ", ")
 	if len(keys) > 0 {
 		slices.Sort(keys)
 		message += " (such as " + keys[0] + ")"

@@ -19,11 +19,11 @@ func TestNoUsableNodes(t *testing.T) {
 	}{
 		"no nodes":         {nil, "the provider has no nodes"},
 		"one that is free": {[]*builder.NodeBuilder{builder.Node("a").Cordoned(), builder.Node("b")}, ""},
-		"all cordoned":     {[]*builder.NodeBuilder{builder.Node("a").Cordoned(), builder.Node("b").Cordoned()}, "no node of the provider takes pods: 2 cordoned"},
+		"all cordoned":     {[]*builder.NodeBuilder{builder.Node("a").Cordoned(), builder.Node("b").Cordoned()}, "no node of the provider is usable: 2 cordoned"},
 		"each for a reason of its own": {[]*builder.NodeBuilder{builder.Node("a").Cordoned(), builder.Node("b").Ready(corev1.ConditionFalse),
 			builder.Node("c").Taint("gpu", corev1.TaintEffectNoSchedule), builder.Node("d").Taint("cpu", corev1.TaintEffectNoExecute), builder.Node("e").Deleted()},
-			"no node of the provider takes pods: 1 being deleted, 1 cordoned, 1 not ready, 2 tainted (such as cpu)"},
-		"a taint that nobody can read": {[]*builder.NodeBuilder{builder.Node("a").Taint(hostile, corev1.TaintEffectNoSchedule)}, "no node of the provider takes pods: 1 tainted"},
+			"no node of the provider is usable: 1 being deleted, 1 cordoned, 1 not ready, 2 tainted (such as cpu)"},
+		"a taint that nobody can read": {[]*builder.NodeBuilder{builder.Node("a").Taint(hostile, corev1.TaintEffectNoSchedule)}, "no node of the provider is usable: 1 tainted"},
 		"only a virtual one":           {[]*builder.NodeBuilder{builder.Node("a").Label(v1alpha1.LabelNodeType, v1alpha1.NodeTypeVirtual)}, "the provider has no nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.
 		return nil
 	case creating && apierrors.IsForbidden(err) && decide.Present(s.Local):
 		c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, field.Problemf(v1alpha1.ReasonNameConflict,
-			"%s %s exists in provider %s, and is not ours to see", c.Kind.Title(), name, c.ClusterID))
+			"%s %s exists in provider %s, but Spillway may not read it", c.Kind.Title(), name, c.ClusterID))
 		return nil
 	case err != nil:
 		return fmt.Errorf("getting %s %s of provider %s: %w", c.Kind.Name, name, c.ClusterID, err)
@@ -74,7 +74,7 @@ func (c *Actor[T]) relabel(ctx context.Context, found T) error {
 		marked.SetLabels(decide.With(marked.GetLabels(), key, value))
 	}
 	if err := Send(ctx, c.Provider, marked, decide.Action{Verb: decide.Patch, Object: marked, Before: found, Locked: true}); err != nil {
-		return fmt.Errorf("putting the labels of %s %s of provider %s back: %w", c.Kind.Name, client.ObjectKeyFromObject(found), c.ClusterID, err)
+		return fmt.Errorf("restoring the labels of %s %s of provider %s: %w", c.Kind.Name, client.ObjectKeyFromObject(found), c.ClusterID, err)
 	}
 	c.Remotes.Wrote(marked)
 	return nil

@@ -46,8 +46,8 @@ var tooMany = fmt.Sprintf("no more than %d addresses of one object are shown", M
 const (
 	notAnAddress = "it is neither an IP address nor a DNS name of several labels in lower case"
 	notOneHost   = "it means something else on each node, or to each program"
-	nameHere     = "it is a name within a cluster, and leads elsewhere here"
-	ownAddress   = "this cluster has that address, or that range, itself"
+	nameHere     = "it is a cluster-internal name, which means something else in this cluster"
+	ownAddress   = "this cluster uses that address, or that range, itself"
 )
 
 // Checked divides the reported IP addresses and host names into those that may be shown and those that may

@@ -27,8 +27,8 @@ func TestChecked(t *testing.T) {
 	const (
 		malformed = "it is neither"
 		ambiguous = "it means something else"
-		inCluster = "it is a name within a cluster"
-		ours      = "this cluster has that address"
+		inCluster = "it is a cluster-internal name"
+		ours      = "this cluster uses that address"
 	)
 	for reported, want := range map[string]struct{ shown, why string }{
 		"203.0.113.10":                  {"203.0.113.10", ""},

@@ -109,7 +109,7 @@ func (c copies[T]) Sync(s Snapshot[T]) Plan {
 		return act(cleanUp([]T{s.Remote})...)
 	}
 	if !s.Remote.GetDeletionTimestamp().IsZero() {
-		return wait(field.Problem{Reason: v1alpha1.ReasonReplacing, Message: "its copy is being deleted in the provider, and is made again when it is gone"})
+		return wait(field.Problem{Reason: v1alpha1.ReasonReplacing, Message: "the remote object is being deleted; Spillway recreates it when it is gone"})
 	}
 	if !c.pinned(s) {
 		return c.pin(s)

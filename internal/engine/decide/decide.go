@@ -17,7 +17,7 @@ import (
 func Next[T Object](s Subject[T], syncer Syncer[T]) Plan {
 	if Present(s.Local) && len(s.Strays) > 0 {
 		plan := syncer.Wait(s.At(0), field.Problemf(v1alpha1.ReasonReplacing,
-			"%s of the provider still stands for an older object of this name, and is being deleted", KeyOf(s.Strays[0])))
+			"%s in the provider belongs to an older object of this name, and is being deleted", KeyOf(s.Strays[0])))
 		plan.Actions = append(cleanUp(s.Strays), plan.Actions...)
 		return plan
 	}

@@ -89,7 +89,7 @@ func (m mapped[T]) update(s Snapshot[T]) Plan {
 	case s.Limits != nil && s.Limits.Unknown != nil: // Unknown limits would refuse every copy.
 		return Plan{}
 	case !s.Remote.GetDeletionTimestamp().IsZero():
-		return wait(field.Problem{Reason: v1alpha1.ReasonReplacing, Message: "its copy is being deleted in the provider, and is made again when it is gone"})
+		return wait(field.Problem{Reason: v1alpha1.ReasonReplacing, Message: "the remote object is being deleted; Spillway recreates it when it is gone"})
 	}
 	desired, refusal := desiredOf(m.Translation, s)
 	if refusal != nil { // It has changed to something that is never sent.

@@ -86,9 +86,9 @@ func AssessPreceding[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, i
 	case !Present(s.Local) || !s.Sites[0].Wanted || withheld(s.Local):
 		isLeft := func(site Site[T]) bool { return Present(site.Remote) && site.Remote.GetNamespace() == in }
 		need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: !slices.ContainsFunc(s.Sites, isLeft)}
-		need.Problem = field.Problemf(v1alpha1.ReasonNetworkPolicyPending, "%s %s is not to be in the provider any more, and its copy is not gone yet", title, field.Location(ref.NamespacedName))
+		need.Problem = field.Problemf(v1alpha1.ReasonNetworkPolicyPending, "%s %s is no longer sent, but the remote object is not deleted yet", title, field.Location(ref.NamespacedName))
 		if lack.Reason != "" {
-			need.Problem.Message += fmt.Sprintf("; provider %s %s, so its administrator has to delete it there", s.ClusterID, lack.What)
+			need.Problem.Message += fmt.Sprintf("; provider %s %s, so its administrator must delete it there", s.ClusterID, lack.What)
 		}
 		return need, Plan{}
 	case s.Sites[0].Place.Namespace != in:
@@ -109,7 +109,7 @@ func (r Ref) isLeftOut(at Place, p *field.Problem) bool {
 func missing(kind string, name types.NamespacedName) field.Problem {
 	message := fmt.Sprintf("%s %s does not exist", kind, field.Location(name))
 	if kind == "Secret" {
-		message += ", or is a token of the consumer, which is never sent"
+		message += ", or is a token, which is never sent"
 	}
 	return field.Problem{Reason: v1alpha1.ReasonReferenceNotFound, Message: message}
 }
@@ -134,7 +134,7 @@ func unreadable(kind string, name types.NamespacedName, clusterID string, lack c
 // usedElsewhere is the problem for objects that can be in only one place at a time, and are in another place.
 func usedElsewhere(kind string, name types.NamespacedName, there, in string) field.Problem {
 	return field.Problemf(v1alpha1.ReasonReferenceNotSynced,
-		"%s %s is used by pods in namespace %s of the provider; it goes to namespace %s when they have ended", kind, field.Location(name), there, in)
+		"%s %s is used by pods in namespace %s of the provider; it moves to namespace %s when they end", kind, field.Location(name), there, in)
 }
 
 // withheld reports whether the owner of an object says not to send it.

@@ -56,9 +56,9 @@ func TestAssess(t *testing.T) {
 		"it does not exist":  {in: fixture.Wanted(nil, nil), reason: "ReferenceNotFound", message: "ConfigMap team/settings does not exist", ifOptional: true},
 		"only its copy does": {in: fixture.Wanted(nil, fixture.Remote()), reason: "ReferenceNotFound", message: "ConfigMap team/settings does not exist", ifOptional: true},
 		"it may be a token": {in: fixture.Wanted(nil, nil), title: "Secret", reason: "ReferenceNotFound",
-			message: "Secret team/settings does not exist, or is a token of the consumer, which is never sent", ifOptional: true},
+			message: "Secret team/settings does not exist, or is a token, which is never sent", ifOptional: true},
 		"a right is missing": {in: fixture.Wanted(sent, fixture.Remote()), right: "list configmaps", reason: "RightsMissing",
-			message: "ConfigMap team/settings cannot be sent: provider eu gives no right to list configmaps", ifOptional: true},
+			message: "ConfigMap team/settings cannot be sent: provider eu does not let Spillway list configmaps", ifOptional: true},
 		"it is there":    {in: fixture.Wanted(sent, fixture.Remote()), reason: ready},
 		"it is not":      {in: fixture.Wanted(sent, nil), reason: "ReferenceNotSynced", message: "ConfigMap team/settings is being sent to the provider", plan: []string{"create in the provider team-home/settings map[a:1]"}},
 		"it has changed": {in: fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote()), reason: "ReferenceNotSynced", message: "ConfigMap team/settings is being sent to the provider", plan: []string{"patch in the provider team-home/settings map[a:2]"}},
@@ -76,9 +76,9 @@ func TestAssess(t *testing.T) {
 			message: "ConfigMap team/settings is being sent to the provider", plan: []string{"create in the provider team-home/settings map[a:1]"}},
 		"the other place lacks it": {in: fixture.Wanted(both, nil, at(site(mounted, nil), site(fixture.Target, fixture.Remote()))), reason: ready},
 		"it is elsewhere": {in: fixture.Wanted(sent, nil, at(site(fixture.Target, fixture.Remote()))), place: "spillway-mount", reason: "ReferenceNotSynced",
-			message: "ConfigMap team/settings is used by pods in namespace team-home of the provider; it goes to namespace spillway-mount when they have ended"},
+			message: "ConfigMap team/settings is used by pods in namespace team-home of the provider; it moves to namespace spillway-mount when they end"},
 		"an older one is there": {in: fixture.Wanted(sent, nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), reason: "Replacing",
-			message: "ConfigMap team/settings: team-home/settings of the provider still stands for an older object of this name, and is being deleted",
+			message: "ConfigMap team/settings: team-home/settings in the provider belongs to an older object of this name, and is being deleted",
 			plan:    []string{"delete in the provider UID remote-1", "problem Replacing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestCopyMetadata(t *testing.T) {
 func TestAssessPreceding(t *testing.T) {
 	elsewhere := func(s *fixture.Snapshot) { s.Place.Namespace = "spillway-mount" }
 	const beingSent = "NetworkPolicyPending: ConfigMap team/settings is being sent to the provider"
-	const stillThere = "NetworkPolicyPending: ConfigMap team/settings is not to be in the provider any more, and its copy is not gone yet"
+	const stillThere = "NetworkPolicyPending: ConfigMap team/settings is no longer sent, but the remote object is not deleted yet"
 	for name, test := range map[string]struct {
 		in          fixture.Snapshot
 		right, want string
@@ -232,7 +232,7 @@ func TestAssessPreceding(t *testing.T) {
 		"it is refused there":             {in: fixture.Wanted(fixture.Local(), nil, backingOff), want: "NetworkPolicyPending: ConfigMap team/settings: no"},
 		"it may never be sent":            {in: fixture.Wanted(fixture.Local(fixture.Data("refuse", "x")), nil), want: "NetworkPolicyPending: ConfigMap team/settings: it says so"},
 		"an older copy is there":          {in: fixture.Wanted(fixture.Local(fixture.Data("refuse", "x")), fixture.Remote()), want: "NetworkPolicyPending: ConfigMap team/settings: it says so"},
-		"a right is missing":              {in: fixture.Wanted(fixture.Local(), nil), right: "list configmaps", want: "NetworkPolicyPending: ConfigMap team/settings cannot be sent: provider eu gives no right to list configmaps"},
+		"a right is missing":              {in: fixture.Wanted(fixture.Local(), nil), right: "list configmaps", want: "NetworkPolicyPending: ConfigMap team/settings cannot be sent: provider eu does not let Spillway list configmaps"},
 		"its owner keeps it":              {in: fixture.Wanted(fixture.Local(fixture.KeptHome), nil), right: "list configmaps"},
 		"it is not on the list":           {in: fixture.Wanted(fixture.Local(), nil, fixture.Unwanted)},
 		"it goes, and still holds":        {in: fixture.Wanted(fixture.Local(fixture.Going), nil), want: beingSent},
@@ -242,11 +242,11 @@ func TestAssessPreceding(t *testing.T) {
 		"it is unlisted, its copy there":  {in: fixture.Wanted(fixture.Local(), fixture.Remote(), fixture.Unwanted), want: stillThere},
 		"it is kept, its copy is there":   {in: fixture.Wanted(fixture.Local(fixture.KeptHome), fixture.Remote()), want: stillThere},
 		"it is unlisted, without a right": {in: fixture.Wanted(fixture.Local(), fixture.Remote(), fixture.Unwanted), right: "list configmaps",
-			want: stillThere + "; provider eu gives no right to list configmaps, so its administrator has to delete it there"},
+			want: stillThere + "; provider eu does not let Spillway list configmaps, so its administrator must delete it there"},
 		"its copy is in another place":    {in: fixture.Wanted(nil, fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace = "spillway-mount" }))},
 		"the pod is in another place":     {in: fixture.Wanted(fixture.Local(), nil, elsewhere)},
-		"its copy is being made anew":     {in: fixture.Wanted(fixture.Local(), fixture.Remote(fixture.Going)), want: "NetworkPolicyPending: ConfigMap team/settings: its copy is being deleted in the provider, and is made again when it is gone"},
-		"an older object's is in its way": {in: fixture.Wanted(fixture.Local(), nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), want: "NetworkPolicyPending: ConfigMap team/settings: team-home/settings of the provider still stands for an older object of this name, and is being deleted"},
+		"its copy is being made anew":     {in: fixture.Wanted(fixture.Local(), fixture.Remote(fixture.Going)), want: "NetworkPolicyPending: ConfigMap team/settings: the remote object is being deleted; Spillway recreates it when it is gone"},
+		"an older object's is in its way": {in: fixture.Wanted(fixture.Local(), nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), want: "NetworkPolicyPending: ConfigMap team/settings: team-home/settings in the provider belongs to an older object of this name, and is being deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.in.Known = true

@@ -31,6 +31,6 @@ func WithAddresses[T translate.Addressed](local T, clusterID string, reported []
 	for _, r := range refused[:min(len(refused), mostTold)] {
 		all = append(all, r.Address+" ("+r.Why+")")
 	}
-	problem := field.Problemf(translate.ReasonAddressRefused, "of the %s in provider %s this is not shown here: %s", what, clusterID, strings.Join(all, "; "))
+	problem := field.Problemf(translate.ReasonAddressRefused, "addresses of the %s in provider %s that are not shown: %s", what, clusterID, strings.Join(all, "; "))
 	return told, &problem
 }

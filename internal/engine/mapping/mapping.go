@@ -142,21 +142,21 @@ func (m *Mapping) Place(namespace string) decide.Place {
 		place.Problem = leaving(current.RemoteNamespace, m.mark.ClusterID, namespace)
 	case !m.known:
 		place.Problem = field.Problemf(v1alpha1.ReasonNamespaceNotReady,
-			"there is no NamespaceMap %s yet, which says where namespace %s goes", m.binding.Name, namespace)
+			"NamespaceMap %s, which maps namespace %s, does not exist yet", m.binding.Name, namespace)
 	case namespacemap.CheckLocal(namespace, m.ManagerNamespace) != nil:
 		place.Leaving = true
 		place.Problem = field.Problemf(v1alpha1.ReasonNamespaceNeverOffloaded,
-			"namespace %s belongs to the cluster, and nothing of it is sent to a provider: take the toleration of %s away, or the name of the node",
+			"namespace %s is a system namespace, which is never offloaded: remove the toleration of %s, or spec.nodeName",
 			namespace, v1alpha1.TaintVirtualNode)
 	case m.binding.DeletionTimestamp.IsZero() && m.Selects(m.binding, namespace):
 		place.Problem = field.Problemf(v1alpha1.ReasonNamespaceNotReady,
-			"namespace %s is offloaded to cluster %s, and NamespaceMap %s does not list it yet", namespace, m.mark.ClusterID, m.binding.Name)
+			"namespace %s is offloaded to cluster %s, but NamespaceMap %s does not list it yet", namespace, m.mark.ClusterID, m.binding.Name)
 	case m.binding.Spec.MountNamespace != "":
 		return m.mount(namespace)
 	default:
 		place.Leaving = true
 		place.Problem = field.Problemf(v1alpha1.ReasonNamespaceNotOffloaded,
-			"namespace %s is not offloaded to cluster %s, and ClusterBinding %s has no mountNamespace: make a NamespaceOffloading that selects it",
+			"namespace %s is not offloaded to cluster %s, and ClusterBinding %s has no mountNamespace: create a NamespaceOffloading that selects it",
 			namespace, m.mark.ClusterID, m.binding.Name)
 	}
 	return place
@@ -229,17 +229,17 @@ func (m *Mapping) Differing(other *Mapping) []string {
 
 func leaving(remote, clusterID, namespace string) field.Problem {
 	return field.Problemf(v1alpha1.ReasonNamespaceNotReady,
-		"namespace %s of provider %s is being deleted, because namespace %s is not offloaded there any more", remote, clusterID, namespace)
+		"namespace %s in provider %s is being deleted, because namespace %s is no longer offloaded there", remote, clusterID, namespace)
 }
 
 func notReady(desired *v1alpha1.DesiredMapping, current *v1alpha1.CurrentMapping, clusterID string) field.Problem {
 	if current == nil {
-		return field.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is not there yet", desired.RemoteNamespace, clusterID)
+		return field.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s in provider %s does not exist yet", desired.RemoteNamespace, clusterID)
 	}
 	why := ""
 	if current.Message != "" {
 		why = ": " + current.Message
 	}
-	return field.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is %s (%s)%s",
+	return field.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s in provider %s is %s (%s)%s",
 		desired.RemoteNamespace, clusterID, current.Phase, current.Reason, why)
 }

@@ -278,10 +278,10 @@ func TestPlaceIn(t *testing.T) {
 func TestPlaceSaysWhy(t *testing.T) {
 	asked := func() *builder.MapBuilder { return builder.Map("eu").Desired("team", "team-home") }
 	for want, nsm := range map[string]*builder.MapBuilder{
-		"namespace team-home of provider eu is not there yet":                                                    asked(),
-		"namespace team-home of provider eu is CreationLoopBackOff (NameConflict): not ours":                     asked().Current("team", "team-home", v1alpha1.MappingCreationLoopBackOff, "NameConflict", "not ours"),
-		"namespace team-home of provider eu is Terminating (NamespaceTerminating)":                               asked().Current("team", "team-home", v1alpha1.MappingTerminating, "NamespaceTerminating", ""),
-		"namespace left of provider eu is being deleted, because namespace team is not offloaded there any more": builder.Map("eu").Current("team", "left", v1alpha1.MappingTerminating, "NotRequired", ""),
+		"namespace team-home in provider eu does not exist yet":                                               asked(),
+		"namespace team-home in provider eu is CreationLoopBackOff (NameConflict): not ours":                  asked().Current("team", "team-home", v1alpha1.MappingCreationLoopBackOff, "NameConflict", "not ours"),
+		"namespace team-home in provider eu is Terminating (NamespaceTerminating)":                            asked().Current("team", "team-home", v1alpha1.MappingTerminating, "NamespaceTerminating", ""),
+		"namespace left in provider eu is being deleted, because namespace team is no longer offloaded there": builder.Map("eu").Current("team", "left", v1alpha1.MappingTerminating, "NotRequired", ""),
 	} {
 		place := New(fixture.Mark, builder.Binding("eu").Obj(), nsm.Obj(), testWorld).Place("team")
 		if diff := cmp.Diff(field.Problem{Reason: "NamespaceNotReady", Message: want}, place.Problem); diff != "" {
@@ -290,7 +290,7 @@ func TestPlaceSaysWhy(t *testing.T) {
 	}
 	gone := New(fixture.Mark, builder.Binding("eu").Obj(), asked().Obj(), testWorld).PlaceIn("team", "old")
 	want := decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "old"}, Local: "team", Problem: field.Problem{Reason: "NamespaceNotReady",
-		Message: "namespace old of provider eu is being deleted, because namespace team is not offloaded there any more"}}
+		Message: "namespace old in provider eu is being deleted, because namespace team is no longer offloaded there"}}
 	if diff := cmp.Diff(want, gone); diff != "" {
 		t.Errorf("where it was before (-want +got):\n%s", diff)
 	}

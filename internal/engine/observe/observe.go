@@ -252,7 +252,7 @@ func (o *Observer[T]) namespace(ctx context.Context, site *decide.Site[T]) (err 
 	site.NamespaceUID, err = o.Namespace(ctx, name)
 	site.Needs = append(site.Needs, decide.Need{
 		Kind: "namespace", NamespacedName: types.NamespacedName{Name: name}, Ready: site.NamespaceUID != "",
-		Problem: field.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is not to be seen there yet", name, o.ClusterID),
+		Problem: field.Problemf(v1alpha1.ReasonNamespaceNotReady, "namespace %s of provider %s is not visible yet", name, o.ClusterID),
 	})
 	return err
 }

@@ -321,9 +321,9 @@ func TestObserveNamespace(t *testing.T) {
 		want      []decide.Need
 	}{
 		"seen": {kind.OnVirtualNode, "namespace-1", nil, []decide.Need{{Kind: "namespace", NamespacedName: types.NamespacedName{Name: "team-home"}, Ready: true, Problem: field.Problem{
-			Reason: "NamespaceNotReady", Message: "namespace team-home of provider eu is not to be seen there yet"}}}},
+			Reason: "NamespaceNotReady", Message: "namespace team-home of provider eu is not visible yet"}}}},
 		"not yet": {kind.OnVirtualNode, "", nil, []decide.Need{{Kind: "namespace", NamespacedName: types.NamespacedName{Name: "team-home"}, Problem: field.Problem{
-			Reason: "NamespaceNotReady", Message: "namespace team-home of provider eu is not to be seen there yet"}}}},
+			Reason: "NamespaceNotReady", Message: "namespace team-home of provider eu is not visible yet"}}}},
 		"it is there":     {kind.OnVirtualNode, "", []client.Object{fixture.Remote()}, nil},
 		"it needs others": {kind.Referenced, "", nil, nil},
 	} {

@@ -191,7 +191,7 @@ func TestPlaces(t *testing.T) {
 		"of two, and it can be in one":  {kind.Referenced, uses{[]decide.Place{home, mount}, true}, namespaces, true, []client.Object{fixture.Remote()}, nil, []string{"team-home"}, false},
 		"of two, and it is in none":     {kind.Referenced, uses{[]decide.Place{home, mount}, true}, namespaces, true, nil, nil, []string{"spillover"}, false},
 		"on the node":                   {kind.OnVirtualNode, uses{}, namespaces, false, nil, nil, []string{"team-home"}, false},
-		"on the node, not looked at":    {kind.OnVirtualNode, uses{}, unmounted, false, nil, errors.New("stopped"), []string{"team-home"}, false},
+		"on the node, not checked":      {kind.OnVirtualNode, uses{}, unmounted, false, nil, errors.New("stopped"), []string{"team-home"}, false},
 		"on the node, and it cannot be": {kind.OnVirtualNode, uses{}, namespaces, false, nil, errors.New("stopped"), nil, true},
 		"in one place, and it fails":    {kind.Referenced, uses{[]decide.Place{home}, true}, namespaces, true, nil, errors.New("stopped"), nil, true},
 	} {

@@ -96,7 +96,7 @@ func (p *Planner[T]) tooMuch(s decide.Subject[T], a decide.Action) *field.Proble
 		return refusal
 	}
 	if count := p.tooMany(s, a); count > 0 {
-		problem := field.Problemf(v1alpha1.ReasonOverBudget, "%s is not sent to provider %s: namespace %s has %d of its kind there, and one namespace may have %d; delete those that are not needed any more",
+		problem := field.Problemf(v1alpha1.ReasonOverBudget, "%s is not sent to provider %s: namespace %s has %d of its kind there, and the limit for a namespace is %d; delete those that are no longer needed",
 			client.ObjectKeyFromObject(a.Object), p.ClusterID, s.Key.Namespace, count, p.Kind.Most)
 		return &problem
 	}
@@ -105,7 +105,7 @@ func (p *Planner[T]) tooMuch(s decide.Subject[T], a decide.Action) *field.Proble
 	}
 	if shortage := p.Exceeds(a.Before, a.Object); shortage != "" {
 		problem := field.Problemf(v1alpha1.ReasonOverBudget,
-			"%s is not sent to provider %s: %s; delete what is not needed any more, or ask for a larger spec.budget of ClusterBinding %s",
+			"%s is not sent to provider %s: %s; delete what is no longer needed, or ask for a larger spec.budget of ClusterBinding %s",
 			client.ObjectKeyFromObject(a.Object), p.ClusterID, shortage, p.Binding)
 		return &problem
 	}
@@ -152,7 +152,7 @@ func (p *Planner[T]) settled(s decide.Subject[T], plan decide.Plan) decide.Plan 
 		return plan
 	}
 	plan = paced(plan, left, isChange)
-	plan.Problem = &field.Problem{Reason: reason, Message: "its copy changes when what it depends on has settled"}
+	plan.Problem = &field.Problem{Reason: reason, Message: "the remote object is updated once the change has lasted a while"}
 	return plan
 }
 

@@ -26,7 +26,7 @@ func planner() (*Planner[*corev1.ConfigMap], *enginetest.Rig) {
 // TestAfforded checks that a copy over the budget waits until there is room.
 func TestAfforded(t *testing.T) {
 	p, rig := planner()
-	full := "namespace team has 25 objects there, and one namespace may have 25"
+	full := "namespace team has 25 objects there, and the limit for a namespace is 25"
 	p.Exceeds = func(_, _ client.Object) string { return full }
 	s := fixture.Observed(fixture.Local(fixture.Sent), nil)
 	s.Known = true
@@ -43,7 +43,7 @@ func TestAfforded(t *testing.T) {
 		t.Errorf("it is tried again after %s", plan.RetryAfter)
 	}
 	said := plan.Problem.Message
-	full = "namespace team has 26 objects there, and one namespace may have 25"
+	full = "namespace team has 26 objects there, and the limit for a namespace is 25"
 	rig.Clock.Step(plan.RetryAfter)
 	rig.Refusals.Recall(&s)
 	if again := p.afforded(&s); again.Problem == nil || again.Problem.Message != said {
@@ -75,7 +75,7 @@ func TestTooMany(t *testing.T) {
 	if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != v1alpha1.ReasonOverBudget {
 		t.Fatalf("got %v with the problem %v", plan.Actions, plan.Problem)
 	}
-	const says = "namespace team has 2 of its kind there, and one namespace may have 2"
+	const says = "namespace team has 2 of its kind there, and the limit for a namespace is 2"
 	if !strings.Contains(plan.Problem.Message, says) || strings.Contains(plan.Problem.Message, "spec.budget") {
 		t.Errorf("%q does not say %q, or names a budget", plan.Problem.Message, says)
 	}
@@ -298,7 +298,7 @@ func TestTakenBack(t *testing.T) {
 			if !test.want {
 				return
 			}
-			want := field.Problem{Reason: "UpdateRejected", Message: "provider eu accepts a change of team-home/settings, but does not make it: a mutating policy or webhook there takes it back"}
+			want := field.Problem{Reason: "UpdateRejected", Message: "provider eu accepts a change of team-home/settings, but does not keep it: a mutating policy or webhook there reverts it"}
 			if diff := cmp.Diff(want, rig.Memory.Refusals.Of(decide.KeyOf(test.local), "5", "team-home").Problem); diff != "" {
 				t.Errorf("refused (-want +got):\n%s", diff)
 			}

@@ -60,7 +60,7 @@ func isWithin(change, other any) bool {
 // problemOfTakenBack is the problem of a change that an API server accepted but did not make.
 func problemOfTakenBack(a decide.Action, clusterID string) field.Problem {
 	return field.Problemf(v1alpha1.ReasonUpdateRejected,
-		"provider %s accepts a change of %s, but does not make it: a mutating policy or webhook there takes it back",
+		"provider %s accepts a change of %s, but does not keep it: a mutating policy or webhook there reverts it",
 		clusterID, client.ObjectKeyFromObject(a.Object))
 }
 
@@ -72,13 +72,13 @@ func problemOfUndone(a decide.Action, clusterID string) field.Problem {
 	}
 	name := client.ObjectKeyFromObject(a.Object)
 	if a.Verb == decide.Create {
-		return field.Problemf(v1alpha1.ReasonChangeUndone, "somebody deletes %s in %s each time it is made; it is made again at longer and longer intervals", name, where)
+		return field.Problemf(v1alpha1.ReasonChangeUndone, "%s in %s is deleted each time Spillway creates it; Spillway retries at growing intervals", name, where)
 	}
 	what := "labels of Spillway on"
 	if change, err := changeOf(a); err == nil && a.Verb != decide.Find {
 		what = strings.Join(paths("", change), ", ") + " of"
 	}
-	return field.Problemf(v1alpha1.ReasonChangeUndone, "somebody undoes each change of %s %s in %s; it is made again at longer and longer intervals", what, name, where)
+	return field.Problemf(v1alpha1.ReasonChangeUndone, "each change of %s %s in %s is reverted; Spillway retries at growing intervals", what, name, where)
 }
 
 // paths lists the fields that a change sets, such as metadata.labels, in order. It leaves out the keys of maps

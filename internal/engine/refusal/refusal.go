@@ -110,9 +110,9 @@ func (r *Refusals[T]) Outdated(key types.NamespacedName, in string) *field.Probl
 	}
 	problem := refused.Problem.Of(r.Kind.Title(), key)
 	if refused.Verb == decide.Create {
-		problem.Message = "without what cannot be sent: " + problem.Message
+		problem.Message = "without a dependency that cannot be sent: " + problem.Message
 	} else {
-		problem.Message = "with an older state of what it uses: " + problem.Message
+		problem.Message = "with an outdated dependency: " + problem.Message
 	}
 	return &problem
 }

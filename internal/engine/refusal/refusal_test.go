@@ -168,7 +168,7 @@ func TestOutdated(t *testing.T) {
 		t.Error("nothing is refused")
 	}
 	rig.Refusals.Note(s, action(decide.Patch, decide.Remote, "team-home"), no)
-	want := &field.Problem{Reason: "Rejected", Message: "with an older state of what it uses: ConfigMap team/settings: no"}
+	want := &field.Problem{Reason: "Rejected", Message: "with an outdated dependency: ConfigMap team/settings: no"}
 	if diff := cmp.Diff(want, rig.Refusals.Outdated(key, "team-home")); diff != "" || !rig.Refusals.Any() {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -176,7 +176,7 @@ func TestOutdated(t *testing.T) {
 		t.Error("so is the copy elsewhere")
 	}
 	rig.Refusals.Note(s, action(decide.Create, decide.Remote, "mount"), no)
-	want.Message = "without what cannot be sent: ConfigMap team/settings: no"
+	want.Message = "without a dependency that cannot be sent: ConfigMap team/settings: no"
 	if diff := cmp.Diff(want, rig.Refusals.Outdated(key, "mount")); diff != "" {
 		t.Errorf("it is optional, and not there (-want +got):\n%s", diff)
 	}

@@ -18,7 +18,7 @@ var cleaning = []string{"Clean", "Bound", "Short", "Note", "bounded", "boundedLi
 // event. A provider may have written a part of that text, and people read it on terminals.
 func TestTextIsCleanedWhereItIsStored(t *testing.T) {
 	seen := 0
-	for _, root := range []string{"../../../internal", "../../../controllers"} {
+	for _, root := range []string{"../../../internal", "../../../controllers", "../../../hosted"} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			skipped := strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "/sample.go") || strings.Contains(path, "/internal/testing/")
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || skipped {

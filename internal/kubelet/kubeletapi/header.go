@@ -23,7 +23,7 @@ func Header(action Action, from http.Header) (http.Header, *Refusal) {
 		to.Set("Upgrade", "websocket")
 		for _, key := range []string{"Sec-Websocket-Key", "Sec-Websocket-Version"} {
 			if len(from[key]) != 1 {
-				return nil, refuse(BadRequest, http.StatusBadRequest, "a request for a WebSocket has the header %s once", key)
+				return nil, refuse(BadRequest, http.StatusBadRequest, "a WebSocket request must have the header %s exactly once", key)
 			}
 			to.Set(key, from.Get(key))
 		}

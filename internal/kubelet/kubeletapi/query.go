@@ -42,7 +42,7 @@ func queryFor(action Action, container string, from url.Values) (url.Values, *Re
 		case "1", "true":
 			to.Set(name, "true")
 		default:
-			return nil, refuse(BadRequest, http.StatusBadRequest, "%s must be 1 or 0, and is %.16q", key, value)
+			return nil, refuse(BadRequest, http.StatusBadRequest, "%s must be 1 or 0, not %.16q", key, value)
 		}
 	}
 	if action == Exec {
@@ -61,7 +61,7 @@ func addPorts(to url.Values, lists []string) *Refusal {
 		for _, text := range strings.Split(list, ",") {
 			port, err := strconv.ParseUint(text, 10, 16)
 			if err != nil || port == 0 {
-				return refuse(BadRequest, http.StatusBadRequest, "port must be between 1 and 65535, and is %.16q", text)
+				return refuse(BadRequest, http.StatusBadRequest, "port must be between 1 and 65535, not %.16q", text)
 			}
 			to.Add("ports", strconv.FormatUint(port, 10))
 		}

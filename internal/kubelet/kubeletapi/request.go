@@ -110,7 +110,7 @@ func Parse(method string, u *url.URL) (Request, *Refusal) {
 		return Request{}, refuse(BadRequest, http.StatusBadRequest, "the path must not have escaped characters")
 	}
 	if u.Host != "" || !strings.HasPrefix(u.Path, "/") {
-		return Request{}, refuse(BadRequest, http.StatusBadRequest, "the request must be for a path, and not as a proxy is asked")
+		return Request{}, refuse(BadRequest, http.StatusBadRequest, "the request must be for a path, not for an absolute URL")
 	}
 	segments := strings.Split(strings.TrimPrefix(u.Path, "/"), "/")
 	action, names := Action(segments[0]), segments[1:]
@@ -120,13 +120,13 @@ func Parse(method string, u *url.URL) (Request, *Refusal) {
 		want = 2
 	case Logs, Exec, Attach:
 	default:
-		return Request{}, refuse(BadRequest, http.StatusNotFound, "a virtual node serves containerLogs, exec, attach and portForward, and nothing else of the kubelet API")
+		return Request{}, refuse(BadRequest, http.StatusNotFound, "of the kubelet API, a virtual node serves only containerLogs, exec, attach and portForward")
 	}
 	if len(names) != want {
-		return Request{}, refuse(BadRequest, http.StatusNotFound, "the path of %s must have %d names, and has %d", action, want, len(names))
+		return Request{}, refuse(BadRequest, http.StatusNotFound, "the path of %s must have %d names, not %d", action, want, len(names))
 	}
 	if method != http.MethodGet && (method != http.MethodPost || action == Logs) {
-		return Request{}, refuse(BadRequest, http.StatusMethodNotAllowed, "%s cannot be asked for with the method %.16q", action, method)
+		return Request{}, refuse(BadRequest, http.StatusMethodNotAllowed, "%s does not support the method %.16q", action, method)
 	}
 	request := Request{Action: action, Pod: types.NamespacedName{Namespace: names[0], Name: names[1]}}
 	if action != PortForward {

@@ -26,7 +26,7 @@ func MetricsPath(node string) string { return nodesPath + node + resourcePath }
 // for metrics.
 func ParseMetrics(method string, u *url.URL) (node string, asked bool, refusal *Refusal) {
 	if u.Path == resourcePath {
-		return "", true, refuse("", http.StatusNotFound, "this address is that of many virtual nodes: their metrics are at %s, as their annotation %s says, which metrics-server follows since 0.7",
+		return "", true, refuse("", http.StatusNotFound, "this address serves many virtual nodes: their metrics are at %s, as set in their annotation %s, which metrics-server supports since 0.7",
 			MetricsPath("NAME"), AnnotationMetricsPath)
 	}
 	node, below := strings.CutPrefix(u.Path, nodesPath)
@@ -38,7 +38,7 @@ func ParseMetrics(method string, u *url.URL) (node string, asked bool, refusal *
 	case u.RawPath != "" || u.Host != "" || len(validation.NameIsDNSSubdomain(node, false)) > 0:
 		return "", true, refuse("", http.StatusBadRequest, "the path has no valid name of a node: %.80q", node)
 	case method != http.MethodGet:
-		return "", true, refuse("", http.StatusMethodNotAllowed, "metrics cannot be asked for with the method %.16q", method)
+		return "", true, refuse("", http.StatusMethodNotAllowed, "metrics do not support the method %.16q", method)
 	}
 	return node, true, nil
 }

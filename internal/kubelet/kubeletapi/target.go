@@ -45,11 +45,11 @@ func Decide(request Request, seen Seen) (Target, *Refusal) {
 	case seen.Local == nil && seen.Filling:
 		return Target{}, refuse(NotConnected, http.StatusBadGateway, "this manager has just started, and does not know yet where pod %s is: try again in a moment", pod)
 	case seen.Local == nil:
-		return Target{}, refuse(NoPod, http.StatusBadRequest, "pod %s is on no virtual node that this manager serves", pod)
+		return Target{}, refuse(NoPod, http.StatusBadRequest, "pod %s is not on a virtual node of this manager", pod)
 	case seen.Binding == nil:
-		return Target{}, refuse(NoPod, http.StatusBadRequest, "the ClusterBinding of node %s, where pod %s is, is gone", seen.Local.Spec.NodeName, pod)
+		return Target{}, refuse(NoPod, http.StatusBadRequest, "node %s of pod %s no longer has a ClusterBinding", seen.Local.Spec.NodeName, pod)
 	case seen.Binding.Spec.Paused:
-		return Target{}, refuse(Paused, http.StatusForbidden, "ClusterBinding %s, on whose node pod %s is, is paused (spec.paused)", seen.Binding.Name, pod)
+		return Target{}, refuse(Paused, http.StatusForbidden, "ClusterBinding %s, which runs pod %s, is paused (spec.paused)", seen.Binding.Name, pod)
 	case seen.Provider.Phase != connection.Connected:
 		return Target{}, refuse(NotConnected, http.StatusBadGateway, "provider %s, where pod %s runs, is not connected: %s", seen.Binding.Spec.ClusterID, pod,
 			cmp.Or(seen.Provider.Message, "it is being connected"))

@@ -83,9 +83,9 @@ func TestDecide(t *testing.T) {
 		"named for another":       {Exec, "app", []*corev1.Pod{remote()}, names("remote-0", "local-0"), 0, ""},
 		"logs of an ended one":    {Logs, "app", []*corev1.Pod{remote(phase(corev1.PodFailed))}, nil, 0, ""},
 
-		"on no virtual node":             {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Local = nil }, 400, "pod team/web is on no virtual node"},
+		"on no virtual node":             {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Local = nil }, 400, "pod team/web is not on a virtual node"},
 		"not known yet":                  {Logs, "app", nil, func(s *Seen) { s.Local, s.Filling = nil, true }, 502, "has just started"},
-		"the binding is gone":            {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Binding = nil }, 400, "the ClusterBinding of node eu, where pod team/web is, is gone"},
+		"the binding is gone":            {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Binding = nil }, 400, "node eu of pod team/web no longer has a ClusterBinding"},
 		"paused":                         {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Binding.Spec.Paused = true }, 403, "is paused"},
 		"the provider is away":           {Exec, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Provider = connection.State{Phase: connection.Disconnected, Message: "no route"} }, 502, "is not connected: no route"},
 		"it is being connected":          {Exec, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Provider.Phase = connection.Connecting }, 502, "is being connected"},

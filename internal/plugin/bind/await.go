@@ -29,7 +29,7 @@ func Progress(binding *v1alpha1.ClusterBinding) (ready bool, waits string) {
 	c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingReady)
 	switch {
 	case c == nil || c.ObservedGeneration < binding.Generation:
-		return false, "the manager has not taken it up yet; does it run? kubectl get pods -n " + config.Namespace
+		return false, "the manager has not seen it yet; does it run? kubectl get pods -n " + config.Namespace
 	case c.Status == metav1.ConditionTrue:
 		return true, ""
 	case c.Message == "":
@@ -62,7 +62,7 @@ func Await(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name 
 		return ready, nil
 	})
 	if err != nil {
-		return cli.GaveUp(err, "ClusterBinding "+name+" is not Ready; docs/troubleshooting.md says what to do about each reason, and the same command goes on", waits)
+		return cli.GaveUp(err, "ClusterBinding "+name+" is not Ready; see its reason in docs/troubleshooting.md, then run this command again", waits)
 	}
 	output.Did(cli.Step{Cluster: "consumer", Object: object, Action: "ready"})
 	return nil
@@ -77,7 +77,7 @@ const undoPatience = 2 * time.Minute
 func (w *work) takeBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, undoPatience, cli.ErrTime)
 	defer cancel()
-	w.output.Say("taking back what was made:")
+	w.output.Say("deleting what this run created:")
 	if w.made.binding != "" {
 		if err := unbind.Binding(ctx, w.consumer, w.output, w.wanted.Name, w.made.binding); err != nil {
 			return fmt.Errorf("run kubectl spillway unbind %s --provider-context CONTEXT: %w", w.wanted.Name, err)
@@ -101,7 +101,7 @@ func (w *work) takeBack(ctx context.Context) error {
 		return err
 	}
 	if len(used) > 0 {
-		w.output.Warn("what was made in %s is kept, because there is something of a consumer: %s", w.provider.Name, strings.Join(used, ", "))
+		w.output.Warn("what this run created in %s is kept, because a consumer still has objects there: %s", w.provider.Name, strings.Join(used, ", "))
 		return nil
 	}
 	if err := w.confine(ctx); err != nil {
@@ -130,14 +130,14 @@ func (w *work) confine(ctx context.Context) error {
 	after.Object["data"] = shipped[wanted].Object["data"]
 	err = w.provider.Patch(ctx, after, precondition.Locked(before), client.FieldOwner(cli.Owner))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		w.output.Warn("the limits of %s are kept as somebody has changed them meanwhile", w.provider.Name)
+		w.output.Warn("the limits of %s are kept, because somebody has changed them", w.provider.Name)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("setting the limits of %s back to the profile %s: %w", w.provider.Name, DefaultProfile, err)
+		return fmt.Errorf("resetting the limits of %s to the profile %s: %w", w.provider.Name, DefaultProfile, err)
 	}
 	w.output.Did(cli.Step{
-		Cluster: "provider", Object: objects.Name(before), Namespace: before.GetNamespace(), Action: "configured", Message: "they are those of the profile " + DefaultProfile + " again",
+		Cluster: "provider", Object: objects.Name(before), Namespace: before.GetNamespace(), Action: "configured", Message: "reset to the profile " + DefaultProfile,
 	})
 	return nil
 }

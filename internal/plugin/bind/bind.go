@@ -44,12 +44,12 @@ func Command(f *cli.Factory) *cobra.Command {
 		Use:   "bind NAME --provider-context CONTEXT",
 		Short: "Make another cluster a provider of this one",
 		Long: `Makes another cluster a provider of this one, the consumer. In the provider, as its administrator, it
-makes the account of the consumer, with its roles, its policies and its limits, and asks for a token of it.
-Here it puts the token into a Secret, makes a ClusterBinding, and waits until that is Ready.
+creates the consumer's account, roles, policies and limits, and requests a token.
+In the consumer it stores the token in a Secret, creates a ClusterBinding, and waits until that is Ready.
 
 Before it writes anything, it checks both clusters and your rights in them. It can be run again: limits
-that the provider's administrator has changed are kept, rights to logs, exec and metrics that they have deleted stay away, and so does
-a token of which more than half of the time is left, and the address in its Secret. A Secret that somebody else has made is not overwritten.`,
+that the provider's administrator has changed are kept, deleted rights to logs, exec and metrics stay deleted, and a token with
+more than half of its lifetime left is kept, with the address in its Secret. A Secret that somebody else created is not overwritten.`,
 		Example: `  # Bind the cluster of context eu
   kubectl spillway bind eu --provider-context eu
 
@@ -68,14 +68,14 @@ a token of which more than half of the time is left, and the address in its Secr
 	flags := command.Flags()
 	o.AddTo(flags)
 	o.provider.AddTo(flags)
-	flags.StringVar(&o.server, "provider-server", "", "address at which the consumer reaches the provider's API server (default: the one in the Secret that is there, or that of your kubeconfig)")
-	flags.StringVar(&o.profile, "profile", DefaultProfile, "what the provider lets the consumer send, if it has no limits yet: "+strings.Join(Profiles(), " or "))
+	flags.StringVar(&o.server, "provider-server", "", "address at which the consumer reaches the provider's API server (default: the one in the existing Secret, or that of your kubeconfig)")
+	flags.StringVar(&o.profile, "profile", DefaultProfile, "limits of the consumer, if the provider has none yet: "+strings.Join(Profiles(), " or "))
 	flags.StringVar(&o.wanted.ClusterID, "cluster-id", "", "name of the provider in labels and in the name of its node (default NAME)")
 	flags.StringSliceVar(&o.labels, "label", nil, "labels of the virtual node, as KEY=VALUE")
-	flags.StringSliceVar(&o.capacity, "capacity", nil, "how much of a resource the virtual node offers at most, as cpu=50% or memory=64Gi")
-	flags.DurationVar(&o.lifetime, "duration", DefaultLifetime, "how long the token is to be valid; the API server may grant less")
-	flags.BoolVar(&o.undo, "undo-on-failure", false, "if it fails, delete what this run has made")
-	flags.BoolVar(&o.force, "force-conflicts", false, "take over fields in the provider that others have set, such as kubectl apply")
+	flags.StringSliceVar(&o.capacity, "capacity", nil, "limits of what the virtual node offers, as cpu=50% or memory=64Gi")
+	flags.DurationVar(&o.lifetime, "duration", DefaultLifetime, "lifetime of the token; the API server may grant less")
+	flags.BoolVar(&o.undo, "undo-on-failure", false, "on failure, delete what this run created")
+	flags.BoolVar(&o.force, "force-conflicts", false, "take over fields in the provider from other field managers, such as kubectl")
 	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if the flag does not exist.
 	_ = command.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(Profiles(), cobra.ShellCompDirectiveNoFileComp))
 	return command

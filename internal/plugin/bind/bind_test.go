@@ -48,10 +48,10 @@ func TestCheck(t *testing.T) {
 		"only its Secret is there":       {Wanted{Name: "eu"}, "there", nil, mine, ""},
 		"the consumer itself":            {Wanted{Name: "eu"}, "here", nil, nil, "is the consumer itself"},
 		"it is being deleted":            {Wanted{Name: "eu"}, "there", all(deleting), nil, "is being deleted"},
-		"another cluster":                {Wanted{Name: "eu"}, "there", all(binding("eu", "eu", "elsewhere")), nil, "is of another cluster"},
-		"another clusterID":              {Wanted{Name: "eu", ClusterID: "x"}, "there", all(binding("eu", "eu", "there")), nil, "cannot be changed"},
-		"the clusterID of another one":   {Wanted{Name: "eu"}, "there", all(binding("us", "eu", "us")), nil, "has the clusterID eu already"},
-		"a Secret that is somebody's":    {Wanted{Name: "eu"}, "there", nil, foreign, "was not made by kubectl spillway"},
+		"another cluster":                {Wanted{Name: "eu"}, "there", all(binding("eu", "eu", "elsewhere")), nil, "is for a cluster other than"},
+		"another clusterID":              {Wanted{Name: "eu", ClusterID: "x"}, "there", all(binding("eu", "eu", "there")), nil, "is immutable"},
+		"the clusterID of another one":   {Wanted{Name: "eu"}, "there", all(binding("us", "eu", "us")), nil, "already has the clusterID eu"},
+		"a Secret that is somebody's":    {Wanted{Name: "eu"}, "there", nil, foreign, "was not created by kubectl spillway"},
 		"another binding of the cluster": {Wanted{Name: "eu"}, "there", all(binding("second", "second", "there")), nil, ""},
 	}
 	for name, test := range tests {
@@ -97,8 +97,8 @@ func TestProgress(t *testing.T) {
 		ready bool
 		want  string
 	}{
-		"no condition":       {func() {}, false, "has not taken it up"},
-		"of an earlier spec": {func() { state(1, metav1.ConditionTrue, "") }, false, "has not taken it up"},
+		"no condition":       {func() {}, false, "has not seen it"},
+		"of an earlier spec": {func() { state(1, metav1.ConditionTrue, "") }, false, "has not seen it"},
 		"ready":              {func() { state(2, metav1.ConditionTrue, "") }, true, ""},
 		"not ready":          {func() { state(2, metav1.ConditionFalse, "because") }, false, "Reason: because"},
 		"without a message":  {func() { state(2, metav1.ConditionUnknown, "") }, false, "Reason"},

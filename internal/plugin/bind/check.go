@@ -96,7 +96,7 @@ func (w *work) leaveOut(ctx context.Context) error {
 		if !slices.Contains(due, object) {
 			w.output.Did(cli.Step{
 				Cluster: "provider", Object: objects.Name(object), Action: "skipped",
-				Message: "the provider's administrator has deleted it; to give it back, apply it from the manifests of a provider",
+				Message: "the provider's administrator has deleted it; to restore it, apply it from the provider manifests",
 			})
 		}
 	}
@@ -144,7 +144,7 @@ func (w *work) checkProvider(ctx context.Context) error {
 		return err
 	}
 	if found.LessThan(Oldest) {
-		return fmt.Errorf("%s has Kubernetes %s, which is too old: it must have %d.%d or newer, for the policies that confine the consumer",
+		return fmt.Errorf("%s has Kubernetes %s, which is too old: the policies that confine the consumer need %d.%d or newer",
 			w.provider.Name, found, Oldest.Major(), Oldest.Minor())
 	}
 	for _, object := range w.manifests {
@@ -153,7 +153,7 @@ func (w *work) checkProvider(ctx context.Context) error {
 		}
 		options := []client.ApplyOption{client.DryRunAll, client.ForceOwnership, client.FieldOwner(cli.Owner)}
 		if err := w.provider.Apply(ctx, client.ApplyConfigurationFromUnstructured(object.DeepCopy()), options...); err != nil {
-			return fmt.Errorf("ClusterRole %s cannot be granted by you in %s: %w", object.GetName(), w.provider.Name, err)
+			return fmt.Errorf("you cannot grant ClusterRole %s in %s: %w", object.GetName(), w.provider.Name, err)
 		}
 	}
 	return nil
@@ -161,9 +161,9 @@ func (w *work) checkProvider(ctx context.Context) error {
 
 func (w *work) warn() {
 	if cli.Loopback(w.plan.at.Server) {
-		w.output.Warn("%s leads to the machine itself: the manager, in its pod, will reach the provider only if it runs on this machine. --provider-server gives another address", w.plan.at.Server)
+		w.output.Warn("%s is a loopback address: the manager reaches the provider only if it runs on this machine. Set another address with --provider-server", w.plan.at.Server)
 	}
 	for _, name := range Shared(w.seen) {
-		w.output.Warn("ClusterBinding %s leads to the same provider; the younger one of the two offers what the older one leaves", name)
+		w.output.Warn("ClusterBinding %s uses the same provider; the younger of the two offers the remaining capacity", name)
 	}
 }

@@ -75,7 +75,7 @@ const shortest = 10 * time.Minute
 // CheckLifetime refuses a lifetime that no API server grants.
 func CheckLifetime(lifetime time.Duration) error {
 	if lifetime < shortest {
-		return fmt.Errorf("--duration %s: an API server gives no token for less than %s", lifetime, shortest)
+		return fmt.Errorf("--duration %s: the API server requires at least %s", lifetime, shortest)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func Account(secret *corev1.Secret, key string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("Secret %s/%s has credentials that kubectl spillway cannot renew: %w; put new ones in by hand, as docs/operations.md says, or unbind, delete the Secret, and bind again",
+	return "", fmt.Errorf("Secret %s/%s has credentials that kubectl spillway cannot renew: %w; replace them by hand (docs/operations.md), or unbind, delete the Secret, and bind again",
 		secret.Namespace, secret.Name, err)
 }
 
@@ -145,8 +145,8 @@ func (s Seen) mayWrite(p plan) error {
 	if s.Secret == nil || p.keep || cli.Made(s.Secret) {
 		return nil
 	}
-	return fmt.Errorf("Secret %s/%s was not made by kubectl spillway, and is not overwritten. Its credentials are for another address, are not accepted, or less than half of their time is left: "+
-		"kubectl spillway rotate %s renews the token of a ServiceAccount; else put new ones in by hand, or delete the Secret and run this again",
+	return fmt.Errorf("Secret %s/%s was not created by kubectl spillway, and is not overwritten. Its credentials are for another address, rejected, or past half of their lifetime: "+
+		"kubectl spillway rotate %s renews a ServiceAccount token; otherwise replace them by hand, or delete the Secret and run this again",
 		s.Secret.Namespace, s.Secret.Name, s.Wanted.Name)
 }
 

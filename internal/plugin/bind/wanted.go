@@ -80,21 +80,21 @@ func Check(s Seen) error {
 	id := s.Wanted.binding(there).Spec.ClusterID
 	switch {
 	case s.Provider == s.Consumer:
-		return fmt.Errorf("%s is the consumer itself: give the context of another cluster", s.Context)
+		return fmt.Errorf("%s is the consumer itself: use the context of another cluster", s.Context)
 	case there != nil && !there.DeletionTimestamp.IsZero():
 		return fmt.Errorf("ClusterBinding %s is being deleted: wait for it with kubectl spillway unbind %s, and bind again", there.Name, there.Name)
 	case there != nil && there.Spec.ClusterID != id:
-		return fmt.Errorf("ClusterBinding %s has the clusterID %s, which cannot be changed: leave --cluster-id out, or unbind it first", there.Name, there.Spec.ClusterID)
+		return fmt.Errorf("ClusterBinding %s has the clusterID %s, which is immutable: omit --cluster-id, or unbind it first", there.Name, there.Spec.ClusterID)
 	case there != nil && there.Status.RemoteClusterUID != "" && there.Status.RemoteClusterUID != s.Provider:
-		return fmt.Errorf("ClusterBinding %s is of another cluster than %s: give the context of that one, or another name", there.Name, s.Context)
+		return fmt.Errorf("ClusterBinding %s is for a cluster other than %s: use the context of that cluster, or another name", there.Name, s.Context)
 	}
 	for i := range s.Bindings {
 		if other := &s.Bindings[i]; other.Name != s.Wanted.Name && other.Spec.ClusterID == id {
-			return fmt.Errorf("ClusterBinding %s has the clusterID %s already: give another --cluster-id", other.Name, id)
+			return fmt.Errorf("ClusterBinding %s already has the clusterID %s: set another --cluster-id", other.Name, id)
 		}
 	}
 	if s.Secret != nil && there == nil && !cli.Made(s.Secret) {
-		return fmt.Errorf("Secret %s in namespace %s is there, and was not made by kubectl spillway: delete it, or give the binding another name", s.Secret.Name, s.Secret.Namespace)
+		return fmt.Errorf("Secret %s in namespace %s already exists, and was not created by kubectl spillway: delete it, or give the binding another name", s.Secret.Name, s.Secret.Namespace)
 	}
 	return nil
 }

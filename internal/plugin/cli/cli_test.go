@@ -88,10 +88,10 @@ var seconds = regexp.MustCompile(`\(\d+s\)`)
 // TestGaveUp: the meaning of a timeout is printed before a long text.
 func TestGaveUp(t *testing.T) {
 	err := GaveUp(ErrTime, "eu is not gone", "EvictingPods: 2 pods")
-	if want := "the time of --timeout is over: eu is not gone. It waits: EvictingPods: 2 pods"; err.Error() != want || !errors.Is(err, ErrTime) {
+	if want := "--timeout has passed: eu is not gone. Last status: EvictingPods: 2 pods"; err.Error() != want || !errors.Is(err, ErrTime) {
 		t.Errorf("got %q", err)
 	}
-	if got := GaveUp(ErrTime, "eu is not gone", "").Error(); got != "the time of --timeout is over: eu is not gone" {
+	if got := GaveUp(ErrTime, "eu is not gone", "").Error(); got != "--timeout has passed: eu is not gone" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -56,10 +56,10 @@ func (c *Cluster) UID(ctx context.Context) (string, error) {
 	namespace := &corev1.Namespace{}
 	err := c.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace)
 	if apierrors.IsUnauthorized(err) {
-		return "", fmt.Errorf("%s does not accept your credentials: they have expired, or, where $KUBECONFIG has several files with users of the same name, are those of the first file: %w", c.Name, err)
+		return "", fmt.Errorf("%s does not accept your credentials: they have expired, or $KUBECONFIG has several files with a user of this name, and the first one is used: %w", c.Name, err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("asking %s who it is (namespace kube-system): %w", c.Name, err)
+		return "", fmt.Errorf("identifying %s (namespace kube-system): %w", c.Name, err)
 	}
 	return string(namespace.UID), nil
 }
@@ -72,7 +72,7 @@ func (c *Cluster) Version() (*version.Version, error) {
 	}
 	info, err := d.ServerVersion()
 	if err != nil {
-		return nil, fmt.Errorf("asking %s for its version: %w", c.Name, err)
+		return nil, fmt.Errorf("reading the version of %s: %w", c.Name, err)
 	}
 	return version.ParseGeneric(info.GitVersion)
 }
@@ -84,7 +84,7 @@ func (c *Cluster) Serves(kind schema.GroupVersionKind) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("asking %s whether it serves %s: %w", c.Name, kind.Kind, err)
+		return false, fmt.Errorf("checking whether %s serves %s: %w", c.Name, kind.Kind, err)
 	}
 	return true, nil
 }
@@ -125,7 +125,7 @@ func (c *Cluster) Lacks(ctx context.Context, rights []Right) ([]Right, error) {
 	for _, right := range rights {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: right.Attributes()}}
 		if err := c.Create(ctx, review); err != nil {
-			return nil, fmt.Errorf("asking %s for your rights: %w", c.Name, err)
+			return nil, fmt.Errorf("reading your rights in %s: %w", c.Name, err)
 		}
 		if !review.Status.Allowed {
 			missing = append(missing, right)
@@ -144,7 +144,7 @@ func (c *Cluster) Require(ctx context.Context, rights []Right) error {
 	for i, right := range missing {
 		names[i] = "\n  " + right.String()
 	}
-	return fmt.Errorf("you lack rights in %s; ask its administrator for them, or be one:%s", c.Name, strings.Join(names, ""))
+	return fmt.Errorf("you lack rights in %s; ask its administrator for these:%s", c.Name, strings.Join(names, ""))
 }
 
 // ToApply returns the rights to apply objects. It skips kinds that are not served.

@@ -35,7 +35,7 @@ func (f *Factory) Consumer() (*Cluster, error) {
 	if name := ptr.Deref(f.Context, ""); name != "" {
 		raw, err := f.ToRawKubeConfigLoader().RawConfig()
 		if err == nil && raw.Contexts[name] == nil {
-			return nil, fmt.Errorf("there is no context %q; there are %s", name, f.contexts(ProviderFlags{}))
+			return nil, fmt.Errorf("there is no context %q; existing ones: %s", name, f.contexts(ProviderFlags{}))
 		}
 	}
 	config, err := f.ToRESTConfig()
@@ -64,8 +64,8 @@ type ProviderFlags struct {
 
 // AddTo adds the flags.
 func (p *ProviderFlags) AddTo(flags *pflag.FlagSet) {
-	flags.StringVar(&p.Context, "provider-context", "", "context of the kubeconfig with which you administer the provider")
-	flags.StringVar(&p.Kubeconfig, "provider-kubeconfig", "", "file with that context, if it is not the one of the consumer")
+	flags.StringVar(&p.Context, "provider-context", "", "kubeconfig context of the provider's administrator")
+	flags.StringVar(&p.Kubeconfig, "provider-kubeconfig", "", "kubeconfig with that context, if not the consumer's")
 }
 
 // Given reports whether the flags name a provider.
@@ -81,7 +81,7 @@ type Provider struct {
 // Provider connects to the provider of the flags.
 func (f *Factory) Provider(flags ProviderFlags) (*Provider, error) {
 	if !flags.Given() {
-		return nil, fmt.Errorf("which provider? Give --provider-context, or --provider-kubeconfig; there are the contexts %s", f.contexts(flags))
+		return nil, fmt.Errorf("which provider? Set --provider-context, or --provider-kubeconfig; existing contexts: %s", f.contexts(flags))
 	}
 	loader := f.loader(flags)
 	raw, err := loader.RawConfig()
@@ -90,7 +90,7 @@ func (f *Factory) Provider(flags ProviderFlags) (*Provider, error) {
 	}
 	name := cmp.Or(flags.Context, raw.CurrentContext)
 	if raw.Contexts[name] == nil {
-		return nil, fmt.Errorf("there is no context %q; there are %s", name, f.contexts(flags))
+		return nil, fmt.Errorf("there is no context %q; existing ones: %s", name, f.contexts(flags))
 	}
 	config, err := loader.ClientConfig()
 	if err != nil {
@@ -155,22 +155,22 @@ type Run struct {
 
 // AddTo adds the flags.
 func (r *Run) AddTo(flags *pflag.FlagSet) {
-	flags.BoolVar(&r.DryRun, "dry-run", false, "change nothing, and say what would be done")
-	flags.DurationVar(&r.Timeout, "timeout", r.Timeout, "how long to wait; run the command again to go on")
+	flags.BoolVar(&r.DryRun, "dry-run", false, "change nothing; print what would change")
+	flags.DurationVar(&r.Timeout, "timeout", r.Timeout, "how long to wait; run the command again to continue")
 	AddFormat(flags, &r.Format)
 }
 
 // CheckFormat returns an error if the value of -o is not known.
 func CheckFormat(format string) error {
 	if format != "" && format != "json" && format != "yaml" {
-		return fmt.Errorf("-o %s: there are json and yaml", format)
+		return fmt.Errorf("-o %s: must be json or yaml", format)
 	}
 	return nil
 }
 
 // AddFormat adds the flag -o.
 func AddFormat(flags *pflag.FlagSet, format *string) {
-	flags.StringVarP(format, "output", "o", "", "json or yaml: what was done, or what there is, in that format; progress then goes to the standard error")
+	flags.StringVarP(format, "output", "o", "", "json or yaml: print the result in that format; progress then goes to standard error")
 }
 
 // Do is what a command does in the consumer. ctx ends after --timeout.

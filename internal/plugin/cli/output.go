@@ -13,7 +13,7 @@ import (
 )
 
 // ErrTime is the cause when a command gives up.
-var ErrTime = errors.New("the time of --timeout is over")
+var ErrTime = errors.New("--timeout has passed")
 
 // Step is what a command has done, or would do.
 type Step struct {
@@ -161,7 +161,7 @@ func GaveUp(err error, what, waits string) error {
 	if waits == "" {
 		return fmt.Errorf("%w: %s", err, what)
 	}
-	return fmt.Errorf("%w: %s. It waits: %s", err, what, waits)
+	return fmt.Errorf("%w: %s. Last status: %s", err, what, waits)
 }
 
 // Last returns what was last waited for.

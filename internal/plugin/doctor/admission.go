@@ -76,20 +76,20 @@ func answer(made *corev1.Pod, offloading *v1alpha1.NamespaceOffloading) Answer {
 
 // ofAdmission is the finding about a pod that was created, or refused.
 func ofAdmission(namespace string, prepared Answer, err error, webhook bool) Finding {
-	f := Finding{Level: OK, Check: "admission", Object: namespace, Message: "a pod that is made now gets what lets it go to a provider"}
+	f := Finding{Level: OK, Check: "admission", Object: namespace, Message: "new pods get the toleration for virtual nodes"}
 	switch {
 	case err != nil:
-		f.Level, f.Message, f.Mend = Warning, "no pod could be made there, not even in a dry run: "+err.Error(), "see who or what refuses it; the check makes a pod without requests and limits, which complies with pod security restricted"
+		f.Level, f.Message, f.Mend = Warning, "a pod cannot be created there, even in a dry run: "+err.Error(), "find out what refuses it; the check creates a pod without requests and limits, which complies with pod security restricted"
 	case prepared == Missed && webhook:
-		f.Level, f.Message = Error, "a pod that is made now does not get what lets it go to a provider: the API server has no answer from the webhook "+v1alpha1.PodAdmissionName
+		f.Level, f.Message = Error, "new pods do not get the toleration for virtual nodes: the API server gets no answer from the webhook "+v1alpha1.PodAdmissionName
 		f.Mend = "the API server must reach Service " + config.Namespace + "/" + v1alpha1.WebhookService + ", which leads to port 9443 of the manager's pods (firewalls between them often let only 443 and 10250 through), and get an answer within two seconds; " +
-			"its log says why it gets none (failed calling webhook), and the condition PodAdmission of the bindings what the manager knows"
+			"see the API server's log (failed calling webhook), and the condition PodAdmission of the bindings"
 	case prepared == Missed:
-		f.Level, f.Message = Error, "a pod that is made now does not get what lets it go to a provider: the policy "+v1alpha1.PodAdmissionName+" has no effect"
-		f.Mend = "an API server that has just started takes half a minute; else kubectl spillway install applies the policy again"
+		f.Level, f.Message = Error, "new pods do not get the toleration for virtual nodes: the policy "+v1alpha1.PodAdmissionName+" has no effect"
+		f.Mend = "if the API server has just started, wait half a minute; otherwise run kubectl spillway install again"
 	case prepared == Untold:
-		f.Level, f.Message = Warning, "whether pods get there what lets them go to a provider cannot be told: the pod that was made to try it stays in this cluster, as it was made or changed by others"
-		f.Mend = "see which mutating webhooks and policies change pods there, and its clusterSelector; docs/concepts.md says which pods get to a virtual node"
+		f.Level, f.Message = Warning, "cannot check whether new pods there can run in a provider: the test pod stays in this cluster, because of its spec or of a change by others"
+		f.Mend = "see which mutating webhooks and policies change pods there, and the clusterSelector of the NamespaceOffloading; docs/concepts.md says which pods run on virtual nodes"
 	}
 	return f
 }

@@ -18,13 +18,13 @@ func ofDefinitions(there, shipped map[string]definitions.Schema) Finding {
 	if skew.Missing != "" {
 		f.Level = Error
 		f.Mend = "kubectl spillway install, or helm upgrade, applies those of its version"
-		differ = append(differ, "they lack "+skew.Missing+": what a manager of this version writes there is lost")
+		differ = append(differ, "they lack "+skew.Missing+": a manager of this version cannot store these")
 	}
 	if skew.Further != "" {
 		if f.Level == OK {
-			f.Level, f.Mend = Warning, "install the kubectl spillway of the version of the CustomResourceDefinitions; if the condition "+v1alpha1.BindingVersionSkew+" of a binding says the same, the manager of that version, too"
+			f.Level, f.Mend = Warning, "install the kubectl spillway of the CustomResourceDefinitions' version; if the condition "+v1alpha1.BindingVersionSkew+" of a binding says the same, also the manager of that version"
 		}
-		differ = append(differ, "they have what this version does not know: "+skew.Further)
+		differ = append(differ, "they have fields or values that this version does not know: "+skew.Further)
 	}
 	if len(differ) > 0 {
 		f.Message = "the CustomResourceDefinitions are not those of this version of kubectl spillway: " + strings.Join(differ, "; ")

@@ -1,4 +1,4 @@
-// Package doctor is kubectl spillway doctor: it looks for what is wrong, and says how to mend it.
+// Package doctor is kubectl spillway doctor: it finds what is wrong, and says how to fix it.
 package doctor
 
 import (
@@ -30,11 +30,11 @@ func Command(f *cli.Factory) *cobra.Command {
 	var all bool
 	command := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is wrong, and say how to mend it",
-		Long: `Looks at versions, at what is installed, at the rights of the manager here and in each provider, at bindings, credentials,
-clocks, the way from the API server to virtual nodes, pods that should be in a provider and are not, and DaemonSets. It
-makes a pod in an offloaded namespace in a dry run, to see whether it would get to a provider. It looks at all namespaces, also with -n. It changes nothing. It talks with providers from here, with the
-credentials of the manager, if you may read these. The exit code is 1 if something does not work; a warning alone is no failure.`,
+		Short: "Find what is wrong, and say how to fix it",
+		Long: `Checks versions, the installation, the manager's rights in the consumer and in each provider, bindings, credentials,
+clocks, whether the API server reaches virtual nodes, pods that should be in a provider and are not, and DaemonSets. It
+creates a pod in an offloaded namespace in a dry run, to see whether it could run in a provider. It checks all namespaces, also with -n. It changes nothing. It connects to providers from here, with the
+manager's credentials, if you may read them. The exit code is 1 if something does not work; a warning alone is no failure.`,
 		Example: `  kubectl spillway doctor
   kubectl spillway doctor -o json | jq '.[] | select(.level == "error")'`,
 		Args: cobra.NoArgs,
@@ -65,7 +65,7 @@ credentials of the manager, if you may read these. The exit code is 1 if somethi
 		},
 	}
 	cli.AddFormat(command.Flags(), &format)
-	command.Flags().BoolVar(&all, "all", false, "show what is as it should be, too")
+	command.Flags().BoolVar(&all, "all", false, "show checks that passed, too")
 	return command
 }
 
@@ -119,7 +119,7 @@ func (e *exam) version() error {
 
 func (e *exam) manager() {
 	if e.seen.Hides(status.ManagerParts) {
-		e.found(Finding{Level: Warning, Check: "manager", Message: "whether it is available is not known: you may not read " + status.ManagerParts, Mend: "run doctor as a cluster administrator"})
+		e.found(Finding{Level: Warning, Check: "manager", Message: "its availability is unknown: you may not read " + status.ManagerParts, Mend: "run doctor as a cluster administrator"})
 		return
 	}
 	if e.seen.Outside != "" {
@@ -135,7 +135,7 @@ func (e *exam) manager() {
 
 func (e *exam) bindings(ctx context.Context) {
 	if e.seen.Hides(status.Bindings) {
-		e.found(Finding{Level: Warning, Check: "binding", Message: "nothing is known of providers: you may not read " + status.Bindings, Mend: "run doctor as a cluster administrator"})
+		e.found(Finding{Level: Warning, Check: "binding", Message: "the state of providers is unknown: you may not read " + status.Bindings, Mend: "run doctor as a cluster administrator"})
 		return
 	}
 	for _, binding := range status.Tree(e.seen).Bindings {
@@ -180,10 +180,10 @@ func (e *exam) logs(ctx context.Context, node string) {
 	err := e.reach(ctx, &e.seen.Pods[at])
 	switch {
 	case apierrors.IsForbidden(err):
-		f.Level, f.Message, f.Mend = Warning, "whether the API server reaches it is not known: you may not read logs", "run doctor as a cluster administrator"
+		f.Level, f.Message, f.Mend = Warning, "cannot check whether the API server reaches it: you may not read logs", "run doctor as a cluster administrator"
 	case err != nil:
-		f.Level, f.Message = Warning, "the API server does not get logs of it: "+err.Error()
-		f.Mend = "docs/kubelet.md: the address of the manager's flag --kubelet-address, its port 10250, who may reach it, and its certificate"
+		f.Level, f.Message = Warning, "the API server cannot read logs from it: "+err.Error()
+		f.Mend = "check, with docs/kubelet.md, the address in the manager's flag --kubelet-address, its port 10250, who may reach it, and its certificate"
 	}
 	e.found(f)
 }

@@ -95,27 +95,27 @@ func TestFindings(t *testing.T) {
 		"less than a fifth":                      {ofExpiry("eu", at, at.Add(30*day), at.Add(24*day+time.Second)), Warning, "rotate eu"},
 		"a week of a year":                       {ofExpiry("eu", at, at.Add(365*day), at.Add(358*day+time.Second)), Warning, "rotate eu"},
 		"expired":                                {ofExpiry("eu", at, at.Add(day), at.Add(day+1)), Error, "rotate eu"},
-		"without an end":                         {ofExpiry("eu", time.Time{}, time.Time{}, at), OK, "do not say"},
+		"without an end":                         {ofExpiry("eu", time.Time{}, time.Time{}, at), OK, "their expiry is unknown"},
 		"a binding that is Ready":                {ofWait(status.Binding{Name: "eu", Ready: true}, status.Wait{Type: "Limited", Reason: "RightsMissing"}), Warning, "bind eu"},
 		"one that is not":                        {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "Unauthorized"}), Error, "rotate eu"},
 		"one that nobody has seen":               {ofWait(status.Binding{Name: "eu"}, status.Tree(status.Seen{Bindings: make([]v1alpha1.ClusterBinding, 1)}).Bindings[0].Waits[0]), Error, "kubectl get pods -n spillway-system"},
-		"an account that is gone":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "Unauthorized"}), Error, "bind eu --provider-context CONTEXT, which also makes the account"},
+		"an account that is gone":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "Unauthorized"}), Error, "bind eu --provider-context CONTEXT, which also recreates a deleted account"},
 		"a reason without a mend":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "StartFailed"}), Error, "docs/troubleshooting.md, reason StartFailed"},
 		"one that is being deleted":              {ofWait(leaving, status.Wait{Type: "Ready", Reason: "Deleting", Message: "see the condition Drained"}), OK, "it is being deleted"},
 		"its step":                               {ofWait(leaving, status.Wait{Type: "Drained", Reason: "DeletingNamespaces"}), Warning, "docs/troubleshooting.md, reason DeletingNamespaces"},
 		"its evictions are refused":              {ofWait(leaving, status.Wait{Type: "Drained", Reason: "EvictionsRefused", Message: refused}), Error, "scale up elsewhere"},
-		"its provider is away":                   {ofWait(leaving, status.Wait{Type: "Drained", Reason: "ProviderUnreachable"}), Error, "deletionPolicy Orphan"},
+		"its provider is away":                   {ofWait(leaving, status.Wait{Type: "Drained", Reason: "ProviderUnreachable"}), Error, "deletionPolicy of the binding to Orphan"},
 		"a namespace that is held up":            {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "ClusterNotSelected", Message: refused}), Warning, "reason EvictionsRefused"},
 		"a namespace":                            {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "NameConflict"}), Warning, "reason NameConflict"},
 		"an API server that has lost the limits": {ofNamespace("eu", status.Namespace{}, status.Wait{Reason: "CreationFailed", Message: "no params found for policy binding"}), Error, "restart its API servers"},
 		"a DaemonSet":                            {ofDaemonSet(&appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"}}, []string{"spillway-eu"}), Warning, "DoesNotExist"},
-		"a pod that is prepared":                 {ofAdmission("team", Got, nil, true), OK, "lets it go"},
+		"a pod that is prepared":                 {ofAdmission("team", Got, nil, true), OK, "new pods get the toleration"},
 		"a pod without an answer":                {ofAdmission("team", Missed, nil, true), Error, "Service spillway-system/spillway-webhook"},
-		"a pod without the policy":               {ofAdmission("team", Missed, nil, false), Error, "applies the policy again"},
-		"a pod that would stay":                  {ofAdmission("team", Untold, nil, false), Warning, "cannot be told"},
+		"a pod without the policy":               {ofAdmission("team", Missed, nil, false), Error, "run kubectl spillway install again"},
+		"a pod that would stay":                  {ofAdmission("team", Untold, nil, false), Warning, "cannot check whether new pods there can run in a provider"},
 		"a pod that is refused":                  {ofAdmission("team", Untold, errors.New("exceeded quota"), true), Warning, "exceeded quota"},
 		"rights":                                 {ofRights("eu", "the account", nil, "x"), OK, "has all"},
-		"a right less":                           {ofRights("eu", "the account", []string{"get pods"}, "mend it"), Error, "mend it"},
+		"a right less":                           {ofRights("eu", "the account", []string{"get pods"}, "fix it"), Error, "fix it"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestWorstAndText(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if got := Text([]Finding{ok, warning}, false); !strings.Contains(got, "1 checks found nothing") || !strings.Contains(got, "warning  clock") {
+	if got := Text([]Finding{ok, warning}, false); !strings.Contains(got, "1 checks passed") || !strings.Contains(got, "warning  clock") {
 		t.Error(got)
 	}
 }

@@ -42,39 +42,39 @@ type Finding struct {
 
 // mends says what to do about the reasons of conditions. docs/troubleshooting.md has all reasons.
 var mends = map[string]string{
-	"NotSeen":                           "see whether the manager runs: kubectl get pods -n " + config.Namespace + "; its log says why it does not take it up", // What status says without a condition.
-	v1alpha1.ReasonSecretNotFound:       "kubectl spillway bind %s --provider-context CONTEXT makes it again",
+	"NotSeen":                           "check whether the manager runs: kubectl get pods -n " + config.Namespace + "; if it does, see its log", // What status says without a condition.
+	v1alpha1.ReasonSecretNotFound:       "kubectl spillway bind %s --provider-context CONTEXT recreates it",
 	v1alpha1.ReasonKeyNotFound:          "kubectl spillway rotate %s --provider-context CONTEXT",
 	v1alpha1.ReasonInvalidKubeconfig:    "kubectl spillway rotate %s --provider-context CONTEXT",
-	v1alpha1.ReasonUnauthorized:         "kubectl spillway bind %s --provider-context CONTEXT, which also makes the account again if it is gone; kubectl spillway rotate %s --provider-context CONTEXT, if bind has not made the Secret",
+	v1alpha1.ReasonUnauthorized:         "kubectl spillway bind %s --provider-context CONTEXT, which also recreates a deleted account; kubectl spillway rotate %s --provider-context CONTEXT, if the Secret is not from bind",
 	v1alpha1.ReasonExpiresSoon:          "kubectl spillway rotate %s --provider-context CONTEXT",
 	v1alpha1.ReasonForbidden:            "kubectl spillway bind %s --provider-context CONTEXT applies the roles again",
 	v1alpha1.ReasonRightsMissing:        "kubectl spillway bind %s --provider-context CONTEXT applies the roles again",
 	v1alpha1.ReasonLeaseForbidden:       "kubectl spillway bind %s --provider-context CONTEXT applies the roles again",
-	v1alpha1.ReasonLeaseUnavailable:     "kubectl spillway bind %s --provider-context CONTEXT makes it",
-	v1alpha1.ReasonLimitsMissing:        "kubectl spillway bind %s --provider-context CONTEXT makes them again",
+	v1alpha1.ReasonLeaseUnavailable:     "kubectl spillway bind %s --provider-context CONTEXT creates it",
+	v1alpha1.ReasonLimitsMissing:        "kubectl spillway bind %s --provider-context CONTEXT recreates them",
 	v1alpha1.ReasonLimitsForbidden:      "kubectl spillway bind %s --provider-context CONTEXT applies the roles again",
-	v1alpha1.ReasonLimitsInvalid:        "the provider's administrator corrects that key of ConfigMap spillway-provider/limits",
-	v1alpha1.ReasonUnreachable:          "from the network of the manager's pods, try the address in the message; bind %s again with --provider-server if the consumer reaches it at another one",
+	v1alpha1.ReasonLimitsInvalid:        "the provider's administrator must correct that key of ConfigMap spillway-provider/limits",
+	v1alpha1.ReasonUnreachable:          "from the network of the manager's pods, try the address in the message; if the consumer needs another address, bind %s again with --provider-server",
 	v1alpha1.ReasonWrongCA:              "unbind %s, and bind it with a kubeconfig that has the right authority and address",
 	v1alpha1.ReasonPolicyNotServed:      "kubectl spillway install, which installs a webhook before Kubernetes 1.36",
 	v1alpha1.ReasonWebhookNotConfigured: "kubectl spillway install; the manager adds the authority within seconds",
-	v1alpha1.ReasonWebhookCertificate:   "kubectl spillway install makes a Secret that is missing; else restart the manager, whose log says why it does not renew the certificate",
+	v1alpha1.ReasonWebhookCertificate:   "kubectl spillway install creates a missing Secret; otherwise restart the manager, whose log says why renewal fails",
 	v1alpha1.ReasonForbiddenHere:        "kubectl spillway install applies the roles and policies again",
-	v1alpha1.ReasonTakeOverNeeded:       "if this cluster is to go on, and no other copy of it: the command in the message; docs/operations.md, the consumer from an older backup",
-	v1alpha1.ReasonHeldByAnother:        "end one of the two managers: docs/operations.md, one manager at a time in each provider",
-	v1alpha1.ReasonDefinitionsOlder:     "kubectl spillway install applies those of its version, and the manager",
+	v1alpha1.ReasonTakeOverNeeded:       "if this cluster should continue and no copy of it runs: run the command in the message; docs/operations.md, the consumer from an older backup",
+	v1alpha1.ReasonHeldByAnother:        "stop one of the two managers: docs/operations.md, one manager at a time in each provider",
+	v1alpha1.ReasonDefinitionsOlder:     "kubectl spillway install updates them and the manager",
 	v1alpha1.ReasonDefinitionsNewer:     "install the manager of their version: kubectl spillway install, or helm upgrade",
 	v1alpha1.ReasonHolderNotRecorded:    "see VersionSkew and WritesRefused of the binding %s; kubectl spillway install applies definitions, roles and policies again",
 	v1alpha1.ReasonNoUsableNodes:        "see kubectl get nodes in the provider",
-	v1alpha1.ReasonKindNotServed:        "install the CustomResourceDefinition in the provider, or leave it",
-	v1alpha1.ReasonMetricsMissing:       "install metrics-server in the provider, or leave it",
+	v1alpha1.ReasonKindNotServed:        "install the CustomResourceDefinition in the provider, or ignore this",
+	v1alpha1.ReasonMetricsMissing:       "install metrics-server in the provider, or ignore this",
 	v1alpha1.ReasonClockAhead:           setClocks,
 	v1alpha1.ReasonClockBehind:          setClocks,
 	v1alpha1.ReasonDuplicateClusterID:   "delete one of the two bindings",
 	v1alpha1.ReasonCIDROverlap:          "correct spec.network.podCIDRs of %s, or of the binding that the message names; or set its mode to Isolated",
-	v1alpha1.ReasonEvictionsRefused:     "mend the pods that are not healthy, scale up elsewhere, or delete the pods or the PodDisruptionBudget that the message names",
-	v1alpha1.ReasonProviderUnreachable:  "bring the provider back, or give up on it: spec.deletionPolicy Orphan of the binding",
+	v1alpha1.ReasonEvictionsRefused:     "fix the unhealthy pods, scale up elsewhere, or delete the pods or the PodDisruptionBudget that the message names",
+	v1alpha1.ReasonProviderUnreachable:  "restore the provider, or give it up: set spec.deletionPolicy of the binding to Orphan",
 }
 
 // ofWait is the finding about a condition of a binding. A binding in deletion need not be Ready, and its
@@ -118,7 +118,7 @@ func ofNamespace(binding string, namespace status.Namespace, wait status.Wait) F
 		f.Mend = "docs/troubleshooting.md, reason " + v1alpha1.ReasonEvictionsRefused
 	case strings.Contains(wait.Message, "no params found for policy binding"):
 		f.Level = Error
-		f.Mend = "if ConfigMap " + config.ProviderNamespace + "/" + config.Limits + " is there, the provider's API server has lost sight of it, because all policies had been deleted " +
+		f.Mend = "if ConfigMap " + config.ProviderNamespace + "/" + config.Limits + " exists, the provider's API server no longer sees it, because all policies had been deleted " +
 			"(https://github.com/kubernetes/kubernetes/issues/130887): restart its API servers"
 	}
 	return f
@@ -148,7 +148,7 @@ func ofExpiry(name string, from, until, now time.Time) Finding {
 	rotate := "kubectl spillway rotate " + name + " --provider-context CONTEXT"
 	switch {
 	case until.IsZero():
-		f.Message = "they do not say how long they are valid"
+		f.Message = "their expiry is unknown"
 	case now.After(until):
 		f.Level, f.Message, f.Mend = Error, "they expired at "+until.UTC().Format(time.RFC3339), rotate
 	case until.Sub(now) < min(7*24*time.Hour, until.Sub(from)/5):
@@ -188,7 +188,7 @@ func tolerated(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
 func ofDaemonSet(set *appsv1.DaemonSet, nodes []string) Finding {
 	return Finding{
 		Level: Warning, Check: "daemonsets", Object: set.Namespace + "/" + set.Name,
-		Message: "it tolerates every taint, and so has a pod that never runs for " + strings.Join(nodes, ", ") + "; its rollouts do not end",
+		Message: "it tolerates every taint, so its pods for " + strings.Join(nodes, ", ") + " never run, and its rollouts hang",
 		Mend: "give its template a required node affinity: key " + v1alpha1.LabelNodeType + ", operator DoesNotExist; or, to run it in the provider, " +
 			"the annotation " + v1alpha1.AnnotationOffloadDaemonSet + "=" + v1alpha1.OffloadTrue,
 	}
@@ -216,11 +216,11 @@ func Text(findings []Finding, all bool) string {
 		}
 		fmt.Fprintf(&b, "%-8s %s: %s\n", f.Level, strings.TrimSpace(f.Check+" "+f.Object), f.Message)
 		if f.Mend != "" {
-			fmt.Fprintf(&b, "         mend: %s\n", f.Mend)
+			fmt.Fprintf(&b, "         fix: %s\n", f.Mend)
 		}
 	}
 	if fine > 0 {
-		fmt.Fprintf(&b, "%d checks found nothing; --all shows them\n", fine)
+		fmt.Fprintf(&b, "%d checks passed; --all shows them\n", fine)
 	}
 	return b.String()
 }

@@ -63,8 +63,8 @@ func (e *exam) has(ctx context.Context, kind schema.GroupVersionKind) (bool, err
 func leftWebhook() Finding {
 	return Finding{
 		Level: Warning, Check: "installed", Object: "mutatingwebhookconfiguration.admissionregistration.k8s.io/" + v1alpha1.PodAdmissionName,
-		Message: "it is there beside the policy of that name, which does the same: it is left of the time before Kubernetes 1.36",
-		Mend: "kubectl spillway install (or helm upgrade), so that the manager does not ask for it; then kubectl delete mutatingwebhookconfiguration " + v1alpha1.PodAdmissionName +
+		Message: "it exists besides the policy of that name, which does the same: it remains from before Kubernetes 1.36",
+		Mend: "kubectl spillway install (or helm upgrade), so that the manager stops using it; then kubectl delete mutatingwebhookconfiguration " + v1alpha1.PodAdmissionName +
 			"; kubectl delete clusterrolebinding,clusterrole " + v1alpha1.WebhookService +
 			"; kubectl delete rolebinding,role,service,secret " + v1alpha1.WebhookService + " -n " + config.Namespace,
 	}
@@ -105,6 +105,6 @@ func (e *exam) installed(ctx context.Context) (kinds bool, err error) {
 		e.found(Finding{Level: Error, Check: "installed", Message: "missing: " + strings.Join(missing, ", "), Mend: "kubectl spillway install"})
 		return kinds, nil
 	}
-	e.found(Finding{Level: OK, Check: "installed", Message: fmt.Sprintf("all %d objects are there", len(e.shipped))})
+	e.found(Finding{Level: OK, Check: "installed", Message: fmt.Sprintf("all %d objects exist", len(e.shipped))})
 	return kinds, nil
 }

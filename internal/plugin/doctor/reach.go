@@ -38,7 +38,7 @@ func (e *exam) managerRights(ctx context.Context) {
 			User: account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + config.Namespace, "system:authenticated"}, ResourceAttributes: right.Attributes(),
 		}}
 		if err := e.consumer.Create(ctx, review); err != nil {
-			e.found(Finding{Level: Warning, Check: "rights", Message: "those of the manager in this cluster are not known: " + err.Error(), Mend: "run doctor as a cluster administrator"})
+			e.found(Finding{Level: Warning, Check: "rights", Message: "the manager's rights in this cluster are unknown: " + err.Error(), Mend: "run doctor as a cluster administrator"})
 			return
 		}
 		if !review.Status.Allowed {
@@ -105,7 +105,7 @@ func ofRule(rule rbacv1.PolicyRule, namespace string) []cli.Right {
 func (e *exam) provider(ctx context.Context, binding *v1alpha1.ClusterBinding) {
 	document, err := e.secretOf(ctx, binding)
 	if apierrors.IsForbidden(err) {
-		e.found(Finding{Level: Warning, Check: "credentials", Object: binding.Name, Message: "you may not read them, so the provider was not asked", Mend: "run doctor as a cluster administrator"})
+		e.found(Finding{Level: Warning, Check: "credentials", Object: binding.Name, Message: "you may not read them: the provider was not checked", Mend: "run doctor as a cluster administrator"})
 		return
 	}
 	loaded := &rest.Config{}
@@ -125,7 +125,7 @@ func (e *exam) provider(ctx context.Context, binding *v1alpha1.ClusterBinding) {
 	there, err := clock(ctx, loaded)
 	if err != nil {
 		e.found(Finding{
-			Level: Warning, Check: "reach", Object: binding.Name, Message: "it is not reached from here, which may be as it should be: " + err.Error(),
+			Level: Warning, Check: "reach", Object: binding.Name, Message: "it is not reachable from here, which may be intended: " + err.Error(),
 			Mend: "if the binding is not Ready either: from the network of the manager's pods, try " + loaded.Host,
 		})
 		return
@@ -139,7 +139,7 @@ func (e *exam) provider(ctx context.Context, binding *v1alpha1.ClusterBinding) {
 
 // accountRights asks a provider whether the consumer's account has the rights of its roles.
 func (e *exam) accountRights(ctx context.Context, name string, loaded *rest.Config) {
-	mend := "kubectl spillway bind " + name + " --provider-context CONTEXT applies the roles again; those for logs, exec and metrics that the provider's administrator has deleted are in config/provider/role_*.yaml"
+	mend := "kubectl spillway bind " + name + " --provider-context CONTEXT applies the roles again; roles for logs, exec and metrics that the provider's administrator has deleted are in config/provider/role_*.yaml"
 	shipped, err := config.Objects("provider")
 	if err != nil {
 		e.found(Finding{Level: Error, Check: "rights", Object: name, Message: err.Error()})
@@ -156,7 +156,7 @@ func (e *exam) accountRights(ctx context.Context, name string, loaded *rest.Conf
 		missing, err = account.Lacks(ctx, rights)
 	}
 	if err != nil {
-		e.found(Finding{Level: Error, Check: "rights", Object: name, Message: "the provider does not say which rights the consumer has: " + err.Error(), Mend: mend})
+		e.found(Finding{Level: Error, Check: "rights", Object: name, Message: "the consumer's rights in the provider are unknown: " + err.Error(), Mend: mend})
 		return
 	}
 	names := make([]string, len(missing))

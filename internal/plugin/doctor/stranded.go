@@ -16,7 +16,7 @@ import (
 // stranded looks for pods that can only run on virtual nodes although their namespace is not offloaded any
 // more. The event that reported them is gone after an hour.
 func (e *exam) stranded() {
-	if e.hidden("stranded", "whether pods wait for virtual nodes in vain") {
+	if e.hidden("stranded", "whether pods wait forever for virtual nodes") {
 		return
 	}
 	by := stranded(e.seen)
@@ -24,7 +24,7 @@ func (e *exam) stranded() {
 		e.found(ofStranded(namespace, by[namespace], status.UnlessMounted(e.seen.Hides(status.Bindings))))
 	}
 	if len(by) == 0 {
-		e.found(Finding{Level: OK, Check: "stranded", Message: "no pod is meant for virtual nodes in a namespace that is not offloaded"})
+		e.found(Finding{Level: OK, Check: "stranded", Message: "no pod needs virtual nodes in a namespace that is not offloaded"})
 	}
 }
 
@@ -52,8 +52,8 @@ func stranded(seen status.Seen) map[string]eviction.Left {
 func ofStranded(namespace string, pods eviction.Left, unless string) Finding {
 	return Finding{
 		Level: Warning, Check: "stranded", Object: namespace,
-		Message: "these pods can run on virtual nodes alone, or are on one, and the namespace is not offloaded, so they wait for ever" + unless + ": " + pods.String(),
-		Mend:    "delete them, and make those again that no controller makes; if they come back like this, take the affinity or toleration out of their template, or offload the namespace: kubectl spillway offload " + namespace,
+		Message: "these pods can run only on virtual nodes, or are on one, but the namespace is not offloaded, so they wait forever" + unless + ": " + pods.String(),
+		Mend:    "delete them, and recreate those without a controller; if they come back like this, remove the affinity or toleration from their template, or offload the namespace: kubectl spillway offload " + namespace,
 	}
 }
 
@@ -61,7 +61,7 @@ func ofStranded(namespace string, pods eviction.Left, unless string) Finding {
 func (e *exam) hidden(check, what string) bool {
 	for _, list := range []string{status.Pods, status.Offloadings} {
 		if slices.Contains(e.seen.Hidden, list) {
-			e.found(Finding{Level: Warning, Check: check, Message: what + " is not known: you may not read " + list, Mend: "run doctor as a cluster administrator"})
+			e.found(Finding{Level: Warning, Check: check, Message: what + " is unknown: you may not read " + list, Mend: "run doctor as a cluster administrator"})
 			return true
 		}
 	}

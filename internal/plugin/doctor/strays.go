@@ -24,7 +24,7 @@ func (e *exam) strays() {
 		}
 	}
 	if !found {
-		e.found(Finding{Level: OK, Check: "strays", Message: "no pod of a Remote namespace has missed the policy or the webhook, and runs here"})
+		e.found(Finding{Level: OK, Check: "strays", Message: "no pod of a Remote namespace has bypassed the policy or the webhook and runs here"})
 	}
 }
 
@@ -51,7 +51,7 @@ func ofStrays(namespace string, names []string) Finding {
 	}
 	return Finding{
 		Level: Warning, Check: "strays", Object: namespace,
-		Message: "podOffloadingStrategy is Remote, and these pods run on nodes of this cluster, because " + v1alpha1.PodAdmissionName + " did not change them when they were made: " + text,
-		Mend:    "see that the condition PodAdmission of the bindings is True, and delete these pods, so that they are made again",
+		Message: "podOffloadingStrategy is Remote, but these pods run on nodes of this cluster, because " + v1alpha1.PodAdmissionName + " did not change them at admission: " + text,
+		Mend:    "check that the condition PodAdmission of the bindings is True, and delete these pods to recreate them",
 	}
 }

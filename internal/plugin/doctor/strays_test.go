@@ -60,7 +60,7 @@ func TestStrays(t *testing.T) {
 		level  Level
 		want   string
 	}{
-		"on an ordinary node":          {on("team", "node"), nil, Warning, "when they were made: web"},
+		"on an ordinary node":          {on("team", "node"), nil, Warning, "at admission: web"},
 		"without a node":               {on("team", ""), nil, OK, "no pod of a Remote namespace"},
 		"of another namespace":         {on("other", "node"), nil, OK, "no pod of a Remote namespace"},
 		"Pods are hidden":              {on("team", "node"), &corev1.PodList{}, Warning, "you may not read Pods"},
@@ -103,13 +103,13 @@ func TestStranded(t *testing.T) {
 		want   string
 		mounts bool // A binding has a mountNamespace.
 	}{
-		"waits":                      {pod("team", "", true, ""), nil, Warning, "they wait for ever: 1 pod (team/web)", false},
-		"waits, and may be mounted":  {pod("team", "", true, ""), nil, OK, "no pod is meant", true},
-		"Bindings may not be read":   {pod("team", "", true, ""), &v1alpha1.ClusterBindingList{}, Warning, "they wait for ever, unless a provider has a mountNamespace: 1 pod (team/web)", true},
-		"waits, and is offloaded":    {pod("offloaded", "", true, ""), nil, OK, "no pod is meant", false},
-		"waits for any node":         {pod("team", "", false, ""), nil, OK, "no pod is meant", false},
-		"on a virtual node":          {pod("team", "spillway-eu", true, v1alpha1.ReasonNamespaceNotOffloaded), nil, Warning, "they wait for ever: 1 pod (team/web)", false},
-		"in the mount namespace":     {pod("team", "spillway-eu", true, ""), nil, OK, "no pod is meant", false},
+		"waits":                      {pod("team", "", true, ""), nil, Warning, "they wait forever: 1 pod (team/web)", false},
+		"waits, and may be mounted":  {pod("team", "", true, ""), nil, OK, "no pod needs virtual nodes", true},
+		"Bindings may not be read":   {pod("team", "", true, ""), &v1alpha1.ClusterBindingList{}, Warning, "they wait forever, unless a provider has a mountNamespace: 1 pod (team/web)", true},
+		"waits, and is offloaded":    {pod("offloaded", "", true, ""), nil, OK, "no pod needs virtual nodes", false},
+		"waits for any node":         {pod("team", "", false, ""), nil, OK, "no pod needs virtual nodes", false},
+		"on a virtual node":          {pod("team", "spillway-eu", true, v1alpha1.ReasonNamespaceNotOffloaded), nil, Warning, "they wait forever: 1 pod (team/web)", false},
+		"in the mount namespace":     {pod("team", "spillway-eu", true, ""), nil, OK, "no pod needs virtual nodes", false},
 		"Pods may not be read":       {pod("team", "", true, ""), &corev1.PodList{}, Warning, "you may not read Pods", false},
 		"Offloadings may not either": {pod("team", "", true, ""), &v1alpha1.NamespaceOffloadingList{}, Warning, "you may not read NamespaceOffloadings", false},
 	} {

@@ -21,7 +21,7 @@ func (s Seen) was(provider string) string {
 	case now.Reason == v1alpha1.ReasonRemotePodLost || now.Reason == v1alpha1.ReasonPodDeleted:
 		return ", which is gone"
 	case s.Hidden, s.Binding == nil, s.mapped(provider), s.Binding.Spec.MountNamespace == there:
-		return "; whether that is still there is not known"
+		return "; it is unknown whether it still exists"
 	}
 	return ", until the namespace was no longer offloaded to " + provider
 }

@@ -61,7 +61,7 @@ type Explanation struct {
 	Events []string `json:"events,omitempty"`
 }
 
-// Explain says where a pod is and why, what it waits for, and what was left out.
+// Explain says where a pod is and why, what it waits for, and what is not sent.
 func Explain(s Seen) Explanation {
 	e := Explanation{Namespace: s.Pod.Namespace, Pod: s.Pod.Name, Phase: string(s.Pod.Status.Phase), Waits: status.WaitsOf(s.Pod, s.Events...)}
 	around := s.around()
@@ -113,25 +113,25 @@ func (s Seen) rule() string {
 	case s.Hidden:
 		return "you may not read the NamespaceOffloading of " + namespace
 	case s.Offloading == nil && unscheduledpod.Strands(s.Pod, s.Bindings):
-		return fmt.Sprintf("%s is not offloaded, but the pod can run on virtual nodes alone, and Kubernetes does not let that be changed: delete it and make it again, or kubectl spillway offload %s%s",
+		return fmt.Sprintf("%s is not offloaded, but the pod can run only on virtual nodes, and its affinity is immutable: delete and recreate it, or kubectl spillway offload %s%s",
 			namespace, s.Pod.Namespace, status.UnlessMounted(s.HiddenBindings))
 	case s.Offloading == nil && s.Pod.Spec.NodeName == "" && unscheduledpod.OnlyVirtual(s.Pod):
 		return namespace + " is not offloaded: the pod waits for the virtual node of a binding that has a mountNamespace"
 	case s.Offloading == nil && s.virtual():
 		return namespace + " is not offloaded"
 	case s.Offloading == nil:
-		return fmt.Sprintf("%s is not offloaded, so its pods run in this cluster; kubectl spillway offload %s changes that", namespace, s.Pod.Namespace)
+		return fmt.Sprintf("%s is not offloaded, so its pods run in this cluster; to change that: kubectl spillway offload %s", namespace, s.Pod.Namespace)
 	case !s.Offloading.DeletionTimestamp.IsZero():
-		return namespace + " is being taken back: its NamespaceOffloading is being deleted"
+		return namespace + " is leaving the providers: its NamespaceOffloading is being deleted"
 	}
 	text := "the NamespaceOffloading of " + namespace + " says " + string(s.strategy()) + ": "
 	switch s.strategy() {
 	case v1alpha1.PodsRemote:
-		text += "new pods run in a provider, and nowhere else"
+		text += "new pods run only in a provider"
 	case v1alpha1.PodsLocalFirst:
-		text += "new pods run here, and in a provider when there is no room"
+		text += "new pods run here, or in a provider if there is no room"
 	case v1alpha1.PodsLocalAndRemote:
-		text += "the scheduler chooses between here and the providers"
+		text += "the scheduler picks this cluster or a provider"
 	default:
 		text += "pods run here"
 	}
@@ -144,17 +144,17 @@ func (s Seen) excluded() string {
 		return ""
 	}
 	if slices.ContainsFunc(s.Pod.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "DaemonSet" }) {
-		return "it is a pod of a DaemonSet, which has one for each ordinary node"
+		return "it is a DaemonSet pod, which runs on ordinary nodes only"
 	}
 	if !tolerates(s.Pod) {
-		text := "it has no toleration of the taint " + v1alpha1.TaintVirtualNode + ": "
+		text := "it does not tolerate the taint " + v1alpha1.TaintVirtualNode + ": "
 		if s.Pod.CreationTimestamp.Before(&s.Offloading.CreationTimestamp) {
-			return text + "it was created before the namespace was offloaded; pods that are created from now on get it"
+			return text + "it was created before the namespace was offloaded; new pods tolerate it"
 		}
 		if s.strategy() != v1alpha1.PodsRemote && len(translate.Claims(s.Pod)) > 0 {
-			return text + "it names PersistentVolumeClaims, and gets it once all of them are bound to volumes that can be sent, and there is no room here"
+			return text + "it uses PersistentVolumeClaims, and gets the toleration once all are bound to volumes that can be sent, and this cluster has no room"
 		}
-		return text + "the API server did not apply the policy spillway-pods to it, because it cannot run in a provider as it is, or does not serve the policy; see kubectl spillway doctor"
+		return text + "the policy spillway-pods did not change it: either the pod cannot run in a provider, or the API server does not serve the policy; see kubectl spillway doctor"
 	}
 	return ""
 }
@@ -177,17 +177,17 @@ func (e *Explanation) remote(s Seen) {
 	e.Provider = strings.TrimPrefix(s.Pod.Spec.NodeName, v1alpha1.VirtualNodePrefix)
 	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.rule())
 	if !podsync.Sent(s.Pod) {
-		e.Where = append(e.Where, "it was not started there yet")
+		e.Where = append(e.Where, "it has not started there yet")
 		return
 	}
 	annotations := s.Pod.Annotations
 	remote := annotations[v1alpha1.AnnotationRemoteNamespace] + "/" + annotations[v1alpha1.AnnotationRemoteName]
 	if was := s.was(e.Provider); was != "" {
-		e.Where = append(e.Where, "there it was pod "+remote+was)
+		e.Where = append(e.Where, "the remote pod was "+remote+was)
 		return
 	}
 	e.Remote = remote
-	text := "there it is pod " + e.Remote
+	text := "the remote pod is " + e.Remote
 	if ip := annotations[v1alpha1.AnnotationRemoteIP]; ip != "" {
 		text += ", with the address " + ip
 	}
@@ -220,7 +220,7 @@ func Text(e Explanation) string {
 		waits = append(waits, wait.String())
 	}
 	section("what it waits for, or what is wrong:", waits)
-	section("what is left out in the provider:", e.LeftOut)
-	section("what was told of it:", e.Events)
+	section("what is not sent to the provider:", e.LeftOut)
+	section("events:", e.Events)
 	return b.String()
 }

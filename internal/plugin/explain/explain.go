@@ -27,9 +27,9 @@ func Command(f *cli.Factory) *cobra.Command {
 	var format string
 	command := &cobra.Command{
 		Use:   "explain POD",
-		Short: "Say where a pod is and why, what it waits for, and what was left out",
-		Long: `Says of a pod where it is and why, what it waits for, and what the provider has not of it: from its conditions, its
-annotations and its events, and from what is known of its namespace and of the provider. What you may not read is left out.`,
+		Short: "Show where a pod is and why, what it waits for, and what is not sent",
+		Long: `Shows where a pod is and why, what it waits for, and what is not sent to the provider. Reads the pod's conditions,
+annotations and events, its namespace, and the binding of its provider. What you may not read is left out.`,
 		Example: `  kubectl spillway explain web-67ff8d8774-8sx85 -n team-a`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -73,7 +73,7 @@ func podName(given string) (string, error) {
 	case (kind == "pod" || kind == "pods") && name != "":
 		return name, nil
 	}
-	return "", fmt.Errorf("explain takes the name of a pod, not %s: kubectl get pods shows them", given)
+	return "", fmt.Errorf("explain needs the name of a pod, not %s: see kubectl get pods", given)
 }
 
 func read(ctx context.Context, consumer *cli.Cluster, key client.ObjectKey) (Seen, error) {

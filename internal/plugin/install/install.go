@@ -39,16 +39,16 @@ func Command(f *cli.Factory) *cobra.Command {
 		Short: "Install Spillway in this cluster, the consumer",
 		Long: `Applies what Spillway needs in this cluster, the consumer: CustomResourceDefinitions, roles, policies,
 and the manager in namespace spillway-system; then waits until the manager is available. It can be
-run again at any time, also to upgrade: what is there already is not written again.
+run again at any time, also to upgrade: unchanged objects are not written.
 
-An image and a cluster ID that are there are kept, unless you give others.`,
+An existing image and cluster ID are kept, unless you give others.`,
 		Example: `  # Install, with an image of your own
   kubectl spillway install --image registry.example.com/spillway:v1
 
-  # Say what would be done
+  # Show what would change
   kubectl spillway install --dry-run
 
-  # Without waiting for the manager, such as where it runs outside of the cluster
+  # Without waiting for the manager, such as if it runs outside of the cluster
   kubectl spillway install --wait=false`,
 		Args: cobra.NoArgs,
 	}
@@ -57,9 +57,9 @@ An image and a cluster ID that are there are kept, unless you give others.`,
 	})
 	flags := command.Flags()
 	o.AddTo(flags)
-	flags.StringVar(&o.settings.image, "image", "", "the manager's image; needed the first time (default: the one that is there)")
+	flags.StringVar(&o.settings.image, "image", "", "the manager's image; needed the first time (default: the current one)")
 	flags.StringVar(&o.settings.clusterID, "cluster-id", "", "name of this cluster in the names of remote namespaces (default: from its UID); do not change it later")
-	flags.BoolVar(&o.force, "force-conflicts", false, "take over fields that others have set, such as kubectl apply")
+	flags.BoolVar(&o.force, "force-conflicts", false, "take over fields of other field managers, such as kubectl")
 	flags.BoolVar(&o.wait, "wait", true, "wait until the manager is available")
 	return command
 }
@@ -125,7 +125,7 @@ func (o *options) objects(ctx context.Context, consumer *cli.Cluster, output *cl
 	}
 	chosen, kept := o.settings.keep(there)
 	if len(kept) > 0 {
-		output.Say("kept of the Deployment that is there: %s", strings.Join(kept, ", "))
+		output.Say("kept from the existing Deployment: %s", strings.Join(kept, ", "))
 	}
 	return all, chosen.apply(all)
 }

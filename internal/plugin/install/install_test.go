@@ -56,10 +56,10 @@ func TestRefusedSettings(t *testing.T) {
 		there  *appsv1.Deployment
 		want   string
 	}{
-		"the first time without an image": {settings{}, nil, "which image? Give --image"},
+		"the first time without an image": {settings{}, nil, "which image? Set --image"},
 		"the first time":                  {settings{image: "a:1", clusterID: "home"}, nil, ""},
 		"again":                           {settings{}, there, ""},
-		"an image that is none":           {settings{image: "a: 1"}, there, "has a space"},
+		"an image that is none":           {settings{image: "a: 1"}, there, "contains a space"},
 		"a name in capitals":              {settings{clusterID: "Home"}, there, "must be a DNS label"},
 		"a name that is too long":         {settings{clusterID: strings.Repeat("a", 25)}, there, "at most 24"},
 	}

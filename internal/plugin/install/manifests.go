@@ -33,10 +33,10 @@ func (s settings) check(there *appsv1.Deployment) error {
 		return fmt.Errorf("--cluster-id %s: it must be a DNS label of at most %d characters: lower-case letters, digits and '-'", s.clusterID, longestID)
 	}
 	if strings.ContainsFunc(s.image, unicode.IsSpace) {
-		return fmt.Errorf("--image %q: it has a space in it", s.image)
+		return fmt.Errorf("--image %q: it contains a space", s.image)
 	}
 	if s.image == "" && there == nil && strings.HasSuffix(config.Image, unpublished) {
-		return fmt.Errorf("which image? Give --image: %s is what this build names, and nobody has published it; docs/getting-started.md says how to make one", config.Image)
+		return fmt.Errorf("which image? Set --image: this build's default, %s, is not published; docs/getting-started.md says how to build one", config.Image)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (s settings) rename(there *appsv1.Deployment, unnamed string, bindings []st
 	if there == nil || s.clusterID == "" || s.clusterID == before || len(bindings) == 0 {
 		return nil
 	}
-	return fmt.Errorf("--cluster-id %s: the manager that is there has %s, remote namespaces are named by it, and the providers %s are bound: leave it out, or unbind them first",
+	return fmt.Errorf("--cluster-id %s: the installed manager has %s, which names remote namespaces, and the providers %s are bound: omit it, or unbind them first",
 		s.clusterID, before, strings.Join(bindings, ", "))
 }
 
@@ -128,7 +128,7 @@ func (s settings) apply(objects []*unstructured.Unstructured) error {
 		}
 		return unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers")
 	}
-	return fmt.Errorf("there is no Deployment %s among what is shipped", config.Manager)
+	return fmt.Errorf("the manifests contain no Deployment %s", config.Manager)
 }
 
 func isManager(object *unstructured.Unstructured) bool {

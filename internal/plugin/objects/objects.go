@@ -107,7 +107,7 @@ func (w *Writer) keepLimits(before, shipped *unstructured.Unstructured) {
 		w.did(shipped, "unchanged", "")
 		return
 	}
-	w.did(shipped, "kept", "it differs from what is shipped in "+strings.Join(differ, ", ")+", and is the administrator's; to set it back, delete it and run this again")
+	w.did(shipped, "kept", "it differs from the requested profile in "+strings.Join(differ, ", ")+", and is kept; to reset it, delete it and run this again")
 	if warning := Wider(before, shipped); warning != "" {
 		w.Output.Warn("%s: %s", w.Cluster.Name, warning)
 	}
@@ -120,8 +120,8 @@ func Wider(there, wanted *unstructured.Unstructured) string {
 	if len(more) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("THE CONSUMER IS NOT CONFINED AS YOU ASK FOR: the limits that are there are those of the profile %q, not %q. They open %s, and are kept. "+
-		"If that is not meant: kubectl delete configmap %s -n %s in the provider, and run this again",
+	return fmt.Sprintf("THE CONSUMER IS LESS CONFINED THAN REQUESTED: the existing limits are those of the profile %q, not %q. They allow more in %s, and are kept. "+
+		"To replace them: kubectl delete configmap %s -n %s in the provider, and run this again",
 		translate.LimitsOf(a).Profile, translate.LimitsOf(b).Profile, strings.Join(more, ", "), there.GetName(), there.GetNamespace())
 }
 
@@ -234,7 +234,7 @@ func (w *Writer) gone(ctx context.Context, object *unstructured.Unstructured) er
 func held(object *unstructured.Unstructured) string {
 	text := ""
 	if finalizers := object.GetFinalizers(); len(finalizers) > 0 {
-		text = "; it is held by the finalizers " + strings.Join(finalizers, ", ")
+		text = "; it waits for the finalizers " + strings.Join(finalizers, ", ")
 	}
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, entry := range conditions {

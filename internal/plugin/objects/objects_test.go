@@ -51,7 +51,7 @@ func TestHeld(t *testing.T) {
 		map[string]any{"type": "NamespaceContentRemaining", "status": "True", "message": "pods. has 1 resource instances"},
 		map[string]any{"type": "NamespaceDeletionDiscoveryFailure", "status": "False", "message": "no"},
 	}}
-	if got := held(object); got != "; it is held by the finalizers a/b; pods. has 1 resource instances" {
+	if got := held(object); got != "; it waits for the finalizers a/b; pods. has 1 resource instances" {
 		t.Error(got)
 	}
 }
@@ -83,7 +83,7 @@ func TestWider(t *testing.T) {
 		"the same, trusted": {trusted, trusted, ""},
 		"less":              {confined, trusted, ""},
 		"more":              {trusted, confined, `those of the profile "trusted", not "confined"`},
-		"one key more":      {between, confined, "They open tolerationKeys, and are kept"},
+		"one key more":      {between, confined, "They allow more in tolerationKeys, and are kept"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

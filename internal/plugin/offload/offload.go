@@ -33,8 +33,8 @@ func Command(f *cli.Factory) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "offload NAMESPACE",
 		Short: "Let pods of a namespace run in providers",
-		Long: `Makes the NamespaceOffloading of a namespace, and waits until its remote namespaces are there. If there is one
-already, only what the flags say is changed. New pods of the namespace may then run in the providers; pods that run already stay
+		Long: `Creates the NamespaceOffloading of a namespace, and waits until its remote namespaces exist. If there is one
+already, only the fields of the given flags change. New pods of the namespace may then run in the providers; running pods stay
 where they are.`,
 		Example: `  # In all providers, and here
   kubectl spillway offload team-a
@@ -59,7 +59,7 @@ where they are.`,
 	flags.StringSliceVar(&o.wanted.Clusters, "clusters", nil, "clusterIDs of the providers (default: all)")
 	flags.StringVar(&o.wanted.Selector, "selector", "", "labels that the virtual nodes of the providers must have, such as topology.kubernetes.io/region=eu")
 	flags.StringVar(&o.wanted.Mapping, "mapping", "", "names of the remote namespaces: DefaultName, EnforceSameName or SelectedName (default DefaultName); it cannot be changed later")
-	flags.StringVar(&o.wanted.RemoteName, "remote-namespace", "", "that name, with the mapping SelectedName")
+	flags.StringVar(&o.wanted.RemoteName, "remote-namespace", "", "name of the remote namespace; implies --mapping SelectedName")
 	flags.StringSliceVar(&o.wanted.Resources, "resources", nil, "what is sent besides pods and what they need: Services, NetworkPolicies, PodDisruptionBudgets (default the first two)")
 	for flag, values := range map[string][]string{
 		"strategy":  {string(v1alpha1.PodsLocalAndRemote), string(v1alpha1.PodsRemote), string(v1alpha1.PodsLocalFirst), string(v1alpha1.PodsLocal)},
@@ -167,7 +167,7 @@ func (o *options) known(ctx context.Context, consumer *cli.Cluster, output *cli.
 		return fmt.Errorf("reading the ClusterBindings: %w", err)
 	}
 	for _, id := range unbound(o.wanted.Clusters, bindings.Items) {
-		output.Warn("no ClusterBinding has the clusterID %s: the namespace goes there once one has it", id)
+		output.Warn("no ClusterBinding has the clusterID %s: the namespace is offloaded there once one has it", id)
 	}
 	return nil
 }
@@ -185,13 +185,13 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 			return true, nil
 		}
 		if waits = state.String(); state.Stuck {
-			return false, fmt.Errorf("namespace %s is not offloaded: %s; the NamespaceOffloading stays, and counts as soon as that changes", o.wanted.Namespace, waits)
+			return false, fmt.Errorf("namespace %s is not offloaded: %s; the NamespaceOffloading stays, and takes effect once that changes", o.wanted.Namespace, waits)
 		}
 		output.Waiting(o.wanted.Namespace + ": " + waits)
 		return false, nil
 	})
 	if errors.Is(err, cli.ErrTime) {
-		return cli.GaveUp(err, "namespace "+o.wanted.Namespace+" is not offloaded yet; the same command goes on", waits)
+		return cli.GaveUp(err, "namespace "+o.wanted.Namespace+" is not offloaded yet; run this command again to wait", waits)
 	}
 	if err != nil {
 		return err

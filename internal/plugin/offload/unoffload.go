@@ -24,14 +24,14 @@ func UndoCommand(f *cli.Factory) *cobra.Command {
 	run := &cli.Run{Timeout: 5 * time.Minute}
 	command := &cobra.Command{
 		Use:   "unoffload NAMESPACE",
-		Short: "Take a namespace back",
-		Long: `Deletes the NamespaceOffloading of a namespace, and the label that would make it again, and waits until its pods
-have left the virtual nodes and its remote namespaces are gone, with everything in them. Pods without a controller are gone for good.
-Pods that wait for a virtual node are evicted, too, if their controller makes them again. It names the others, which stay.
---dry-run lists the pods that leave, which of them are gone for good, and the remote namespaces.`,
+		Short: "Stop offloading a namespace",
+		Long: `Deletes the NamespaceOffloading of a namespace, and the label that would recreate it, and waits until its pods
+have left the virtual nodes and its remote namespaces are gone, with everything in them. Pods without a controller are lost.
+Pods that wait for a virtual node are evicted, too, if their controller recreates them. It lists the others, which stay.
+--dry-run lists the pods to evict, which of them are lost, and the remote namespaces.`,
 		Example: `  kubectl spillway unoffload team-a
 
-  # Say what would be done
+  # Show what would change
   kubectl spillway unoffload team-a --dry-run`,
 		Args: cobra.ExactArgs(1),
 	}
@@ -85,7 +85,7 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 		return false, nil
 	})
 	if err != nil {
-		return cli.GaveUp(err, "namespace "+namespace+" is not back yet; it goes on, and the same command waits for it again", waits)
+		return cli.GaveUp(err, "the NamespaceOffloading of "+namespace+" is still being deleted; run this command again to wait", waits)
 	}
 	did(output, steps)
 	left(ctx, consumer, output, namespace, evicted)
@@ -117,7 +117,7 @@ func unlabel(ctx context.Context, consumer *cli.Cluster, output *cli.Output, nam
 		err = consumer.Patch(ctx, namespace, precondition.Locked(before), client.FieldOwner(cli.Owner))
 	}
 	if err != nil {
-		return fmt.Errorf("taking the label %s off namespace %s: %w", v1alpha1.LabelOffload, name, err)
+		return fmt.Errorf("removing the label %s from namespace %s: %w", v1alpha1.LabelOffload, name, err)
 	}
 	output.Did(cli.Step{Cluster: "consumer", Object: "namespace/" + name, Action: "configured", Message: "without the label " + v1alpha1.LabelOffload})
 	return nil

@@ -28,7 +28,7 @@ func podsOf(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name
 	pods := &corev1.PodList{}
 	err := consumer.List(ctx, pods, client.InNamespace(namespace))
 	if err != nil && !apierrors.IsForbidden(err) {
-		output.Warn("which pods of namespace %s leave virtual nodes, or wait for one, is not known: %v", namespace, err)
+		output.Warn("cannot tell which pods of namespace %s leave virtual nodes, or wait for one: %v", namespace, err)
 	}
 	return pods.Items
 }
@@ -88,7 +88,7 @@ func tell(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 	bindings := &v1alpha1.ClusterBindingList{}
 	err := consumer.List(ctx, bindings) // Teams need not see them.
 	if stranded := Stranded(pods, evicted, placement.NewIndex(bindings.Items)); stranded.Count > 0 {
-		output.Warn("without an offloading of namespace %s, pods that can run on virtual nodes alone wait for ever%s: %s; delete them, and make those again that no controller makes",
+		output.Warn("without an offloading of namespace %s, pods that can run only on virtual nodes stay Pending%s: %s; delete them, and recreate those without a controller",
 			namespace, status.UnlessMounted(err != nil && !meta.IsNoMatchError(err)), stranded)
 	}
 }

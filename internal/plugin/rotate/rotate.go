@@ -34,9 +34,9 @@ func Command(f *cli.Factory) *cobra.Command {
 	o := &options{Run: cli.Run{Timeout: time.Minute}}
 	command := &cobra.Command{
 		Use:   "rotate NAME --provider-context CONTEXT",
-		Short: "Give a binding a new token",
-		Long: `Asks the provider for a new token of the account whose token the Secret of the binding has, and puts it there in place of the
-old one; the address and the authority stay. Client certificates, and tokens of anybody but a ServiceAccount for consumers, it leaves alone. Then it waits until the manager uses it. No pod is touched. The old token stays valid until it expires.`,
+		Short: "Renew the token of a binding",
+		Long: `Requests a new token from the provider for the account of the token in the binding's Secret, and replaces the
+old one; the address and the authority stay. It leaves client certificates alone, and tokens of anything but a consumer's ServiceAccount. Then it waits until the manager uses the new token. Pods are not affected. The old token stays valid until it expires.`,
 		Example: `  kubectl spillway rotate eu --provider-context eu
 
   # Once a day, by a job
@@ -48,7 +48,7 @@ old one; the address and the authority stay. Client certificates, and tokens of 
 	})
 	o.AddTo(command.Flags())
 	o.provider.AddTo(command.Flags())
-	command.Flags().DurationVar(&o.lifetime, "duration", bind.DefaultLifetime, "how long the token is to be valid; the API server may grant less")
+	command.Flags().DurationVar(&o.lifetime, "duration", bind.DefaultLifetime, "lifetime of the token; the API server may grant less")
 	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if the flag does not exist.
 	return command
 }
@@ -86,7 +86,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 	}
 	credentials, err := bind.Ask(ctx, provider.Cluster, at, account, o.lifetime)
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%w; this makes the account again: kubectl spillway bind %s --provider-context CONTEXT", err, name)
+		return fmt.Errorf("%w; to recreate the account: kubectl spillway bind %s --provider-context CONTEXT", err, name)
 	}
 	if err != nil {
 		return err
@@ -125,11 +125,11 @@ func (o *options) read(ctx context.Context, consumer *cli.Cluster, provider *cli
 		return nil, nil, err
 	}
 	if pinned := binding.Status.RemoteClusterUID; pinned != "" && pinned != uid {
-		return nil, nil, fmt.Errorf("ClusterBinding %s is of another cluster than %s: give the context of that one", name, provider.Name)
+		return nil, nil, fmt.Errorf("ClusterBinding %s is for a cluster other than %s: use the context of that cluster", name, provider.Name)
 	}
 	ref := client.ObjectKey{Namespace: config.Namespace, Name: binding.Spec.KubeconfigSecretRef.Name}
 	if err := consumer.Get(ctx, ref, secret); err != nil {
-		return nil, nil, fmt.Errorf("reading Secret %s, which kubectl spillway bind %s makes: %w", ref, name, err)
+		return nil, nil, fmt.Errorf("reading Secret %s, which kubectl spillway bind %s creates: %w", ref, name, err)
 	}
 	return binding, secret, nil
 }
@@ -147,12 +147,12 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 			return false, follow.Again(fmt.Errorf("reading ClusterBinding %s: %w", name, err))
 		}
 		_, waits := bind.Progress(binding)
-		output.Waiting(strings.TrimSuffix("the manager to use the new token; "+waits, "; "))
+		output.Waiting(strings.TrimSuffix("the manager does not use the new token yet; "+waits, "; "))
 		shown := binding.Status.CredentialsExpirationTime
 		return shown != nil && shown.Sub(expires).Abs() < 2*time.Second, nil
 	})
 	if errors.Is(err, cli.ErrTime) {
-		return fmt.Errorf("the token is in the Secret, and the manager does not use it yet: %w; see kubectl spillway status", err)
+		return fmt.Errorf("the Secret has the token, but the manager does not use it yet: %w; see kubectl spillway status", err)
 	}
 	if err != nil {
 		return err

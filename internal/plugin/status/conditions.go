@@ -50,7 +50,7 @@ func wrong(c metav1.Condition) bool {
 func conditionsOf(conditions []metav1.Condition, generation int64) (ready bool, waits []Wait) {
 	summary := meta.FindStatusCondition(conditions, v1alpha1.BindingReady)
 	if summary == nil || summary.ObservedGeneration < generation {
-		return false, []Wait{{Reason: notSeen, Message: "the manager has not taken it up yet"}}
+		return false, []Wait{{Reason: notSeen, Message: "the manager has not seen it yet"}}
 	}
 	if summary.Status == metav1.ConditionTrue {
 		return true, waitsOf(conditions)

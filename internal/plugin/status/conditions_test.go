@@ -83,7 +83,7 @@ func typesOfBindings(t *testing.T) []string {
 func TestSummary(t *testing.T) {
 	binding := v1alpha1.ClusterBinding{}
 	for _, c := range []metav1.Condition{
-		condition("Ready", "False", "DuplicateClusterID", "of b"), condition("Network", "Unknown", "DuplicateClusterID", "not looked at"),
+		condition("Ready", "False", "DuplicateClusterID", "of b"), condition("Network", "Unknown", "DuplicateClusterID", "not checked"),
 		condition("VirtualNodeReady", "False", "DuplicateClusterID", "no node"),
 	} {
 		conditions.Set(&binding.Status.Conditions, 0, c)
@@ -107,8 +107,8 @@ func TestStateOf(t *testing.T) {
 		ready, stuck bool
 		want         string
 	}{
-		"nobody has seen it":   {&v1alpha1.NamespaceOffloading{}, false, false, "has not taken it up"},
-		"of an earlier spec":   {with(v1alpha1.OffloadingPhaseReady, 1, metav1.ConditionTrue), false, false, "has not taken it up"},
+		"nobody has seen it":   {&v1alpha1.NamespaceOffloading{}, false, false, "has not seen it"},
+		"of an earlier spec":   {with(v1alpha1.OffloadingPhaseReady, 1, metav1.ConditionTrue), false, false, "has not seen it"},
 		"ready":                {with(v1alpha1.OffloadingPhaseReady, 2, metav1.ConditionTrue), true, false, ""},
 		"on its way":           {with(v1alpha1.OffloadingPhaseInProgress, 2, metav1.ConditionFalse), false, false, "InProgress: because; in eu: NameConflict"},
 		"nothing is selected":  {with(v1alpha1.OffloadingPhaseNoClusterSelected, 2, metav1.ConditionFalse), false, true, "NoClusterSelected"},

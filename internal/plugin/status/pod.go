@@ -82,7 +82,7 @@ const failedScheduling = "FailedScheduling"
 // starting says how far the start of a pod is, if its status shows no problem.
 func starting(pod *corev1.Pod, events []corev1.Event) Wait {
 	there := isVirtual(pod.Spec.NodeName)
-	wait := Wait{Reason: starts, Message: "its containers are being started"}
+	wait := Wait{Reason: starts, Message: "its containers are starting"}
 	event := Latest(events, func(e *corev1.Event) bool { return holdsUp(pod, e) })
 	switch {
 	case pod.Spec.NodeName == "":

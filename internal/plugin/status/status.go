@@ -32,15 +32,15 @@ func Command(f *cli.Factory) *cobra.Command {
 	o := &options{}
 	command := &cobra.Command{
 		Use:   "status",
-		Short: "Show what is where, and what waits for what",
-		Long: `Shows the providers, their nodes, the namespaces that are offloaded to them, and their pods, with everything that is
-not as it should be and why. Pods that run are counted; --pods shows them. -n shows one namespace alone, for which the role
+		Short: "Show what runs where, and what waits",
+		Long: `Shows the providers, their nodes, the namespaces that are offloaded to them, and their pods, with every
+problem and its reason. Running pods are counted; --pods lists them. -n shows one namespace only, for which the role
 edit in it is enough.`,
 		Example: `  kubectl spillway status
   kubectl spillway status --watch
   kubectl spillway status -n team-a
 
-  # What waits, for a program
+  # What waits, as JSON
   kubectl spillway status -o json | jq '.bindings[].waits'`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -51,8 +51,8 @@ edit in it is enough.`,
 		},
 	}
 	cli.AddFormat(command.Flags(), &o.format)
-	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "show it again after each change, until you end it")
-	command.Flags().BoolVar(&o.all, "pods", false, "show pods that run, too")
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "show it again after each change, until Ctrl-C")
+	command.Flags().BoolVar(&o.all, "pods", false, "list running pods, too")
 	return command
 }
 

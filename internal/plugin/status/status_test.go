@@ -70,10 +70,10 @@ not shown, because you may not read it: Nodes
 			`not shown, because you may not read it: ClusterBindings, NamespaceOffloadings, Nodes, Pods, the Deployment, Pods and Lease of the manager; -n NAMESPACE shows what you may read of one namespace
 `},
 		"a team": {Seen{Namespace: "team-a", Offloadings: world().Offloadings, Pods: world().Pods[:3], Hidden: []string{Bindings, Nodes, ManagerParts}}, false, `provider eu
-└─ namespace team-a, there team-a-home: 2 of 3 pods run, or have ended well
+└─ namespace team-a, remote team-a-home: 2 of 3 pods run, or have succeeded
    └─ pod lost: Pending; spillway.io/Offloaded ReferenceNotFound: Secret a
 provider us
-└─ namespace team-a, there team-a-home
+└─ namespace team-a, remote team-a-home
    └─ ProviderUnreachable
 waiting in this cluster:
 └─ namespace team-a
@@ -84,27 +84,27 @@ not shown, because you may not read it: ClusterBindings, Nodes, the Deployment, 
 eu: Ready, v1.36.3
 ├─ CredentialsValid ExpiresSoon: on Friday
 ├─ Network CIDROverlap: both have 10.1.0.0/16
-└─ namespace team-a, which is not offloaded there: 1 of 2 pods run, or have ended well
+└─ namespace team-a, which is not offloaded there: 1 of 2 pods run, or have succeeded
    └─ pod lost: Pending; spillway.io/Offloaded ReferenceNotFound: Secret a
 waiting in this cluster:
-└─ namespace team-a, which is not offloaded: 0 of 1 pods run, or have ended well
-   └─ pod big: Pending; PodStranded: it can run on virtual nodes alone: delete it, and make it again; Unschedulable: no room
+└─ namespace team-a, which is not offloaded: 0 of 1 pods run, or have succeeded
+   └─ pod big: Pending; PodStranded: it can run only on virtual nodes: delete and recreate it; Unschedulable: no room
 `},
 		"taken back, for a team": {Seen{Namespace: "team-a", Pods: world().Pods[3:4], Hidden: []string{Bindings}}, false, `manager: not available: 
 waiting in this cluster:
-└─ namespace team-a, which is not offloaded: 0 of 1 pods run, or have ended well
-   └─ pod big: Pending; PodStranded: it can run on virtual nodes alone: delete it, and make it again, unless a provider has a mountNamespace; Unschedulable: no room
+└─ namespace team-a, which is not offloaded: 0 of 1 pods run, or have succeeded
+   └─ pod big: Pending; PodStranded: it can run only on virtual nodes: delete and recreate it, unless a provider has a mountNamespace; Unschedulable: no room
 not shown, because you may not read it: ClusterBindings
 `},
 		"told by an event": {Seen{Offloadings: world().Offloadings, Pods: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "db-0", UID: "db"}}}, Hidden: []string{Bindings, ManagerParts}, Events: []corev1.Event{
 			{Type: "Warning", Reason: "ClaimNotBound", Message: "no volume", ReportingController: "spillway-unscheduledpod", InvolvedObject: corev1.ObjectReference{UID: "db"}}, {Type: "Warning", Reason: "ClaimNotBound", Message: "another's", ReportingController: "spillway-unscheduledpod"},
 		}}, false, `provider eu
-└─ namespace team-a, there team-a-home
+└─ namespace team-a, remote team-a-home
 provider us
-└─ namespace team-a, there team-a-home
+└─ namespace team-a, remote team-a-home
    └─ ProviderUnreachable
 waiting in this cluster:
-└─ namespace team-a: 0 of 1 pods run, or have ended well
+└─ namespace team-a: 0 of 1 pods run, or have succeeded
    ├─ Ready InProgress: us is away
    └─ pod db-0: Pending; NotScheduled: the scheduler has not chosen a node for it yet: ClaimNotBound: no volume
 not shown, because you may not read it: ClusterBindings, the Deployment, Pods and Lease of the manager
@@ -114,14 +114,14 @@ eu: Ready, v1.36.3
 ├─ CredentialsValid ExpiresSoon: on Friday
 ├─ Network CIDROverlap: both have 10.1.0.0/16
 ├─ node spillway-eu: Ready, 4 cpu, 110 pods
-└─ namespace team-a, there team-a-home: 2 of 3 pods run, or have ended well
+└─ namespace team-a, remote team-a-home: 2 of 3 pods run, or have succeeded
    └─ pod lost: Pending; spillway.io/Offloaded ReferenceNotFound: Secret a
 us: Unreachable
 ├─ Connected Unreachable: no answer
-└─ namespace team-a, there team-a-home
+└─ namespace team-a, remote team-a-home
    └─ ProviderUnreachable
 waiting in this cluster:
-└─ namespace team-a: 0 of 1 pods run, or have ended well
+└─ namespace team-a: 0 of 1 pods run, or have succeeded
    ├─ Ready InProgress: us is away
    └─ pod big: Pending; Unschedulable: no room
 `},
@@ -129,7 +129,7 @@ waiting in this cluster:
 eu: Ready, v1.36.3
 ├─ CredentialsValid ExpiresSoon: on Friday
 ├─ Network CIDROverlap: both have 10.1.0.0/16
-└─ namespace team-a, which is not offloaded there: 1 of 1 pods run, or have ended well
+└─ namespace team-a, which is not offloaded there: 1 of 1 pods run, or have succeeded
    └─ pod web: Running
 `},
 	}
@@ -190,9 +190,9 @@ func TestWaitsOf(t *testing.T) {
 		"no room there":          {pod(corev1.PodPending), told[:2], []string{"NotStarted: no node of the provider has started it yet: FailedScheduling: no room there"}},
 		"nothing came back yet":  {pod(corev1.PodPending), told[:1], []string{"NotStarted: no node of the provider has started it yet"}},
 		"without a node there":   {pod(corev1.PodPending, sent), told, []string{"NotStarted: no node of the provider has started it yet: FailedScheduling: no room there"}},
-		"starts there":           {pod(corev1.PodPending, started), told, []string{"Starting: its containers are being started: FailedMount: no volume there"}},
+		"starts there":           {pod(corev1.PodPending, started), told, []string{"Starting: its containers are starting: FailedMount: no volume there"}},
 		"not started here":       {pod(corev1.PodPending, on("own")), told, []string{"NotStarted: its node has not started it yet: FailedMount: no volume here"}},
-		"starts here":            {pod(corev1.PodPending, started, on("own")), nil, []string{"Starting: its containers are being started"}},
+		"starts here":            {pod(corev1.PodPending, started, on("own")), nil, []string{"Starting: its containers are starting"}},
 		"lost":                   {pod(corev1.PodFailed, failed("a", 137, 1, "gone"), func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "RemotePodLost", "gone" }), told, []string{"RemotePodLost: gone"}},
 		"failed":                 {pod(corev1.PodFailed), told, nil},
 		"a container has failed": {pod(corev1.PodFailed, failed("a", 0, 1, ""), failed("b", 143, 3, ""), failed("c", 3, 2, "no\x1b[2J\ntoken\n")), nil, []string{"container c Error: exit code 3: no [2J token"}},

@@ -98,7 +98,7 @@ func nonEmpty(all ...string) []string {
 func (n Namespace) draw(in *branch, all bool, notOffloaded string) {
 	title, running, without := "namespace "+n.Name, 0, 0
 	if n.Remote != "" {
-		title += ", there " + n.Remote
+		title += ", remote " + n.Remote
 	}
 	if n.NotOffloaded {
 		title += ", " + notOffloaded
@@ -112,14 +112,14 @@ func (n Namespace) draw(in *branch, all bool, notOffloaded string) {
 		}
 	}
 	if len(n.Pods) > 0 {
-		title += fmt.Sprintf(": %d of %d pods run, or have ended well", running, len(n.Pods))
+		title += fmt.Sprintf(": %d of %d pods run, or have succeeded", running, len(n.Pods))
 	}
 	sub := in.add(title)
 	for _, wait := range n.Waits {
 		sub.add(wait.String())
 	}
 	if without > 0 {
-		sub.add(fmt.Sprintf("%d of them without their token, which no provider gets: kubectl spillway explain POD says what helps", without))
+		sub.add(fmt.Sprintf("%d of them without their token, which is not sent: see kubectl spillway explain POD", without))
 	}
 	for _, pod := range n.Pods {
 		if pod.Runs && !all {

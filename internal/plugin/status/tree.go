@@ -160,7 +160,7 @@ func (s *Status) wait(seen Seen) {
 		}
 		p := podOf(pod, seen.eventsOf(pod)...)
 		if seen.Strands(pod) {
-			why := Wait{Reason: v1alpha1.ReasonPodStranded, Message: "it can run on virtual nodes alone: delete it, and make it again" + UnlessMounted(seen.Hides(Bindings))}
+			why := Wait{Reason: v1alpha1.ReasonPodStranded, Message: "it can run only on virtual nodes: delete and recreate it" + UnlessMounted(seen.Hides(Bindings))}
 			p.Waits = slices.Insert(p.Waits, 0, why)
 		}
 		s.Unplaced[at].Pods = append(s.Unplaced[at].Pods, p)

@@ -124,14 +124,14 @@ func mayClean(provider string, own end, others []end) error {
 	switch {
 	case own.at != elsewhere:
 	case own.uid != "":
-		return fmt.Errorf("ClusterBinding %s is of another cluster than %s: give the context of that one, or none", own.name, provider)
+		return fmt.Errorf("ClusterBinding %s is for a cluster other than %s: use the context of that cluster, or none", own.name, provider)
 	default:
-		return fmt.Errorf("%s does not have the account whose token is in Secret %s: it is another cluster, or that account was deleted. Give the context of the provider of %s, "+
-			"or none, which changes nothing in providers", provider, own.secret, own.name)
+		return fmt.Errorf("%s does not have the account whose token is in Secret %s: it is another cluster, or the account was deleted. Use the context of the provider of %s, "+
+			"or none to leave providers unchanged", provider, own.secret, own.name)
 	}
 	for _, other := range others {
 		if other.at == here {
-			return fmt.Errorf("ClusterBinding %s leads to %s, too, and needs the access to it: leave --provider-context and --provider-kubeconfig out", other.name, provider)
+			return fmt.Errorf("ClusterBinding %s also uses %s, and needs access to it: omit --provider-context and --provider-kubeconfig", other.name, provider)
 		}
 	}
 	return nil
@@ -152,7 +152,7 @@ func (o *options) clean(ctx context.Context, consumer, provider *cli.Cluster, ou
 		used = slices.DeleteFunc(used, func(one string) bool { return slices.Contains(goes, one) })
 	}
 	if len(used) > 0 {
-		err := left.unfinished(fmt.Errorf("the account in %s is kept, because there is still something of a consumer: %s; when that is gone, the same command goes on", provider.Name, strings.Join(used, ", ")))
+		err := left.unfinished(fmt.Errorf("the account in %s is kept, because a consumer still has objects there: %s; when they are gone, run this command again", provider.Name, strings.Join(used, ", ")))
 		if o.DryRun && left.binding != nil {
 			output.Warn("once ClusterBinding %s is gone, %v", left.name, err)
 			return false, nil

@@ -21,8 +21,8 @@ func Hosted(binding *v1alpha1.ClusterBinding) error {
 	if binding.Labels[hosted.LabelHostedCluster] == "" {
 		return nil
 	}
-	return fmt.Errorf("ClusterBinding %[1]s is made by the operator of hosted clusters: remove spec.binding of HostedCluster %[1]s first; "+
-		"if that operator is gone, take the label off: kubectl label clusterbinding %[1]s %[2]s-", binding.Name, hosted.LabelHostedCluster)
+	return fmt.Errorf("ClusterBinding %[1]s belongs to the operator of hosted clusters: remove spec.binding of HostedCluster %[1]s first; "+
+		"if that operator is gone, remove the label: kubectl label clusterbinding %[1]s %[2]s-", binding.Name, hosted.LabelHostedCluster)
 }
 
 // Binding deletes a ClusterBinding, and waits until it is gone. It is no error if the binding does not exist,
@@ -55,7 +55,7 @@ func Binding(ctx context.Context, consumer *cli.Cluster, output *cli.Output, nam
 		return false, nil
 	})
 	if err != nil {
-		return cli.GaveUp(err, "ClusterBinding "+name+" is not gone; it goes on being deleted, and the same command goes on, too", waits)
+		return cli.GaveUp(err, "ClusterBinding "+name+" is still being deleted; run this command again to wait", waits)
 	}
 	output.Did(cli.Step{Cluster: "consumer", Object: object, Action: "deleted"})
 	return nil
@@ -65,7 +65,7 @@ func Binding(ctx context.Context, consumer *cli.Cluster, output *cli.Output, nam
 func Draining(binding *v1alpha1.ClusterBinding) string {
 	c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingDrained)
 	if c == nil {
-		return "the manager has not taken it up yet"
+		return "the manager has not seen it yet"
 	}
 	text := c.Reason
 	if c.Message != "" {

@@ -24,10 +24,10 @@ func WarnOfBudgets(ctx context.Context, consumer *cli.Cluster, output *cli.Outpu
 	budgets := &policyv1.PodDisruptionBudgetList{}
 	err := consumer.List(ctx, budgets, in...)
 	if err != nil && !apierrors.IsForbidden(err) {
-		output.Warn("which PodDisruptionBudgets keep pods is not known: %v", err)
+		output.Warn("cannot tell which PodDisruptionBudgets block evictions: %v", err)
 	}
 	if kept := keeping(budgets.Items, pods); len(kept) > 0 {
-		output.Warn("PodDisruptionBudgets that now let none of their pods go hold this up: %s", strings.Join(kept, "; "))
+		output.Warn("PodDisruptionBudgets that allow no eviction block this: %s", strings.Join(kept, "; "))
 	}
 }
 
@@ -47,7 +47,7 @@ func keeping(budgets []policyv1.PodDisruptionBudget, pods []corev1.Pod) []string
 			}
 		}
 		if len(names) > 0 {
-			all = append(all, budget.Namespace+"/"+budget.Name+" keeps "+eviction.Summarise(names, nil).String())
+			all = append(all, budget.Namespace+"/"+budget.Name+" blocks "+eviction.Summarise(names, nil).String())
 		}
 	}
 	slices.Sort(all)

@@ -60,7 +60,7 @@ const (
 func Eviction(pod *corev1.Pod) cli.Step {
 	step := cli.Step{Cluster: "consumer", Object: "pod/" + pod.Name, Namespace: pod.Namespace, Action: evicted}
 	if metav1.GetControllerOf(pod) == nil {
-		step.Message = "it has no controller, and is gone for good"
+		step.Message = "it has no controller, and is lost"
 	}
 	return step
 }
@@ -80,7 +80,7 @@ func loss(binding *v1alpha1.ClusterBinding, pods []corev1.Pod, namespaces *v1alp
 		}
 		step := Eviction(pod)
 		if !drains {
-			step.Action, step.Message = deleted, "its node goes; in the provider it may run on"
+			step.Action, step.Message = deleted, "its node is deleted; the remote pod may still run"
 		}
 		steps = append(steps, step)
 	}
@@ -121,15 +121,15 @@ func summary(loss []cli.Step) string {
 			gone = append(gone, name)
 		}
 	}
-	text := fmt.Sprintf("Pods that leave its virtual node: %d.", leave)
+	text := fmt.Sprintf("Pods removed from its node: %d.", leave)
 	if len(forGood) > 0 {
-		text += " Without a controller, and gone for good: " + eviction.Summarise(forGood, nil).String() + "."
+		text += " Lost, because without a controller: " + eviction.Summarise(forGood, nil).String() + "."
 	}
 	if len(gone) > 0 {
-		text += " Remote namespaces that are deleted, with everything in them: " + strings.Join(gone, ", ") + "."
+		text += " Remote namespaces deleted with everything in them: " + strings.Join(gone, ", ") + "."
 	}
 	if len(stay) > 0 {
-		text += " Remote namespaces that are kept, as they are: " + strings.Join(stay, ", ") + "."
+		text += " Remote namespaces kept unchanged: " + strings.Join(stay, ", ") + "."
 	}
 	return text
 }

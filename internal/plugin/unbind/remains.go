@@ -73,7 +73,7 @@ func known(ctx context.Context, consumer *cli.Cluster) string {
 	for i := range bindings.Items {
 		names[i] = bindings.Items[i].Name
 	}
-	return "; there are " + strings.Join(names, ", ")
+	return "; existing ones: " + strings.Join(names, ", ")
 }
 
 // unproven says that nothing in this cluster leads to the provider whose account is to be deleted; "" if
@@ -90,7 +90,7 @@ func (r *remains) unproven(ctx context.Context, provider *cli.Provider) (string,
 	if err != nil {
 		return "", fmt.Errorf("reading ServiceAccount %s in %s: %w", key, provider.Name, err)
 	}
-	return "nothing in this cluster says that " + r.name + " led to " + provider.Name + ", and the account there may belong to another consumer", nil
+	return "this cluster does not record that " + r.name + " used " + provider.Name + ", and the account there may belong to another consumer", nil
 }
 
 // access is the account in a provider for which a Secret has a token; empty if that is not known.
@@ -127,7 +127,7 @@ func (a access) leadsTo(at clientcmdapi.Cluster) bool {
 // String implements fmt.Stringer.
 func (a access) String() string {
 	if a.account == "" {
-		return "ServiceAccount " + config.ProviderNamespace + "/" + config.ProviderAccount + " in the provider, if it is there, with its roles and tokens"
+		return "ServiceAccount " + config.ProviderNamespace + "/" + config.ProviderAccount + " in the provider, if it exists, with its roles and tokens"
 	}
 	text := "ServiceAccount " + config.ProviderNamespace + "/" + a.account + " in the provider at " + a.server + ", with its roles"
 	if !a.until.IsZero() {
@@ -142,7 +142,7 @@ func (r *remains) unfinished(err error) error {
 	if r.secret != nil {
 		left = "Secret " + r.key.String() + " here, and " + left
 	}
-	return fmt.Errorf("%w; left of %s are: %s", err, r.name, left)
+	return fmt.Errorf("%w; what is left of %s: %s", err, r.name, left)
 }
 
 // stays says what is left in the provider at the end; "" if nothing of bind is. If the binding is gone, an
@@ -157,9 +157,9 @@ func (r *remains) stays(cleaned bool) string {
 		if r.binding == nil {
 			verb = "may stay"
 		}
-		return "what " + verb + " is " + access.String() + ": that ends with kubectl spillway unbind " + r.name + " --provider-context CONTEXT"
+		return "what " + verb + " is " + access.String() + "; to remove it: kubectl spillway unbind " + r.name + " --provider-context CONTEXT"
 	case cleaned && access.account != "" && access.account != config.ProviderAccount:
-		return "what stays is " + access.String() + ": kubectl spillway bind has not made it"
+		return "what stays is " + access.String() + "; it is not from kubectl spillway bind"
 	default:
 		return ""
 	}
@@ -187,12 +187,12 @@ func (o *options) secret(ctx context.Context, consumer *cli.Cluster, output *cli
 	case used != "":
 		step.Action, step.Message = "kept", "ClusterBinding "+used+" uses it, too"
 	case !cli.Made(secret):
-		credentials := "may have credentials in it that are still valid"
+		credentials := "may contain valid credentials"
 		if cleaned && accessOf(secret, left.field).account == config.ProviderAccount {
-			credentials = "its token is not valid any more"
+			credentials = "its token is no longer valid"
 		}
 		step.Action = "kept"
-		step.Message = "it was not made by kubectl spillway, and " + credentials + ": kubectl delete secret " + secret.Name + " -n " + secret.Namespace
+		step.Message = "it was not created by kubectl spillway, and " + credentials + ": kubectl delete secret " + secret.Name + " -n " + secret.Namespace
 	case !o.DryRun:
 		if err := client.IgnoreNotFound(consumer.Delete(ctx, secret, precondition.Exactly(secret))); err != nil {
 			return fmt.Errorf("deleting Secret %s/%s: %w", secret.Namespace, secret.Name, err)

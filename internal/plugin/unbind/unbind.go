@@ -25,17 +25,17 @@ func Command(f *cli.Factory) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "unbind NAME",
 		Short: "Drain a provider, and delete its binding",
-		Long: `Deletes a ClusterBinding, and waits while its pods leave, its remote namespaces are deleted with everything in them, and
-its node goes; then deletes the Secret, if kubectl spillway bind has made it. Pods without a controller are gone for good. --dry-run
-lists these pods and namespaces. It warns of pods that wait for that node alone, and of PodDisruptionBudgets that let none go. On a terminal it asks first, unless you give --yes; without one it does not ask.
+		Long: `Deletes a ClusterBinding, and waits until its pods are evicted, its remote namespaces are deleted with everything in them, and
+its node is gone; then deletes the Secret, if kubectl spillway bind created it. Pods without a controller are lost. --dry-run
+lists these pods and namespaces. It warns of pods that need this node, and of PodDisruptionBudgets that block evictions. On a terminal it asks first, unless you give --yes; without one it does not ask.
 
-What bind has made in the provider stays, since another consumer may use it, unless you give --provider-context. Then its access
-ends, and with it the token: the account and its roles are deleted, if no consumer has anything there any more, and no other binding leads to
-the same provider. If the ClusterBinding is gone already, it goes on with what is left of it, here and there. If its Secret is gone, too,
-nothing says to which provider it led: without a terminal, that then takes --yes. The limits and the policies stay. They concern nobody
-but consumers, and an API server that has lost its last policy with limits knows none again before it is restarted
-(https://github.com/kubernetes/kubernetes/issues/130887), so that it could not be bound again.`,
-		Example: `  # What it takes away
+What bind created in the provider stays, since another consumer may use it, unless you give --provider-context. Then its access
+and token end: the account and its roles are deleted, if no consumer has anything left there and no other binding uses
+the same provider. If the ClusterBinding is already gone, it deletes what is left in both clusters. If its Secret is gone, too,
+the provider is unknown: without a terminal, this then needs --yes. The limits and the policies stay. They affect only
+consumers, and an API server that has lost its last policy with limits finds new ones only after a restart
+(https://github.com/kubernetes/kubernetes/issues/130887), so it could not be bound again.`,
+		Example: `  # What it deletes
   kubectl spillway unbind eu --dry-run
 
   kubectl spillway unbind eu
@@ -121,7 +121,7 @@ func (o *options) agreed(ctx context.Context, ask func(question string) bool, wh
 		loss, err := losses(ctx, consumer, left.binding)
 		goes := summary(loss)
 		if apierrors.IsForbidden(err) { // Users who may delete bindings need not see pods.
-			goes, err = "What that takes away is not known: "+err.Error()+".", nil
+			goes, err = "What that deletes is not known: "+err.Error()+".", nil
 		}
 		if err != nil {
 			return err
@@ -135,7 +135,7 @@ func (o *options) agreed(ctx context.Context, ask func(question string) bool, wh
 		parts = append(parts, "But "+unproven+".")
 	}
 	if len(parts) > 0 && !ask(strings.Join(parts, " ")+" Type yes: ") {
-		return fmt.Errorf("nothing was changed in %s, since you did not type yes", where)
+		return fmt.Errorf("nothing was changed in %s: you did not type yes", where)
 	}
 	return nil
 }

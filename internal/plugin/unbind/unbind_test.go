@@ -87,13 +87,13 @@ func TestMayClean(t *testing.T) {
 		want   string
 	}{
 		"it is its provider":            {end{uid: "there", at: here}, []end{elsewhereNow}, ""},
-		"it is another cluster":         {end{name: "eu", uid: "other", at: elsewhere}, nil, "ClusterBinding eu is of another cluster than the provider"},
-		"it is that of another one":     {end{name: "eu", uid: "other", at: elsewhere}, []end{{name: "second", at: here}}, "ClusterBinding eu is of another cluster than the provider"},
+		"it is another cluster":         {end{name: "eu", uid: "other", at: elsewhere}, nil, "ClusterBinding eu is for a cluster other than the provider"},
+		"it is that of another one":     {end{name: "eu", uid: "other", at: elsewhere}, []end{{name: "second", at: here}}, "ClusterBinding eu is for a cluster other than the provider"},
 		"the binding is gone":           {end{at: here}, []end{elsewhereNow}, ""},
 		"nothing is left but the other": {end{}, []end{elsewhereNow}, ""},
 		"its token is of another one":   {end{name: "eu", secret: "eu-kubeconfig", at: elsewhere}, nil, "whose token is in Secret eu-kubeconfig"},
-		"another one leads there":       {end{uid: "there", at: here}, []end{{name: "second", at: here}}, "ClusterBinding second leads to"},
-		"only another one leads there":  {end{}, []end{{name: "second", at: here}}, "ClusterBinding second leads to"},
+		"another one leads there":       {end{uid: "there", at: here}, []end{{name: "second", at: here}}, "ClusterBinding second also uses"},
+		"only another one leads there":  {end{}, []end{{name: "second", at: here}}, "ClusterBinding second also uses"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -183,11 +183,11 @@ func TestWhatIsLeft(t *testing.T) {
 	if got := r.stays(true); got != "" {
 		t.Errorf("nothing is left, and it says %q", got)
 	}
-	const ends = "ends with kubectl spillway unbind eu --provider-context CONTEXT"
-	if got := r.stays(false); !strings.Contains(got, "if it is there") || !strings.Contains(got, ends) {
+	const ends = "to remove it: kubectl spillway unbind eu --provider-context CONTEXT"
+	if got := r.stays(false); !strings.Contains(got, "if it exists") || !strings.Contains(got, ends) {
 		t.Error(got)
 	}
-	r.others = "; there are us"
+	r.others = "; existing ones: us"
 	if got := r.stays(false); got != "" {
 		t.Errorf("of a name that may be misspelt it says %q", got)
 	}
@@ -201,9 +201,9 @@ func TestWhatIsLeft(t *testing.T) {
 	}
 	const of = "ServiceAccount spillway-provider/second in the provider at https://eu:6443, with its roles and a token that is valid until 1970-01-01T00:01:40Z"
 	for got, want := range map[string]string{
-		r.stays(false):                               of + ": that " + ends,
-		r.stays(true):                                "has not made it",
-		r.unfinished(errors.New("away")).Error():     "away; left of eu are: Secret spillway-system/eu-kubeconfig here, and " + of,
+		r.stays(false):                               of + "; " + ends,
+		r.stays(true):                                "it is not from kubectl spillway bind",
+		r.unfinished(errors.New("away")).Error():     "away; what is left of eu: Secret spillway-system/eu-kubeconfig here, and " + of,
 		string(accessOf(r.secret, "kubeconfig").uid): "1",
 	} {
 		if !strings.Contains(got, want) {
@@ -230,13 +230,13 @@ func TestLoss(t *testing.T) {
 	conditions.Set(&binding.Status.Conditions, 1, conditions.New(v1alpha1.BindingMountNamespaceReady, "True", "Ready", ""))
 	tests := map[v1alpha1.DeletionPolicy]struct{ steps, summary string }{
 		v1alpha1.DeletionPolicyDrain: {
-			"pod/web evicted; pod/bare evicted it has no controller, and is gone for good; namespace/a-home deleted with everything in it, in eu; namespace/mounted deleted with everything in it, in eu; ",
-			"Pods that leave its virtual node: 2. Without a controller, and gone for good: 1 pod (a/bare). Remote namespaces that are deleted, with everything in them: a-home, mounted.",
+			"pod/web evicted; pod/bare evicted it has no controller, and is lost; namespace/a-home deleted with everything in it, in eu; namespace/mounted deleted with everything in it, in eu; ",
+			"Pods removed from its node: 2. Lost, because without a controller: 1 pod (a/bare). Remote namespaces deleted with everything in them: a-home, mounted.",
 		},
 		v1alpha1.DeletionPolicyOrphan: {
-			"pod/web deleted its node goes; in the provider it may run on; pod/bare deleted its node goes; in the provider it may run on; " +
+			"pod/web deleted its node is deleted; the remote pod may still run; pod/bare deleted its node is deleted; the remote pod may still run; " +
 				"namespace/a-home kept the deletionPolicy is Orphan; namespace/mounted kept the deletionPolicy is Orphan; ",
-			"Pods that leave its virtual node: 2. Remote namespaces that are kept, as they are: a-home, mounted.",
+			"Pods removed from its node: 2. Remote namespaces kept unchanged: a-home, mounted.",
 		},
 	}
 	for policy, want := range tests {
@@ -273,11 +273,11 @@ func TestKeeping(t *testing.T) {
 		budget policyv1.PodDisruptionBudget
 		want   []string
 	}{
-		"it keeps all that run": {budget("a", func(*policyv1.PodDisruptionBudget) {}), []string{"a/web keeps 2 pods (a/ready, a/unready)"}},
-		"it has enough others":  {budget("a", func(b *policyv1.PodDisruptionBudget) { b.Status.DesiredHealthy = 1 }), []string{"a/web keeps 1 pod (a/ready)"}},
+		"it keeps all that run": {budget("a", func(*policyv1.PodDisruptionBudget) {}), []string{"a/web blocks 2 pods (a/ready, a/unready)"}},
+		"it has enough others":  {budget("a", func(b *policyv1.PodDisruptionBudget) { b.Status.DesiredHealthy = 1 }), []string{"a/web blocks 1 pod (a/ready)"}},
 		"it gives up unready": {budget("a", func(b *policyv1.PodDisruptionBudget) {
 			b.Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
-		}), []string{"a/web keeps 1 pod (a/ready)"}},
+		}), []string{"a/web blocks 1 pod (a/ready)"}},
 		"it lets one go":          {budget("a", func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = 1 }), nil},
 		"it is of others":         {budget("a", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["app"] = "db" }), nil},
 		"it has no selector":      {budget("a", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil }), nil},
@@ -300,8 +300,8 @@ func TestAgreed(t *testing.T) {
 		asks    string
 		want    string
 	}{
-		"all is known":         {nil, true, "Unbind eu from home? Pods that leave its virtual node: 0. Type yes: ", ""},
-		"pods are not for you": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil), true, "What that takes away is not known: reading the pods on spillway-", ""},
+		"all is known":         {nil, true, "Unbind eu from home? Pods removed from its node: 0. Type yes: ", ""},
+		"pods are not for you": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil), true, "What that deletes is not known: reading the pods on spillway-", ""},
 		"no answer":            {apierrors.NewInternalError(errors.New("away")), true, "", "away"},
 		"you do not want it":   {nil, false, "Type yes: ", "nothing was changed in home"},
 	} {
@@ -331,7 +331,7 @@ func TestUnproven(t *testing.T) {
 		ask      func(string) bool
 		want     string
 	}{
-		"nobody can be asked": {remains{}, there, options{}, nil, "nothing in this cluster says that typo led to the cluster, and the account there may belong to another consumer; --yes deletes it"},
+		"nobody can be asked": {remains{}, there, options{}, nil, "this cluster does not record that typo used the cluster, and the account there may belong to another consumer; --yes deletes it"},
 		"you have agreed":     {remains{}, there, options{yes: true}, nil, ""},
 		"you are asked":       {remains{}, there, options{}, ask, ""},
 		"a Secret says it":    {remains{at: here}, there, options{}, nil, ""},
@@ -346,7 +346,7 @@ func TestUnproven(t *testing.T) {
 			}
 		})
 	}
-	if !strings.Contains(asked, "The access of consumers to the cluster ends. But nothing in this cluster says") {
+	if !strings.Contains(asked, "The access of consumers to the cluster ends. But this cluster does not record") {
 		t.Errorf("it asks %q", asked)
 	}
 }
@@ -371,9 +371,9 @@ func TestCleanInADryRun(t *testing.T) {
 		err       string
 	}{
 		"its namespaces go with it":   {drains, "a-home", true, "", ""},
-		"another consumer is there":   {drains, "b-other", false, "once ClusterBinding eu is gone, the account in the cluster is kept, because there is still something of a consumer: Namespace b-other;", ""},
-		"its namespaces stay":         {bound(v1alpha1.DeletionPolicyOrphan), "a-home", false, "of a consumer: Namespace a-home;", ""},
-		"the binding is gone already": {nil, "a-home", false, "", "of a consumer: Namespace a-home, Lease " + held.Name},
+		"another consumer is there":   {drains, "b-other", false, "once ClusterBinding eu is gone, the account in the cluster is kept, because a consumer still has objects there: Namespace b-other;", ""},
+		"its namespaces stay":         {bound(v1alpha1.DeletionPolicyOrphan), "a-home", false, "a consumer still has objects there: Namespace a-home;", ""},
+		"the binding is gone already": {nil, "a-home", false, "", "a consumer still has objects there: Namespace a-home, Lease " + held.Name},
 	} {
 		t.Run(name, func(t *testing.T) {
 			provider := cluster(t, nil, held, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}},
@@ -431,7 +431,7 @@ func TestHosted(t *testing.T) {
 func TestDraining(t *testing.T) {
 	binding := &v1alpha1.ClusterBinding{}
 	binding.Name = "eu"
-	if got := Draining(binding); !strings.Contains(got, "not taken it up") {
+	if got := Draining(binding); !strings.Contains(got, "not seen it yet") {
 		t.Error(got)
 	}
 	for reason, want := range map[string]string{

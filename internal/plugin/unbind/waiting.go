@@ -28,11 +28,11 @@ func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output, bindin
 		return // Users who may delete bindings need not see them.
 	}
 	if err != nil {
-		output.Warn("which pods wait for node %s alone is not known: %v", binding.VirtualNodeName(), err)
+		output.Warn("cannot tell which pods need node %s: %v", binding.VirtualNodeName(), err)
 		return
 	}
 	if left := OnlyThere(pods.Items, nodes.Items, binding.VirtualNodeName()); left.Count > 0 {
-		output.Warn("pods that only node %s could have wait on without it: %s; offload their namespaces to other providers, or change what keeps them to this one, and delete them", binding.VirtualNodeName(), left)
+		output.Warn("pods that can run only on node %s stay Pending: %s; offload their namespaces to other providers, or remove what restricts them to this one, and delete them", binding.VirtualNodeName(), left)
 	}
 }
 

@@ -38,12 +38,12 @@ func Command(f *cli.Factory) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove Spillway from this cluster",
-		Long: `Removes Spillway from this cluster: first all offloadings, then all bindings, each of which takes a running manager, then
-the manager, and last policies, roles, kinds and the namespace spillway-system. It says what it waits for, such as a provider that is away.
+		Long: `Removes Spillway from this cluster: first all offloadings, then all bindings, both of which need a running manager, then
+the manager, and last policies, roles, kinds and namespace spillway-system. It says what it waits for, such as a provider that is down.
 
 On a terminal it asks, and names the cluster, unless you give --yes. Without one, it refuses while there are offloadings or bindings, unless you give --all.
-Bindings of hosted clusters are their operator's: remove spec.binding of each HostedCluster before. What bind has made in providers
-stays; kubectl spillway unbind NAME --provider-context CONTEXT, before or afterwards, removes that. Afterwards it asks, or takes --yes.`,
+Bindings of hosted clusters belong to their operator: first remove spec.binding of each HostedCluster. What bind created in providers
+stays; kubectl spillway unbind NAME --provider-context CONTEXT removes it, before or afterwards. Afterwards it asks, or needs --yes.`,
 		Example: `  kubectl spillway uninstall --dry-run
   kubectl spillway uninstall --all`,
 		Args: cobra.NoArgs,
@@ -52,7 +52,7 @@ stays; kubectl spillway unbind NAME --provider-context CONTEXT, before or afterw
 		return o.run(ctx, f, consumer, output)
 	})
 	o.AddTo(command.Flags())
-	command.Flags().BoolVar(&o.all, "all", false, "also delete all offloadings and bindings, with everything that is in remote namespaces")
+	command.Flags().BoolVar(&o.all, "all", false, "also delete all offloadings and bindings, with everything in their remote namespaces")
 	cli.AddYes(command.Flags(), &o.yes)
 	return command
 }
@@ -69,7 +69,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 	}
 	if len(namespaces)+len(bindings) > 0 && !o.DryRun {
 		if available, waits, err := install.Manager(ctx, consumer); err == nil && !available {
-			output.Warn("the manager, which has to end offloadings and bindings, is not available: %s", waits)
+			output.Warn("the manager, which must delete offloadings and bindings, is not available: %s", waits)
 		}
 	}
 	shipped, err := install.Ever()
@@ -100,7 +100,7 @@ func imported(ctx context.Context, consumer *cli.Cluster) ([]*unstructured.Unstr
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk)
 		if err := consumer.List(ctx, list, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway}); err != nil {
-			return nil, fmt.Errorf("reading which classes are imported: %w", err)
+			return nil, fmt.Errorf("reading the imported classes: %w", err)
 		}
 		for i := range list.Items {
 			if _, imported := list.Items[i].GetAnnotations()[v1alpha1.AnnotationImportedFrom]; imported {
@@ -168,7 +168,7 @@ func used(ctx context.Context, consumer *cli.Cluster) (namespaces, bindings []st
 	labelled := &corev1.NamespaceList{}
 	for _, list := range []client.ObjectList{offloadings, all} {
 		if err := consumer.List(ctx, list); err != nil && !meta.IsNoMatchError(err) {
-			return nil, nil, fmt.Errorf("reading what uses Spillway: %w", err)
+			return nil, nil, fmt.Errorf("reading offloadings and bindings: %w", err)
 		}
 	}
 	if err := consumer.List(ctx, labelled, client.HasLabels{v1alpha1.LabelOffload}); err != nil {
@@ -209,7 +209,7 @@ func agreed(used, where string, all bool, ask func(question string) bool) error 
 	case ask == nil:
 		return nil
 	case !ask(question(used, where)):
-		return fmt.Errorf("nothing was changed in %s, since you did not type yes", where)
+		return fmt.Errorf("nothing was changed in %s: you did not type yes", where)
 	default:
 		return nil
 	}

@@ -190,13 +190,13 @@ func (l *Ledger) excess() error {
 			most = kind
 		}
 	}
-	limit := fmt.Sprintf("more than %d MiB of memory", l.budget.Memory>>20)
+	limit := fmt.Sprintf("take more than %d MiB of memory", l.budget.Memory>>20)
 	field := "memory"
 	if tooMany {
-		limit, field = fmt.Sprintf("more than %d objects", l.budget.Objects), "objects"
+		limit, field = fmt.Sprintf("are more than %d objects", l.budget.Objects), "objects"
 	}
 	return &transport.ExcessError{Reason: v1alpha1.ReasonTooLarge, Message: fmt.Sprintf(
-		"what carries our mark in the provider, and its nodes, is %s, most of it of the kind %s: see what is there, or raise spec.budget.%s",
+		"Spillway's objects and the nodes in the provider %s, mostly of kind %s: delete unneeded objects, or raise spec.budget.%s",
 		limit, most.Elem().Name(), field)}
 }
 

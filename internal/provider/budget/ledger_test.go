@@ -107,8 +107,8 @@ func TestLedger(t *testing.T) {
 		t.Fatalf("it holds %d objects, and ended with %v; want one, and no end", l.all.objects, ended)
 	}
 	_, _ = read(configMap("large", 10<<20))
-	want := "what carries our mark in the provider, and its nodes, is more than 10 MiB of memory, most of it of the kind ConfigMap: " +
-		"see what is there, or raise spec.budget.memory"
+	want := "Spillway's objects and the nodes in the provider take more than 10 MiB of memory, mostly of kind ConfigMap: " +
+		"delete unneeded objects, or raise spec.budget.memory"
 	if ended == nil || ended.Error() != want {
 		t.Errorf("ended with %v, want %s", ended, want)
 	}
@@ -120,8 +120,8 @@ func TestLedger(t *testing.T) {
 		}
 		_, _ = read(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}})
 	}
-	want = "what carries our mark in the provider, and its nodes, is more than 100 objects, most of it of the kind Pod: " +
-		"see what is there, or raise spec.budget.objects"
+	want = "Spillway's objects and the nodes in the provider are more than 100 objects, mostly of kind Pod: " +
+		"delete unneeded objects, or raise spec.budget.objects"
 	if ended == nil || ended.Error() != want {
 		t.Errorf("ended with %v, want %s", ended, want)
 	}

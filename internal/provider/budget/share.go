@@ -32,10 +32,10 @@ func shareOf(budget Budget) share {
 // too much of one amount does not block another.
 func (s share) exceeded(namespace string, from, all, more amount) string {
 	if has, most := exceeded(from, more, s.namespace); has != "" && namespace != "" {
-		return fmt.Sprintf("namespace %s has %s there, and one namespace may have %s", namespace, has, most)
+		return fmt.Sprintf("namespace %s has %s there, and the limit for a namespace is %s", namespace, has, most)
 	}
 	if have, most := exceeded(all, more, s.all); have != "" {
-		return fmt.Sprintf("all namespaces have %s there, and may have %s", have, most)
+		return fmt.Sprintf("all namespaces together have %s there, and the limit is %s", have, most)
 	}
 	return ""
 }
@@ -47,7 +47,7 @@ func exceeded(there, more, allowed amount) (have, most string) {
 	case more.objects > 0 && there.objects+more.objects > allowed.objects:
 		return fmt.Sprintf("%d objects", there.objects), strconv.FormatInt(allowed.objects, 10)
 	case more.memory > 0 && there.memory+more.memory > allowed.memory:
-		return kib(there.memory) + " of what is held in memory", kib(allowed.memory)
+		return kib(there.memory) + " held in memory", kib(allowed.memory)
 	case more.sent > 0 && there.sent+more.sent > allowed.sent:
 		return kib(there.sent) + " of content", kib(allowed.sent)
 	default:

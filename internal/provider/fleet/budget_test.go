@@ -72,7 +72,7 @@ func TestTooLarge(t *testing.T) {
 	large.Budget = budget.Budget{Memory: 8 << 20}
 	f.Connect(large)
 	state := eventually(t, f, "large", "is refused", refusedFor(v1alpha1.ReasonTooLarge))
-	if !strings.Contains(state.Message, "8 MiB of memory, most of it of the kind ConfigMap") || !strings.Contains(state.Message, "spec.budget.memory") {
+	if !strings.Contains(state.Message, "8 MiB of memory, mostly of kind ConfigMap") || !strings.Contains(state.Message, "spec.budget.memory") {
 		t.Errorf("the message is %q", state.Message)
 	}
 	large.Budget = budget.Budget{Memory: 64 << 20}

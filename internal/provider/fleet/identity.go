@@ -69,7 +69,7 @@ func (c *clients) identity(ctx context.Context) (uid, authority string, err erro
 		return "", "", err
 	}
 	if namespace.UID == "" {
-		return "", "", errNotUsable{v1alpha1.ReasonUnreachable, "the provider's kube-system namespace has no UID: this is no Kubernetes cluster"}
+		return "", "", errNotUsable{v1alpha1.ReasonUnreachable, "the provider's kube-system namespace has no UID: this is not a Kubernetes cluster"}
 	}
 	return string(namespace.UID), authority, nil
 }
@@ -86,7 +86,7 @@ func (c *clients) version(ctx context.Context) (string, error) {
 	}
 	var info version.Info
 	if err := json.Unmarshal(data, &info); err != nil {
-		return "", errNotUsable{v1alpha1.ReasonUnreachable, "the provider does not say its version: this is no Kubernetes cluster"}
+		return "", errNotUsable{v1alpha1.ReasonUnreachable, "the provider does not report its version: this is not a Kubernetes cluster"}
 	}
 	return cleanVersion(info.GitVersion), nil
 }

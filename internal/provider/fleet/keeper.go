@@ -58,12 +58,12 @@ func (l *link) wrap() func(http.RoundTripper) http.RoundTripper {
 // verify refuses the consumer itself, and any cluster except the bound one.
 func (l *link) verify(uid string) error {
 	if uid == l.options.Origin {
-		return errNotUsable{v1alpha1.ReasonSameCluster, "the kubeconfig leads to the consumer itself: a cluster cannot be its own provider"}
+		return errNotUsable{v1alpha1.ReasonSameCluster, "the kubeconfig is for the consumer itself: a cluster cannot be its own provider"}
 	}
 	if pinned := l.credentials.now().PinnedUID; pinned != "" && uid != pinned {
 		return errNotUsable{v1alpha1.ReasonIdentityChanged, fmt.Sprintf(
-			"the kubeconfig leads to another cluster (kube-system UID %s) than the one that was bound (%s): "+
-				"restore the Secret, or delete the ClusterBinding and make it again", uid, pinned)}
+			"the kubeconfig is for another cluster (kube-system UID %s) than the bound one (%s): "+
+				"restore the Secret, or delete and recreate the ClusterBinding", uid, pinned)}
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (l *leaser) unrenewed(ctx context.Context, err error) error {
 	if isRefused(err) || l.target.Leaving || ctx.Err() != nil || l.probe(ctx) != nil {
 		return err
 	}
-	return errNotUsable{v1alpha1.ReasonLeaseNotRenewed, "the provider answers, but the Lease there cannot be read or written, and so nothing else may be written: " + quoted(err)}
+	return errNotUsable{v1alpha1.ReasonLeaseNotRenewed, "the provider answers, but its Lease cannot be read or written, so the manager writes nothing there: " + quoted(err)}
 }
 
 // renew writes the Lease as last seen, and reads it only if that fails.
@@ -153,9 +153,9 @@ func (l *leaser) look(ctx context.Context) (settled bool, err error) {
 		return l.without(ctx, err, true)
 	}
 	if wentBack := l.hold.see(found); wentBack && !l.target.Leaving {
-		why := "the provider was restored from a backup: its versions have gone back, and all of it is read anew"
+		why := "the provider was restored from a backup: its resource versions went back, so the manager reads everything again"
 		if found == nil {
-			why = "the Lease in the provider is gone: the provider was restored from a backup, or somebody has deleted the Lease. All of the provider is read anew"
+			why = "the Lease in the provider is gone: the provider was restored from a backup, or somebody has deleted the Lease. The manager reads everything again"
 		}
 		return false, errNotUsable{v1alpha1.ReasonStartFailed, why}
 	}
@@ -209,7 +209,7 @@ func (l *leaser) unrecorded() error {
 	if now.Sub(l.asked) < refusedDurations*l.options.LeaseDuration {
 		return nil
 	}
-	return errNotUsable{v1alpha1.ReasonHolderNotRecorded, "this ClusterBinding does not keep what is written to status.holder, and nothing may be written in the provider before: " +
+	return errNotUsable{v1alpha1.ReasonHolderNotRecorded, "status.holder of this ClusterBinding was not stored, and until it is, the manager writes nothing in the provider: " +
 		"see the conditions VersionSkew and WritesRefused"}
 }
 
@@ -288,10 +288,10 @@ func (l *leaser) without(ctx context.Context, err error, unread bool) (settled b
 		return false, verdict
 	}
 	if l.options.Shares != nil {
-		return false, errNotUsable{fence.Reason, fence.Message + "; replicas that share the bindings need the Lease: nothing else keeps two of them from writing there"}
+		return false, errNotUsable{fence.Reason, fence.Message + "; replicas that share the bindings need the Lease: only it keeps two of them from writing there"}
 	}
 	if l.hold.patient(unread) {
-		return false, errNotUsable{fence.Reason, fence.Message + "; there was a Lease before: without it this goes on in a minute"}
+		return false, errNotUsable{fence.Reason, fence.Message + "; a Lease existed before: the manager continues without it in a minute"}
 	}
 	l.fence.lift()
 	l.report.tell(ctx, func(s *State) { s.Fence = fence })

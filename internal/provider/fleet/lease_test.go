@@ -304,7 +304,7 @@ func TestARestoredProviderIsReadAnew(t *testing.T) {
 			h := &hold{clock: clock.RealClock{}}
 			h.see(test.seen)
 			if got := h.see(test.shown); got != test.want {
-				t.Errorf("its versions have gone back: %v", got)
+				t.Errorf("its resource versions went back: %v", got)
 			}
 			if h.see(test.shown) {
 				t.Error("and again, for ever")

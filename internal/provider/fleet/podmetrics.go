@@ -81,9 +81,9 @@ func noMetrics(err error) string {
 	case err == nil:
 		return ""
 	case apierrors.IsForbidden(err):
-		return "it gives no right to list pods.metrics.k8s.io; role_metrics.yaml of provider.yaml does"
+		return "it does not let Spillway list pods.metrics.k8s.io; apply role_metrics.yaml of provider.yaml there"
 	case isNotServed(err):
-		return "it serves no metrics.k8s.io; metrics-server does, if it is installed there and answers"
+		return "it does not serve metrics.k8s.io; install metrics-server there, or check that it runs"
 	}
 	_, message := transport.Classify(err)
 	return message

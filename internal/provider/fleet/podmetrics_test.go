@@ -23,9 +23,9 @@ func TestPodMetrics(t *testing.T) {
 		none bool
 	}{
 		"given":                    {nil, "", false},
-		"not allowed":              {apierrors.NewForbidden(resource, "", errors.New("no")), "it gives no right to list pods.metrics.k8s.io; role_metrics.yaml of provider.yaml does", true},
-		"not installed":            {apierrors.NewNotFound(resource, ""), "it serves no metrics.k8s.io; metrics-server does, if it is installed there and answers", true},
-		"installed, and not there": {apierrors.NewServiceUnavailable("no endpoints"), "it serves no metrics.k8s.io; metrics-server does, if it is installed there and answers", true},
+		"not allowed":              {apierrors.NewForbidden(resource, "", errors.New("no")), "it does not let Spillway list pods.metrics.k8s.io; apply role_metrics.yaml of provider.yaml there", true},
+		"not installed":            {apierrors.NewNotFound(resource, ""), "it does not serve metrics.k8s.io; install metrics-server there, or check that it runs", true},
+		"installed, and not there": {apierrors.NewServiceUnavailable("no endpoints"), "it does not serve metrics.k8s.io; install metrics-server there, or check that it runs", true},
 		"not in time":              {&transport.TimeoutError{}, "no answer from the provider in time", false},
 		"broken":                   {apierrors.NewGenericServerResponse(http.StatusInternalServerError, "list", resource, "", "secret", 0, true), "the provider answered 500 Internal Server Error", false},
 		"too large":                {&transport.SizeError{Limit: 8 << 20}, "the answer is larger than 8 MiB", false},

@@ -178,7 +178,7 @@ func quoted(err error) string {
 
 // startFailed returns the error of a connection that cannot be used as a whole.
 func startFailed(err error) errNotUsable {
-	return errNotUsable{v1alpha1.ReasonStartFailed, "it is tried again: " + quoted(err)}
+	return errNotUsable{v1alpha1.ReasonStartFailed, "the manager retries: " + quoted(err)}
 }
 
 // isStartFailed reports whether startFailed made the error.

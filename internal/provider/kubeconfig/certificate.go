@@ -27,7 +27,7 @@ func checkCA(field string, data []byte) error {
 			return invalid(field, "must hold certificates only")
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return invalid(field, "has a certificate in it that cannot be parsed")
+			return invalid(field, "has a certificate that cannot be parsed")
 		}
 		count++
 	}
@@ -47,9 +47,9 @@ func checkClientCertificate(path string, u *clientcmdv1.AuthInfo) error {
 	case !hasCert && !hasKey:
 		return nil
 	case !hasKey:
-		return invalid(join(path, "client-key-data"), "is missing, but there is client-certificate-data")
+		return invalid(join(path, "client-key-data"), "is missing, although client-certificate-data is set")
 	case !hasCert:
-		return invalid(join(path, "client-certificate-data"), "is missing, but there is client-key-data")
+		return invalid(join(path, "client-certificate-data"), "is missing, although client-key-data is set")
 	}
 	if _, ok := leaf(u.ClientCertificateData); !ok {
 		return invalid(join(path, "client-certificate-data"), "must hold a certificate in PEM form")

@@ -79,7 +79,7 @@ func checkForbidden(path string, rules []rule) error {
 const (
 	noFiles       = "files of the manager must not be read; put the content into the kubeconfig, as %s"
 	noImpersonate = "impersonation is not allowed; use the credentials of the identity itself"
-	noBasicAuth   = "Kubernetes has no basic authentication any more; use a token or a client certificate"
+	noBasicAuth   = "Kubernetes no longer has basic authentication; use a token or a client certificate"
 )
 
 func checkCluster(path string, c *clientcmdv1.Cluster) error {
@@ -171,7 +171,7 @@ func checkUser(path string, u *clientcmdv1.AuthInfo) error {
 func checkToken(field, token string) error {
 	for _, c := range []byte(token) {
 		if c <= ' ' || c > '~' {
-			return invalid(field, "has a line break, a space or another character in it that a token cannot have")
+			return invalid(field, "has a line break, a space or another character that a token cannot have")
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	case len(data) > MaxSize:
 		return nil, invalid("", "the kubeconfig is larger than 1 MiB")
 	case bytes.IndexByte(data, 0) >= 0:
-		return nil, invalid("", "the kubeconfig has a NUL byte in it; it must be a YAML document")
+		return nil, invalid("", "the kubeconfig has a NUL byte; it must be a YAML document")
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, next yaml.Node

@@ -133,12 +133,12 @@ func (s Snapshot) ours() (generation int64, problem string) {
 		return 0, named + " exists, and is left alone: " + provenance.Describe(s.Lease)
 	}
 	if by := s.Lease.Labels[v1alpha1.LabelAccount]; s.Account != "" && by != s.Account {
-		return 0, fmt.Sprintf("%s was made by the account %q, and this one is %q: "+
-			"the provider's administrator may delete the Lease", named, clean(by), s.Account)
+		return 0, fmt.Sprintf("%s belongs to account %q, and this manager uses account %q: "+
+			"ask the provider's administrator to delete the Lease", named, clean(by), s.Account)
 	}
 	generation, ok := generationOf(s.Lease)
 	if !ok || generation > max(mostGeneration, s.Recorded.Generation+1) {
-		return 0, fmt.Sprintf("%s has no valid generation in its annotation %s: the provider's administrator may delete the Lease",
+		return 0, fmt.Sprintf("%s has no valid generation in annotation %s: ask the provider's administrator to delete the Lease",
 			named, v1alpha1.AnnotationGeneration)
 	}
 	return generation, ""
@@ -196,16 +196,16 @@ func (s Snapshot) renew(generation int64) Decision {
 }
 
 func (s Snapshot) heldBy(identity string) string {
-	message := fmt.Sprintf("another manager, %s, works in this provider for the same cluster", clean(identity))
+	message := fmt.Sprintf("another manager, %s, uses this provider for the same cluster", clean(identity))
 	if since := s.Lease.Spec.AcquireTime; since != nil {
 		message += ", since " + since.UTC().Format(time.RFC3339)
 	}
-	return message + ": nothing is written there. Is this cluster, or the other one, a restored copy?"
+	return message + ": this manager writes nothing there. Is one of the two clusters a restored copy?"
 }
 
 func (s Snapshot) behind(generation int64) string {
-	message := fmt.Sprintf("another manager has worked in this provider for the same cluster, or this binding was made anew: the Lease there is at generation %d, and this ClusterBinding remembers %d. "+
-		"If this cluster is to go on, and no other one: kubectl annotate --overwrite clusterbinding %s %s=%d",
+	message := fmt.Sprintf("another manager has used this provider for the same cluster, or this binding was recreated: the Lease in the provider has generation %d, and this ClusterBinding remembers %d. "+
+		"If only this cluster should continue: kubectl annotate --overwrite clusterbinding %s %s=%d",
 		generation, s.Recorded.Generation, s.Binding, v1alpha1.AnnotationTakeOver, generation)
 	if s.byName() {
 		message += fmt.Sprintf("; if it was restored from a backup, for all bindings at once: kubectl annotate --overwrite clusterbinding --all %s=%s", v1alpha1.AnnotationTakeOver, s.Identity)

@@ -176,10 +176,10 @@ func TestMessages(t *testing.T) {
 		snapshot Snapshot
 		want     string
 	}{
-		"who, and since when":          {Snapshot{Lease: leaseOf(them, 4), Renewed: true}, "there_2, works in this provider for the same cluster, since 2026-01-02T03:04:05Z"},
+		"who, and since when":          {Snapshot{Lease: leaseOf(them, 4), Renewed: true}, "there_2, uses this provider for the same cluster, since 2026-01-02T03:04:05Z"},
 		"the command":                  {Snapshot{Lease: leaseOf("", 4), Recorded: recorded(3, us)}, "kubectl annotate --overwrite clusterbinding eu spillway.io/take-over=4"},
-		"what a provider wrote is cut": {Snapshot{Lease: leaseOf("\x1b["+strings.Repeat("x", 400), 4), Renewed: true}, " [" + strings.Repeat("x", identityMost-3) + "…, works"},
-		"whose Lease":                  {Snapshot{Lease: leaseOf("", 4), Account: "other"}, `made by the account "consumer", and this one is "other"`},
+		"what a provider wrote is cut": {Snapshot{Lease: leaseOf("\x1b["+strings.Repeat("x", 400), 4), Renewed: true}, " [" + strings.Repeat("x", identityMost-3) + "…, uses"},
+		"whose Lease":                  {Snapshot{Lease: leaseOf("", 4), Account: "other"}, `belongs to account "consumer", and this manager uses account "other"`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestName(t *testing.T) {
 // The message says what may have happened, and a command that works the second time, too.
 func TestTakeOverIsAskedFor(t *testing.T) {
 	d := Decide(Snapshot{Binding: "eu", Lease: leaseOf("", 4), Mark: mark, Identity: us, Duration: duration})
-	for _, text := range []string{"another manager has worked in this provider", "or this binding was made anew", "kubectl annotate --overwrite clusterbinding eu spillway.io/take-over=4;",
+	for _, text := range []string{"another manager has used this provider", "or this binding was recreated", "kubectl annotate --overwrite clusterbinding eu spillway.io/take-over=4;",
 		"kubectl annotate --overwrite clusterbinding --all spillway.io/take-over=" + us} {
 		if !strings.Contains(d.Message, text) {
 			t.Errorf("it says %q, without %q", d.Message, text)

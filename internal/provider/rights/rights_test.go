@@ -33,7 +33,7 @@ var odd = []error{
 }
 
 // needed ends what is said of kinds that are not served.
-const needed = " in the version that is needed"
+const needed = " in the required version"
 
 func textOf(lack connection.Lack) string {
 	if lack == (connection.Lack{}) {
@@ -48,7 +48,7 @@ type answer struct {
 }
 
 func TestNote(t *testing.T) {
-	const right, served = "RightsMissing: gives no right to ", "KindNotServed: does not serve "
+	const right, served = "RightsMissing: does not let Spillway ", "KindNotServed: does not serve "
 	for name, test := range map[string]struct {
 		answers    []answer
 		lacks, all string // What configmaps lack, and all.

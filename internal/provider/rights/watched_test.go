@@ -92,7 +92,9 @@ func (p *provider) counted() int {
 
 // TestWatched: a kind is off and on, whatever the reason.
 func TestWatched(t *testing.T) {
-	t.Run("no right", func(t *testing.T) { testWatched(t, no("configmaps"), "gives no right to list and watch configmaps") })
+	t.Run("no right", func(t *testing.T) {
+		testWatched(t, no("configmaps"), "does not let Spillway list and watch configmaps")
+	})
 	t.Run("not served", func(t *testing.T) { testWatched(t, unknown, "does not serve configmaps"+needed) })
 	t.Run("defined otherwise", func(t *testing.T) { testWatched(t, odd[0], "does not serve configmaps"+needed) })
 }

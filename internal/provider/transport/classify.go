@@ -99,7 +99,7 @@ func classifyAnswer(err error) (reason, message string) {
 	return v1alpha1.ReasonUnreachable, strings.TrimSpace(text)
 }
 
-const notKubernetes = "the provider's answer is not one of a Kubernetes API; check the server of the kubeconfig"
+const notKubernetes = "the answer does not come from a Kubernetes API; check the server of the kubeconfig"
 
 // isUnexpected reports whether client-go created the status itself, because the answer had none.
 func isUnexpected(status *metav1.Status) bool {

@@ -90,7 +90,7 @@ func (b *bounded) mustBeProtobuf(req *http.Request, resp *http.Response, kind re
 	}
 	err := &ExcessError{Reason: v1alpha1.ReasonUnreachable, Message: notKubernetes}
 	if mediaType == runtime.ContentTypeJSON {
-		err.Message = "the provider answers in JSON, although it was asked for Protobuf; if a proxy is before it, that must pass on the header Accept"
+		err.Message = "the provider answers in JSON, although the manager asks for Protobuf; a proxy in front of it must pass on the header Accept"
 	}
 	return func(p []byte) error {
 		switch {

@@ -73,7 +73,7 @@ func (e *excess) begin(req *http.Request, resource string) error {
 		defer e.mu.Unlock()
 		s := e.list(req.URL.Path)
 		if s.pages++; s.pages > maxPages {
-			return e.tell(tooLarge("a list of %s does not come to an end: it has more than %d pages", resource, maxPages))
+			return e.tell(tooLarge("a list of %s does not end: it has more than %d pages", resource, maxPages))
 		}
 		return nil
 	}
@@ -82,7 +82,7 @@ func (e *excess) begin(req *http.Request, resource string) error {
 	e.mu.Unlock()
 	if !e.restarts.Allow() {
 		return e.tell(&ExcessError{Reason: v1alpha1.ReasonUnreachable,
-			Message: "the provider ends lists and watches as soon as they begin, among others of " + resource})
+			Message: "the provider ends lists and watches as soon as they begin, including those of " + resource})
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (e *excess) read(path, resource string, p []byte, meter decoded.Meter) erro
 	s := e.list(path)
 	s.size += int64(len(p))
 	s.took += took
-	const cure = "raise spec.budget.memory, or see what is in the provider"
+	const cure = "raise spec.budget.memory, or delete unneeded objects in the provider"
 	switch {
 	case s.size > e.limit:
 		return e.tell(tooLarge("a list of %s is larger than %s: %s", resource, inMiB(e.limit), cure))

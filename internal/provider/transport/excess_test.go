@@ -128,11 +128,11 @@ func TestWhatAListTakesIsBounded(t *testing.T) {
 	for name, test := range map[string]struct{ path, contentType, body, want string }{
 		"of Protobuf": {"/api/v1/pods", "application/vnd.kubernetes.protobuf",
 			"k8s\x00\x0a\x0d\x0a\x02v1\x12\x07PodList\x12\x80\x80\x20" + strings.Repeat("\x12\x00", 1<<18),
-			"a list of pods takes more than 4 MiB of memory: raise spec.budget.memory, or see what is in the provider"},
+			"a list of pods takes more than 4 MiB of memory: raise spec.budget.memory, or delete unneeded objects in the provider"},
 		"of JSON": {"/apis/example.com/v1/pods", "application/json", `{"items":[` + strings.Repeat("{},", 1<<18),
-			"a list of pods takes more than 4 MiB of memory: raise spec.budget.memory, or see what is in the provider"},
+			"a list of pods takes more than 4 MiB of memory: raise spec.budget.memory, or delete unneeded objects in the provider"},
 		"of what is said to be YAML": {"/apis/example.com/v1/pods", "application/yaml", `{"items":[` + strings.Repeat("{},", 1<<18),
-			"a list of pods takes more than 4 MiB of memory: raise spec.budget.memory, or see what is in the provider"},
+			"a list of pods takes more than 4 MiB of memory: raise spec.budget.memory, or delete unneeded objects in the provider"},
 		"a pod": {"/apis/example.com/v1/namespaces/n/pods/web", "", `{"spec":{"containers":[` + strings.Repeat("{},", 1<<18),
 			"an answer takes more than 64 MiB of memory"},
 		"nodes of Protobuf with a quantity": {"/api/v1/nodes", "application/vnd.kubernetes.protobuf", string(object("NodeList", field(2, node()))),
@@ -160,7 +160,7 @@ func TestWhatAListTakesIsBounded(t *testing.T) {
 // an error.
 func TestOnlyProtobuf(t *testing.T) {
 	const node = `{"kind":"Node","apiVersion":"v1","status":{"capacity":{"cpu":"11111111111111111111e10000000"}}}`
-	const inJSON, unknown = "the provider answers in JSON, although it was asked for Protobuf; if a proxy is before it, that must pass on the header Accept", notKubernetes
+	const inJSON, unknown = "the provider answers in JSON, although the manager asks for Protobuf; a proxy in front of it must pass on the header Accept", notKubernetes
 	for name, test := range map[string]struct {
 		path, body string
 		status     int
@@ -232,8 +232,8 @@ func TestPagesAreBounded(t *testing.T) {
 		most int
 		want string
 	}{
-		"of nothing": {"", maxPages, fmt.Sprintf("a list of pods does not come to an end: it has more than %d pages", maxPages)},
-		"of much":    {strings.Repeat("a", 1000), 4, "a list of pods is larger than 5000 bytes: raise spec.budget.memory, or see what is in the provider"},
+		"of nothing": {"", maxPages, fmt.Sprintf("a list of pods does not end: it has more than %d pages", maxPages)},
+		"of much":    {strings.Repeat("a", 1000), 4, "a list of pods is larger than 5000 bytes: raise spec.budget.memory, or delete unneeded objects in the provider"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := startServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, test.page) })
@@ -273,7 +273,7 @@ func TestRestartsAreBounded(t *testing.T) {
 	if began < restartBurst {
 		t.Errorf("refused after %d watches", began)
 	}
-	owner.expect(t, err, v1alpha1.ReasonUnreachable, "the provider ends lists and watches as soon as they begin, among others of pods")
+	owner.expect(t, err, v1alpha1.ReasonUnreachable, "the provider ends lists and watches as soon as they begin, including those of pods")
 	if _, _, err := get(t, client, server.URL+"/api/v1/pods/web"); err != nil {
 		t.Errorf("what is neither list nor watch: %v", err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // errWire is the error for anything except Kubernetes Protobuf. The decoder refuses most of that, too. It would
 // overlook the rest, which nobody sends.
-var errWire = errors.New("the answer is not one of a Kubernetes API: it cannot be measured")
+var errWire = errors.New("the answer does not come from a Kubernetes API: its size cannot be measured")
 
 // magic begins each object.
 const magic = "k8s\x00"
