@@ -168,9 +168,9 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 	mark := provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: provider.Account}
 	c := &connected{
 		Engine: e, binding: binding.Name, uid: binding.UID, mark: mark, view: view, provider: provider,
-		local:      ownwrites.New(view, e.Clock).Holding(views.Held),
+		local:      ownwrites.New(view, e.Clock).Holding(heldOf(e.Kinds)),
 		listed:     ownwrites.New(e.Views.Catalogue, e.Clock),
-		whole:      ownwrites.New(e.Views.Catalogue, e.Clock).Holding(views.Held),
+		whole:      ownwrites.New(e.Views.Catalogue, e.Clock).Holding(heldOf(e.Kinds)),
 		remote:     ownwrites.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
 		namespaces: &namespaces{binding: binding.Name, mark: mark},
 	}

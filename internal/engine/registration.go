@@ -41,7 +41,7 @@ func Register[T client.Object](k kind.Kind[T]) Registration {
 		place, wanted := m.Mapped(local.Namespace, k.Resource)
 		return k.RemoteName(place.Target, local), wanted
 	}
-	r.Index = views.Index{Object: k.New(), Extension: k.Extension, Field: objects.FieldNeeds, Extract: func(obj client.Object) []string {
+	r.Index = views.Index{Object: k.New(), Extension: k.Extension, Trim: k.TrimAny, Field: objects.FieldNeeds, Extract: func(obj client.Object) []string {
 		local, ok := obj.(T)
 		if !ok || k.Needs == nil {
 			return nil
@@ -69,4 +69,14 @@ func IndexRemote(ctx context.Context, indexer client.FieldIndexer, kinds []Regis
 		}
 	}
 	return nil
+}
+
+// heldOf returns a function that trims objects of these kinds as the consumer's caches do.
+func heldOf(kinds []Registration) func(obj any) any {
+	trim := func(obj any, oversized bool) {
+		for i := range kinds {
+			kinds[i].Index.Trim(obj, oversized)
+		}
+	}
+	return func(obj any) any { return views.Held(obj, trim) }
 }

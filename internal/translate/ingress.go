@@ -165,8 +165,9 @@ const (
 )
 
 // CutIngress empties the spec of an Ingress that is too large for the cache. It keeps the class, which
-// decides who serves the Ingress. A second call changes nothing.
-func CutIngress(ingress *networkingv1.Ingress) {
+// decides who serves the Ingress. It does so, too, if the labels and annotations are oversized: otherwise
+// the Secrets of an Ingress that is not sent would be sent. A second call changes nothing.
+func CutIngress(ingress *networkingv1.Ingress, oversized bool) {
 	spec := &ingress.Spec
 	hosts, paths, text := len(spec.Rules), 0, 0
 	for i := range spec.TLS {
@@ -186,7 +187,7 @@ func CutIngress(ingress *networkingv1.Ingress) {
 			text += len(spec.Rules[i].HTTP.Paths[j].Path)
 		}
 	}
-	if hosts > mostIngressHosts || paths > mostIngressPaths || text > mostIngressText {
+	if oversized || hosts > mostIngressHosts || paths > mostIngressPaths || text > mostIngressText {
 		ingress.Spec = networkingv1.IngressSpec{IngressClassName: spec.IngressClassName}
 	}
 }

@@ -189,7 +189,7 @@ func TestLargestIngress(t *testing.T) {
 		rule.HTTP = &networkingv1.HTTPIngressRuleValue{Paths: make([]networkingv1.HTTPIngressPath, mostIngressPaths/mostIngressHosts)}
 		remote.Spec.Rules = append(remote.Spec.Rules, rule)
 	}
-	if CutIngress(remote); isCutIngress(remote) {
+	if CutIngress(remote, false); isCutIngress(remote) {
 		t.Fatal("it is too large")
 	}
 	if got := compiledRoutesPolicy(t).refusal(t, nil, remote, limits); got != "" {

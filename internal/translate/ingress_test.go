@@ -214,7 +214,7 @@ func TestCutIngress(t *testing.T) {
 			want.Spec = networkingv1.IngressSpec{IngressClassName: ptr.To("public")}
 		}
 		for range 2 {
-			CutIngress(ingress)
+			CutIngress(ingress, false)
 			if diff := cmp.Diff(want, *ingress); diff != "" {
 				t.Errorf("%s: (-want +got):\n%.300s", name, diff)
 			}

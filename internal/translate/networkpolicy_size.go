@@ -18,7 +18,7 @@ const cut networkingv1.PolicyType = "spillway.io/TooLarge"
 
 // CutPolicy removes the rules of a NetworkPolicy that has too many for the cache. It keeps the
 // podSelector, which says which pods the policy is about. A second call changes nothing.
-func CutPolicy(policy *networkingv1.NetworkPolicy) {
+func CutPolicy(policy *networkingv1.NetworkPolicy, _ bool) {
 	if policyParts(&policy.Spec) > mostPolicyParts {
 		policy.Spec = networkingv1.NetworkPolicySpec{PodSelector: policy.Spec.PodSelector, PolicyTypes: []networkingv1.PolicyType{cut}}
 	}

@@ -35,7 +35,7 @@ func TestCutPolicy(t *testing.T) {
 			want.Spec = networkingv1.NetworkPolicySpec{PodSelector: selector, PolicyTypes: []networkingv1.PolicyType{cut}}
 		}
 		for range 2 {
-			CutPolicy(policy)
+			CutPolicy(policy, false)
 			if diff := cmp.Diff(want, *policy); diff != "" {
 				t.Errorf("%s: (-want +got):\n%.300s", name, diff)
 			}

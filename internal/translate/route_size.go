@@ -17,11 +17,10 @@ const mostRoute = 128 << 10
 const cutHost gatewayv1.Hostname = "spillway.io/TooLarge"
 
 // CutRoute removes the rules and hostnames of a route that is too large for the cache. It keeps the
-// parents, which decide where the route is sent. It does not change other objects. A second call
-// changes nothing.
-func CutRoute(obj any) {
-	route := partsOf(obj)
-	if route.spec == nil || memoryOf(reflect.ValueOf(route.spec)) <= mostRoute {
+// parents, which decide where the route is sent. A second call changes nothing.
+func CutRoute[T Route](local T, _ bool) {
+	route := partsOf(local)
+	if memoryOf(reflect.ValueOf(route.spec)) <= mostRoute {
 		return
 	}
 	parents := *route.CommonRouteSpec

@@ -24,6 +24,7 @@ const most = 2000
 func Kind() kind.Kind[*discoveryv1.EndpointSlice] {
 	slices := kind.NewCopy[discoveryv1.EndpointSlice, discoveryv1.EndpointSliceList]("endpointslice", kind.InMappedNamespace, translation{})
 	slices.Resource, slices.Never, slices.Most, slices.Sample = v1alpha1.OffloadedServices, isAPIServer, most, sample
+	slices.Trim = trim
 	slices.Paced = true // A roll of 500 pods changes them 500 times.
 	slices.Labels = map[string]string{discoveryv1.LabelManagedBy: translate.EndpointSliceManager}
 	return slices

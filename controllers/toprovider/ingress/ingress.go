@@ -24,6 +24,7 @@ const most = 500
 func Kind() kind.Kind[*networkingv1.Ingress] {
 	ingresses := kind.NewCopy[networkingv1.Ingress, networkingv1.IngressList]("ingress", kind.InMappedNamespace, translation{})
 	ingresses.Most, ingresses.Needs, ingresses.Refused, ingresses.Awaits, ingresses.Sample = most, needs, refused, awaits, sample
+	ingresses.Trim = translate.CutIngress
 	return ingresses
 }
 

@@ -24,6 +24,7 @@ const most = 1000
 func Kind() kind.Kind[*networkingv1.NetworkPolicy] {
 	policies := kind.NewCopy[networkingv1.NetworkPolicy, networkingv1.NetworkPolicyList]("networkpolicy", kind.InMappedNamespace, translation{})
 	policies.Resource, policies.Peers, policies.Precedes, policies.Sample = v1alpha1.OffloadedNetworkPolicies, namesNamespaces, selects, sample
+	policies.Trim = translate.CutPolicy
 	policies.Most = most
 	return policies
 }

@@ -23,14 +23,14 @@ const most = 500
 // HTTP is the kind of HTTPRoutes.
 func HTTP() kind.Kind[*gatewayv1.HTTPRoute] {
 	routes := kind.NewCopy[gatewayv1.HTTPRoute, gatewayv1.HTTPRouteList]("httproute", kind.InMappedNamespace, translation[*gatewayv1.HTTPRoute]{send: translate.HTTPRoute})
-	routes.Most, routes.Extension, routes.Sample = most, true, sampleHTTP
+	routes.Most, routes.Extension, routes.Trim, routes.Sample = most, true, translate.CutRoute[*gatewayv1.HTTPRoute], sampleHTTP
 	return routes
 }
 
 // GRPC is the kind of GRPCRoutes.
 func GRPC() kind.Kind[*gatewayv1.GRPCRoute] {
 	routes := kind.NewCopy[gatewayv1.GRPCRoute, gatewayv1.GRPCRouteList]("grpcroute", kind.InMappedNamespace, translation[*gatewayv1.GRPCRoute]{send: translate.GRPCRoute})
-	routes.Most, routes.Extension, routes.Sample = most, true, sampleGRPC
+	routes.Most, routes.Extension, routes.Trim, routes.Sample = most, true, translate.CutRoute[*gatewayv1.GRPCRoute], sampleGRPC
 	return routes
 }
 

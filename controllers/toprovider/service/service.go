@@ -24,6 +24,7 @@ const most = 1000
 func Kind() kind.Kind[*corev1.Service] {
 	services := kind.NewCopy[corev1.Service, corev1.ServiceList]("service", kind.InMappedNamespace, translation{})
 	services.Resource, services.Never, services.Most, services.Sample = v1alpha1.OffloadedServices, isAPIServer, most, sample
+	services.Trim = trim
 	return services
 }
 

@@ -31,7 +31,7 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, NewInformer: informer.Shared(toolscache.NewSharedIndexInformer),
 		DefaultLabelSelector:         labels.NewSelector().Add(*sent),
 		ByObject:                     map[client.Object]cache.ByObject{&corev1.Pod{}: onNode},
-		DefaultTransform:             func(obj any) (any, error) { return Held(obj), nil },
+		DefaultTransform:             func(obj any) (any, error) { return Held(obj, nil), nil },
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
 		ReaderFailOnMissingInformer:  true, // Otherwise a read would start an informer and wait for it.
 	})
@@ -76,7 +76,7 @@ func newCatalogue(ctx context.Context, o Options, kinds []Kind, served *rights.R
 		objects[kind.Metadata] = config
 	}
 	for _, kind := range o.Whole {
-		objects[kind.Object] = cache.ByObject{Transform: func(obj any) (any, error) { return Held(obj), nil }}
+		objects[kind.Object] = cache.ByObject{Transform: func(obj any) (any, error) { return Held(obj, kind.Trim), nil }}
 	}
 	extensions, err := extensionsOf(o)
 	if err != nil {

@@ -6,9 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -16,9 +13,10 @@ import (
 )
 
 // Held returns what a View keeps of an object. It drops fields that nobody reads. It also drops the content
-// of ConfigMaps and Secrets, which the manager reads when it sends them. Applied to its own result it changes
-// nothing, because a cache may apply it twice while others read the object.
-func Held(obj any) any {
+// of ConfigMaps and Secrets, which the manager reads when it sends them. trimKind is the Trim of the object's kind,
+// or nil. Applied to its own result Held changes nothing, because a cache may apply it twice while others read
+// the object.
+func Held(obj any, trimKind func(obj any, oversized bool)) any {
 	object, ok := obj.(metav1.Object)
 	if !ok {
 		return obj
@@ -32,7 +30,9 @@ func Held(obj any) any {
 	if len(object.GetOwnerReferences()) > 0 {
 		object.SetOwnerReferences(nil)
 	}
-	trimKind(obj)
+	if trimKind != nil {
+		trimKind(obj, false)
+	}
 	trim(object.GetLabels())
 	trim(object.GetAnnotations())
 	if held := finalizers(object.GetFinalizers()); len(held) < len(object.GetFinalizers()) {
@@ -44,71 +44,11 @@ func Held(obj any) any {
 	if translate.MetadataSize(object) > translate.MostMetadata {
 		object.SetLabels(ours(object.GetLabels()))
 		object.SetAnnotations(translate.Shortened(ours(object.GetAnnotations())))
-		cutKind(obj)
+		if trimKind != nil {
+			trimKind(obj, true)
+		}
 	}
 	return translate.WithoutContent(obj)
-}
-
-// trimKind removes fields, by kind, that are never sent or too large to hold.
-func trimKind(obj any) {
-	switch object := obj.(type) {
-	case *discoveryv1.EndpointSlice:
-		trimEndpoints(object.Endpoints)
-	case *networkingv1.NetworkPolicy:
-		translate.CutPolicy(object)
-	case *networkingv1.Ingress:
-		translate.CutIngress(object)
-	case *policyv1.PodDisruptionBudget:
-		if len(object.Status.DisruptedPods) > 0 {
-			object.Status.DisruptedPods = nil
-		}
-	case *corev1.Service:
-		trimService(object)
-	default:
-		translate.CutRoute(obj)
-	}
-}
-
-// cutKind removes fields that may be as long as labels and annotations. The object has such long ones that it
-// is not sent.
-func cutKind(obj any) {
-	switch object := obj.(type) {
-	case *corev1.Service:
-		object.Spec.Selector, object.Spec.Ports = nil, nil
-	case *policyv1.PodDisruptionBudget:
-		object.Spec.Selector = nil
-	case *networkingv1.Ingress: // Otherwise its Secrets would be sent although it is not.
-		object.Spec = networkingv1.IngressSpec{IngressClassName: object.Spec.IngressClassName}
-	}
-}
-
-// trimEndpoints removes fields that are never sent, which are most of an endpoint.
-func trimEndpoints(endpoints []discoveryv1.Endpoint) {
-	for i := range endpoints {
-		if e := &endpoints[i]; e.TargetRef != nil || e.Zone != nil || e.Hints != nil || e.DeprecatedTopology != nil {
-			e.TargetRef, e.Zone, e.Hints, e.DeprecatedTopology = nil, nil, nil, nil
-		}
-	}
-}
-
-// trimService removes fields that are never sent and have no size limit. It also removes the status, unless
-// providers may report it. It keeps enough to tell the owner of externalIPs or of too many source ranges.
-func trimService(service *corev1.Service) {
-	if len(service.Status.Conditions) > 0 {
-		service.Status.Conditions = nil
-	}
-	ranges := 0
-	if translate.HasClass(service) {
-		ranges = translate.MostSourceRanges + 1
-	} else if len(service.Status.LoadBalancer.Ingress) > 0 {
-		service.Status.LoadBalancer.Ingress = nil
-	}
-	if len(service.Spec.LoadBalancerSourceRanges) > ranges {
-		service.Spec.LoadBalancerSourceRanges = slices.Clone(service.Spec.LoadBalancerSourceRanges[:ranges])
-	}
-	if len(service.Spec.ExternalIPs) > 1 {
-		service.Spec.ExternalIPs = slices.Clone(service.Spec.ExternalIPs[:1])
-	}
 }
 
 // trimMetadata keeps an object's identity, whether it is being deleted, and the labels and annotations that

@@ -58,6 +58,8 @@ type Index struct {
 	Extract client.IndexerFunc
 	// Extension reports that the consumer may not serve the kind.
 	Extension bool
+	// Trim removes from an object what the Catalogue need not hold; see kind.Kind.
+	Trim func(obj any, oversized bool)
 }
 
 // Kind is a kind whose objects are held if they have a binding's label.

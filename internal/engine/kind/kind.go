@@ -67,6 +67,10 @@ type Kind[T decide.Object] struct {
 	// Paced limits writes of a copy to one per second, for objects that may change many times for one event.
 	// Deletions are not delayed.
 	Paced bool
+	// Trim, if set, removes from a cached object what is never sent and may take much memory. oversized reports
+	// that the object's labels and annotations are too large to be sent. Then Trim also removes other fields
+	// whose size the API server does not limit. It is for kinds that are selected by their namespace.
+	Trim func(local T, oversized bool)
 	// Extension reports that a CustomResourceDefinition defines the kind, and that the consumer may lack it.
 	// While it does, nothing is decided about the kind.
 	Extension bool
@@ -92,6 +96,13 @@ type Kind[T decide.Object] struct {
 
 // Title returns the kind's name in messages.
 func (*Kind[T]) Title() string { return reflect.TypeFor[T]().Elem().Name() }
+
+// TrimAny calls Trim for an object of the kind. It leaves other objects as they are.
+func (k *Kind[T]) TrimAny(obj any, oversized bool) {
+	if local, ok := obj.(T); ok && k.Trim != nil {
+		k.Trim(local, oversized)
+	}
+}
 
 // Selection says which of the consumer's objects of a kind are sent, and so where they go.
 type Selection string
