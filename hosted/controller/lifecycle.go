@@ -4,88 +4,91 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 	"github.com/spillway-io/spillway/hosted/ledger"
 	"github.com/spillway-io/spillway/hosted/state"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // create requests the cluster. It repeats the request, after a crash with the same token, until the cluster can
 // be read.
-func (v *visit) create(ctx context.Context) error {
-	config, err := ledger.Tree(v.h.Spec.ClusterConfig)
+func (r requests) create(ctx context.Context) error {
+	config, err := ledger.Tree(r.h.Spec.ClusterConfig)
 	if err != nil {
-		return v.invalid(err)
+		return r.invalid(err)
 	}
-	config = cloud.Marked(config, string(v.h.UID))
-	op := v.h.Status.Operation
-	if op != nil && op.Message != "" && v.stored.Status.ObservedGeneration == v.h.Generation {
-		if waited := v.now.Sub(op.StartedAt.Time); waited >= 0 && waited < state.RetryFailed {
-			v.phase = state.Failed
+	config = cloud.Marked(config, string(r.h.UID))
+	op := r.h.Status.Operation
+	if op != nil && op.Message != "" && r.stored.Status.ObservedGeneration == r.h.Generation {
+		if waited := r.now.Sub(op.StartedAt.Time); waited >= 0 && waited < state.RetryFailed {
+			r.phase = state.Failed
 			return nil
 		}
 	}
 	switch {
 	case op == nil || op.Message != "":
-		v.h.Status.Operation = &v1alpha1.Operation{RequestToken: uuid.NewString(), Call: state.CallCreate, StartedAt: metav1.NewTime(v.now)}
-		v.h.Status.ObservedGeneration = v.h.Generation
-		v.event(corev1.EventTypeNormal, v1alpha1.ReasonCreating, "Create", "Creating the cluster in the cloud")
-	case v.now.Sub(op.StartedAt.Time) > state.CreateNoted:
+		r.h.Status.Operation = &v1alpha1.Operation{RequestToken: uuid.NewString(), Call: state.CallCreate, StartedAt: metav1.NewTime(r.now)}
+		r.h.Status.ObservedGeneration = r.h.Generation
+		r.event(corev1.EventTypeNormal, v1alpha1.ReasonCreating, "Create", "Creating the cluster in the cloud")
+	case r.now.Sub(op.StartedAt.Time) > state.CreateNoted:
 		// The request is sent again, so a deletion waits from now on.
-		op.StartedAt = metav1.NewTime(v.now)
+		op.StartedAt = metav1.NewTime(r.now)
 	}
-	v.report()
-	if err := v.store(ctx); err != nil {
+	r.report()
+	if err := r.store(ctx); err != nil {
 		return err
 	}
-	err = v.client.Create(ctx, config, v.h.Status.Operation.RequestToken)
+	err = r.client.Create(ctx, config, r.h.Status.Operation.RequestToken)
 	if err == nil {
 		return nil
 	}
-	return v.sent(ctx, "", err, func() {})
+	return r.sent(ctx, "", err, func() {})
 }
 
+// deletion unbinds a cluster, and then deletes it, or lets the object go.
+type deletion struct{ *binding }
+
 // delete unbinds the cluster, and then sends the next request that deletes it.
-func (v *visit) delete(ctx context.Context) error {
-	done, err := v.unbind(ctx)
+func (d deletion) delete(ctx context.Context) error {
+	done, err := d.unbind(ctx)
 	// The cluster exists, so nothing waits for a request that creates it.
-	v.h.Status.Operation = nil
-	v.report()
-	if err = errors.Join(err, v.store(ctx)); err != nil || !done {
+	d.h.Status.Operation = nil
+	d.report()
+	if err = errors.Join(err, d.store(ctx)); err != nil || !done {
 		return err
 	}
-	if err := v.client.Delete(ctx, v.seen.Reading, string(v.h.UID)); !errors.Is(err, cloud.ErrBusy) {
-		v.failure = err
+	if err := d.client.Delete(ctx, d.seen.Reading, string(d.h.UID)); !errors.Is(err, cloud.ErrBusy) {
+		d.failure = err
 	}
 	return nil
 }
 
+// release lets the object go. The cluster is orphaned or gone.
+func (d deletion) release(ctx context.Context) (ctrl.Result, error) {
+	done, err := d.unbind(ctx)
+	if !done {
+		d.set(v1alpha1.HostedReady, metav1.ConditionFalse, v1alpha1.ReasonDeleting, "The ClusterBinding is being deleted: see the condition Bound")
+		if err = errors.Join(err, d.store(ctx)); err != nil {
+			return retry.Done(err)
+		}
+		return ctrl.Result{RequeueAfter: state.Delay(state.Deleting, d.now.Sub(d.h.DeletionTimestamp.Time), 0, 0)}, nil
+	}
+	d.clouds.Forget(d.h.UID)
+	d.operations.forget(d.h.UID)
+	return retry.Done(d.letGo(ctx))
+}
+
 // mark describes the tag of a cluster that was created for this object.
-func (v *visit) mark() string {
-	if v.h.Spec.GKEConfig != nil {
-		return fmt.Sprintf("the label %s: %s", cloud.Mark, v.h.UID)
+func mark(h *v1alpha1.HostedCluster) string {
+	if h.Spec.GKEConfig != nil {
+		return fmt.Sprintf("the label %s: %s", cloud.Mark, h.UID)
 	}
-	return fmt.Sprintf("the tag %s: %s", cloud.Mark, v.h.UID)
-}
-
-// unanswered says what a deletion waits for, if the cluster may still appear.
-func (v *visit) unanswered() string {
-	if !v.seen.Unanswered() {
-		return ""
-	}
-	until := v.h.Status.Operation.StartedAt.Add(state.CreateShows).UTC().Format(time.RFC3339)
-	return "The cluster was requested, but the cloud does not list it yet. If it does by " + until + ", it is deleted, and then this object"
-}
-
-// twin notes whether another object has the cluster, as far as is known.
-func (v *visit) twin(all []v1alpha1.HostedCluster) {
-	if other := state.Twin(v.h, v.seen.Reading.UID, all); other != nil {
-		v.seen.Twin = other.Name
-	}
+	return fmt.Sprintf("the tag %s: %s", cloud.Mark, h.UID)
 }

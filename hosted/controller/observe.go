@@ -3,35 +3,71 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/merge"
+	"github.com/spillway-io/spillway/hosted/state"
 )
 
+// observation is what a reconcile sees of a cluster in the cloud.
+type observation struct {
+	*object
+	clouds Clouds
+	// namespace is the namespace of the Secrets.
+	namespace  string
+	operations *operations
+	client     cloud.Client
+	table      *merge.Table
+	seen       state.Seen
+}
+
 // connect creates the client of the cluster.
-func (v *visit) connect(ctx context.Context) error {
-	secret, err := v.secret(ctx)
+func (o *observation) connect(ctx context.Context) error {
+	secret, err := o.secret(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := v.Clouds.Client(ctx, v.h, secret)
+	c, err := o.clouds.Client(ctx, o.h, secret)
 	if err != nil {
 		return err
 	}
-	v.client, v.table = c, c.Table()
+	o.client, o.table = c, c.Table()
 	return nil
 }
 
+// secret returns the Secret that the spec names; nil if there is none.
+func (o *observation) secret(ctx context.Context) (*corev1.Secret, error) {
+	ref := o.h.Spec.Credentials.SecretRef
+	if ref == nil {
+		return nil, nil
+	}
+	secret := &corev1.Secret{}
+	err := o.api.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: ref.Name}, secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Secret %s/%s: %w", o.namespace, ref.Name, err)
+	}
+	return secret, nil
+}
+
 // observe reads the operation, and then the cluster, so the operation is never newer than the reading.
-func (v *visit) observe(ctx context.Context) error {
-	if err := v.connect(ctx); err != nil {
+func (o *observation) observe(ctx context.Context) error {
+	if err := o.connect(ctx); err != nil {
 		return err
 	}
-	if op := v.h.Status.Operation; op != nil && op.CloudID != "" && op.Message == "" {
-		operation, err := v.client.Operation(ctx, op.Item, op.CloudID)
+	if op := o.h.Status.Operation; op != nil && op.CloudID != "" && op.Message == "" {
+		operation, err := o.client.Operation(ctx, op.Item, op.CloudID)
 		if err != nil && !errors.Is(err, cloud.ErrNotFound) {
 			return err
 		}
@@ -39,19 +75,19 @@ func (v *visit) observe(ctx context.Context) error {
 			// The cloud does not know it any more, so it is not running.
 			operation = cloud.Operation{ID: op.CloudID, Item: op.Item, Done: true}
 		}
-		v.seen.Operation = &operation
+		o.seen.Operation = &operation
 	}
-	return v.read(ctx)
+	return o.read(ctx)
 }
 
-func (v *visit) read(ctx context.Context) error {
+func (o *observation) read(ctx context.Context) error {
 	var err error
-	v.seen.Reading, err = v.client.Read(ctx)
-	v.seen.Missing = errors.Is(err, cloud.ErrNotFound)
-	if v.seen.Missing {
+	o.seen.Reading, err = o.client.Read(ctx)
+	o.seen.Missing = errors.Is(err, cloud.ErrNotFound)
+	if o.seen.Missing {
 		return nil
 	}
-	v.seen.Marked = cloud.IsMarked(v.seen.Reading.Config, string(v.h.UID))
+	o.seen.Marked = cloud.IsMarked(o.seen.Reading.Config, string(o.h.UID))
 	return err
 }
 
@@ -100,39 +136,46 @@ func (o *operations) forget(uid types.UID) {
 
 // unknown reads the operations of the cluster or a pool that were not seen to be done. It then remembers those
 // that are done.
-func (v *visit) unknown(ctx context.Context, item string) ([]cloud.Operation, error) {
-	ids, err := v.client.OperationIDs(ctx, item)
+func (o *observation) unknown(ctx context.Context, item string) ([]cloud.Operation, error) {
+	ids, err := o.client.OperationIDs(ctx, item)
 	if err != nil {
 		return nil, err
 	}
 	var found []cloud.Operation
-	for _, id := range v.operations.others(v.h.UID, item, ids) {
-		operation, err := v.client.Operation(ctx, item, id)
+	for _, id := range o.operations.others(o.h.UID, item, ids) {
+		operation, err := o.client.Operation(ctx, item, id)
 		if err != nil {
 			// A long list takes several reconciles. Operations that may belong to our request are read again.
-			v.known(item, slices.DeleteFunc(found, v.isRecent))
+			o.known(item, slices.DeleteFunc(found, o.isRecent))
 			return nil, err
 		}
 		found = append(found, operation)
 	}
-	v.known(item, found)
+	o.known(item, found)
 	return found, nil
 }
 
 // isRecent reports whether an operation may be as new as the operation in the status.
-func (v *visit) isRecent(operation cloud.Operation) bool {
-	since := v.now
-	if op := v.h.Status.Operation; op != nil {
+func (o *observation) isRecent(operation cloud.Operation) bool {
+	since := o.now
+	if op := o.h.Status.Operation; op != nil {
 		since = op.StartedAt.Time
 	}
 	return operation.Created.After(since.Add(-skew))
 }
 
 // known remembers the operations that are done.
-func (v *visit) known(item string, found []cloud.Operation) {
+func (o *observation) known(item string, found []cloud.Operation) {
 	for _, operation := range found {
 		if operation.Done {
-			v.operations.add(v.h.UID, item, operation.ID)
+			o.operations.add(o.h.UID, item, operation.ID)
 		}
+	}
+}
+
+// twin notes whether another object has the cluster, as far as is known.
+func (o *observation) twin(all []v1alpha1.HostedCluster) {
+	if other := state.Twin(o.h, o.seen.Reading.UID, all); other != nil {
+		o.seen.Twin = other.Name
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,10 +12,7 @@ import (
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 	"github.com/spillway-io/spillway/hosted/clouds/dial"
-	"github.com/spillway-io/spillway/hosted/merge"
 	"github.com/spillway-io/spillway/hosted/state"
-	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // report writes the conditions. Each has one writer, and Ready summarises the others.
@@ -36,10 +31,10 @@ func (v *visit) report() {
 }
 
 // identity sets what the columns of kubectl show.
-func (v *visit) identity() {
-	s := &v.h.Status
+func (o *object) identity() {
+	s := &o.h.Status
 	upstream := s.UpstreamSpec
-	switch spec := v.h.Spec; {
+	switch spec := o.h.Spec; {
 	case spec.EKSConfig != nil:
 		s.Cloud, s.Location = "EKS", spec.EKSConfig.Region
 		if upstream.EKSConfig != nil {
@@ -104,7 +99,7 @@ func (v *visit) synced() {
 			"HostedCluster %s already manages the same cluster. Until that one is deleted, this one sends and adopts nothing", v.seen.Twin))
 	case v.phase == state.AlreadyExists:
 		set(metav1.ConditionFalse, v1alpha1.ReasonAlreadyExists, fmt.Sprintf(
-			"The cloud has a cluster of this name that was not created for this object: it lacks %s. It is not changed. To manage it, set lifecycle.mode to Adopt", v.mark()))
+			"The cloud has a cluster of this name that was not created for this object: it lacks %s. It is not changed. To manage it, set lifecycle.mode to Adopt", mark(v.h)))
 	case v.phase == state.Incomplete:
 		set(metav1.ConditionFalse, v1alpha1.ReasonIncomplete, "Part of the cluster could not be read, so nothing is changed")
 	case !v.seen.Missing:
@@ -161,7 +156,7 @@ func (v *visit) ready() {
 	if v.phase == state.NotMarked {
 		set(metav1.ConditionFalse, v1alpha1.ReasonNotMarked, fmt.Sprintf(
 			"The cluster and this object are kept: deletionPolicy Delete is only for a cluster created for this object, and this one lacks %s. "+
-				"To keep the cluster, set deletionPolicy to Orphan. To delete it, add that to it in the cloud", v.mark()))
+				"To keep the cluster, set deletionPolicy to Orphan. To delete it, add that to it in the cloud", mark(v.h)))
 		return
 	}
 	if v.phase == state.Failed && v.seen.Missing {
@@ -177,26 +172,13 @@ func (v *visit) ready() {
 	set(metav1.ConditionTrue, v1alpha1.ReasonRuns, "")
 }
 
-// set writes a condition, with the time of our clock.
-func (v *visit) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	c := conditions.New(kind, status, reason, message)
-	c.LastTransitionTime = metav1.NewTime(v.now)
-	conditions.Set(&v.h.Status.Conditions, v.h.Generation, c)
-}
-
-func (v *visit) missing(kind string) bool {
-	return meta.FindStatusCondition(v.h.Status.Conditions, kind) == nil
-}
-
-// lasted returns how long ago the last of these conditions changed.
-func (v *visit) lasted(kinds ...string) time.Duration {
-	var last time.Time
-	for _, c := range v.h.Status.Conditions {
-		if slices.Contains(kinds, c.Type) && c.LastTransitionTime.After(last) {
-			last = c.LastTransitionTime.Time
-		}
+// unanswered says what a deletion waits for, if the cluster may still appear.
+func (v *visit) unanswered() string {
+	if !v.seen.Unanswered() {
+		return ""
 	}
-	return v.now.Sub(last)
+	until := v.h.Status.Operation.StartedAt.Add(state.CreateShows).UTC().Format(time.RFC3339)
+	return "The cluster was requested, but the cloud does not list it yet. If it does by " + until + ", it is deleted, and then this object"
 }
 
 var errInvalid = errors.New("the configuration is invalid")
@@ -206,22 +188,6 @@ func (v *visit) invalid(err error) error {
 	v.failure = fmt.Errorf("%w: %w", errInvalid, err)
 	return nil
 }
-
-func (v *visit) event(kind, reason, action, note string, args ...any) {
-	v.Events.Eventf(v.h, nil, kind, reason, action, "%s", conditions.Note(fmt.Sprintf(note, args...)))
-}
-
-func paths(write merge.Write) string {
-	var all []string
-	for path := range write.Sent {
-		all = append(all, path)
-	}
-	slices.Sort(all)
-	return strings.Join(all, ", ")
-}
-
-// bounded cuts what a cloud says to what the status can hold.
-func bounded(message string) string { return text.Bound(message, 1000) }
 
 func value(text *string) string {
 	if text == nil {

@@ -1,0 +1,172 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/merge"
+	"github.com/spillway-io/spillway/hosted/state"
+	"github.com/spillway-io/spillway/internal/field/text"
+)
+
+// skew is how far the cloud's clock may be behind ours.
+const skew = 5 * time.Minute
+
+// requests sends the requests that create or change a cluster. The status has each request before it is sent,
+// and afterwards the answer.
+type requests struct{ *visit }
+
+// next returns the request to send; nil if there is none, or if the same one failed not long ago.
+func (r requests) next(plan merge.Plan) *merge.Write {
+	if len(plan.Writes) == 0 || r.held(plan) {
+		return nil
+	}
+	return &plan.Writes[0]
+}
+
+// held reports whether the first request was refused, or failed, not long ago, and the spec has not changed
+// since.
+func (r requests) held(plan merge.Plan) bool {
+	op := r.h.Status.Operation
+	if op == nil || op.Message == "" || len(plan.Writes) == 0 || r.stored.Status.ObservedGeneration != r.h.Generation {
+		return false
+	}
+	waited := r.now.Sub(op.StartedAt.Time)
+	return same(*op, plan.Writes[0]) && waited >= 0 && waited < state.RetryFailed
+}
+
+func same(op v1alpha1.Operation, write merge.Write) bool {
+	sent := map[string]merge.Text{}
+	for _, field := range op.Sent {
+		sent[field.Path] = merge.Text(field.Value)
+	}
+	return op.Call == write.Call && op.Item == write.Item && maps.Equal(sent, write.Sent)
+}
+
+func (r requests) guard(call string) merge.Guard {
+	for _, c := range r.table.Calls {
+		if c.Name == call {
+			return c.Guard
+		}
+	}
+	return ""
+}
+
+// send sends the request in the status for the first time. So if the cloud refuses it, it was not carried out.
+func (r requests) send(ctx context.Context, write merge.Write) error {
+	id, err := r.client.Send(ctx, r.seen.Reading, write, r.h.Status.Operation.RequestToken)
+	if err == nil {
+		r.event(corev1.EventTypeNormal, "Sent", "Sync", "%s changes %s", write.Call, paths(write))
+	}
+	return r.sent(ctx, id, err, func() { r.h.Status.Operation = nil })
+}
+
+// sent notes the answer to a request. If the answer is neither yes nor no, the operation stays in the status,
+// to be resumed.
+func (r requests) sent(ctx context.Context, id string, err error, refused func()) error {
+	switch {
+	case err == nil:
+		r.phase = state.Waiting
+		r.h.Status.Operation.CloudID = id
+	case errors.Is(err, cloud.ErrThrottled):
+		r.failure = err
+		refused()
+	case errors.Is(err, cloud.ErrBusy):
+		r.phase, r.seen.Reading.Busy = state.ForeignUpdate, err.Error()
+		refused()
+	case errors.Is(err, cloud.ErrRefused), errors.Is(err, cloud.ErrNoVersion), errors.Is(err, cloud.ErrForbidden), errors.Is(err, cloud.ErrUnsupported):
+		r.fail(err.Error())
+		if errors.Is(err, cloud.ErrForbidden) {
+			r.h.Status.Operation.Reason = v1alpha1.ReasonRightMissing
+		}
+	default:
+		r.failure = err
+	}
+	r.report()
+	return r.store(ctx)
+}
+
+// fail notes that the operation has failed.
+func (r requests) fail(message string) {
+	if message == "" {
+		message = "the cloud does not say why"
+	}
+	op := r.h.Status.Operation
+	op.Message = bounded(message)
+	r.phase = state.Failed
+	r.event(corev1.EventTypeWarning, v1alpha1.ReasonUpdateFailed, "Sync", "%s: %s", op.Call, message)
+}
+
+// adopt finds an operation that was started since, and waits for it. If it is somebody else's, the merge finds
+// out.
+func (r requests) adopt(ctx context.Context) (bool, error) {
+	op := r.h.Status.Operation
+	found, err := r.unknown(ctx, op.Item)
+	if err != nil {
+		return false, err
+	}
+	for _, operation := range found {
+		if operation.Created.After(op.StartedAt.Add(-skew)) {
+			op.CloudID, r.phase = operation.ID, state.Waiting
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// overwritten returns values that somebody else has set between our read and our request. It is for clouds that
+// do not refuse such a request. The list of operations shows these values.
+func (r requests) overwritten(ctx context.Context, plan merge.Plan) ([]v1alpha1.Decision, error) {
+	op := r.h.Status.Operation
+	if op == nil || op.Message != "" || r.guard(op.Call) != merge.ByOperations {
+		return nil, nil
+	}
+	found, err := r.unknown(ctx, op.Item)
+	if err != nil {
+		return nil, err
+	}
+	was := map[string]merge.Text{}
+	for _, base := range r.h.Status.Base {
+		was[base.Path] = merge.Text(base.Upstream)
+	}
+	has := map[string]merge.Text{}
+	for _, leaf := range plan.Leaves {
+		has[leaf.Path] = leaf.Upstream
+	}
+	var lost []v1alpha1.Decision
+	for _, operation := range found {
+		if operation.ID == op.CloudID || operation.Created.Before(op.StartedAt.Add(-skew)) {
+			continue
+		}
+		for _, sent := range op.Sent {
+			value, set := operation.Values[sent.Path]
+			if ours := merge.Text(sent.Value); set && value != ours && value != was[sent.Path] && has[sent.Path] == ours {
+				lost = append(lost, v1alpha1.Decision{
+					Path: sent.Path, Take: v1alpha1.SideSpec, Kept: sent.Value, Lost: string(value), Time: metav1.NewTime(r.now),
+				})
+			}
+		}
+	}
+	return lost, nil
+}
+
+func paths(write merge.Write) string {
+	var all []string
+	for path := range write.Sent {
+		all = append(all, path)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// bounded cuts what a cloud says to what the status can hold.
+func bounded(message string) string { return text.Bound(message, 1000) }
