@@ -117,22 +117,24 @@ func Merge(in Input) Plan {
 	}
 	m.plan.Writes = m.writes()
 	m.plan.Effective = in.Table.build(m.effective)
-	m.plan.Stale = m.stale()
+	m.plan.Stale = m.resolutions.stale()
 	return m.plan
 }
 
-// merger is the state of a running Merge.
+// merger makes the plan.
 type merger struct {
-	in                                   Input
-	spec, upstream, published, effective *leaves
-	pushed                               []*leaf
-	// used has the indexes of the resolutions that match a current conflict.
-	used map[int]bool
-	plan Plan
+	sides
+	resolutions resolutions
+	effective   *leaves
+	pushed      []*leaf
+	plan        Plan
 }
 
 func newMerger(in Input) *merger {
-	m := &merger{in: in, spec: in.Table.read(in.Spec), upstream: in.Table.read(in.Upstream), used: map[int]bool{}}
+	m := &merger{
+		sides:       sides{in: in, spec: in.Table.read(in.Spec), upstream: in.Table.read(in.Upstream)},
+		resolutions: resolutions{in.Policies.Resolutions, map[int]bool{}},
+	}
 	m.effective = &leaves{at: maps.Clone(m.upstream.at), sets: maps.Clone(m.upstream.sets)}
 	if in.Published != nil {
 		m.published = in.Table.read(in.Published)
@@ -148,37 +150,12 @@ func newMerger(in Input) *merger {
 	return m
 }
 
-// owned reports whether a list, if the spec sets it, must have no other items.
-func (m *merger) owned(f *Field) bool {
-	return f.Shape == Keyed && (f.Owned || f.Delete != "" && m.in.Policies.Exclusive)
-}
-
-// managed returns the leaves of the spec, in order. It also returns the items that an owned list of the spec
-// excludes, as absent.
-func (m *merger) managed() []*leaf {
-	all := maps.Clone(m.spec.at)
-	for path, leaf := range m.upstream.at {
-		if m.spec.sets[leaf.list] != nil && m.owned(leaf.field) && all[path] == nil {
-			absent := *leaf
-			absent.value, absent.text = nil, Null
-			all[path] = &absent
-		}
-	}
-	return sorted(all)
-}
-
-// waitsForItem reports whether a leaf is in an item that the cloud does not have. Such a leaf cannot be
-// compared: the decision about the item covers it.
-func (m *merger) waitsForItem(leaf *leaf) bool {
-	return leaf.item != "" && m.upstream.at[leaf.item] == nil
-}
-
 func (m *merger) decide(leaf *leaf) {
 	base := m.baseOf(leaf)
 	v := m.view(leaf, base)
 	upstream := m.upstream.text(leaf.path)
 	hash, since := m.conflict(leaf, base)
-	v.resolved = m.resolution(leaf.path, hash, v)
+	v.resolved = m.resolutions.of(leaf.path, hash, v)
 	verdict := decide(v, m.in.Policies.of(leaf.path))
 	m.plan.Leaves = append(m.plan.Leaves, Leaf{leaf.path, verdict.state, leaf.text, upstream})
 	m.keep(leaf, v, verdict.state, base)

@@ -155,7 +155,7 @@ func (w *world) live(e *edit) bool {
 
 func same(path string, spec, upstream Text) bool {
 	at := universe.at[path]
-	return (&merger{}).same(at.field, at.exists, spec, upstream)
+	return agree(at.field, at.exists, spec, upstream)
 }
 
 // named reports whether a decision has the value, or is about its pool.
