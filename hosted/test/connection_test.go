@@ -119,14 +119,14 @@ func TestConnectionOfGKE(t *testing.T) {
 	t.Cleanup(server.Close)
 	access := &gke.Access{
 		Tokens: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "of-google"}), HTTP: server.Client(), Endpoint: server.URL,
-		Project: "p", Location: "europe-west1", Cluster: "shop",
+		Cluster: gke.Cluster{Project: "p", Location: "europe-west1", Name: "shop"},
 	}
 	got, err := access.Connection(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	expectConnection(t, got, "https://203.0.113.7", "ca", "of-google")
-	access.Cluster = "other"
+	access.Name = "other"
 	if _, err := access.Connection(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
 		t.Errorf("got %v, want that there is none", err)
 	}

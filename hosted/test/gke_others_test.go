@@ -149,7 +149,7 @@ func TestRefusedByGKE(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			client := &gke.Client{HTTP: server.Client(), Endpoint: server.URL, Project: "p", Location: "l", Cluster: "c"}
+			client := &gke.Client{HTTP: server.Client(), Endpoint: server.URL, Cluster: gke.Cluster{Project: "p", Location: "l", Name: "c"}}
 			if _, err := client.Read(t.Context()); !errors.Is(err, test.want) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}

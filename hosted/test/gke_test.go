@@ -105,7 +105,7 @@ func newGKE(t *testing.T, config string) (*GKE, *gke.Client, *container.Projects
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &gke.Client{HTTP: server.Client(), Endpoint: server.URL, Project: "p", Location: "europe-west3", Cluster: "shop"}
+	client := &gke.Client{HTTP: server.Client(), Endpoint: server.URL, Cluster: gke.Cluster{Project: "p", Location: "europe-west3", Name: "shop"}}
 	return cluster, client, console.Projects.Locations.Clusters
 }
 
@@ -131,7 +131,7 @@ func TestReadGKE(t *testing.T) {
 	if reading := readOfGKE(t, client); reading.Busy == "" {
 		t.Error("it is not busy while it is RECONCILING")
 	}
-	client.Cluster = "other"
+	client.Name = "other"
 	if _, err := client.Read(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
 		t.Errorf("got %v, want that there is none", err)
 	}

@@ -34,12 +34,13 @@ func (d *Dialer) gke(
 		location = cluster.Zone
 	}
 	endpoint := cmp.Or(d.GKE, "https://container.googleapis.com")
+	id := gke.Cluster{Project: cluster.ProjectID, Location: *location, Name: cluster.ClusterName}
 	return ofGKE{
 		&gke.Client{
 			HTTP:     &http.Client{Transport: &oauth2.Transport{Base: through.Transport, Source: tokens}, Timeout: through.Timeout, CheckRedirect: through.CheckRedirect},
-			Endpoint: endpoint, Project: cluster.ProjectID, Location: *location, Cluster: cluster.ClusterName,
+			Endpoint: endpoint, Cluster: id,
 		},
-		&gke.Access{Tokens: tokens, HTTP: through, Endpoint: endpoint, Project: cluster.ProjectID, Location: *location, Cluster: cluster.ClusterName},
+		&gke.Access{Tokens: tokens, HTTP: through, Endpoint: endpoint, Cluster: id},
 	}, nil
 }
 

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
-	"golang.org/x/oauth2"
 	"google.golang.org/api/googleapi"
 
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
@@ -27,8 +25,7 @@ type Client struct {
 	HTTP *http.Client
 	// Endpoint is https://container.googleapis.com, except in tests.
 	Endpoint string
-	// Location is a region or a zone.
-	Project, Location, Cluster string
+	Cluster
 }
 
 var _ cloud.Client = &Client{}
@@ -40,21 +37,6 @@ func (c *Client) Table() *merge.Table { return Table }
 func (c *Client) Idempotent() bool { return false }
 
 func itemPath(pool string) string { return fmt.Sprintf("nodePools[%q]", pool) }
-
-// location returns a path below the project's location.
-func (c *Client) location(path ...string) string {
-	out := "/v1/projects/" + url.PathEscape(c.Project) + "/locations/" + url.PathEscape(c.Location)
-	for _, part := range path {
-		out += "/" + url.PathEscape(part)
-	}
-	return out
-}
-
-func (c *Client) cluster() string { return c.location("clusters", c.Cluster) }
-
-func (c *Client) pool(name string) string {
-	return c.location("clusters", c.Cluster, "nodePools", name)
-}
 
 // do sends a request and returns the answer. body is optional.
 func (c *Client) do(ctx context.Context, method, path string, body map[string]any) (map[string]any, error) {
@@ -87,42 +69,6 @@ func (c *Client) do(ctx context.Context, method, path string, body map[string]an
 		return nil, fmt.Errorf("the answer of GKE: %w", err)
 	}
 	return out, nil
-}
-
-// wrap adds to an error what was attempted, and its kind.
-func (c *Client) wrap(err error, what string) error {
-	if err == nil {
-		return nil
-	}
-	wrapped := &cloud.Error{Doing: fmt.Sprintf("%s of the GKE cluster %s in %s", what, c.Cluster, c.Location), Message: err.Error(), Cause: err}
-	var answer *googleapi.Error
-	var noToken *oauth2.RetrieveError
-	switch {
-	case errors.As(err, &answer):
-		wrapped.Kind, wrapped.Message = kindOf(answer), answer.Message
-	case errors.As(err, &noToken) && noToken.Response != nil && noToken.Response.StatusCode < http.StatusInternalServerError:
-		wrapped.Kind, wrapped.Message = cloud.ErrCredentials, noToken.ErrorCode+": "+noToken.ErrorDescription
-	}
-	return wrapped
-}
-
-// kinds maps the HTTP status of an answer to a kind of error. GKE answers with a conflict if the etag is out
-// of date, or if what should be created exists already.
-var kinds = map[int]error{
-	http.StatusBadRequest:         cloud.ErrRefused,
-	http.StatusUnauthorized:       cloud.ErrCredentials,
-	http.StatusForbidden:          cloud.ErrForbidden,
-	http.StatusConflict:           cloud.ErrBusy,
-	http.StatusPreconditionFailed: cloud.ErrBusy,
-	http.StatusTooManyRequests:    cloud.ErrThrottled,
-}
-
-// kindOf returns the kind of an error. While an operation runs, GKE refuses another one as a bad request.
-func kindOf(answer *googleapi.Error) error {
-	if strings.Contains(answer.Body, "CLUSTER_ALREADY_HAS_OPERATION") || strings.Contains(answer.Body, "incompatible operation") {
-		return cloud.ErrBusy
-	}
-	return kinds[answer.Code]
 }
 
 // notFound reports whether Google says that it does not have a resource, such as clusters/shop. Any other 404

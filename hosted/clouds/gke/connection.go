@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"golang.org/x/oauth2"
@@ -22,8 +21,7 @@ type Access struct {
 	HTTP *http.Client
 	// Endpoint is https://container.googleapis.com, except in tests.
 	Endpoint string
-	// Location is a region or a zone.
-	Project, Location, Cluster string
+	Cluster
 }
 
 // Connection asks GKE for the cluster's address, in one request. The cluster accepts the token of that
@@ -33,8 +31,7 @@ func (a *Access) Connection(ctx context.Context) (cloud.Connection, error) {
 	if err != nil {
 		return cloud.Connection{}, a.wrap(fmt.Errorf("asking for a token: %w", err))
 	}
-	target := fmt.Sprintf("%s/v1/projects/%s/locations/%s/clusters/%s", strings.TrimSuffix(a.Endpoint, "/"),
-		url.PathEscape(a.Project), url.PathEscape(a.Location), url.PathEscape(a.Cluster))
+	target := strings.TrimSuffix(a.Endpoint, "/") + a.cluster()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		return cloud.Connection{}, a.wrap(err)
@@ -47,7 +44,7 @@ func (a *Access) Connection(ctx context.Context) (cloud.Connection, error) {
 	defer func() { _ = response.Body.Close() }()
 	err = googleapi.CheckResponse(response)
 	switch {
-	case notFound(err, "clusters/"+a.Cluster):
+	case notFound(err, "clusters/"+a.Name):
 		return cloud.Connection{}, a.wrap(cloud.ErrNotFound)
 	case err != nil:
 		return cloud.Connection{}, a.wrap(fmt.Errorf("GKE answers %s", response.Status))
@@ -72,5 +69,5 @@ func (a *Access) Connection(ctx context.Context) (cloud.Connection, error) {
 }
 
 func (a *Access) wrap(err error) error {
-	return fmt.Errorf("asking for access to the GKE cluster %s in %s: %w", a.Cluster, a.Location, err)
+	return fmt.Errorf("asking for access to the GKE cluster %s in %s: %w", a.Name, a.Location, err)
 }

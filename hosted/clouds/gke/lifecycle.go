@@ -16,7 +16,7 @@ import (
 func (c *Client) Create(ctx context.Context, config map[string]any, _ string) error {
 	config = cloud.Set(config)
 	raw := there(config, clusterPaths)
-	raw["name"] = c.Cluster
+	raw["name"] = c.Name
 	if version := config["kubernetesVersion"]; version != nil {
 		raw["initialClusterVersion"] = version
 	}
@@ -49,22 +49,6 @@ func (c *Client) Create(ctx context.Context, config map[string]any, _ string) er
 	return c.wrap(err, "creating")
 }
 
-// withKey encrypts the boot disks of a new pool with the cluster's key, unless the pool names a key.
-func (c *Client) withKey(pool map[string]any, key any) map[string]any {
-	names, _ := key.(map[string]any)
-	ring, name := cloud.Text(names, "ringName"), cloud.Text(names, "keyName")
-	if ring == "" || name == "" || cloud.Text(pool, "config.bootDiskKmsKey") != "" {
-		return pool
-	}
-	location := c.Location
-	if isZone(location) {
-		// A key ring is in a region, or in all regions.
-		location = location[:len(location)-2]
-	}
-	return cloud.Put(pool, "config.bootDiskKmsKey",
-		fmt.Sprintf("projects/%s/locations/%s/keyRings/%s/cryptoKeys/%s", c.Project, location, ring, name))
-}
-
 // Delete deletes the cluster with its pools. GKE's request has no version, so the cluster must have been read
 // just before.
 func (c *Client) Delete(ctx context.Context, reading cloud.Reading, _ string) error {
@@ -72,7 +56,7 @@ func (c *Client) Delete(ctx context.Context, reading cloud.Reading, _ string) er
 		return nil
 	}
 	_, err := c.do(ctx, http.MethodDelete, c.cluster(), nil)
-	if notFound(err, "clusters/"+c.Cluster) {
+	if notFound(err, "clusters/"+c.Name) {
 		return nil
 	}
 	return c.wrap(err, "deleting")

@@ -29,7 +29,7 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 	}
 	var ids []string
 	for _, raw := range objects(out["operations"]) {
-		if segment(cloud.Text(raw, "targetLink"), "clusters") == c.Cluster && operation(raw).Item == item {
+		if segment(cloud.Text(raw, "targetLink"), "clusters") == c.Name && operation(raw).Item == item {
 			ids = append(ids, cloud.Text(raw, "name"))
 		}
 	}

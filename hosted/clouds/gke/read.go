@@ -11,7 +11,7 @@ import (
 // Read reads the cluster with its pools, in one request.
 func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	raw, err := c.do(ctx, http.MethodGet, c.cluster(), nil)
-	if notFound(err, "clusters/"+c.Cluster) {
+	if notFound(err, "clusters/"+c.Name) {
 		err = cloud.ErrNotFound
 	}
 	if err != nil {
@@ -43,40 +43,6 @@ func doing(what, status string) string {
 	default:
 		return ""
 	}
-}
-
-func (c *Client) config(raw map[string]any) map[string]any {
-	config := here(raw, clusterPaths)
-	config["projectID"], config["clusterName"] = c.Project, c.Cluster
-	config["region"] = c.Location
-	if isZone(c.Location) {
-		delete(config, "region")
-		config["zone"] = c.Location
-	}
-	if version := cloud.Text(raw, "currentMasterVersion"); version != "" {
-		config["kubernetesVersion"] = version
-	}
-	config["clusterAddons"] = addonsConfig(raw["addonsConfig"])
-	if blocks := cloud.Get(config, "masterAuthorizedNetworks.cidrBlocks"); blocks != nil {
-		config = cloud.Put(config, "masterAuthorizedNetworks.cidrBlocks", only(blocks, "cidrBlock", "displayName"))
-	}
-	if key := commonKey(objects(raw["nodePools"])); key != "" {
-		config["customerManagedEncryptionKey"] = map[string]any{"ringName": segment(key, "keyRings"), "keyName": segment(key, "cryptoKeys")}
-	}
-	return config
-}
-
-// commonKey returns the key of the boot disks, if all pools have the same one.
-func commonKey(pools []map[string]any) string {
-	key := ""
-	for i, pool := range pools {
-		if of := cloud.Text(pool, "config.bootDiskKmsKey"); i == 0 || of == key {
-			key = of
-		} else {
-			return ""
-		}
-	}
-	return key
 }
 
 func objects(list any) []map[string]any {

@@ -18,11 +18,18 @@ type request struct {
 	body         map[string]any
 }
 
+// change is one write of a plan, and the cluster as it was read.
+type change struct {
+	Cluster
+	reading cloud.Reading
+	write   merge.Write
+}
+
 // Send sends one request, and returns GKE's name of the operation. Each request changes one field. It names
 // the version that was read, if GKE has one for that field. A message that replaces a whole object is built
 // from the object that was read.
 func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Write, _ string) (operation string, err error) {
-	r, err := c.request(reading, write)
+	r, err := change{c.Cluster, reading, write}.request()
 	if err != nil {
 		return "", c.wrap(err, write.Call)
 	}
@@ -33,19 +40,19 @@ func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Wr
 	return cloud.Text(out, "name"), c.wrap(err, write.Call)
 }
 
-func (c *Client) request(reading cloud.Reading, write merge.Write) (request, error) {
-	if err := guarded(reading, write); err != nil {
+func (c change) request() (request, error) {
+	if err := c.guarded(); err != nil {
 		return request{}, err
 	}
-	if write.Item != "" {
-		return c.poolRequest(reading, write)
+	if c.write.Item != "" {
+		return c.poolRequest()
 	}
 	update := func(name string, value any) (request, error) {
-		body := map[string]any{name: value, "etag": write.Version}
+		body := map[string]any{name: value, "etag": c.write.Version}
 		return request{http.MethodPut, c.cluster(), map[string]any{"update": body}}, nil
 	}
-	raw, message := reading.Raw[""], write.Message
-	switch write.Call {
+	raw, message := c.reading.Raw[""], c.write.Message
+	switch c.write.Call {
 	case updateVersion:
 		return update("desiredMasterVersion", message["kubernetesVersion"])
 	case updateAddons:
@@ -62,9 +69,9 @@ func (c *Client) request(reading cloud.Reading, write merge.Write) (request, err
 		policy := patched(raw["networkPolicy"], map[string]any{"enabled": message["networkPolicyEnabled"]})
 		return request{http.MethodPost, c.cluster() + ":setNetworkPolicy", map[string]any{"networkPolicy": withProvider(policy)}}, nil
 	case setLabels:
-		return c.labels(raw, message)
+		return c.labels()
 	case setMaintenance:
-		return c.maintenance(raw, message)
+		return c.maintenance()
 	default:
 		return request{}, fmt.Errorf("%w: GKE has no such request", cloud.ErrRefused)
 	}
@@ -72,37 +79,37 @@ func (c *Client) request(reading cloud.Reading, write merge.Write) (request, err
 
 // guarded refuses a write that was decided on another reading than this one. The version of one reading with
 // the values of another would overwrite the changes in between.
-func guarded(reading cloud.Reading, write merge.Write) error {
-	i := slices.IndexFunc(Table.Calls, func(call merge.Call) bool { return call.Name == write.Call })
+func (c change) guarded() error {
+	i := slices.IndexFunc(Table.Calls, func(call merge.Call) bool { return call.Name == c.write.Call })
 	switch {
 	case i < 0 || Table.Calls[i].Guard != merge.ByVersion:
 		return nil
-	case write.Version == "" || reading.Versions[""] == "":
+	case c.write.Version == "" || c.reading.Versions[""] == "":
 		return cloud.ErrNoVersion
-	case write.Version != reading.Versions[write.Item]:
-		return fmt.Errorf("%w: the decision used %s, but the cloud has %s", cloud.ErrBusy, write.Version, reading.Versions[write.Item])
+	case c.write.Version != c.reading.Versions[c.write.Item]:
+		return fmt.Errorf("%w: the decision used %s, but the cloud has %s", cloud.ErrBusy, c.write.Version, c.reading.Versions[c.write.Item])
 	default:
 		return nil
 	}
 }
 
-func (c *Client) poolRequest(reading cloud.Reading, write merge.Write) (request, error) {
-	raw, pool := reading.Raw[write.Item], item(write.Message)
+func (c change) poolRequest() (request, error) {
+	raw, pool := c.reading.Raw[c.write.Item], item(c.write.Message)
 	name := cloud.Text(pool, "name")
-	switch write.Call {
+	switch c.write.Call {
 	case createPool:
-		return request{http.MethodPost, c.cluster() + "/nodePools", map[string]any{"nodePool": c.withKey(rawPool(pool), reading.Config["customerManagedEncryptionKey"])}}, nil
+		return request{http.MethodPost, c.cluster() + "/nodePools", map[string]any{"nodePool": c.withKey(rawPool(pool), c.reading.Config["customerManagedEncryptionKey"])}}, nil
 	case deletePool:
 		return request{http.MethodDelete, c.pool(name), nil}, nil
 	case updatePool:
-		return request{http.MethodPut, c.pool(name), map[string]any{"nodeVersion": pool["version"], "etag": write.Version}}, nil
+		return request{http.MethodPut, c.pool(name), map[string]any{"nodeVersion": pool["version"], "etag": c.write.Version}}, nil
 	case updatePoolLabels:
 		labels := map[string]any{"labels": cloud.Get(pool, "config.labels")}
-		return request{http.MethodPut, c.pool(name), map[string]any{"labels": labels, "etag": write.Version}}, nil
+		return request{http.MethodPut, c.pool(name), map[string]any{"labels": labels, "etag": c.write.Version}}, nil
 	case updatePoolScale:
 		// This is an update of the cluster, with the cluster's etag.
 		return request{http.MethodPut, c.cluster(), map[string]any{"update": map[string]any{
-			"desiredNodePoolAutoscaling": patched(raw["autoscaling"], pool["autoscaling"]), "desiredNodePoolId": name, "etag": reading.Versions[""],
+			"desiredNodePoolAutoscaling": patched(raw["autoscaling"], pool["autoscaling"]), "desiredNodePoolId": name, "etag": c.reading.Versions[""],
 		}}}, nil
 	case setPoolManager:
 		management := patched(raw["management"], pool["management"])
@@ -115,12 +122,12 @@ func (c *Client) poolRequest(reading cloud.Reading, write merge.Write) (request,
 }
 
 // labels replaces all labels, if they have not changed since they were read.
-func (c *Client) labels(raw, message map[string]any) (request, error) {
-	fingerprint := cloud.Text(raw, "labelFingerprint")
+func (c change) labels() (request, error) {
+	fingerprint := cloud.Text(c.reading.Raw[""], "labelFingerprint")
 	if fingerprint == "" {
 		return request{}, cloud.ErrNoVersion
 	}
-	labels := message["labels"]
+	labels := c.write.Message["labels"]
 	if labels == nil {
 		labels = map[string]any{}
 	}
@@ -129,7 +136,8 @@ func (c *Client) labels(raw, message map[string]any) (request, error) {
 
 // maintenance replaces the daily window in the policy that was read, and keeps its exclusions. The spec
 // cannot express a recurring window, so maintenance refuses to replace one.
-func (c *Client) maintenance(raw, message map[string]any) (request, error) {
+func (c change) maintenance() (request, error) {
+	raw := c.reading.Raw[""]
 	if cloud.Text(raw, "maintenancePolicy.resourceVersion") == "" {
 		return request{}, cloud.ErrNoVersion
 	}
@@ -138,7 +146,7 @@ func (c *Client) maintenance(raw, message map[string]any) (request, error) {
 		return request{}, fmt.Errorf("%w: the cluster has a recurring maintenance window, which gkeConfig.maintenanceWindow would replace; "+
 			"leave it unset, or remove the window in GKE", cloud.ErrRefused)
 	}
-	start, _ := message["maintenanceWindow"].(string)
+	start, _ := c.write.Message["maintenanceWindow"].(string)
 	window, _ := cloud.Get(raw, "maintenancePolicy.window").(map[string]any)
 	window = maps.Clone(window)
 	for _, kind := range []string{"dailyMaintenanceWindow", "recurringWindow", "recurringMaintenanceWindow"} {
