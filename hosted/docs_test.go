@@ -19,12 +19,12 @@ import (
 // in the code.
 var (
 	azure = map[string]string{
-		"Get c.url()":             "managedClusters/read",
-		"Get target":              "managedClusters/agentPools/read",
-		"Put c.url()":             "managedClusters/write",
-		"Delete c.url()":          "managedClusters/delete",
-		"Put c.poolURL(write)":    "managedClusters/agentPools/write",
-		"Delete c.poolURL(write)": "managedClusters/agentPools/delete",
+		"Get c.url()":    "managedClusters/read",
+		"Get target":     "managedClusters/agentPools/read",
+		"Put c.url()":    "managedClusters/write",
+		"Delete c.url()": "managedClusters/delete",
+		"Put target":     "managedClusters/agentPools/write",
+		"Delete target":  "managedClusters/agentPools/delete",
 		`Post c.url("listClusterUserCredential")`: "managedClusters/listClusterUserCredential/action",
 	}
 	google = map[string]string{

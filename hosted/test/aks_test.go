@@ -103,7 +103,7 @@ func newAKS(t *testing.T) (*AKS, *aks.Client) {
 	cluster := NewAKS(parse(t, clusterOfAKS), parse(t, poolOfAKS))
 	server := httptest.NewTLSServer(cluster)
 	t.Cleanup(server.Close)
-	return cluster, &aks.Client{Pipeline: pipelineOf(t, server), Endpoint: server.URL, Subscription: "sub", ResourceGroup: "rg", Cluster: "shop"}
+	return cluster, &aks.Client{Pipeline: pipelineOf(t, server), Endpoint: server.URL, Cluster: aks.Cluster{Subscription: "sub", ResourceGroup: "rg", Name: "shop"}}
 }
 
 // pipelineOf is Azure's own pipeline to a server.
@@ -139,7 +139,7 @@ func TestReadAKS(t *testing.T) {
 	if diff := cmp.Diff(parse(t, readAKS), canonical(t, reading.Config)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	client.Cluster = "other"
+	client.Name = "other"
 	if _, err := client.Read(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
 		t.Errorf("got %v, want that there is none", err)
 	}

@@ -35,7 +35,7 @@ func TestPages(t *testing.T) {
 	}))
 	defer server.Close()
 	next = server.URL + "/agentPools"
-	ofAKS := &aks.Client{Pipeline: pipelineOf(t, server), Endpoint: server.URL, Subscription: "sub", ResourceGroup: "rg", Cluster: "shop"}
+	ofAKS := &aks.Client{Pipeline: pipelineOf(t, server), Endpoint: server.URL, Cluster: aks.Cluster{Subscription: "sub", ResourceGroup: "rg", Name: "shop"}}
 	ofEKS := eksAt(server, "shop")
 	for name, list := range map[string]func() error{
 		"AKS":            func() error { _, err := ofAKS.Read(t.Context()); return err },

@@ -2,16 +2,12 @@ package aks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
-	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
-	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 	"github.com/spillway-io/spillway/hosted/merge"
@@ -26,8 +22,8 @@ const apiVersion = "2026-05-01"
 type Client struct {
 	Pipeline runtime.Pipeline
 	// Endpoint is the URL of the Azure Resource Manager.
-	Endpoint                             string
-	Subscription, ResourceGroup, Cluster string
+	Endpoint string
+	Cluster
 	// Credential is the identity that the pipeline uses. Connection needs it for clusters with Microsoft Entra ID;
 	// nothing else does.
 	Credential azcore.TokenCredential
@@ -53,7 +49,7 @@ func itemPath(pool string) string { return fmt.Sprintf("nodePools[%q]", pool) }
 
 func (c *Client) url(path ...string) string {
 	return runtime.JoinPaths(c.Endpoint, "subscriptions", url.PathEscape(c.Subscription), "resourceGroups", url.PathEscape(c.ResourceGroup),
-		"providers/Microsoft.ContainerService/managedClusters", url.PathEscape(c.Cluster), runtime.JoinPaths("", path...)) + "?api-version=" + apiVersion
+		"providers/Microsoft.ContainerService/managedClusters", url.PathEscape(c.Name), runtime.JoinPaths("", path...)) + "?api-version=" + apiVersion
 }
 
 // do sends a request and decodes the answer into out, unless out is nil. body and header are optional.
@@ -83,63 +79,4 @@ func (c *Client) do(ctx context.Context, method, target string, body any, header
 		return nil
 	}
 	return runtime.UnmarshalAsJSON(response, out)
-}
-
-// kinds maps the HTTP status of an answer to a kind of error.
-var kinds = map[int]error{
-	http.StatusBadRequest:          cloud.ErrRefused,
-	http.StatusUnauthorized:        cloud.ErrCredentials,
-	http.StatusForbidden:           cloud.ErrForbidden,
-	http.StatusConflict:            cloud.ErrBusy,
-	http.StatusPreconditionFailed:  cloud.ErrBusy,
-	http.StatusUnprocessableEntity: cloud.ErrRefused,
-	http.StatusTooManyRequests:     cloud.ErrThrottled,
-}
-
-// wrap adds to an error what was attempted, and its kind.
-func (c *Client) wrap(err error, what string) error {
-	if err == nil {
-		return nil
-	}
-	wrapped := &cloud.Error{Doing: fmt.Sprintf("%s of the AKS cluster %s in %s", what, c.Cluster, c.ResourceGroup), Message: err.Error(), Cause: err}
-	var answer *azcore.ResponseError
-	if errors.As(err, &answer) {
-		wrapped.Kind, wrapped.Message = kinds[answer.StatusCode], message(answer)
-	}
-	var identity *azidentity.AuthenticationFailedError
-	if errors.As(err, &identity) {
-		// The library's error contains the whole answer, with IDs and times.
-		wrapped.Kind, wrapped.Message = cloud.ErrCredentials, "Microsoft Entra ID refuses them: "+code.FindString(err.Error())
-	}
-	return wrapped
-}
-
-// code matches the code of an error of Microsoft Entra ID.
-var code = regexp.MustCompile(`AADSTS[0-9]+`)
-
-// message returns the cloud's own message. The library's error contains the whole answer, with IDs and times.
-func message(answer *azcore.ResponseError) string {
-	var body struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if answer.RawResponse == nil || runtime.UnmarshalAsJSON(answer.RawResponse, &body) != nil {
-		return answer.ErrorCode
-	}
-	return answer.ErrorCode + ": " + body.Error.Message
-}
-
-// notFound reports whether Azure says that the cluster does not exist. Any other 404 says nothing about the
-// cluster. A wrong resource group or subscription causes one, and so may a proxy.
-func (c *Client) notFound(err error) bool {
-	var answer *azcore.ResponseError
-	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound && answer.ErrorCode == "ResourceNotFound" &&
-		strings.Contains(strings.ToLower(message(answer)), strings.ToLower("Microsoft.ContainerService/managedClusters/"+c.Cluster+"'"))
-}
-
-// noPool reports whether Azure says that a pool does not exist.
-func noPool(err error) bool {
-	var answer *azcore.ResponseError
-	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound && answer.ErrorCode == "NotFound"
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
@@ -86,29 +84,6 @@ func busy(what string, raw map[string]any) string {
 	}
 }
 
-func (c *Client) config(raw map[string]any) map[string]any {
-	config := mapped(raw, clusterPaths, map[string]any{"resourceGroup": c.ResourceGroup, "clusterName": c.Cluster})
-	id := cloud.Text(raw, workspace)
-	set := map[string]string{
-		"logAnalyticsWorkspaceGroup": segment(id, "resourceGroups"), "logAnalyticsWorkspaceName": segment(id, "workspaces"),
-		"sshPublicKey": first(cloud.Get(raw, "properties.linuxProfile.ssh.publicKeys"), "keyData"),
-	}
-	subnet := first(cloud.Get(raw, "properties.agentPoolProfiles"), "vnetSubnetID")
-	set["virtualNetworkResourceGroup"], set["virtualNetwork"], set["subnet"] = segment(subnet, "resourceGroups"), segment(subnet, "virtualNetworks"), segment(subnet, "subnets")
-	identities, _ := cloud.Get(raw, "identity.userAssignedIdentities").(map[string]any)
-	if ids := slices.Sorted(maps.Keys(identities)); len(ids) > 0 {
-		set["userAssignedIdentity"] = ids[0]
-	}
-	for path, value := range set {
-		if value != "" {
-			config[path] = value
-		}
-	}
-	kind := cloud.Text(raw, "identity.type")
-	config["managedIdentity"] = kind != "" && kind != "None"
-	return config
-}
-
 // mapped copies the values that raw has to config.
 func mapped(raw map[string]any, paths map[string]string, config map[string]any) map[string]any {
 	for path, there := range paths {
@@ -117,13 +92,4 @@ func mapped(raw map[string]any, paths map[string]string, config map[string]any) 
 		}
 	}
 	return config
-}
-
-func first(list any, path string) string {
-	items, _ := list.([]any)
-	if len(items) == 0 {
-		return ""
-	}
-	item, _ := items[0].(map[string]any)
-	return cloud.Text(item, path)
 }

@@ -2,7 +2,6 @@ package aks
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -18,21 +17,22 @@ func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Wr
 }
 
 func (c *Client) send(ctx context.Context, reading cloud.Reading, write merge.Write) error {
+	pool := item(write.Message)
+	target := c.url("agentPools", cloud.Text(pool, "name"))
 	switch write.Call {
 	case createPool:
-		pool := c.inSubnet(patched(map[string]any{}, item(write.Message), poolPaths), reading.Config)
-		return c.do(ctx, http.MethodPut, c.poolURL(write), pool, "If-None-Match", "*", nil)
+		body := c.inSubnet(patched(map[string]any{}, pool, poolPaths), reading.Config)
+		return c.do(ctx, http.MethodPut, target, body, "If-None-Match", "*", nil)
 	case deletePool:
-		err := c.guarded(ctx, http.MethodDelete, c.poolURL(write), write, nil)
+		err := c.guarded(ctx, http.MethodDelete, target, write, nil)
 		if noPool(err) {
 			return nil
 		}
 		return err
 	case putPool, putPoolVersion:
-		pool := patched(reading.Raw[write.Item], item(write.Message), poolPaths)
-		return c.guarded(ctx, http.MethodPut, c.poolURL(write), write, pool)
+		return c.guarded(ctx, http.MethodPut, target, write, patched(reading.Raw[write.Item], pool, poolPaths))
 	default:
-		return c.guarded(ctx, http.MethodPut, c.url(), write, c.cluster(reading.Raw[""], write))
+		return c.guarded(ctx, http.MethodPut, c.url(), write, c.changed(reading.Raw[""], write))
 	}
 }
 
@@ -42,31 +42,6 @@ func (c *Client) guarded(ctx context.Context, method, target string, write merge
 		return cloud.ErrNoVersion
 	}
 	return c.do(ctx, method, target, body, "If-Match", write.Version, nil)
-}
-
-// cluster returns the body of a request that changes the cluster, without the pools. Pools have their own
-// requests, and changing a pool does not change the version of the cluster.
-func (c *Client) cluster(raw map[string]any, write merge.Write) map[string]any {
-	out := c.withWorkspace(patched(raw, write.Message, clusterPaths), write.Message)
-	properties, _ := out["properties"].(map[string]any)
-	properties = maps.Clone(properties)
-	delete(properties, "agentPoolProfiles")
-	out["properties"] = properties
-	return out
-}
-
-// withWorkspace sets the ID of the Log Analytics workspace from its group and name in the configuration.
-func (c *Client) withWorkspace(raw, config map[string]any) map[string]any {
-	group, name := cloud.Text(config, "logAnalyticsWorkspaceGroup"), cloud.Text(config, "logAnalyticsWorkspaceName")
-	if group == "" || name == "" {
-		return raw
-	}
-	return cloud.Put(raw, workspace, fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.OperationalInsights/workspaces/%s", c.Subscription, group, name))
-}
-
-func (c *Client) poolURL(write merge.Write) string {
-	name, _ := item(write.Message)["name"].(string)
-	return c.url("agentPools", name)
 }
 
 func item(message map[string]any) map[string]any {

@@ -33,8 +33,8 @@ func (d *Dialer) aks(cluster v1alpha1.AKSConfig, with v1alpha1.Credentials, secr
 		return nil, fmt.Errorf("connecting to Azure: %w", err)
 	}
 	return &aks.Client{
-		Pipeline: pipeline, Credential: credential, Endpoint: options.Cloud.Services[azcloud.ResourceManager].Endpoint, Subscription: subscription,
-		ResourceGroup: cluster.ResourceGroup, Cluster: cluster.ClusterName,
+		Pipeline: pipeline, Credential: credential, Endpoint: options.Cloud.Services[azcloud.ResourceManager].Endpoint,
+		Cluster: aks.Cluster{Subscription: subscription, ResourceGroup: cluster.ResourceGroup, Name: cluster.ClusterName},
 	}, nil
 }
 
