@@ -67,7 +67,7 @@ func TestRights(t *testing.T) {
 // callsOfAWS returns the methods of the libraries' clients that the code calls, also through paginators.
 func callsOfAWS(t *testing.T) []string {
 	t.Helper()
-	services := map[string]string{"API": "eks:", "EC2": "ec2:"}
+	services := map[string]string{"api": "eks:", "ec2": "ec2:"}
 	pages := regexp.MustCompile(`(eks|ec2)\.New(\w+)Paginator\(`)
 	var all []string
 	for path, content := range sources(t, "clouds/eks") {
@@ -80,8 +80,8 @@ func callsOfAWS(t *testing.T) []string {
 			if !ok {
 				return true
 			}
-			if of, ok := call.X.(*ast.SelectorExpr); ok && services[of.Sel.Name] != "" && call.Sel.Name != "Options" {
-				all = append(all, services[of.Sel.Name]+call.Sel.Name)
+			if of, ok := call.X.(*ast.SelectorExpr); ok && services[strings.ToLower(of.Sel.Name)] != "" && call.Sel.Name != "Options" {
+				all = append(all, services[strings.ToLower(of.Sel.Name)]+call.Sel.Name)
 			}
 			return true
 		})

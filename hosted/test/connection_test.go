@@ -57,7 +57,7 @@ func TestConnectionOfEKS(t *testing.T) {
 	if request.Scheme != "https" || request.Host != "sts.eu-central-1.amazonaws.com" || query.Get("X-Amz-Signature") == "" || !strings.HasPrefix(query.Get("X-Amz-Credential"), "id/") {
 		t.Errorf("it signs %s", signed)
 	}
-	client.Cluster = "other"
+	client.Name = "other"
 	if _, err := client.Connection(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
 		t.Errorf("got %v, want that there is none", err)
 	}

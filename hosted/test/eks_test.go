@@ -107,7 +107,7 @@ func eksAt(server *httptest.Server, name string) *eks.Client {
 		}),
 	})
 	templates := ec2.New(ec2.Options{Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), HTTPClient: server.Client(), RetryMaxAttempts: 1, Credentials: api.Options().Credentials})
-	return &eks.Client{API: api, EC2: templates, Cluster: name, Region: "eu-central-1"}
+	return &eks.Client{API: api, EC2: templates, Cluster: eks.Cluster{Name: name, Region: "eu-central-1"}}
 }
 
 func mustRead(t *testing.T, client *eks.Client) cloud.Reading {
@@ -128,7 +128,7 @@ func TestReadEKS(t *testing.T) {
 	if !reading.Complete || reading.Busy != "" {
 		t.Errorf("got %+v", reading)
 	}
-	client.Cluster = "other"
+	client.Name = "other"
 	if _, err := client.Read(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
 		t.Errorf("got %v, want that there is none", err)
 	}

@@ -38,7 +38,7 @@ func (d *Dialer) eks(
 	if d.Once {
 		options.RetryMaxAttempts, templates.RetryMaxAttempts = 1, 1
 	}
-	return &eks.Client{API: awseks.New(options), EC2: ec2.New(templates), Cluster: cluster.DisplayName, Region: cluster.Region}, nil
+	return &eks.Client{API: awseks.New(options), EC2: ec2.New(templates), Cluster: eks.Cluster{Name: cluster.DisplayName, Region: cluster.Region}}, nil
 }
 
 // aws4 returns the credentials that sign requests: those of the Secret alone, without anything from the

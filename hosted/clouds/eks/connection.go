@@ -25,7 +25,7 @@ const (
 // Connection returns access to the cluster with the identity in AWS. It sends one request. The identity needs
 // an access entry in the cluster; whoever created the cluster has one.
 func (c *Client) Connection(ctx context.Context) (cloud.Connection, error) {
-	out, err := c.API.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &c.Cluster})
+	out, err := c.API.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &c.Name})
 	if notFound(err) {
 		err = cloud.ErrNotFound
 	}
@@ -35,7 +35,7 @@ func (c *Client) Connection(ctx context.Context) (cloud.Connection, error) {
 	connection := cloud.Connection{Host: aws.ToString(out.Cluster.Endpoint)}
 	if authority := out.Cluster.CertificateAuthority; authority != nil {
 		if connection.CA, err = base64.StdEncoding.DecodeString(aws.ToString(authority.Data)); err != nil {
-			return cloud.Connection{}, fmt.Errorf("the certificate authority of the EKS cluster %s in %s is not base64", c.Cluster, c.Region)
+			return cloud.Connection{}, fmt.Errorf("the certificate authority of the EKS cluster %s in %s is not base64", c.Name, c.Region)
 		}
 	}
 	if connection.Token, err = c.token(ctx); err != nil {
@@ -48,7 +48,7 @@ func (c *Client) Connection(ctx context.Context) (cloud.Connection, error) {
 func (c *Client) token(ctx context.Context) (string, error) {
 	presigner := sts.NewPresignClient(sts.New(sts.Options{Region: c.Region, Credentials: c.API.Options().Credentials}))
 	signed, err := presigner.PresignGetCallerIdentity(ctx, &sts.GetCallerIdentityInput{}, sts.WithPresignClientFromClientOptions(func(o *sts.Options) {
-		o.APIOptions = append(o.APIOptions, smithyhttp.SetHeaderValue(clusterHeader, c.Cluster), smithyhttp.SetHeaderValue("X-Amz-Expires", sentWithin))
+		o.APIOptions = append(o.APIOptions, smithyhttp.SetHeaderValue(clusterHeader, c.Name), smithyhttp.SetHeaderValue("X-Amz-Expires", sentWithin))
 	}))
 	if err != nil {
 		return "", err

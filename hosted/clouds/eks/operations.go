@@ -19,7 +19,7 @@ import (
 // OperationIDs lists the updates. EKS does not refuse updates of others; this list shows them. Setting tags,
 // and creating or deleting groups and add-ons, are not updates in EKS, and not listed.
 func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error) {
-	in := &eks.ListUpdatesInput{Name: &c.Cluster, NodegroupName: groupOf(item)}
+	in := &eks.ListUpdatesInput{Name: &c.Name, NodegroupName: groupOf(item)}
 	var ids []string
 	pages := eks.NewListUpdatesPaginator(c.API, in)
 	for number := 1; pages.HasMorePages(); number++ {
@@ -42,9 +42,9 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 // Operation describes an update, or the deletion of a group whose template is ours.
 func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operation, error) {
 	if template, ok := strings.CutPrefix(id, deletion); ok {
-		return c.deleted(ctx, item, template)
+		return c.groups().deleted(ctx, item, template)
 	}
-	out, err := c.API.DescribeUpdate(ctx, &eks.DescribeUpdateInput{Name: &c.Cluster, NodegroupName: groupOf(item), UpdateId: &id})
+	out, err := c.API.DescribeUpdate(ctx, &eks.DescribeUpdateInput{Name: &c.Name, NodegroupName: groupOf(item), UpdateId: &id})
 	if notFound(err) {
 		err = cloud.ErrNotFound
 	}
@@ -64,7 +64,7 @@ func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operatio
 		operation.Message = joined.Error()
 	}
 	operation.Values = values(operation.Item, update.Params)
-	inside, err := c.templateValues(ctx, item, update.Params)
+	inside, err := c.templates().values(ctx, item, update.Params)
 	maps.Copy(operation.Values, inside)
 	return operation, err
 }

@@ -11,16 +11,19 @@ import (
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 )
 
-// tagsOf sets some keys and removes others, in two requests. For tags, EKS has no operations, no tokens and
-// no versions. So tagsOf reads the tags before, compares them with those that the decision was based on, and
+// tags sets the tags of a cluster or a node group.
+type tags struct{ api *eks.Client }
+
+// set sets some keys and removes others, in two requests. For tags, EKS has no operations, no tokens and
+// no versions. So set reads the tags before, compares them with those that the decision was based on, and
 // reads them again afterwards. It reports what somebody else has set meanwhile. Only changes in the moments
 // between these requests can be lost.
-func (c *Client) tagsOf(ctx context.Context, r request) (*types.Update, error) {
+func (t tags) set(ctx context.Context, r request) (*types.Update, error) {
 	wanted := r.config.Tags
 	if r.Item != "" {
 		wanted = r.group.Tags
 	}
-	now, err := c.listTags(ctx, r.arn)
+	now, err := t.list(ctx, r.arn)
 	if err != nil {
 		return nil, err
 	}
@@ -32,20 +35,20 @@ func (c *Client) tagsOf(ctx context.Context, r request) (*types.Update, error) {
 	}
 	set, remove := split(wanted)
 	if len(remove) > 0 {
-		if _, err := c.API.UntagResource(ctx, &eks.UntagResourceInput{ResourceArn: &r.arn, TagKeys: remove}); err != nil {
+		if _, err := t.api.UntagResource(ctx, &eks.UntagResourceInput{ResourceArn: &r.arn, TagKeys: remove}); err != nil {
 			return nil, err
 		}
 	}
 	if len(set) > 0 {
-		if _, err := c.API.TagResource(ctx, &eks.TagResourceInput{ResourceArn: &r.arn, Tags: set}); err != nil {
+		if _, err := t.api.TagResource(ctx, &eks.TagResourceInput{ResourceArn: &r.arn, Tags: set}); err != nil {
 			return nil, err
 		}
 	}
-	return nil, c.verifyTags(ctx, r.arn, wanted)
+	return nil, t.verify(ctx, r.arn, wanted)
 }
 
-func (c *Client) verifyTags(ctx context.Context, arn string, wanted map[string]*string) error {
-	now, err := c.listTags(ctx, arn)
+func (t tags) verify(ctx context.Context, arn string, wanted map[string]*string) error {
+	now, err := t.list(ctx, arn)
 	if err != nil {
 		return err
 	}
@@ -57,8 +60,8 @@ func (c *Client) verifyTags(ctx context.Context, arn string, wanted map[string]*
 	return nil
 }
 
-func (c *Client) listTags(ctx context.Context, arn string) (map[string]string, error) {
-	out, err := c.API.ListTagsForResource(ctx, &eks.ListTagsForResourceInput{ResourceArn: &arn})
+func (t tags) list(ctx context.Context, arn string) (map[string]string, error) {
+	out, err := t.api.ListTagsForResource(ctx, &eks.ListTagsForResourceInput{ResourceArn: &arn})
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 	"github.com/aws/smithy-go"
 
@@ -54,31 +53,37 @@ type templateVersion struct {
 	More string
 }
 
-func (c *Client) templateOwner(group string) string { return c.Cluster + "/" + group }
+// templates reads and changes the launch templates of a cluster's node groups.
+type templates struct {
+	Cluster
+	ec2 *ec2.Client
+}
 
-// templateName returns the name of a group's template. It has a digest instead of names that are too long
+func (t templates) owner(group string) string { return t.Name + "/" + group }
+
+// name returns the name of a group's template. It has a digest instead of names that are too long
 // together.
-func (c *Client) templateName(group string) string {
-	name := "spillway/" + c.templateOwner(group)
+func (t templates) name(group string) string {
+	name := "spillway/" + t.owner(group)
 	if len(name) > longestName {
-		sum := sha256.Sum256([]byte(c.templateOwner(group)))
+		sum := sha256.Sum256([]byte(t.owner(group)))
 		name = "spillway/" + hex.EncodeToString(sum[:])
 	}
 	return name
 }
 
-// readTemplates fills in the fields of our templates. It sends one request, and one for each template.
-func (c *Client) readTemplates(ctx context.Context, groups []v1alpha1.EKSNodeGroup, reading *cloud.Reading) error {
+// read fills in the fields of our templates. It sends one request, and one for each template.
+func (t templates) read(ctx context.Context, groups []v1alpha1.EKSNodeGroup, reading *cloud.Reading) error {
 	var owners []string
 	for _, group := range groups {
-		if of := group.LaunchTemplate; of != nil && aws.ToString(of.Name) == c.templateName(group.NodegroupName) {
-			owners = append(owners, c.templateOwner(group.NodegroupName))
+		if of := group.LaunchTemplate; of != nil && aws.ToString(of.Name) == t.name(group.NodegroupName) {
+			owners = append(owners, t.owner(group.NodegroupName))
 		}
 	}
 	if len(owners) == 0 {
 		return nil
 	}
-	ours, err := c.templates(ctx, owners...)
+	ours, err := t.list(ctx, owners...)
 	if err != nil {
 		return err
 	}
@@ -89,7 +94,7 @@ func (c *Client) readTemplates(ctx context.Context, groups []v1alpha1.EKSNodeGro
 			continue
 		}
 		at := templateVersion{ID: *of.ID, Version: strconv.FormatInt(*of.Version, 10)}
-		data, err := c.contents(ctx, at)
+		data, err := t.contents(ctx, at)
 		if err != nil {
 			return err
 		}
@@ -104,21 +109,21 @@ func (c *Client) readTemplates(ctx context.Context, groups []v1alpha1.EKSNodeGro
 	return nil
 }
 
-// templates returns the IDs of our templates of these owners. The wildcard * is allowed.
-func (c *Client) templates(ctx context.Context, owners ...string) (map[string]bool, error) {
+// list returns the IDs of our templates of these owners. The wildcard * is allowed.
+func (t templates) list(ctx context.Context, owners ...string) (map[string]bool, error) {
 	in := &ec2.DescribeLaunchTemplatesInput{Filters: []ec2types.Filter{{Name: aws.String("tag:" + templateTag), Values: owners}}}
 	ids := map[string]bool{}
-	pages := ec2.NewDescribeLaunchTemplatesPaginator(c.EC2, in)
+	pages := ec2.NewDescribeLaunchTemplatesPaginator(t.ec2, in)
 	for number := 1; pages.HasMorePages(); number++ {
 		if err := cloud.Page(number); err != nil {
-			return nil, c.wrap(err, "listing the launch templates")
+			return nil, t.wrap(err, "listing the launch templates")
 		}
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, c.wrap(err, "listing the launch templates")
+			return nil, t.wrap(err, "listing the launch templates")
 		}
 		for _, found := range page.LaunchTemplates {
-			if c.named(found) {
+			if t.ours(found) {
 				ids[aws.ToString(found.LaunchTemplateId)] = true
 			}
 		}
@@ -126,12 +131,12 @@ func (c *Client) templates(ctx context.Context, owners ...string) (map[string]bo
 	return ids, nil
 }
 
-// named reports whether a template with our tag has the name that belongs to it. Somebody may have copied the
+// ours reports whether a template with our tag has the name that belongs to it. Somebody may have copied the
 // tag.
-func (c *Client) named(found ec2types.LaunchTemplate) bool {
+func (t templates) ours(found ec2types.LaunchTemplate) bool {
 	for _, tag := range found.Tags {
-		group, ok := strings.CutPrefix(aws.ToString(tag.Value), c.templateOwner(""))
-		if ok && aws.ToString(tag.Key) == templateTag && aws.ToString(found.LaunchTemplateName) == c.templateName(group) {
+		group, ok := strings.CutPrefix(aws.ToString(tag.Value), t.owner(""))
+		if ok && aws.ToString(tag.Key) == templateTag && aws.ToString(found.LaunchTemplateName) == t.name(group) {
 			return true
 		}
 	}
@@ -139,13 +144,13 @@ func (c *Client) named(found ec2types.LaunchTemplate) bool {
 }
 
 // contents returns the content of a version; nil if the version does not exist.
-func (c *Client) contents(ctx context.Context, at templateVersion) (*ec2types.ResponseLaunchTemplateData, error) {
-	out, err := c.EC2.DescribeLaunchTemplateVersions(ctx, &ec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateId: &at.ID, Versions: []string{at.Version}})
+func (t templates) contents(ctx context.Context, at templateVersion) (*ec2types.ResponseLaunchTemplateData, error) {
+	out, err := t.ec2.DescribeLaunchTemplateVersions(ctx, &ec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateId: &at.ID, Versions: []string{at.Version}})
 	if noTemplate(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, c.wrap(err, "reading version "+at.Version+" of the launch template "+at.ID)
+		return nil, t.wrap(err, "reading version "+at.Version+" of the launch template "+at.ID)
 	}
 	if len(out.LaunchTemplateVersions) == 0 {
 		return nil, nil
@@ -153,42 +158,8 @@ func (c *Client) contents(ctx context.Context, at templateVersion) (*ec2types.Re
 	return out.LaunchTemplateVersions[0].LaunchTemplateData, nil
 }
 
-// groupTemplate creates a version with the changes, and everything else as it was read. Then it moves the
-// group to that version. Without a version of Kubernetes in the request, EKS would upgrade the nodes.
-func (c *Client) groupTemplate(ctx context.Context, r request) (*types.Update, error) {
-	switch {
-	case r.template == nil && r.was.LaunchTemplate != nil:
-		return nil, errTheirs
-	case r.template == nil:
-		return nil, errNoTemplate
-	case r.template.More != "":
-		return nil, fmt.Errorf("%w: version %s of the launch template %s has %s, which a new version would lose: it is not Spillway's",
-			cloud.ErrRefused, r.template.Version, r.template.ID, r.template.More)
-	}
-	if r.group.RequestSpotInstances = r.was.RequestSpotInstances; spotType(r.group) {
-		return nil, errSpot
-	}
-	data, err := c.templateData(ctx, r.group)
-	if err != nil {
-		return nil, err
-	}
-	at, err := c.newVersion(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &r.template.ID, LaunchTemplateData: data, ClientToken: r.tokenFor(data)})
-	if err != nil {
-		return nil, err
-	}
-	in := &eks.UpdateNodegroupVersionInput{ClusterName: &c.Cluster, NodegroupName: &r.group.NodegroupName, ClientRequestToken: r.token, LaunchTemplate: at}
-	if !set(r.group.ImageID) {
-		in.Version = r.was.Version
-	}
-	out, err := c.API.UpdateNodegroupVersion(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return out.Update, nil
-}
-
-func (c *Client) newVersion(ctx context.Context, in *ec2.CreateLaunchTemplateVersionInput) (*types.LaunchTemplateSpecification, error) {
-	out, err := c.EC2.CreateLaunchTemplateVersion(ctx, in)
+func (t templates) add(ctx context.Context, in *ec2.CreateLaunchTemplateVersionInput) (*types.LaunchTemplateSpecification, error) {
+	out, err := t.ec2.CreateLaunchTemplateVersion(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -196,27 +167,27 @@ func (c *Client) newVersion(ctx context.Context, in *ec2.CreateLaunchTemplateVer
 	return &types.LaunchTemplateSpecification{Id: made.LaunchTemplateId, Version: aws.String(strconv.FormatInt(aws.ToInt64(made.VersionNumber), 10))}, nil
 }
 
-// templateValues returns the values that a version of our template sets, by path.
-func (c *Client) templateValues(ctx context.Context, item string, params []types.UpdateParam) (map[string]merge.Text, error) {
+// values returns the values that a version of our template sets, by path.
+func (t templates) values(ctx context.Context, item string, params []types.UpdateParam) (map[string]merge.Text, error) {
 	at, ours := templateVersion{}, false
 	for _, param := range params {
 		switch param.Type {
 		case types.UpdateParamTypeLaunchTemplateVersion:
 			at.Version = aws.ToString(param.Value)
 		case types.UpdateParamTypeLaunchTemplateName:
-			ours = aws.ToString(param.Value) == c.templateName(aws.ToString(groupOf(item)))
+			ours = aws.ToString(param.Value) == t.name(aws.ToString(groupOf(item)))
 		}
 	}
 	if !ours || at.Version == "" {
 		return nil, nil
 	}
-	ids, err := c.templates(ctx, c.templateOwner(aws.ToString(groupOf(item))))
+	ids, err := t.list(ctx, t.owner(aws.ToString(groupOf(item))))
 	if err != nil {
 		return nil, err
 	}
 	for id := range ids {
 		at.ID = id
-		data, err := c.contents(ctx, at)
+		data, err := t.contents(ctx, at)
 		if err != nil || data == nil {
 			return nil, err
 		}

@@ -33,8 +33,8 @@ func inTemplate(g v1alpha1.EKSNodeGroup) bool {
 	return g.LaunchTemplate == nil && (set(g.ImageID) || set(g.UserData) || len(g.ResourceTags) > 0 || set(g.EC2SSHKey) || aws.ToInt32(g.DiskSize) > 0 || set(g.InstanceType))
 }
 
-// templateData returns the content of a group's template, without empty fields.
-func (c *Client) templateData(ctx context.Context, g v1alpha1.EKSNodeGroup) (*types.RequestLaunchTemplateData, error) {
+// data returns the content of a group's template, without empty fields.
+func (t templates) data(ctx context.Context, g v1alpha1.EKSNodeGroup) (*types.RequestLaunchTemplateData, error) {
 	data := &types.RequestLaunchTemplateData{}
 	if set(g.ImageID) {
 		data.ImageId = g.ImageID
@@ -49,7 +49,7 @@ func (c *Client) templateData(ctx context.Context, g v1alpha1.EKSNodeGroup) (*ty
 		data.UserData = aws.String(base64.StdEncoding.EncodeToString([]byte(*g.UserData)))
 	}
 	if aws.ToInt32(g.DiskSize) > 0 {
-		device, err := c.rootOf(ctx, g.ImageID)
+		device, err := t.root(ctx, g.ImageID)
 		if err != nil {
 			return nil, err
 		}
@@ -74,12 +74,12 @@ func (r request) tokenFor(data *types.RequestLaunchTemplateData) *string {
 	return aws.String(aws.ToString(r.token) + "-" + hex.EncodeToString(sum[:8]))
 }
 
-// rootOf returns the root device of an image. A size for another device would add a volume.
-func (c *Client) rootOf(ctx context.Context, image *string) (string, error) {
+// root returns the root device of an image. A size for another device would add a volume.
+func (t templates) root(ctx context.Context, image *string) (string, error) {
 	if !set(image) {
 		return rootDevice, nil
 	}
-	out, err := c.EC2.DescribeImages(ctx, &ec2.DescribeImagesInput{ImageIds: []string{*image}})
+	out, err := t.ec2.DescribeImages(ctx, &ec2.DescribeImagesInput{ImageIds: []string{*image}})
 	if err != nil {
 		return "", err
 	}

@@ -8,24 +8,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 )
 
-// newTemplate creates the template of a new group. If our template exists already, from an earlier attempt or
-// a deleted group, newTemplate adds a version to it.
-func (c *Client) newTemplate(ctx context.Context, r request) (*types.LaunchTemplateSpecification, error) {
-	data, err := c.templateData(ctx, r.group)
+// create makes the template of a new group. If our template exists already, from an earlier attempt or
+// a deleted group, create adds a version to it.
+func (t templates) create(ctx context.Context, r request) (*types.LaunchTemplateSpecification, error) {
+	data, err := t.data(ctx, r.group)
 	if err != nil {
 		return nil, err
 	}
-	name := c.templateName(r.group.NodegroupName)
-	out, err := c.EC2.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
+	name := t.name(r.group.NodegroupName)
+	out, err := t.ec2.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
 		LaunchTemplateName: &name, LaunchTemplateData: data, ClientToken: r.tokenFor(data),
 		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeLaunchTemplate, Tags: []ec2types.Tag{
-			{Key: aws.String(templateTag), Value: aws.String(c.templateOwner(r.group.NodegroupName))},
+			{Key: aws.String(templateTag), Value: aws.String(t.owner(r.group.NodegroupName))},
 		}}},
 	})
 	if err == nil {
@@ -34,49 +33,33 @@ func (c *Client) newTemplate(ctx context.Context, r request) (*types.LaunchTempl
 	if !isCode(err, "InvalidLaunchTemplateName.AlreadyExistsException") {
 		return nil, err
 	}
-	ours, err := c.templates(ctx, c.templateOwner(r.group.NodegroupName))
+	ours, err := t.list(ctx, t.owner(r.group.NodegroupName))
 	if err != nil {
 		return nil, err
 	}
 	for id := range ours {
-		return c.newVersion(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &id, LaunchTemplateData: data, ClientToken: r.tokenFor(data)})
+		return t.add(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &id, LaunchTemplateData: data, ClientToken: r.tokenFor(data)})
 	}
 	return nil, fmt.Errorf("%w: launch template %s exists without the tag %s: Spillway did not create it", cloud.ErrRefused, name, templateTag)
 }
 
-// deleted reports whether a group is gone, and then deletes its template. It must not do so before, because
-// EKS treats a group without its template as broken.
-func (c *Client) deleted(ctx context.Context, item, id string) (cloud.Operation, error) {
-	operation := cloud.Operation{ID: deletion + id, Item: item}
-	_, err := c.API.DescribeNodegroup(ctx, &eks.DescribeNodegroupInput{ClusterName: &c.Cluster, NodegroupName: groupOf(item)})
-	if !notFound(err) {
-		return operation, c.wrap(err, "reading the "+item)
-	}
-	operation.Done = true
-	if err := c.deleteTemplate(ctx, id); err != nil {
-		// The group is gone, as requested.
-		operation.Failed, operation.Message = true, err.Error()
-	}
-	return operation, nil
-}
-
-func (c *Client) deleteTemplate(ctx context.Context, id string) error {
-	_, err := c.EC2.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateId: &id})
+func (t templates) delete(ctx context.Context, id string) error {
+	_, err := t.ec2.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateId: &id})
 	if noTemplate(err) {
 		return nil
 	}
-	return c.wrap(err, "deleting the launch template "+id)
+	return t.wrap(err, "deleting the launch template "+id)
 }
 
-// deleteTemplates deletes our templates of all groups of the cluster. Without the right to list templates,
+// deleteAll deletes our templates of all groups of the cluster. Without the right to list templates,
 // none can have been created.
-func (c *Client) deleteTemplates(ctx context.Context) error {
-	ours, err := c.templates(ctx, c.templateOwner("*"))
+func (t templates) deleteAll(ctx context.Context) error {
+	ours, err := t.list(ctx, t.owner("*"))
 	if errors.Is(err, cloud.ErrForbidden) {
 		return nil
 	}
 	for id := range ours {
-		err = errors.Join(err, c.deleteTemplate(ctx, id))
+		err = errors.Join(err, t.delete(ctx, id))
 	}
 	return err
 }

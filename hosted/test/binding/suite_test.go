@@ -145,7 +145,7 @@ func source(t *testing.T, name string) *eks.Client {
 		"certificateAuthority": map[string]any{"data": base64.StdEncoding.EncodeToString(clusterConfig.CAData)},
 	}))
 	t.Cleanup(server.Close)
-	return &eks.Client{Cluster: name, Region: "eu-central-1", API: awseks.New(awseks.Options{
+	return &eks.Client{Cluster: eks.Cluster{Name: name, Region: "eu-central-1"}, API: awseks.New(awseks.Options{
 		Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), HTTPClient: server.Client(), RetryMaxAttempts: 1,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			// API servers cache a token for ten seconds. Two tokens are equal if they are signed in the same

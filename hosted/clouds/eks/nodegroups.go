@@ -1,0 +1,248 @@
+package eks
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/eks/types"
+
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+)
+
+// nodeGroups reads and changes the node groups of a cluster.
+type nodeGroups struct {
+	Cluster
+	api       *eks.Client
+	templates templates
+}
+
+func (n nodeGroups) read(ctx context.Context, config *v1alpha1.EKSConfig, reading *cloud.Reading) error {
+	config.NodeGroups = []v1alpha1.EKSNodeGroup{}
+	names, err := n.names(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		out, err := n.api.DescribeNodegroup(ctx, &eks.DescribeNodegroupInput{ClusterName: &n.Name, NodegroupName: &name})
+		if notFound(err) {
+			// It was deleted since it was listed, or this endpoint of EKS does not show it yet.
+			reading.Complete = false
+			continue
+		}
+		if err != nil {
+			return n.wrap(err, "reading the node group "+name)
+		}
+		if status := out.Nodegroup.Status; status != types.NodegroupStatusActive && reading.Busy == "" {
+			reading.Busy = fmt.Sprintf("the node group %s is %s", name, status)
+		}
+		reading.IDs[itemPath(name)] = aws.ToString(out.Nodegroup.NodegroupArn)
+		config.NodeGroups = append(config.NodeGroups, groupConfig(out.Nodegroup))
+	}
+	return n.templates.read(ctx, config.NodeGroups, reading)
+}
+
+func (n nodeGroups) names(ctx context.Context) ([]string, error) {
+	var names []string
+	pages := eks.NewListNodegroupsPaginator(n.api, &eks.ListNodegroupsInput{ClusterName: &n.Name})
+	for number := 1; pages.HasMorePages(); number++ {
+		if err := cloud.Page(number); err != nil {
+			return nil, n.wrap(err, "listing the node groups")
+		}
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, n.wrap(err, "listing the node groups")
+		}
+		names = append(names, page.Nodegroups...)
+	}
+	return names, nil
+}
+
+func groupConfig(group *types.Nodegroup) v1alpha1.EKSNodeGroup {
+	ami := string(group.AmiType)
+	spot := group.CapacityType == types.CapacityTypesSpot
+	config := v1alpha1.EKSNodeGroup{
+		NodegroupName: aws.ToString(group.NodegroupName), Version: group.Version, Labels: pointers(group.Labels), Tags: pointers(group.Tags),
+		Subnets: group.Subnets, NodeRole: group.NodeRole, DiskSize: group.DiskSize, RequestSpotInstances: &spot,
+		GPU: aws.Bool(strings.Contains(ami, "GPU") || strings.Contains(ami, "NVIDIA")), ARM: aws.Bool(strings.Contains(ami, "ARM_64")),
+	}
+	if group.AmiType == types.AMITypesCustom {
+		// The custom image determines these, and EKS accepts none of them with one.
+		config.Version, config.GPU, config.ARM = nil, nil, nil
+	}
+	if scaling := group.ScalingConfig; scaling != nil {
+		config.DesiredSize, config.MinSize, config.MaxSize = scaling.DesiredSize, scaling.MinSize, scaling.MaxSize
+	}
+	if group.RemoteAccess != nil {
+		config.EC2SSHKey = group.RemoteAccess.Ec2SshKey
+	}
+	switch {
+	case spot:
+		config.SpotInstanceTypes = group.InstanceTypes
+	case len(group.InstanceTypes) > 0:
+		config.InstanceType = &group.InstanceTypes[0]
+	}
+	if template := group.LaunchTemplate; template != nil {
+		config.LaunchTemplate = &v1alpha1.EKSLaunchTemplate{ID: template.Id, Name: template.Name}
+		if version, err := strconv.ParseInt(aws.ToString(template.Version), 10, 64); err == nil {
+			config.LaunchTemplate.Version = &version
+		}
+	}
+	return config
+}
+
+func (n nodeGroups) create(ctx context.Context, r request) (*types.Update, error) {
+	g := r.group
+	if spotType(g) {
+		return nil, errSpot
+	}
+	in := &eks.CreateNodegroupInput{
+		ClusterName: &n.Name, NodegroupName: &g.NodegroupName, ClientRequestToken: r.token, Version: g.Version, Subnets: g.Subnets,
+		NodeRole: g.NodeRole, ScalingConfig: scaling(g), LaunchTemplate: launchTemplate(g.LaunchTemplate),
+	}
+	in.Labels, _ = split(g.Labels)
+	in.Tags, _ = split(g.Tags)
+	if inTemplate(g) {
+		var err error
+		if in.LaunchTemplate, err = n.templates.create(ctx, r); err != nil {
+			return nil, err
+		}
+	} else if g.LaunchTemplate != nil && set(g.InstanceType) {
+		in.InstanceTypes = []string{*g.InstanceType}
+	}
+	if aws.ToBool(g.RequestSpotInstances) {
+		in.CapacityType, in.InstanceTypes = types.CapacityTypesSpot, g.SpotInstanceTypes
+	}
+	switch {
+	case set(g.ImageID):
+		in.Version = nil // The image determines it.
+	case aws.ToBool(g.GPU):
+		in.AmiType = types.AMITypesAl2023X8664Nvidia
+	case aws.ToBool(g.ARM):
+		in.AmiType = types.AMITypesAl2023Arm64Standard
+	}
+	_, err := n.api.CreateNodegroup(ctx, in)
+	return nil, err
+}
+
+func (n nodeGroups) delete(ctx context.Context, r request) (*types.Update, error) {
+	_, err := n.api.DeleteNodegroup(ctx, &eks.DeleteNodegroupInput{ClusterName: &n.Name, NodegroupName: groupOf(r.Item)})
+	if gone(err) != nil || r.template == nil {
+		return nil, gone(err)
+	}
+	return &types.Update{Id: aws.String(deletion + r.template.ID)}, nil
+}
+
+func (n nodeGroups) version(ctx context.Context, r request) (*types.Update, error) {
+	in := &eks.UpdateNodegroupVersionInput{
+		ClusterName: &n.Name, NodegroupName: &r.group.NodegroupName, ClientRequestToken: r.token,
+		Version: r.group.Version, LaunchTemplate: launchTemplate(r.group.LaunchTemplate),
+	}
+	switch {
+	case r.template == nil:
+	case in.LaunchTemplate != nil:
+		return nil, errOurs
+	default:
+		in.LaunchTemplate = &types.LaunchTemplateSpecification{Id: &r.template.ID, Version: &r.template.Version}
+	}
+	out, err := n.api.UpdateNodegroupVersion(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return out.Update, nil
+}
+
+// template creates a version with the changes, and everything else as it was read. Then it moves the
+// group to that version. Without a version of Kubernetes in the request, EKS would upgrade the nodes.
+func (n nodeGroups) template(ctx context.Context, r request) (*types.Update, error) {
+	switch {
+	case r.template == nil && r.was.LaunchTemplate != nil:
+		return nil, errTheirs
+	case r.template == nil:
+		return nil, errNoTemplate
+	case r.template.More != "":
+		return nil, fmt.Errorf("%w: version %s of the launch template %s has %s, which a new version would lose: it is not Spillway's",
+			cloud.ErrRefused, r.template.Version, r.template.ID, r.template.More)
+	}
+	if r.group.RequestSpotInstances = r.was.RequestSpotInstances; spotType(r.group) {
+		return nil, errSpot
+	}
+	data, err := n.templates.data(ctx, r.group)
+	if err != nil {
+		return nil, err
+	}
+	at, err := n.templates.add(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &r.template.ID, LaunchTemplateData: data, ClientToken: r.tokenFor(data)})
+	if err != nil {
+		return nil, err
+	}
+	in := &eks.UpdateNodegroupVersionInput{ClusterName: &n.Name, NodegroupName: &r.group.NodegroupName, ClientRequestToken: r.token, LaunchTemplate: at}
+	if !set(r.group.ImageID) {
+		in.Version = r.was.Version
+	}
+	out, err := n.api.UpdateNodegroupVersion(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return out.Update, nil
+}
+
+func (n nodeGroups) size(ctx context.Context, r request) (*types.Update, error) {
+	return n.update(ctx, r, &eks.UpdateNodegroupConfigInput{ScalingConfig: scaling(r.group)})
+}
+
+func (n nodeGroups) labels(ctx context.Context, r request) (*types.Update, error) {
+	set, remove := split(r.group.Labels)
+	return n.update(ctx, r, &eks.UpdateNodegroupConfigInput{Labels: &types.UpdateLabelsPayload{AddOrUpdateLabels: set, RemoveLabels: remove}})
+}
+
+func (n nodeGroups) update(ctx context.Context, r request, in *eks.UpdateNodegroupConfigInput) (*types.Update, error) {
+	in.ClusterName, in.NodegroupName, in.ClientRequestToken = &n.Name, &r.group.NodegroupName, r.token
+	out, err := n.api.UpdateNodegroupConfig(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return out.Update, nil
+}
+
+// deleted reports whether a group is gone, and then deletes its template. It must not do so before, because
+// EKS treats a group without its template as broken.
+func (n nodeGroups) deleted(ctx context.Context, item, id string) (cloud.Operation, error) {
+	operation := cloud.Operation{ID: deletion + id, Item: item}
+	_, err := n.api.DescribeNodegroup(ctx, &eks.DescribeNodegroupInput{ClusterName: &n.Name, NodegroupName: groupOf(item)})
+	if !notFound(err) {
+		return operation, n.wrap(err, "reading the "+item)
+	}
+	operation.Done = true
+	if err := n.templates.delete(ctx, id); err != nil {
+		// The group is gone, as requested.
+		operation.Failed, operation.Message = true, err.Error()
+	}
+	return operation, nil
+}
+
+func scaling(g v1alpha1.EKSNodeGroup) *types.NodegroupScalingConfig {
+	if g.DesiredSize == nil && g.MinSize == nil && g.MaxSize == nil {
+		return nil
+	}
+	return &types.NodegroupScalingConfig{DesiredSize: g.DesiredSize, MinSize: g.MinSize, MaxSize: g.MaxSize}
+}
+
+func launchTemplate(t *v1alpha1.EKSLaunchTemplate) *types.LaunchTemplateSpecification {
+	if t == nil {
+		return nil
+	}
+	out := &types.LaunchTemplateSpecification{Id: t.ID}
+	if t.ID == nil {
+		// EKS shows both, but accepts only one of them.
+		out.Name = t.Name
+	}
+	if t.Version != nil {
+		out.Version = aws.String(strconv.FormatInt(*t.Version, 10))
+	}
+	return out
+}
