@@ -17,7 +17,7 @@ import (
 
 // admission checks whether the API server prepares new pods. Only a new pod shows whether the API server
 // reaches the webhook of the manager.
-func (e *exam) admission(ctx context.Context) {
+func (e *exam) admission(ctx context.Context, webhook bool) {
 	at := slices.IndexFunc(e.seen.Offloadings, func(o v1alpha1.NamespaceOffloading) bool {
 		return o.DeletionTimestamp.IsZero() && o.Spec.PodOffloadingStrategy != v1alpha1.PodsLocal
 	})
@@ -25,7 +25,7 @@ func (e *exam) admission(ctx context.Context) {
 		return
 	}
 	prepared, err := Prepared(ctx, e.consumer, &e.seen.Offloadings[at])
-	e.found(ofAdmission(e.seen.Offloadings[at].Namespace, prepared, err, hasWebhook(e.shipped)))
+	e.found(ofAdmission(e.seen.Offloadings[at].Namespace, prepared, err, webhook))
 }
 
 // Answer is what a dry run shows.

@@ -20,36 +20,52 @@ import (
 // webhooks is the kind of the webhook's configuration.
 var webhooks = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}
 
+// installation checks what install applies to the consumer.
+type installation struct {
+	*run
+	// shipped are the objects that should exist.
+	shipped []*unstructured.Unstructured
+}
+
+func (i *installation) version() error {
+	found, err := i.consumer.Version()
+	if err != nil {
+		return err
+	}
+	i.found(ofVersion(found))
+	return nil
+}
+
 // expect determines which objects should be installed. Even if the API server serves the policy for pods, the
 // webhook may be installed. That is so with admission.mode Webhook in the chart, or if it was installed
 // before the cluster was upgraded to Kubernetes 1.36.
-func (e *exam) expect(ctx context.Context) error {
-	shipped, directory, err := install.Shipped(e.consumer)
-	if e.shipped = shipped; err != nil || directory == install.WithWebhook {
+func (i *installation) expect(ctx context.Context) error {
+	shipped, directory, err := install.Shipped(i.consumer)
+	if i.shipped = shipped; err != nil || directory == install.WithWebhook {
 		return err
 	}
-	webhook, err := e.has(ctx, webhooks)
+	webhook, err := i.has(ctx, webhooks)
 	if err != nil || !webhook {
 		return err
 	}
-	policy, err := e.has(ctx, install.PodsPolicy)
+	policy, err := i.has(ctx, install.PodsPolicy)
 	if err != nil {
 		return err
 	}
 	if policy {
-		e.found(leftWebhook())
+		i.found(leftWebhook())
 		return nil
 	}
-	e.shipped, err = config.Objects(install.WithWebhook)
+	i.shipped, err = config.Objects(install.WithWebhook)
 	return err
 }
 
 // has reports whether the policy or the webhook that prepares pods exists. If it may not be read, it counts
 // as absent: installed reports that.
-func (e *exam) has(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
+func (i *installation) has(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
 	there := &unstructured.Unstructured{}
 	there.SetGroupVersionKind(kind)
-	err := e.consumer.Get(ctx, client.ObjectKey{Name: v1alpha1.PodAdmissionName}, there)
+	err := i.consumer.Get(ctx, client.ObjectKey{Name: v1alpha1.PodAdmissionName}, there)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return false, nil
 	}
@@ -71,26 +87,26 @@ func leftWebhook() Finding {
 }
 
 // installed looks for each object that install applies.
-func (e *exam) installed(ctx context.Context) (kinds bool, err error) {
+func (i *installation) installed(ctx context.Context) (kinds bool, err error) {
 	kinds = true
-	outside, err := install.Outside(ctx, e.consumer)
+	outside, err := install.Outside(ctx, i.consumer)
 	if err != nil && !apierrors.IsForbidden(err) { // If it may not be read, the loop below says so.
 		return false, err
 	}
 	if outside != "" { // Such a manager needs no Deployment, and a second manager would conflict with it.
-		e.shipped = slices.DeleteFunc(e.shipped, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
+		i.shipped = slices.DeleteFunc(i.shipped, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
 	}
 	var missing []string
 	var found []*unstructured.Unstructured
-	for _, object := range e.shipped {
+	for _, object := range i.shipped {
 		there := &unstructured.Unstructured{}
 		there.SetGroupVersionKind(object.GroupVersionKind())
-		switch err := e.consumer.Get(ctx, client.ObjectKeyFromObject(object), there); {
+		switch err := i.consumer.Get(ctx, client.ObjectKeyFromObject(object), there); {
 		case apierrors.IsNotFound(err):
 			missing = append(missing, objects.Name(object))
 			kinds = kinds && object.GetKind() != "CustomResourceDefinition"
 		case apierrors.IsForbidden(err):
-			e.found(Finding{Level: Warning, Check: "installed", Object: objects.Name(object), Message: "you may not read it", Mend: "run doctor as a cluster administrator"})
+			i.found(Finding{Level: Warning, Check: "installed", Object: objects.Name(object), Message: "you may not read it", Mend: "run doctor as a cluster administrator"})
 			return kinds, nil
 		case err != nil:
 			return false, fmt.Errorf("reading %s: %w", objects.Name(object), err)
@@ -98,13 +114,13 @@ func (e *exam) installed(ctx context.Context) (kinds bool, err error) {
 			found = append(found, there)
 		}
 	}
-	if shipped := schemas(e.shipped); kinds && len(shipped) > 0 {
-		e.found(ofDefinitions(schemas(found), shipped))
+	if shipped := schemas(i.shipped); kinds && len(shipped) > 0 {
+		i.found(ofDefinitions(schemas(found), shipped))
 	}
 	if len(missing) > 0 {
-		e.found(Finding{Level: Error, Check: "installed", Message: "missing: " + strings.Join(missing, ", "), Mend: "kubectl spillway install"})
+		i.found(Finding{Level: Error, Check: "installed", Message: "missing: " + strings.Join(missing, ", "), Mend: "kubectl spillway install"})
 		return kinds, nil
 	}
-	e.found(Finding{Level: OK, Check: "installed", Message: fmt.Sprintf("all %d objects exist", len(e.shipped))})
+	i.found(Finding{Level: OK, Check: "installed", Message: fmt.Sprintf("all %d objects exist", len(i.shipped))})
 	return kinds, nil
 }

@@ -55,18 +55,18 @@ func TestExpect(t *testing.T) {
 			if test.served {
 				mapper.Add(install.PodsPolicy, meta.RESTScopeRoot)
 			}
-			e := &exam{consumer: &cli.Cluster{WithWatch: serving{consumerOf(t, nil, test.objects...), mapper}}}
-			if err := e.expect(t.Context()); err != nil {
+			i := &installation{run: &run{consumer: &cli.Cluster{WithWatch: serving{consumerOf(t, nil, test.objects...), mapper}}}}
+			if err := i.expect(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			has := slices.ContainsFunc(e.shipped, func(o *unstructured.Unstructured) bool {
+			has := slices.ContainsFunc(i.shipped, func(o *unstructured.Unstructured) bool {
 				return o.GetKind() == "MutatingAdmissionPolicy" && o.GetName() == v1alpha1.PodAdmissionName
 			})
-			if hasWebhook(e.shipped) != test.webhook || has == test.webhook {
-				t.Errorf("webhook: %t, policy: %t", hasWebhook(e.shipped), has)
+			if hasWebhook(i.shipped) != test.webhook || has == test.webhook {
+				t.Errorf("webhook: %t, policy: %t", hasWebhook(i.shipped), has)
 			}
-			if len(e.findings) > 1 || (len(e.findings) == 1) != (test.want != "") || test.want != "" && !strings.Contains(e.findings[0].Mend, test.want) {
-				t.Errorf("got %+v", e.findings)
+			if len(i.findings) > 1 || (len(i.findings) == 1) != (test.want != "") || test.want != "" && !strings.Contains(i.findings[0].Mend, test.want) {
+				t.Errorf("got %+v", i.findings)
 			}
 		})
 	}
@@ -79,10 +79,10 @@ func TestLogsOfAProviderThatIsAway(t *testing.T) {
 	conditions.Set(&binding.Status.Conditions, 0, conditions.New(v1alpha1.BindingConnected, metav1.ConditionFalse, v1alpha1.ReasonUnreachable, "away"))
 	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "spillway-eu"}}
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}, Spec: corev1.PodSpec{NodeName: node.Name}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-	e := &exam{consumer: consumerOf(t, nil), seen: status.Seen{Bindings: []v1alpha1.ClusterBinding{binding}, Nodes: []corev1.Node{node}, Pods: []corev1.Pod{pod}}}
-	e.binding(t.Context(), status.Tree(e.seen).Bindings[0])
-	if slices.ContainsFunc(e.findings, func(f Finding) bool { return f.Check == "logs" }) {
-		t.Errorf("got %+v", e.findings)
+	p := &providers{&run{consumer: consumerOf(t, nil)}, status.Seen{Bindings: []v1alpha1.ClusterBinding{binding}, Nodes: []corev1.Node{node}, Pods: []corev1.Pod{pod}}}
+	p.binding(t.Context(), status.Tree(p.seen).Bindings[0])
+	if slices.ContainsFunc(p.findings, func(f Finding) bool { return f.Check == "logs" }) {
+		t.Errorf("got %+v", p.findings)
 	}
 }
 
@@ -110,19 +110,19 @@ func TestOutside(t *testing.T) {
 			deployment.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
 			deployment.SetNamespace(config.Namespace)
 			deployment.SetName(config.Manager)
-			e := &exam{consumer: consumerOf(t, nil, test.objects...), shipped: []*unstructured.Unstructured{deployment}}
-			if _, err := e.installed(t.Context()); err != nil {
+			i := &installation{&run{consumer: consumerOf(t, nil, test.objects...)}, []*unstructured.Unstructured{deployment}}
+			if _, err := i.installed(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			var err error
-			if e.seen, err = status.Read(t.Context(), e.consumer, ""); err != nil {
+			seen, err := status.Read(t.Context(), i.consumer, "")
+			if err != nil {
 				t.Fatal(err)
 			}
-			e.manager()
-			if len(e.findings) != 2 || e.findings[0].Level != test.level || e.findings[1].Level != test.level {
-				t.Errorf("got %+v", e.findings)
+			(&exam{i.run, seen}).manager()
+			if len(i.findings) != 2 || i.findings[0].Level != test.level || i.findings[1].Level != test.level {
+				t.Errorf("got %+v", i.findings)
 			}
-			if text := status.Text(status.Tree(e.seen), false); !strings.Contains(text, test.want) {
+			if text := status.Text(status.Tree(seen), false); !strings.Contains(text, test.want) {
 				t.Errorf("status says %s", text)
 			}
 		})

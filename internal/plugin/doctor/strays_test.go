@@ -67,7 +67,7 @@ func TestStrays(t *testing.T) {
 		"NamespaceOffloadings are too": {on("team", "node"), &v1alpha1.NamespaceOffloadingList{}, Warning, "you may not read NamespaceOffloadings"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &exam{consumer: consumerOf(t, test.hidden, offloading, test.pod)}
+			e := &exam{run: &run{consumer: consumerOf(t, test.hidden, offloading, test.pod)}}
 			var err error
 			if e.seen, err = status.Read(t.Context(), e.consumer, ""); err != nil {
 				t.Fatal(err)
@@ -118,7 +118,7 @@ func TestStranded(t *testing.T) {
 			if test.mounts {
 				objects = append(objects, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}, Spec: v1alpha1.ClusterBindingSpec{MountNamespace: "mounted"}})
 			}
-			e := &exam{consumer: consumerOf(t, test.hidden, objects...)}
+			e := &exam{run: &run{consumer: consumerOf(t, test.hidden, objects...)}}
 			var err error
 			if e.seen, err = status.Read(t.Context(), e.consumer, ""); err != nil {
 				t.Fatal(err)

@@ -1,0 +1,206 @@
+package doctor
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/provider/kubeconfig"
+)
+
+// patience is how long a provider may take to answer.
+const patience = 10 * time.Second
+
+// providers checks the bindings, and their providers with the manager's credentials.
+type providers struct {
+	*run
+	seen status.Seen
+}
+
+func (p *providers) bindings(ctx context.Context) {
+	if p.seen.Hides(status.Bindings) {
+		p.found(Finding{Level: Warning, Check: "binding", Message: "the state of providers is unknown: you may not read " + status.Bindings, Mend: "run doctor as a cluster administrator"})
+		return
+	}
+	for _, binding := range status.Tree(p.seen).Bindings {
+		p.binding(ctx, binding)
+	}
+}
+
+func (p *providers) binding(ctx context.Context, binding status.Binding) {
+	if len(binding.Waits) == 0 {
+		p.found(Finding{Level: OK, Check: "binding", Object: binding.Name, Message: "it is Ready, with Kubernetes " + binding.Version})
+	}
+	for _, wait := range binding.Waits {
+		p.found(ofWait(binding, wait))
+	}
+	for _, namespace := range binding.Namespaces {
+		for _, wait := range namespace.Waits {
+			if !goes(wait) {
+				p.found(ofNamespace(binding.Name, namespace, wait))
+			}
+		}
+	}
+	for i := range p.seen.Bindings {
+		if p.seen.Bindings[i].Name != binding.Name {
+			continue
+		}
+		p.provider(ctx, &p.seen.Bindings[i])
+		// While the provider is away nobody gets logs from it, whether or not the API server reaches the
+		// manager.
+		if binding.Node != nil && meta.IsStatusConditionTrue(p.seen.Bindings[i].Status.Conditions, v1alpha1.BindingConnected) {
+			p.logs(ctx, binding.Node.Name)
+		}
+	}
+}
+
+// logs checks whether the API server reaches the virtual node for kubectl logs, if a pod runs there.
+func (p *providers) logs(ctx context.Context, node string) {
+	at := slices.IndexFunc(p.seen.Pods, func(pod corev1.Pod) bool { return pod.Spec.NodeName == node && pod.Status.Phase == corev1.PodRunning })
+	if at < 0 {
+		return
+	}
+	f := Finding{Level: OK, Check: "logs", Object: node, Message: "the API server reaches it, for kubectl logs and exec"}
+	err := reach(ctx, p.consumer, &p.seen.Pods[at])
+	switch {
+	case apierrors.IsForbidden(err):
+		f.Level, f.Message, f.Mend = Warning, "cannot check whether the API server reaches it: you may not read logs", "run doctor as a cluster administrator"
+	case err != nil:
+		f.Level, f.Message = Warning, "the API server cannot read logs from it: "+err.Error()
+		f.Mend = "check, with docs/kubelet.md, the address in the manager's flag --kubelet-address, its port 10250, who may reach it, and its certificate"
+	}
+	p.found(f)
+}
+
+// provider examines a provider with the manager's credentials.
+func (p *providers) provider(ctx context.Context, binding *v1alpha1.ClusterBinding) {
+	document, err := secretOf(ctx, p.consumer, binding)
+	if apierrors.IsForbidden(err) {
+		p.found(Finding{Level: Warning, Check: "credentials", Object: binding.Name, Message: "you may not read them: the provider was not checked", Mend: "run doctor as a cluster administrator"})
+		return
+	}
+	loaded := &rest.Config{}
+	if err == nil {
+		loaded, err = kubeconfig.Load(document)
+	}
+	if err != nil {
+		p.found(Finding{
+			Level: Error, Check: "credentials", Object: binding.Name, Message: "they cannot be used: " + err.Error(),
+			Mend: "kubectl spillway bind " + binding.Name + " --provider-context CONTEXT",
+		})
+		return
+	}
+	_, from, until := kubeconfig.Validity(loaded)
+	p.found(ofExpiry(binding.Name, from, until, time.Now()))
+	loaded.Timeout = patience
+	there, err := clock(ctx, loaded)
+	if err != nil {
+		p.found(Finding{
+			Level: Warning, Check: "reach", Object: binding.Name, Message: "it is not reachable from here, which may be intended: " + err.Error(),
+			Mend: "if the binding is not Ready either: from the network of the manager's pods, try " + loaded.Host,
+		})
+		return
+	}
+	p.found(Finding{Level: OK, Check: "reach", Object: binding.Name, Message: loaded.Host + " answers"})
+	if here, err := clock(ctx, p.consumer.Config); err == nil {
+		p.found(ofClock(binding.Name, there.ahead(here)))
+	}
+	p.accountRights(ctx, binding.Name, loaded)
+}
+
+// accountRights asks a provider whether the consumer's account has the rights of its roles.
+func (p *providers) accountRights(ctx context.Context, name string, loaded *rest.Config) {
+	mend := "kubectl spillway bind " + name + " --provider-context CONTEXT applies the roles again; roles for logs, exec and metrics that the provider's administrator has deleted are in config/provider/role_*.yaml"
+	shipped, err := config.Objects("provider")
+	if err != nil {
+		p.found(Finding{Level: Error, Check: "rights", Object: name, Message: err.Error()})
+		return
+	}
+	rights, err := Granted(shipped, config.ProviderAccount)
+	if err != nil {
+		p.found(Finding{Level: Error, Check: "rights", Object: name, Message: err.Error()})
+		return
+	}
+	account, err := cli.Connect(loaded, "provider "+name, p.consumer.Config.UserAgent)
+	var missing []cli.Right
+	if err == nil {
+		missing, err = account.Lacks(ctx, rights)
+	}
+	if err != nil {
+		p.found(Finding{Level: Error, Check: "rights", Object: name, Message: "the consumer's rights in the provider are unknown: " + err.Error(), Mend: mend})
+		return
+	}
+	names := make([]string, len(missing))
+	for i, right := range missing {
+		names[i] = right.String()
+	}
+	p.found(ofRights(name, "the consumer's account", names, mend))
+}
+
+// secretOf reads the kubeconfig of a binding.
+func secretOf(ctx context.Context, consumer client.Client, binding *v1alpha1.ClusterBinding) ([]byte, error) {
+	secret := &corev1.Secret{}
+	ref := binding.Spec.KubeconfigSecretRef
+	if err := consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: ref.Name}, secret); err != nil {
+		return nil, err
+	}
+	return secret.Data[ref.Key], nil
+}
+
+// reach asks the API server for the last byte of the log of a pod on a virtual node.
+func reach(ctx context.Context, consumer *cli.Cluster, pod *corev1.Pod) error {
+	clients, err := kubernetes.NewForConfig(consumer.Config)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	options := &corev1.PodLogOptions{Container: pod.Spec.Containers[0].Name, LimitBytes: ptr.To(int64(1)), TailLines: ptr.To(int64(1))}
+	return clients.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, options).Do(ctx).Error()
+}
+
+// reading is the date in an API server's answer, in whole seconds, with the times of the request and the
+// answer by the clock of this computer.
+type reading struct{ date, asked, answered time.Time }
+
+// ahead returns how far a clock is ahead of another one, at least. Negative: behind.
+func (r reading) ahead(of reading) time.Duration {
+	least, most := of.date.Sub(of.answered), of.date.Add(time.Second).Sub(of.asked) // How far the other clock is ahead of ours.
+	return connection.Apart(r.date, r.asked.Add(least), r.answered.Add(most))
+}
+
+// clock reads the clock of an API server.
+func clock(ctx context.Context, config *rest.Config) (reading, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return reading{}, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(config.Host, "/")+"/version", nil)
+	if err != nil {
+		return reading{}, err
+	}
+	read := reading{asked: time.Now()}
+	response, err := client.Do(request)
+	if err != nil {
+		return reading{}, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	read.answered = time.Now()
+	read.date, err = http.ParseTime(response.Header.Get("Date"))
+	return read, err
+}
