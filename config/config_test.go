@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/spillway-io/spillway/config"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // TestObjects: every shipped directory can be built, and has no object twice.
@@ -78,7 +78,7 @@ func TestProfiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := translate.LimitsOf(data).Profile; got != want {
+			if got := field.LimitsOf(data).Profile; got != want {
 				t.Errorf("%s: the manager takes it for %q", directory, got)
 			}
 		}

@@ -31,5 +31,5 @@ func (s scope) counter(present *inventory.Inventory) inventory.Counter {
 	if !s.sharing {
 		return present
 	}
-	return inventory.Reported{Reader: s.local.GetClient()}
+	return inventory.StatusCounter{Reader: s.local.GetClient()}
 }

@@ -1,4 +1,8 @@
-// Package controllers lists all controllers of Spillway, and what they share.
+// Package controllers lists all controllers of Spillway, the kinds that are sent to providers, and what they share.
+//
+// A controller has a folder here. reconciler.go in it reads and writes. decide.go decides, without any I/O, unless
+// several controllers need the decision: then it is in internal/decide. A kind has a folder in toprovider, with
+// everything about it. Package engine runs the kinds.
 package controllers
 
 import (
@@ -41,7 +45,6 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	offloading "github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
-	decidenode "github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/engine"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/podadmission"
@@ -88,7 +91,7 @@ type Options struct {
 	// Definitions knows how the served kinds differ from the kinds of this version.
 	Definitions *consumer.Definitions
 	// Kubelet is where this replica serves the kubelet API of virtual nodes.
-	Kubelet decidenode.Endpoint
+	Kubelet virtualnode.Endpoint
 }
 
 // Kinds are the kinds of objects that are synced with the providers.
@@ -141,22 +144,22 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}).SetupWithManager(run.all, &virtualnode.Leases{Client: cached, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
 		"namespacelabel": (&namespacelabel.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),
 		"namespaceoffloading": (&namespaceoffloading.Lifecycle{
-			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Left: left, Settings: o.Settings,
+			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Counter: left, Settings: o.Settings,
 			Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
 		}).SetupWithManager(local),
 		"namespacemapping": (&namespaceoffloading.Mapping{
-			Client: cached, Inventory: present, Left: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
+			Client: cached, Inventory: present, Counter: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
 		}).SetupWithManager(local),
 		"namespacemap": (&namespacemap.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings,
 			Clock: now, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager(run.all),
 		"offloadingstatus": (&offloadingstatus.Reconciler{
-			Client: cached, Inventory: present, Left: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
+			Client: cached, Inventory: present, Counter: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
 			Clock: now, Pace: throttle.New(progressInterval, progressMost, now),
 		}).SetupWithManager(local),
 		"unscheduledpod": (&unscheduledpod.Reconciler{
-			Client: cached, Catalogue: o.Views.Catalogue, Live: local.GetAPIReader(), Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"), Clock: now,
+			Client: cached, SharedCache: o.Views.SharedCache, Live: local.GetAPIReader(), Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"), Clock: now,
 		}).SetupWithManager(local),
 		"webhookremoval": only(o.PodAdmission.Remove, (&webhookremoval.Reconciler{Client: cached}).SetupWithManager, local),
 		"strayedpod":     only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local),
@@ -183,10 +186,10 @@ func firstOf(adding map[string]error) error {
 // unreporting adds the controllers that remove what providers have reported.
 func unreporting(mgr ctrl.Manager, of *views.Views) error {
 	return errors.Join(
-		unreport.Addresses(mgr.GetClient(), of.Catalogue, service.Kind()).SetupWithManager(mgr),
-		unreport.Addresses(mgr.GetClient(), of.Catalogue, ingress.Kind()).SetupWithManager(mgr),
-		unreport.Routes(mgr.GetClient(), of.Catalogue, route.HTTP()).SetupWithManager(mgr),
-		unreport.Routes(mgr.GetClient(), of.Catalogue, route.GRPC()).SetupWithManager(mgr))
+		unreport.Addresses(mgr.GetClient(), of.SharedCache, service.Kind()).SetupWithManager(mgr),
+		unreport.Addresses(mgr.GetClient(), of.SharedCache, ingress.Kind()).SetupWithManager(mgr),
+		unreport.Routes(mgr.GetClient(), of.SharedCache, route.HTTP()).SetupWithManager(mgr),
+		unreport.Routes(mgr.GetClient(), of.SharedCache, route.GRPC()).SetupWithManager(mgr))
 }
 
 // only adds a controller to the manager when it is needed.

@@ -16,9 +16,9 @@ import (
 // one before: whoever replaced the Secret waits for that.
 const reasonRotated = "CredentialsRotated"
 
-// tellRotation reports that new credentials are in use, unless they are renewed so often
+// reportRotation reports that new credentials are in use, unless they are renewed so often
 // that nobody waits for it.
-func (r *Reconciler) tellRotation(o *observed) {
+func (r *Reconciler) reportRotation(o *observed) {
 	if o.Credentials != nil || o.Duplicate() || o.Connection.Phase != connection.Connected || o.Connection.Untried {
 		return
 	}
@@ -33,8 +33,8 @@ func (r *Reconciler) tellRotation(o *observed) {
 	r.Events.Eventf(o.Binding, nil, corev1.EventTypeNormal, reasonRotated, "Connect", "%s", conditions.Note(note))
 }
 
-// tellExpiry warns, once, that the credentials expire.
-func (r *Reconciler) tellExpiry(before, after *v1alpha1.ClusterBinding) {
+// warnExpiry warns, once, that the credentials expire.
+func (r *Reconciler) warnExpiry(before, after *v1alpha1.ClusterBinding) {
 	now := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.BindingCredentialsValid)
 	if now == nil || now.Reason != v1alpha1.ReasonExpiresSoon ||
 		conditions.Reason(before.Status.Conditions, v1alpha1.BindingCredentialsValid) == now.Reason {

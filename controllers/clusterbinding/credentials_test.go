@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/client-go/tools/events"
 
-	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -17,13 +16,13 @@ func TestRotation(t *testing.T) {
 	recorder := events.NewFakeRecorder(9)
 	r := &Reconciler{Events: recorder}
 	observe := func(fingerprint string, phase connection.Phase) *observed {
-		return &observed{fingerprint: fingerprint, Snapshot: clusterbinding.Snapshot{
+		return &observed{fingerprint: fingerprint, snapshot: snapshot{
 			Binding: builder.Binding("eu").Obj(), Connection: connection.State{Phase: phase},
-			Validity: clusterbinding.Validity{What: "the token", Until: builder.Epoch},
+			Validity: validity{What: "the token", Until: builder.Epoch},
 		}}
 	}
 	tell := func(o *observed) string {
-		r.tellRotation(o)
+		r.reportRotation(o)
 		select {
 		case told := <-recorder.Events:
 			return told

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
@@ -36,16 +35,16 @@ func (d *deletion) step(ctx context.Context) (ctrl.Result, error) {
 	s := d.drain
 	s.Connected, s.Unreachable, s.Now = d.Connection.Phase == fleet.Connected, d.unreachable(), d.Clock.Now()
 	s.Limited = d.Connection.Limited
-	s.LeaseGone = d.Connection.Phase == fleet.Left
+	s.LeaseDeleted = d.Connection.Phase == fleet.Left
 	if d.Credentials != nil || d.Connection.Phase == fleet.Disconnected {
-		s.LeaseStays = s.Unreachable
+		s.LeaseGivenUp = s.Unreachable
 	}
 	plan := drain.Decide(s)
 	again := plan.RetryAfter
 	if wait := d.progress(plan); wait > 0 {
 		again = retry.Sooner(again, wait)
 	} else if plan.Action != drain.RemoveFinalizer {
-		status := clusterbinding.Decide(d.Snapshot)
+		status := Decide(d.snapshot)
 		conditions.Set(&status.Conditions, d.Binding.Generation, plan.Drained)
 		if err := d.report(ctx, d.observed, status); err != nil {
 			return retry.Done(err)
@@ -142,6 +141,6 @@ func (d *deletion) removeFinalizer(ctx context.Context) error {
 	if err := d.Client.Patch(ctx, d.Binding, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("removing the finalizer of ClusterBinding %s: %w", d.Binding.Name, err)
 	}
-	d.written.Wrote(d.Binding)
+	d.written.Expect(d.Binding)
 	return nil
 }

@@ -28,9 +28,9 @@ const (
 	parallel = 10
 	// released is how long caches need at most to show that objects are released.
 	released = 200 * time.Millisecond
-	// catalogueTimeout limits the wait for the catalogue, which is never longer than
+	// sharedCacheTimeout limits the wait for the shared cache, which is never longer than
 	// filling it once.
-	catalogueTimeout = 10 * time.Second
+	sharedCacheTimeout = 10 * time.Second
 )
 
 // observeResidents keeps open the view of a binding that holds its clusterID, whether
@@ -53,7 +53,7 @@ func (r *Reconciler) observeResidents(ctx context.Context, o *observed) error {
 	if o.Duplicate() {
 		return nil
 	}
-	err := r.observeLeft(ctx, o)
+	err := r.observeRemaining(ctx, o)
 	if errors.Is(err, inventory.ErrUnknown) {
 		o.unknown = true
 		return nil
@@ -61,7 +61,7 @@ func (r *Reconciler) observeResidents(ctx context.Context, o *observed) error {
 	return err
 }
 
-func (r *Reconciler) observeLeft(ctx context.Context, o *observed) error {
+func (r *Reconciler) observeRemaining(ctx context.Context, o *observed) error {
 	name := o.Binding.Name
 	pods, err := r.Inventory.Pods(ctx, name, "")
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *Reconciler) observeLeft(ctx context.Context, o *observed) error {
 		return err
 	}
 	if o.Node == nil || o.OwnsNode() { // What is on somebody else's node is not ours to wait for.
-		if o.drain.Pods, err = r.Inventory.Left(ctx, name, ""); err != nil {
+		if o.drain.Pods, err = r.Inventory.Remaining(ctx, name, ""); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (r *Reconciler) observeLeft(ctx context.Context, o *observed) error {
 	if o.NamespaceMap != nil {
 		return nil // Nothing is released yet, and there are many objects to check.
 	}
-	ctx, cancel := context.WithTimeout(ctx, catalogueTimeout)
+	ctx, cancel := context.WithTimeout(ctx, sharedCacheTimeout)
 	defer cancel()
 	marked, err := inventory.Marked(ctx, r.Views, o.Binding.Spec.ClusterID)
 	o.drain.Marked = len(marked)
@@ -101,7 +101,7 @@ func (d *deletion) release(ctx context.Context) error {
 	errs := make([]error, len(marked))
 	workqueue.ParallelizeUntil(ctx, parallel, len(marked), func(i int) {
 		before := marked[i].DeepCopy()
-		if !decide.Unpin(marked[i], clusterID) {
+		if !decide.Unprotect(marked[i], clusterID) {
 			return
 		}
 		if err := d.Client.Patch(ctx, marked[i], precondition.LockedKeeping(before)); client.IgnoreNotFound(err) != nil {

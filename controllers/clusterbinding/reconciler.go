@@ -1,5 +1,7 @@
 // Package clusterbinding connects the providers, and reports on them in the status of each ClusterBinding. When
 // a ClusterBinding is deleted, it removes everything in order.
+//
+// decide*.go decide the status, without any I/O.
 package clusterbinding
 
 import (
@@ -25,7 +27,6 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/consumer/views"
-	"github.com/spillway-io/spillway/internal/decide/clusterbinding"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/inventory"
@@ -76,14 +77,14 @@ type Reconciler struct {
 	// accepted has the fingerprint of each binding's last credentials that were accepted. A
 	// restarted manager has none, and reports nothing about earlier replacements.
 	accepted sync.Map
-	// told has the names of the bindings on which we have reported that another manager
+	// reportedHolders has the names of the bindings on which we have reported that another manager
 	// holds the provider.
-	told sync.Map
+	reportedHolders sync.Map
 }
 
 // observed is the input of a reconcile.
 type observed struct {
-	clusterbinding.Snapshot
+	snapshot
 	config *rest.Config
 	// fingerprint and endpoint are of config: see fleet.Target.
 	fingerprint, endpoint string
@@ -113,8 +114,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.forget(cb.Name)
 		return ctrl.Result{}, nil
 	}
-	if r.written.Behind(cb) {
-		return ctrl.Result{RequeueAfter: ownwrites.BehindRetry}, nil
+	if r.written.IsStale(cb) {
+		return ctrl.Result{RequeueAfter: ownwrites.StaleRetry}, nil
 	}
 	o, err := r.observe(ctx, cb)
 	if err != nil {
@@ -135,10 +136,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err := r.Client.Patch(ctx, cb, precondition.Locked(before)); err != nil {
 			return retry.Done(fmt.Errorf("adding the finalizer to ClusterBinding %s: %w", cb.Name, err))
 		}
-		r.written.Wrote(cb)
+		r.written.Expect(cb)
 	}
-	result, err := retry.Done(r.report(ctx, o, clusterbinding.Decide(o.Snapshot)))
-	r.tellRotation(o)
+	result, err := retry.Done(r.report(ctx, o, Decide(o.snapshot)))
+	r.reportRotation(o)
 	result.RequeueAfter = retry.Sooner(retry.Sooner(result.RequeueAfter, untilWarned(o)), retry.Sooner(o.refusedUntil, o.Webhook.UntilExpired(o.Now)))
 	return result, err
 }
@@ -146,7 +147,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // forget drops what this replica holds for a binding.
 func (r *Reconciler) forget(name string) {
 	r.Inventory.Close(name)
-	r.told.Delete(name)
+	r.reportedHolders.Delete(name)
 	r.Pace.Forget(name)
 	r.accepted.Delete(name)
 }
@@ -156,20 +157,20 @@ func (r *Reconciler) forget(name string) {
 // write its status in turns, for ever.
 func (r *Reconciler) contradicted(o *observed) bool {
 	if o.Connection.Reason != v1alpha1.ReasonHeldByAnother {
-		r.told.Delete(o.Binding.Name)
+		r.reportedHolders.Delete(o.Binding.Name)
 		return false
 	}
 	if conditions.Reason(o.Binding.Status.Conditions, v1alpha1.BindingConnected) == v1alpha1.ReasonHeldByAnother {
-		r.told.Store(o.Binding.Name, true)
+		r.reportedHolders.Store(o.Binding.Name, true)
 		return false
 	}
-	_, told := r.told.Load(o.Binding.Name)
+	_, told := r.reportedHolders.Load(o.Binding.Name)
 	return told
 }
 
 func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (*observed, error) {
-	o := &observed{Snapshot: clusterbinding.Snapshot{Binding: cb, PolicyServed: r.PolicyServed, Now: r.Clock.Now()}}
-	o.WritesRefused, o.refusedUntil = r.Refusals.Said()
+	o := &observed{snapshot: snapshot{Binding: cb, PolicyServed: r.PolicyServed, Now: r.Clock.Now()}}
+	o.WritesRefused, o.refusedUntil = r.Refusals.Message()
 	o.Skew = r.Definitions.Skew()
 	var err error
 	if o.Bindings, err = consumer.Bindings(ctx, r.Client); err != nil {
@@ -206,7 +207,7 @@ func (r *Reconciler) readWebhook(ctx context.Context, o *observed) error {
 	if !r.Webhook {
 		return nil
 	}
-	o.Webhook = &clusterbinding.Webhook{}
+	o.Webhook = &Webhook{}
 	configuration, secret := &admissionregistrationv1.MutatingWebhookConfiguration{}, &corev1.Secret{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: v1alpha1.PodAdmissionName}, configuration); err == nil {
 		o.Webhook.Configuration = configuration
@@ -258,7 +259,7 @@ func (r *Reconciler) readCredentials(ctx context.Context, o *observed) error {
 // give up the Lease: by then somebody may force the binding's removal at any moment.
 func (r *Reconciler) connect(o *observed) {
 	drained := !o.Binding.DeletionTimestamp.IsZero() && !o.unknown && !drain.NeedsProvider(o.drain)
-	leaving := drain.Leaves(o.Binding) || drained && drain.MayHoldLease(o.Binding)
+	leaving := drain.ReachedLease(o.Binding) || drained && drain.MayHoldLease(o.Binding)
 	if drained && !leaving || o.Duplicate() || o.Credentials != nil {
 		r.Fleet.Disconnect(o.Binding.Name)
 		return
@@ -304,10 +305,10 @@ func (r *Reconciler) report(ctx context.Context, o *observed, status v1alpha1.Cl
 		}
 		return fmt.Errorf("writing the status of ClusterBinding %s: %w", o.Binding.Name, err)
 	}
-	r.written.Wrote(o.Binding)
-	for _, news := range clusterbinding.NewsOf(before.Status.Conditions, status.Conditions) {
+	r.written.Expect(o.Binding)
+	for _, news := range eventsOf(before.Status.Conditions, status.Conditions) {
 		r.Events.Eventf(o.Binding, nil, news.Type, news.Reason, "Reconcile", "%s", conditions.Note(news.Message))
 	}
-	r.tellExpiry(before, o.Binding)
+	r.warnExpiry(before, o.Binding)
 	return nil
 }

@@ -1,6 +1,8 @@
 // Package importedclass creates, in the consumer, the classes that ClusterBindings import from their providers.
 // It deletes a class when no binding imports it any more. The status of a binding has what its provider says
 // about classes: this controller runs in the elected replica, and asks no provider.
+//
+// decide.go decides, without any I/O, which classes the consumer has.
 package importedclass
 
 import (
@@ -22,7 +24,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
-	"github.com/spillway-io/spillway/internal/decide/importedclass"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -64,10 +65,10 @@ type Reconciler struct {
 	Clock  clock.PassiveClock
 
 	replaced *throttle.Allowance[Request] // How often a class is replaced: its provider may say something else all the time.
-	told     sync.Map                     // Has each telling of which there was an event: one is enough.
+	reported sync.Map                     // Has each telling of which there was an event: one is enough.
 }
 
-// telling is a class that is somebody else's, as told on a binding.
+// telling is a class that is somebody else's, as reported on a binding.
 type telling struct {
 	binding, class types.UID
 }
@@ -86,9 +87,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings: %w", err)
 	}
-	plan := importedclass.Decide(req.Kind, req.Name, bindings.Items, found)
+	plan := Decide(req.Kind, req.Name, bindings.Items, found)
 	for _, binding := range plan.Taken {
-		if _, before := r.told.LoadOrStore(telling{binding.UID, found.GetUID()}, true); !before {
+		if _, before := r.reported.LoadOrStore(telling{binding.UID, found.GetUID()}, true); !before {
 			r.Events.Eventf(binding, nil, corev1.EventTypeWarning, reasonClassTaken, "Import", "%s", conditions.Note(fmt.Sprintf(
 				"%s %s is not imported: it exists, and Spillway did not create it; delete it, or import under another name", req.Kind, req.Name)))
 		}

@@ -74,18 +74,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // count counts the pods to report, by local namespace.
-func (r *Reconciler) count(ctx context.Context, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) (map[string]eviction.Left, error) {
+func (r *Reconciler) count(ctx context.Context, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) (map[string]eviction.Remaining, error) {
 	var all v1alpha1.NamespaceOffloadingList
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing NamespaceOffloadings: %w", err)
 	}
-	mapped, counts := leavingpods.Mapped(nsm), map[string]eviction.Left{}
+	mapped, counts := leavingpods.Mapped(nsm), map[string]eviction.Remaining{}
 	for i := range all.Items {
 		nso := &all.Items[i]
 		if !leavingpods.Reports(nso, binding, mapped) {
 			continue
 		}
-		left, err := r.Inventory.Left(ctx, binding.Name, nso.Namespace)
+		left, err := r.Inventory.Remaining(ctx, binding.Name, nso.Namespace)
 		if err != nil {
 			return nil, err
 		}

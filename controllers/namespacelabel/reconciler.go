@@ -38,9 +38,9 @@ type Reconciler struct {
 
 // Reasons of events.
 const (
-	// reasonMade: the label has created a NamespaceOffloading, again if somebody had
+	// reasonCreated: the label has created a NamespaceOffloading, again if somebody had
 	// deleted it.
-	reasonMade = "MadeByLabel"
+	reasonCreated = "MadeByLabel"
 	// reasonNotUnderstood: the label has a value that may be meant as true, but is not.
 	reasonNotUnderstood = "LabelNotUnderstood"
 )
@@ -57,7 +57,7 @@ const (
 // decide compares the label with the NamespaceOffloading; existing is nil if there is
 // none. Only one that the label created is ever removed.
 func decide(namespace metav1.Object, existing *v1alpha1.NamespaceOffloading) action {
-	asked := asks(namespace)
+	asked := wantsOffloading(namespace)
 	switch {
 	case namespace.GetDeletionTimestamp() != nil:
 		return nothing // Everything in it is being deleted anyway.
@@ -71,7 +71,7 @@ func decide(namespace metav1.Object, existing *v1alpha1.NamespaceOffloading) act
 	}
 }
 
-func asks(namespace metav1.Object) bool {
+func wantsOffloading(namespace metav1.Object) bool {
 	return namespace.GetLabels()[v1alpha1.LabelOffload] == v1alpha1.OffloadTrue
 }
 
@@ -79,7 +79,7 @@ func asks(namespace metav1.Object) bool {
 // in vain. An empty value, and false, ask for nothing.
 func misspelt(namespace metav1.Object) bool {
 	value := namespace.GetLabels()[v1alpha1.LabelOffload]
-	return value != "" && value != "false" && !asks(namespace)
+	return value != "" && value != "false" && !wantsOffloading(namespace)
 }
 
 // Reconcile reconciles the NamespaceOffloading of one Namespace.
@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("getting the NamespaceOffloading of namespace %s: %w", req.Name, err)
 	}
 	if misspelt(namespace) && namespace.GetDeletionTimestamp() == nil {
-		r.tell(namespace, corev1.EventTypeWarning, reasonNotUnderstood, fmt.Sprintf("the label %s=%s does not offload the namespace: its value must be %s",
+		r.recordEvent(namespace, corev1.EventTypeWarning, reasonNotUnderstood, fmt.Sprintf("the label %s=%s does not offload the namespace: its value must be %s",
 			v1alpha1.LabelOffload, namespace.GetLabels()[v1alpha1.LabelOffload], v1alpha1.OffloadTrue))
 	}
 	switch decide(namespace, nso) {
@@ -123,14 +123,14 @@ func (r *Reconciler) create(ctx context.Context, namespace metav1.Object) error 
 		return nil
 	}
 	if err == nil {
-		r.tell(namespace, corev1.EventTypeNormal, reasonMade, fmt.Sprintf("created a NamespaceOffloading for the label %s=%s, and recreates it if it is deleted; "+
+		r.recordEvent(namespace, corev1.EventTypeNormal, reasonCreated, fmt.Sprintf("created a NamespaceOffloading for the label %s=%s, and recreates it if it is deleted; "+
 			"to end the offloading: kubectl label namespace %s %s-", v1alpha1.LabelOffload, v1alpha1.OffloadTrue, namespace.GetName(), v1alpha1.LabelOffload))
 	}
 	return err
 }
 
-// tell records an event about the namespace, inside it, where its owners may read it.
-func (r *Reconciler) tell(namespace metav1.Object, kind, reason, note string) {
+// recordEvent records an event about the namespace, inside it, where its owners may read it.
+func (r *Reconciler) recordEvent(namespace metav1.Object, kind, reason, note string) {
 	about := &corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Namespace", Name: namespace.GetName(), Namespace: namespace.GetName(), UID: namespace.GetUID(),
 	}
@@ -155,7 +155,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // unobserved shows in its NamespaceOffloading.
 func labelChanges() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return asks(e.Object) || misspelt(e.Object) },
+		CreateFunc: func(e event.CreateEvent) bool { return wantsOffloading(e.Object) || misspelt(e.Object) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return e.ObjectOld.GetLabels()[v1alpha1.LabelOffload] != e.ObjectNew.GetLabels()[v1alpha1.LabelOffload] || trigger.MadeAgain(e)
 		},

@@ -38,36 +38,36 @@ const (
 	podSecurityEnforce = "pod-security.kubernetes.io/enforce"
 )
 
-// acting is shared by the actions of one reconcile.
-type acting struct {
+// executor is shared by the actions of one reconcile.
+type executor struct {
 	*Reconciler
 	provider *fleet.Provider
 	seen     *ownwrites.Reader
 	binding  *v1alpha1.ClusterBinding
 	mark     provenance.Mark
 	outcomes *outcomes // The Reconciler's outcomes for these namespaces.
-	// untold has the remote namespaces whose deletion the plan does not report.
-	untold sets.Set[string]
+	// unreported has the remote namespaces whose deletion the plan does not report.
+	unreported sets.Set[string]
 
 	mu    sync.Mutex
 	known map[string]namespacemap.Known
 	errs  []error
-	// overtaken reports that somebody else has written meanwhile.
-	overtaken bool
+	// conflicted reports that somebody else has written meanwhile.
+	conflicted bool
 }
 
-// acting returns the acting of a binding, which carries out plans and keeps their outcomes in about.
-func (r *Reconciler) acting(provider *fleet.Provider, binding *v1alpha1.ClusterBinding, about *outcomes) *acting {
-	return &acting{
-		Reconciler: r, provider: provider, seen: provider.Seen, binding: binding, outcomes: about,
+// newExecutor returns the executor of a binding, which carries out plans and keeps their outcomes in about.
+func (r *Reconciler) newExecutor(provider *fleet.Provider, binding *v1alpha1.ClusterBinding, about *outcomes) *executor {
+	return &executor{
+		Reconciler: r, provider: provider, seen: provider.CacheReader, binding: binding, outcomes: about,
 		mark: provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID, Account: provider.Account},
 	}
 }
 
 // act carries out the actions of the plan, and records the results in it. If it is not finished, it returns
 // when to continue.
-func (a *acting) act(ctx context.Context, backingOff map[string]namespacemap.Outcome, plan *namespacemap.Plan) (time.Duration, error) {
-	a.known, a.untold = plan.Known, untold(plan)
+func (a *executor) act(ctx context.Context, backingOff map[string]namespacemap.Outcome, plan *namespacemap.Plan) (time.Duration, error) {
+	a.known, a.unreported = plan.Known, unreported(plan)
 	due := slices.DeleteFunc(plan.Deletes, func(d namespacemap.Delete) bool {
 		outcome, waits := backingOff[d.RemoteNamespace]
 		if waits {
@@ -86,15 +86,15 @@ func (a *acting) act(ctx context.Context, backingOff map[string]namespacemap.Out
 	switch {
 	case len(deletes) < len(due) || len(creates) < len(plan.Creates):
 		again = time.Millisecond
-	case a.overtaken:
+	case a.conflicted:
 		again = retry.ConflictRetry
 	}
 	return again, errors.Join(a.errs...)
 }
 
-// untold returns the remote namespaces that a plan deletes without a report. Nothing in the consumer waits for
+// unreported returns the remote namespaces that a plan deletes without a report. Nothing in the consumer waits for
 // them, or the report on their local namespace is about another remote namespace.
-func untold(plan *namespacemap.Plan) sets.Set[string] {
+func unreported(plan *namespacemap.Plan) sets.Set[string] {
 	untold := sets.New[string]()
 	for _, d := range plan.Deletes {
 		if plan.Known[d.Namespace].RemoteNamespace != d.RemoteNamespace {
@@ -107,7 +107,7 @@ func untold(plan *namespacemap.Plan) sets.Set[string] {
 // namespace returns the remote namespace of a local one, or the mount namespace if local is empty. It carries
 // the mark, and the pod security standard that the provider's limits grant: the provider's policy requires
 // both.
-func (a *acting) namespace(remote, local string, localUID types.UID) *corev1.Namespace {
+func (a *executor) namespace(remote, local string, localUID types.UID) *corev1.Namespace {
 	labels := a.mark.Labels()
 	labels[podSecurityEnforce] = a.provider.Limits.Now().Enforced()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: remote, Labels: labels}}
@@ -117,7 +117,7 @@ func (a *acting) namespace(remote, local string, localUID types.UID) *corev1.Nam
 	return namespace
 }
 
-func (a *acting) create(ctx context.Context, c namespacemap.Create) {
+func (a *executor) create(ctx context.Context, c namespacemap.Create) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	remote := a.namespace(c.RemoteNamespace, c.Namespace, c.LocalUID)
@@ -136,13 +136,13 @@ func (a *acting) create(ctx context.Context, c namespacemap.Create) {
 		}, fmt.Errorf("creating namespace %s in provider %s: %w", c.RemoteNamespace, a.binding.Spec.ClusterID, err))
 		return
 	}
-	a.seen.Wrote(remote)
+	a.seen.Expect(remote)
 	a.succeeded(c.Namespace, c.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
 }
 
 // existing reports whose an existing namespace is. The cache holds only namespaces with Spillway's mark, so
 // existing reads this one from the provider.
-func (a *acting) existing(ctx context.Context, c namespacemap.Create) {
+func (a *executor) existing(ctx context.Context, c namespacemap.Create) {
 	remote := &corev1.Namespace{}
 	err := a.provider.GetAPIReader().Get(ctx, client.ObjectKey{Name: c.RemoteNamespace}, remote)
 	if err != nil {
@@ -158,7 +158,7 @@ func (a *acting) existing(ctx context.Context, c namespacemap.Create) {
 	}
 	// It is Spillway's: a reconcile created it, and ended before it saw that. The cache lags a moment. What the
 	// cache will show decides.
-	a.seen.Wrote(remote)
+	a.seen.Expect(remote)
 	decided := namespacemap.Decide(namespacemap.Snapshot{
 		Desired:          []v1alpha1.DesiredMapping{{Namespace: c.Namespace, RemoteNamespace: c.RemoteNamespace}},
 		Locals:           localUIDs{c.Namespace: c.LocalUID},
@@ -168,10 +168,10 @@ func (a *acting) existing(ctx context.Context, c namespacemap.Create) {
 	a.succeeded(c.Namespace, c.RemoteNamespace, decided.Known[c.Namespace].Outcome)
 }
 
-func (a *acting) delete(ctx context.Context, d namespacemap.Delete) {
+func (a *executor) delete(ctx context.Context, d namespacemap.Delete) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	if asks, err := a.asks(ctx, a.Live, a.binding, d); err != nil || asks {
+	if asks, err := a.isRequested(ctx, a.Live, a.binding, d); err != nil || asks {
 		a.note(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
 		if err != nil {
 			a.failed(err)
@@ -191,14 +191,14 @@ func (a *acting) delete(ctx context.Context, d namespacemap.Delete) {
 		return
 	}
 	a.outcomes.clear(a.binding.Name, d.RemoteNamespace)
-	a.seen.Deleting(remote, nil)
+	a.seen.ExpectTerminating(remote, nil)
 }
 
 // refused handles an error of the provider. An error about the request is an outcome: it is reported, and
 // retried slowly. Any other error, such as a lost connection or expired credentials, says nothing about the
 // entry, and is retried soon. So is a write that somebody else's write preceded. That does not count as an
 // error, unless it happens every time. A server error that lasts is reported, too.
-func (a *acting) refused(namespace, remote string, outcome namespacemap.Outcome, err error) {
+func (a *executor) refused(namespace, remote string, outcome namespacemap.Outcome, err error) {
 	now, id := a.Clock.Now(), key(a.binding.Name, remote)
 	before, again := a.outcomes.last(a.binding.Name, remote, outcome.Phase)
 	var status apierrors.APIStatus
@@ -224,18 +224,18 @@ func (a *acting) refused(namespace, remote string, outcome namespacemap.Outcome,
 	a.backOff(namespace, remote, outcome)
 }
 
-func (a *acting) succeeded(namespace, remote string, outcome namespacemap.Outcome) {
+func (a *executor) succeeded(namespace, remote string, outcome namespacemap.Outcome) {
 	a.outcomes.clear(a.binding.Name, remote)
 	a.note(namespace, remote, outcome)
 }
 
-func (a *acting) backOff(namespace, remote string, outcome namespacemap.Outcome) {
+func (a *executor) backOff(namespace, remote string, outcome namespacemap.Outcome) {
 	a.outcomes.refused(a.binding.Name, remote, outcome)
 	a.note(namespace, remote, outcome)
 }
 
-func (a *acting) note(namespace, remote string, outcome namespacemap.Outcome) {
-	if a.untold.Has(remote) {
+func (a *executor) note(namespace, remote string, outcome namespacemap.Outcome) {
+	if a.unreported.Has(remote) {
 		return
 	}
 	a.mu.Lock()
@@ -244,13 +244,13 @@ func (a *acting) note(namespace, remote string, outcome namespacemap.Outcome) {
 }
 
 // retrySoon notes that somebody else has written meanwhile.
-func (a *acting) retrySoon() {
+func (a *executor) retrySoon() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.overtaken = true
+	a.conflicted = true
 }
 
-func (a *acting) failed(err error) {
+func (a *executor) failed(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.errs = append(a.errs, err)

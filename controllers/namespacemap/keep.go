@@ -20,11 +20,11 @@ import (
 // with it. So the offloading is asked as well, first as the cache shows it and, since
 // that may lag, again at the API server just before the deletion.
 
-// kept returns the remote namespaces without an entry that stay.
-func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding, undesired []namespacemap.Delete) (sets.Set[string], error) {
+// retained returns the remote namespaces without an entry that stay.
+func (r *Reconciler) retained(ctx context.Context, binding *v1alpha1.ClusterBinding, undesired []namespacemap.Delete) (sets.Set[string], error) {
 	kept := sets.New[string]()
 	for _, d := range undesired {
-		asks, err := r.asks(ctx, r.Client, binding, d)
+		asks, err := r.isRequested(ctx, r.Client, binding, d)
 		if err != nil {
 			return nil, err
 		}
@@ -35,10 +35,10 @@ func (r *Reconciler) kept(ctx context.Context, binding *v1alpha1.ClusterBinding,
 	return kept, nil
 }
 
-// asks reports whether an offloading asks for a remote namespace, or has pods there that must be evicted first.
-// Once the binding's own deletion has reached the remote namespaces, no offloading does.
-func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1alpha1.ClusterBinding, d namespacemap.Delete) (bool, error) {
-	if !binding.DeletionTimestamp.IsZero() && drain.Empties(binding) {
+// isRequested reports whether an offloading asks for a remote namespace, or has pods there that must be evicted
+// first. Once the binding's own deletion has reached the remote namespaces, no offloading does.
+func (r *Reconciler) isRequested(ctx context.Context, from client.Reader, binding *v1alpha1.ClusterBinding, d namespacemap.Delete) (bool, error) {
+	if !binding.DeletionTimestamp.IsZero() && drain.ReachedNamespaces(binding) {
 		return false, nil
 	}
 	nso := &v1alpha1.NamespaceOffloading{}
@@ -51,12 +51,12 @@ func (r *Reconciler) asks(ctx context.Context, from client.Reader, binding *v1al
 	if earlier, err := r.ofEarlier(ctx, d); err != nil || earlier {
 		return false, err
 	}
-	holding, err := inventory.Holding(ctx, r.Inventory, nso, binding)
+	holding, err := inventory.CountBlocking(ctx, r.Inventory, nso, binding)
 	if err != nil {
 		return false, err
 	}
 	wanted, ok := namespaceoffloading.Wanted(nso, binding, true, holding > 0, r.Settings)
-	return ok && wanted.Means(d.RemoteNamespace), nil
+	return ok && wanted.Matches(d.RemoteNamespace), nil
 }
 
 // ofEarlier reports whether the remote namespace represents an earlier local namespace of that name. The

@@ -146,14 +146,14 @@ func TestWritten(t *testing.T) {
 		again  time.Duration
 	}{
 		"nothing was written":     {note: func(*ownwrites.Reader) {}, cached: namespace("7"), want: []namespacemap.RemoteNamespace{there}},
-		"created, and not shown":  {note: func(r *ownwrites.Reader) { r.Wrote(namespace("7")) }, want: []namespacemap.RemoteNamespace{there}, again: ownwrites.Lifetime},
-		"created, and never seen": {note: func(r *ownwrites.Reader) { r.Wrote(namespace("7")) }, after: ownwrites.Lifetime + 1},
-		"deleted, and not shown": {note: func(r *ownwrites.Reader) { r.Deleting(namespace(""), nil) }, cached: namespace("7"),
+		"created, and not shown":  {note: func(r *ownwrites.Reader) { r.Expect(namespace("7")) }, want: []namespacemap.RemoteNamespace{there}, again: ownwrites.Lifetime},
+		"created, and never seen": {note: func(r *ownwrites.Reader) { r.Expect(namespace("7")) }, after: ownwrites.Lifetime + 1},
+		"deleted, and not shown": {note: func(r *ownwrites.Reader) { r.ExpectTerminating(namespace(""), nil) }, cached: namespace("7"),
 			want: []namespacemap.RemoteNamespace{going}, again: ownwrites.Lifetime},
-		"deleted, and gone": {note: func(r *ownwrites.Reader) { r.Deleting(namespace(""), nil) }},
-		"created and deleted, and neither shown": {note: func(r *ownwrites.Reader) { r.Wrote(namespace("7")); r.Deleting(namespace(""), nil) },
+		"deleted, and gone": {note: func(r *ownwrites.Reader) { r.ExpectTerminating(namespace(""), nil) }},
+		"created and deleted, and neither shown": {note: func(r *ownwrites.Reader) { r.Expect(namespace("7")); r.ExpectTerminating(namespace(""), nil) },
 			want: []namespacemap.RemoteNamespace{going}, again: ownwrites.Lifetime},
-		"gone, and still listed": {note: func(r *ownwrites.Reader) { r.Gone(namespace("7")) }, cached: namespace("7")},
+		"gone, and still listed": {note: func(r *ownwrites.Reader) { r.ExpectDeleted(namespace("7")) }, cached: namespace("7")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cache, listed := shown{namespaces: map[string]*corev1.Namespace{}}, map[string]namespacemap.RemoteNamespace{}

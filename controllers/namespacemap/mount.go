@@ -34,13 +34,13 @@ const (
 
 // mount reconciles the mount namespace of one provider, and reports on it in the binding's condition
 // MountNamespaceReady. Nothing else writes that condition.
-func (a *acting) mount(ctx context.Context) (ctrl.Result, error) {
+func (a *executor) mount(ctx context.Context) (ctrl.Result, error) {
 	name := a.binding.Spec.MountNamespace
-	if name == "" || !a.binding.DeletionTimestamp.IsZero() && !drain.Empties(a.binding) {
+	if name == "" || !a.binding.DeletionTimestamp.IsZero() && !drain.ReachedNamespaces(a.binding) {
 		return ctrl.Result{}, nil
 	}
-	if a.bindings.Behind(a.binding) {
-		return ctrl.Result{RequeueAfter: ownwrites.BehindRetry}, nil
+	if a.bindings.IsStale(a.binding) {
+		return ctrl.Result{RequeueAfter: ownwrites.StaleRetry}, nil
 	}
 	snapshot, err := a.observeMount(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *acting) mount(ctx context.Context) (ctrl.Result, error) {
 			return retry.Done(err)
 		}
 	}
-	if a.seen.Ahead(&corev1.Namespace{}, client.ObjectKey{Name: name}) {
+	if a.seen.IsStale(&corev1.Namespace{}, client.ObjectKey{Name: name}) {
 		tryAgain = retry.Sooner(tryAgain, ownwrites.Lifetime)
 	}
 	_, again := a.outcomes.backingOff(a.binding.Name, sets.New(name))
@@ -72,7 +72,7 @@ func (a *acting) mount(ctx context.Context) (ctrl.Result, error) {
 
 // observeMount reads the namespace from the provider itself, unless the cache shows it as Spillway's. The cache
 // lacks other people's namespaces, and one of them may have the name.
-func (a *acting) observeMount(ctx context.Context) (mountnamespace.Snapshot, error) {
+func (a *executor) observeMount(ctx context.Context) (mountnamespace.Snapshot, error) {
 	name := client.ObjectKey{Name: a.binding.Spec.MountNamespace}
 	s := mountnamespace.Snapshot{Binding: a.binding, Mark: a.mark, ManagerNamespace: a.Settings.ManagerNamespace}
 	s.BackingOff, _ = a.outcomes.backingOff(a.binding.Name, sets.New(name.Name))
@@ -81,7 +81,7 @@ func (a *acting) observeMount(ctx context.Context) (mountnamespace.Snapshot, err
 	if client.IgnoreNotFound(err) != nil {
 		return s, err
 	}
-	if err == nil && mountnamespace.Ours(s.Mark, remote) {
+	if err == nil && mountnamespace.IsMountNamespace(s.Mark, remote) {
 		s.Remote = remote
 		return s, nil
 	}
@@ -99,14 +99,14 @@ func (a *acting) observeMount(ctx context.Context) (mountnamespace.Snapshot, err
 		return s, fmt.Errorf("getting namespace %s of provider %s: %w", name.Name, a.binding.Spec.ClusterID, err)
 	}
 	s.Remote = remote
-	if mountnamespace.Ours(s.Mark, remote) {
-		a.seen.Wrote(remote) // An earlier manager created it, and the watch has not shown it yet.
+	if mountnamespace.IsMountNamespace(s.Mark, remote) {
+		a.seen.Expect(remote) // An earlier manager created it, and the watch has not shown it yet.
 	}
 	return s, nil
 }
 
 // noteMount remembers an outcome that is not the answer to a write.
-func (a *acting) noteMount(s mountnamespace.Snapshot, outcome namespacemap.Outcome) {
+func (a *executor) noteMount(s mountnamespace.Snapshot, outcome namespacemap.Outcome) {
 	switch {
 	case outcome.Phase == v1alpha1.MappingAccepted:
 		a.outcomes.clear(s.Binding.Name, s.Binding.Spec.MountNamespace)
@@ -116,7 +116,7 @@ func (a *acting) noteMount(s mountnamespace.Snapshot, outcome namespacemap.Outco
 }
 
 // reportMount writes the condition if it differs.
-func (a *acting) reportMount(ctx context.Context, ready metav1.Condition) error {
+func (a *executor) reportMount(ctx context.Context, ready metav1.Condition) error {
 	before := a.binding.DeepCopy()
 	conditions.Set(&a.binding.Status.Conditions, a.binding.Generation, ready)
 	if equality.Semantic.DeepEqual(before.Status, a.binding.Status) {
@@ -125,6 +125,6 @@ func (a *acting) reportMount(ctx context.Context, ready metav1.Condition) error 
 	if err := a.Client.Status().Patch(ctx, a.binding, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("writing the condition %s of ClusterBinding %s: %w", ready.Type, a.binding.Name, err)
 	}
-	a.bindings.Wrote(a.binding)
+	a.bindings.Expect(a.binding)
 	return nil
 }

@@ -100,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return ctrl.Result{}, err
 	}
 	entries, entriesErr := r.entries(ctx, provider, binding, nsm)
-	mount, mountErr := r.acting(provider, binding, r.mounts).mount(ctx)
+	mount, mountErr := r.newExecutor(provider, binding, r.mounts).mount(ctx)
 	if mountErr != nil && entriesErr == nil && entries.RequeueAfter > 0 {
 		log.FromContext(ctx).Error(mountErr, "the mount namespace is tried again with the others")
 		return ctrl.Result{RequeueAfter: retry.Sooner(entries.RequeueAfter, firstMountRetry)}, nil
@@ -137,8 +137,8 @@ func (r *Reconciler) entries(ctx context.Context, provider *fleet.Provider, bind
 		return retry.Done(err)
 	}
 	plan := namespacemap.Decide(snapshot)
-	tryAgain, actErr := r.acting(provider, binding, r.outcomes).act(ctx, snapshot.BackingOff, &plan)
-	_, again := r.outcomes.backingOff(binding.Name, asked(snapshot))
+	tryAgain, actErr := r.newExecutor(provider, binding, r.outcomes).act(ctx, snapshot.BackingOff, &plan)
+	_, again := r.outcomes.backingOff(binding.Name, mayNeedAction(snapshot))
 	wait, reportErr := r.report(ctx, nsm, namespacemap.Report(nsm, plan.Known, metav1.NewTime(r.Clock.Now())))
 	if actErr != nil {
 		return ctrl.Result{}, errors.Join(actErr, reportErr)
@@ -154,8 +154,8 @@ func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, bi
 	provider *fleet.Provider) (namespacemap.Snapshot, time.Duration, error) {
 	s := namespacemap.Snapshot{
 		Desired: nsm.Spec.DesiredMapping, ManagerNamespace: r.Settings.ManagerNamespace, Locals: map[string]types.UID{},
-		Rules:    &namespacemap.Rules{RemoteNamespaces: binding.Spec.RemoteNamespaces, Binding: binding.Name, ConsumerID: r.Settings.ConsumerID},
-		WasThere: namespacemap.WasThere(nsm), There: namespacemap.There(nsm),
+		Rules:   &namespacemap.Rules{RemoteNamespaces: binding.Spec.RemoteNamespaces, Binding: binding.Name, ConsumerID: r.Settings.ConsumerID},
+		Existed: namespacemap.Existed(nsm), Existing: namespacemap.Existing(nsm),
 	}
 	mark := provenance.Mark{Origin: r.Origin, ClusterID: binding.Spec.ClusterID}
 	var remotes corev1.NamespaceList
@@ -168,15 +168,15 @@ func (r *Reconciler) observe(ctx context.Context, nsm *v1alpha1.NamespaceMap, bi
 			s.Remotes[remotes.Items[i].Name] = remoteNamespace(&remotes.Items[i])
 		}
 	}
-	unshown, err := written(ctx, provider.Seen, s.Remotes)
+	unshown, err := written(ctx, provider.CacheReader, s.Remotes)
 	if err != nil {
 		return s, 0, err
 	}
 	if err := addLocals(ctx, r.Client, s); err != nil {
 		return s, 0, err
 	}
-	s.BackingOff, _ = r.outcomes.backingOff(binding.Name, asked(s))
-	s.Kept, err = r.kept(ctx, binding, namespacemap.Decide(s).Deletes)
+	s.BackingOff, _ = r.outcomes.backingOff(binding.Name, mayNeedAction(s))
+	s.Kept, err = r.retained(ctx, binding, namespacemap.Decide(s).Deletes)
 	return s, unshown, err
 }
 
@@ -222,8 +222,8 @@ func written(ctx context.Context, seen *ownwrites.Reader, remotes map[string]nam
 	return again, nil
 }
 
-// asked returns the remote namespaces that may still need an action.
-func asked(s namespacemap.Snapshot) sets.Set[string] {
+// mayNeedAction returns the remote namespaces that may still need an action.
+func mayNeedAction(s namespacemap.Snapshot) sets.Set[string] {
 	remotes := sets.KeySet(s.Remotes)
 	for _, entry := range s.Desired {
 		remotes.Insert(entry.RemoteNamespace)
@@ -236,7 +236,7 @@ func remoteNamespace(ns *corev1.Namespace) namespacemap.RemoteNamespace {
 	return namespacemap.RemoteNamespace{
 		Name: ns.Name, UID: ns.UID,
 		LocalNamespace: local.Namespace, LocalUID: local.UID,
-		Terminating: !ns.DeletionTimestamp.IsZero(), Held: namespacemap.HeldBy(ns),
+		Terminating: !ns.DeletionTimestamp.IsZero(), DeletionBlocker: namespacemap.DeletionBlocker(ns),
 	}
 }
 
@@ -262,7 +262,7 @@ func (r *Reconciler) write(ctx context.Context, nsm *v1alpha1.NamespaceMap, stat
 	if err := r.Client.Status().Patch(ctx, nsm, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("writing the status of NamespaceMap %s: %w", nsm.Name, err)
 	}
-	r.written.Wrote(nsm)
+	r.written.Expect(nsm)
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 		For(&v1alpha1.NamespaceMap{}, engage[0], engage[1], mcbuilder.WithPredicates(trigger.NotOurs(&r.written))).
 		Watches(&v1alpha1.ClusterBinding{}, mchandler.Lift(&handler.EnqueueRequestForObject{}), engage[0], engage[1],
 			mcbuilder.WithPredicates(predicate.Or(trigger.Reach(), empties()))).
-		WatchesMetadata(&corev1.Namespace{}, mchandler.Lift(handler.EnqueueRequestsFromMapFunc(asking(r.Client))), engage[0], engage[1],
+		WatchesMetadata(&corev1.Namespace{}, mchandler.Lift(handler.EnqueueRequestsFromMapFunc(mapsNaming(r.Client))), engage[0], engage[1],
 			mcbuilder.WithPredicates(predicate.Funcs{UpdateFunc: trigger.MadeAgain})).
 		Watches(&corev1.Namespace{}, trigger.ToBinding,
 			mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithEngageWithProviderClusters(true),
@@ -53,12 +53,12 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
 // the map may have no entry left to remove.
 func empties() predicate.Predicate {
 	return trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool {
-		return drain.Empties(before) != drain.Empties(after)
+		return drain.ReachedNamespaces(before) != drain.ReachedNamespaces(after)
 	})
 }
 
-// asking returns the maps that ask for a local namespace that was created or deleted.
-func asking(cache client.Reader) handler.MapFunc {
+// mapsNaming returns the maps that ask for a local namespace that was created or deleted.
+func mapsNaming(cache client.Reader) handler.MapFunc {
 	return func(ctx context.Context, namespace client.Object) []reconcile.Request {
 		return trigger.Matching(ctx, cache, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
 			return namespacemap.FindDesired(nsm.Spec.DesiredMapping, namespace.GetName()) != nil
@@ -70,7 +70,7 @@ func asking(cache client.Reader) handler.MapFunc {
 // delays its deletion.
 func remoteChanges() predicate.Predicate {
 	return trigger.Updated(func(before, after *corev1.Namespace) bool {
-		return mark(before) != mark(after) || namespacemap.HeldBy(before) != namespacemap.HeldBy(after)
+		return mark(before) != mark(after) || namespacemap.DeletionBlocker(before) != namespacemap.DeletionBlocker(after)
 	})
 }
 

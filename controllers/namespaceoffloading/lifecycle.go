@@ -40,8 +40,8 @@ type Lifecycle struct {
 	Client     client.Client
 	Kubernetes kubernetes.Interface
 	Inventory  *inventory.Inventory
-	// Left counts the pods that must leave.
-	Left     inventory.Counter
+	// Counter counts the pods that must leave.
+	Counter  inventory.Counter
 	Settings namespaceoffloading.Settings
 	Events   events.EventRecorder
 	Clock    clock.PassiveClock
@@ -70,14 +70,14 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	answers := refused.answers()
 	r.Inventory.NoteWaiting(nso.Namespace, answers)
-	world, err := inventory.World(ctx, r.Client, r.Left, nso)
+	world, err := inventory.ReadProviders(ctx, r.Client, r.Counter, nso)
 	if errors.Is(err, inventory.ErrUnknown) {
 		return retry.Done(refused.error()) // It is enqueued again once the pods are known.
 	}
 	if err != nil {
 		return ctrl.Result{}, errors.Join(err, refused.error())
 	}
-	world.Waiting.Remade = eviction.Summarise(slices.Collect(maps.Keys(answers)), answers)
+	world.Waiting.Recreated = eviction.Summarise(slices.Collect(maps.Keys(answers)), answers)
 	snapshot := namespaceoffloading.Observe(nso, world, r.Settings, r.Clock.Now())
 	removable, again := namespaceoffloading.Removable(snapshot)
 	if !removable {
@@ -88,7 +88,7 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if given := namespaceoffloading.GivenUp(snapshot); given != "" {
 		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, "LeftBehind", "Delete", "%s", conditions.Note("deletionTimeout has passed; "+given))
 	}
-	r.tell(nso, stranded)
+	r.reportStranded(nso, stranded)
 	controllerutil.RemoveFinalizer(nso, v1alpha1.FinalizerOffloading)
 	return retry.Done(r.patch(ctx, nso, before))
 }

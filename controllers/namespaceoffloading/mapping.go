@@ -32,8 +32,8 @@ import (
 type Mapping struct {
 	Client    client.Client
 	Inventory *inventory.Inventory
-	// Left counts the pods that must leave.
-	Left     inventory.Counter
+	// Counter counts the pods that must leave.
+	Counter  inventory.Counter
 	Settings namespaceoffloading.Settings
 	// Pace limits the writes of one map.
 	Pace *throttle.Pacer
@@ -46,7 +46,7 @@ func (r *Mapping) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		r.Pace.Forget(req.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if binding.Spec.Paused || (!binding.DeletionTimestamp.IsZero() && !drain.Empties(binding)) {
+	if binding.Spec.Paused || (!binding.DeletionTimestamp.IsZero() && !drain.ReachedNamespaces(binding)) {
 		return ctrl.Result{}, nil
 	}
 	if wait := r.Pace.Wait(binding.Name); wait > 0 {
@@ -93,11 +93,11 @@ func (r *Mapping) wanted(ctx context.Context, binding *v1alpha1.ClusterBinding, 
 			continue
 		}
 		if asked {
-			left, err := inventory.Holding(ctx, r.Left, nso, binding)
+			left, err := inventory.CountBlocking(ctx, r.Counter, nso, binding)
 			if err != nil {
 				return nil, err
 			}
-			held = left > 0 || namespacemap.Unanswered(nsm, nso.Namespace)
+			held = left > 0 || namespacemap.Unreported(nsm, nso.Namespace)
 		}
 		if w, ok := namespaceoffloading.Wanted(nso, binding, asked, held, r.Settings); ok {
 			wanted = append(wanted, w)

@@ -92,7 +92,7 @@ func mappingChanges() predicate.Predicate {
 // on one.
 func entryChanges() predicate.Predicate {
 	return trigger.Updated(func(before, after *v1alpha1.NamespaceMap) bool {
-		return before.Generation != after.Generation || namespacemap.Answered(before, after) || countChanges(before, after) ||
+		return before.Generation != after.Generation || namespacemap.FirstReported(before, after) || countChanges(before, after) ||
 			len(namespacemap.Entries(after)) > len(after.Spec.DesiredMapping)
 	})
 }

@@ -44,7 +44,7 @@ func (r *Lifecycle) release(ctx context.Context, nso *v1alpha1.NamespaceOffloadi
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		switch unscheduledpod.FateOf(pod, nso, bindings) {
-		case unscheduledpod.Remade:
+		case unscheduledpod.Recreated:
 			err := r.evict(ctx, nso, pod)
 			if err == nil {
 				continue
@@ -95,8 +95,8 @@ func (r *Lifecycle) evict(ctx context.Context, nso *v1alpha1.NamespaceOffloading
 	return err
 }
 
-// tell informs the owners of pods that they wait for ever.
-func (r *Lifecycle) tell(nso *v1alpha1.NamespaceOffloading, stranded []*corev1.Pod) {
+// reportStranded informs the owners of pods that they wait for ever.
+func (r *Lifecycle) reportStranded(nso *v1alpha1.NamespaceOffloading, stranded []*corev1.Pod) {
 	for _, pod := range stranded {
 		r.Events.Eventf(pod, nso, corev1.EventTypeWarning, v1alpha1.ReasonPodStranded, "Delete", "%s", conditions.Note(
 			"namespace "+pod.Namespace+" is no longer offloaded. The pod can run only on virtual nodes, and its affinity is immutable: delete it, and create it again"))

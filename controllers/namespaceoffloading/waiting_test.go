@@ -35,7 +35,9 @@ import (
 // none counts the pods on virtual nodes: there are none.
 type none struct{}
 
-func (none) Left(context.Context, string, string) (eviction.Left, error) { return eviction.Left{}, nil }
+func (none) Remaining(context.Context, string, string) (eviction.Remaining, error) {
+	return eviction.Remaining{}, nil
+}
 
 // TestPodsThatCannotBeEvicted: a pod that waits for a virtual node, and that the API server
 // does not let be evicted, holds up the deletion of the offloading no longer than deletionTimeout.
@@ -70,7 +72,7 @@ func TestPodsThatCannotBeEvicted(t *testing.T) {
 			recorder, clock := events.NewFakeRecorder(100), clocktesting.NewFakePassiveClock(builder.Epoch)
 			r := &Lifecycle{
 				Client:     fake.NewClientBuilder().WithScheme(scheme).WithObjects(nso, pod, builder.Binding("eu").DeletionTimeout(time.Hour).Obj()).Build(),
-				Kubernetes: kubernetes.NewForConfigOrDie(&rest.Config{Host: server.URL}), Left: none{}, Inventory: inventory.New(nil), Events: recorder, Clock: clock,
+				Kubernetes: kubernetes.NewForConfigOrDie(&rest.Config{Host: server.URL}), Counter: none{}, Inventory: inventory.New(nil), Events: recorder, Clock: clock,
 			}
 			reconcile := func() (ctrl.Result, error) {
 				return r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(nso)})

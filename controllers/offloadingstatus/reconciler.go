@@ -38,8 +38,8 @@ import (
 type Reconciler struct {
 	Client    client.Client
 	Inventory *inventory.Inventory
-	// Left counts the pods that must leave.
-	Left     inventory.Counter
+	// Counter counts the pods that must leave.
+	Counter  inventory.Counter
 	Settings namespaceoffloading.Settings
 	Events   events.EventRecorder
 	Clock    clock.PassiveClock
@@ -63,10 +63,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if len(nso.Finalizers) == 0 {
 		return ctrl.Result{}, nil // Not started yet, or done: the finalizer triggers the next reconcile.
 	}
-	if r.written.Behind(nso) {
-		return ctrl.Result{RequeueAfter: ownwrites.BehindRetry}, nil
+	if r.written.IsStale(nso) {
+		return ctrl.Result{RequeueAfter: ownwrites.StaleRetry}, nil
 	}
-	world, err := inventory.World(ctx, r.Client, r.Left, nso)
+	world, err := inventory.ReadProviders(ctx, r.Client, r.Counter, nso)
 	if errors.Is(err, inventory.ErrUnknown) {
 		return ctrl.Result{}, nil // It is enqueued again once the pods are known.
 	}
@@ -77,12 +77,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	snapshot := namespaceoffloading.Observe(nso, world, r.Settings, r.Clock.Now())
-	if goes(nso, snapshot) {
+	if isFinalizerDue(nso, snapshot) {
 		return ctrl.Result{}, nil
 	}
 	plan := namespaceoffloading.Decide(snapshot)
 	if equality.Semantic.DeepEqual(nso.Status, plan.Status) {
-		return ctrl.Result{RequeueAfter: plan.Again}, nil
+		return ctrl.Result{RequeueAfter: plan.RecheckAfter}, nil
 	}
 	if wait := r.Pace.Wait(req.String()); plan.Progress && wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
@@ -92,13 +92,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.Events.Eventf(nso, nil, corev1.EventTypeWarning, v1alpha1.ReasonPodsOutdated, "Report", "%s", conditions.Note(plan.Outdated))
 	}
 	result, err := retry.Done(err)
-	result.RequeueAfter = retry.Sooner(result.RequeueAfter, plan.Again)
+	result.RequeueAfter = retry.Sooner(result.RequeueAfter, plan.RecheckAfter)
 	return result, err
 }
 
 // waiting finds the pods that wait for a node and that the status names. They have the affinity of an earlier
 // or a deleted offloading, or can run on virtual nodes only. The cache has only pods without a node.
-func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffloading, world *namespaceoffloading.World) error {
+func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffloading, world *namespaceoffloading.Providers) error {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace)); err != nil {
 		return fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", nso.Namespace, err)
@@ -118,14 +118,15 @@ func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffload
 	}
 	world.Outdated = eviction.Summarise(outdated, nil)
 	world.Waiting = namespaceoffloading.Waiting{
-		Remade: eviction.Summarise(by[unscheduledpod.Remade], r.Inventory.RefusedWaiting(nso.Namespace)), Stranded: eviction.Summarise(by[unscheduledpod.Stranded], nil), Virtual: eviction.Summarise(virtual, nil),
+		Recreated: eviction.Summarise(by[unscheduledpod.Recreated], r.Inventory.RefusedWaiting(nso.Namespace)), Stranded: eviction.Summarise(by[unscheduledpod.Stranded], nil), Virtual: eviction.Summarise(virtual, nil),
 	}
 	return nil
 }
 
-// goes reports whether the finalizer is about to be removed. A status write would get in the way, and nobody
-// would read it. If another finalizer keeps the object, the removal of Spillway's triggers the next reconcile.
-func goes(nso *v1alpha1.NamespaceOffloading, snapshot namespaceoffloading.Snapshot) bool {
+// isFinalizerDue reports whether the finalizer is about to be removed. A status write would get in the way, and
+// nobody would read it. If another finalizer keeps the object, the removal of Spillway's triggers the next
+// reconcile.
+func isFinalizerDue(nso *v1alpha1.NamespaceOffloading, snapshot namespaceoffloading.Snapshot) bool {
 	if nso.DeletionTimestamp.IsZero() || !controllerutil.ContainsFinalizer(nso, v1alpha1.FinalizerOffloading) {
 		return false
 	}
@@ -141,7 +142,7 @@ func (r *Reconciler) report(ctx context.Context, nso *v1alpha1.NamespaceOffloadi
 		return fmt.Errorf("writing the status of NamespaceOffloading %s/%s: %w", nso.Namespace, nso.Name, err)
 	}
 	r.Pace.Wrote(client.ObjectKeyFromObject(nso).String())
-	r.written.Wrote(nso)
+	r.written.Expect(nso)
 	if r.firsts.ready(nso) {
 		metrics.OffloadingReady.Observe(r.Clock.Since(nso.CreationTimestamp.Time).Seconds())
 	}

@@ -50,7 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) enqueueWaiting(ctx context.Context, pod client.Object, q trigger.Queue) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	key := client.ObjectKey{Namespace: pod.GetNamespace(), Name: v1alpha1.OffloadingName}
-	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err == nil && namespaceoffloading.SaysWaiting(nso) {
+	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err == nil && namespaceoffloading.ReportsWaiting(nso) {
 		q.AddAfter(trigger.Offloading(nso.Namespace), inventory.Settle)
 	}
 }

@@ -33,8 +33,8 @@ type Reconciler struct {
 	Live   client.Reader
 	Events events.EventRecorder
 
-	// told has the pods of each namespace that have an event.
-	told map[string]sets.Set[types.UID]
+	// reported has the pods of each namespace that have an event.
+	reported map[string]sets.Set[types.UID]
 }
 
 // New returns a reconciler that reads and writes as the manager does.
@@ -47,7 +47,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	nso := &v1alpha1.NamespaceOffloading{}
 	err := r.Client.Get(ctx, req.NamespacedName, nso)
 	if err != nil || !nso.DeletionTimestamp.IsZero() || nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote {
-		delete(r.told, req.Namespace)
+		delete(r.reported, req.Namespace)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	pods, err := r.onLocalNodes(ctx, req.Namespace)
@@ -56,11 +56,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	there := sets.New[types.UID]()
 	for i := range pods {
-		message := unscheduledpod.Strayed(&pods[i], nso)
+		message := unscheduledpod.LocalNodeWarning(&pods[i], nso)
 		if message == "" {
 			continue
 		}
-		told, err := r.toldIn(ctx, req.Namespace)
+		told, err := r.reportedIn(ctx, req.Namespace)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -70,8 +70,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			told.Insert(pods[i].UID)
 		}
 	}
-	if told := r.told[req.Namespace]; told != nil {
-		r.told[req.Namespace] = told.Intersection(there)
+	if told := r.reported[req.Namespace]; told != nil {
+		r.reported[req.Namespace] = told.Intersection(there)
 	}
 	return ctrl.Result{}, nil
 }
@@ -93,10 +93,10 @@ func (r *Reconciler) onLocalNodes(ctx context.Context, namespace string) ([]core
 	return pods.Items, nil
 }
 
-// toldIn returns the pods that have an event, from this manager or from an earlier one, as long as the API
+// reportedIn returns the pods that have an event, from this manager or from an earlier one, as long as the API
 // server keeps the event.
-func (r *Reconciler) toldIn(ctx context.Context, namespace string) (sets.Set[types.UID], error) {
-	if told := r.told[namespace]; told != nil {
+func (r *Reconciler) reportedIn(ctx context.Context, namespace string) (sets.Set[types.UID], error) {
+	if told := r.reported[namespace]; told != nil {
 		return told, nil
 	}
 	var events corev1.EventList
@@ -107,9 +107,9 @@ func (r *Reconciler) toldIn(ctx context.Context, namespace string) (sets.Set[typ
 	for i := range events.Items {
 		told.Insert(events.Items[i].InvolvedObject.UID)
 	}
-	if r.told == nil {
-		r.told = map[string]sets.Set[types.UID]{}
+	if r.reported == nil {
+		r.reported = map[string]sets.Set[types.UID]{}
 	}
-	r.told[namespace] = told
+	r.reported[namespace] = told
 	return told, nil
 }

@@ -42,7 +42,7 @@ func (r *Reconciler) ofPod(ctx context.Context, obj client.Object) []reconcile.R
 		return nil
 	}
 	nso, key := &v1alpha1.NamespaceOffloading{}, client.ObjectKey{Namespace: pod.Namespace, Name: v1alpha1.OffloadingName}
-	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err != nil || unscheduledpod.Strayed(pod, nso) == "" {
+	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err != nil || unscheduledpod.LocalNodeWarning(pod, nso) == "" {
 		return nil // An unreadable offloading is gone, or the manager is stopping.
 	}
 	return []reconcile.Request{{NamespacedName: key}}

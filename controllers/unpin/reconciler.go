@@ -1,6 +1,6 @@
 // Package unpin releases deleted objects that have copies in a provider that nobody works for. Such a provider
 // is away, or no ClusterBinding names it, for example because the object comes from a backup. The package
-// removes the provider's finalizer, label and annotation. Package syncer deletes the remaining copies when the
+// removes the provider's finalizer, label and annotation. Package engine deletes the remaining copies when the
 // provider is back.
 //
 // A provider whose binding is paused does not count as away: somebody has asked to wait.
@@ -43,7 +43,7 @@ type Reconciler struct {
 
 // Reconcile releases one object.
 func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, error) {
-	obj, err := inventory.Listed(ctx, r.Views, req.GroupVersionKind, req.NamespacedName)
+	obj, err := inventory.GetMetadata(ctx, r.Views, req.GroupVersionKind, req.NamespacedName)
 	if err != nil || obj == nil {
 		return ctrl.Result{}, err
 	}
@@ -52,7 +52,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 		return ctrl.Result{}, fmt.Errorf("listing ClusterBindings: %w", err)
 	}
 	before := obj.DeepCopy()
-	if !decide.Release(obj, func(clusterID string) bool { return worked(bindings.Items, clusterID) }) {
+	if !decide.Release(obj, func(clusterID string) bool { return isServed(bindings.Items, clusterID) }) {
 		return ctrl.Result{}, nil
 	}
 	if err := r.Client.Patch(ctx, obj, precondition.LockedKeeping(before)); client.IgnoreNotFound(err) != nil {
@@ -61,8 +61,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	return ctrl.Result{}, nil
 }
 
-// worked reports whether objects may wait for a provider: a binding names it, and it is not away.
-func worked(bindings []v1alpha1.ClusterBinding, clusterID string) bool {
+// isServed reports whether objects may wait for a provider: a binding names it, and it is not away.
+func isServed(bindings []v1alpha1.ClusterBinding, clusterID string) bool {
 	return slices.ContainsFunc(bindings, func(cb v1alpha1.ClusterBinding) bool { return cb.Spec.ClusterID == clusterID && !away(&cb) })
 }
 
@@ -73,5 +73,5 @@ func away(binding *v1alpha1.ClusterBinding) bool {
 
 // waits reports whether an object is being deleted and has a finalizer of Spillway.
 func waits(obj metav1.Object) bool {
-	return !obj.GetDeletionTimestamp().IsZero() && len(decide.PinnedFor(obj)) > 0
+	return !obj.GetDeletionTimestamp().IsZero() && len(decide.ProtectedFor(obj)) > 0
 }

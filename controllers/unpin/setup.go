@@ -20,14 +20,14 @@ import (
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return builder.TypedControllerManagedBy[Request](mgr).
 		Named("unpin").
-		WatchesRawSource(inventory.Listing(r.Views, requests)).
-		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(leaves())).
+		WatchesRawSource(inventory.MetadataSource(r.Views, requests)).
+		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(goesAway())).
 		WithOptions(trigger.Options[Request](mgr, 1)).
 		Complete(r)
 }
 
-// leaves passes a binding whose provider becomes unreachable, and a deleted binding.
-func leaves() predicate.Predicate {
+// goesAway passes a binding whose provider becomes unreachable, and a deleted binding.
+func goesAway() predicate.Predicate {
 	return trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool { return away(after) && !away(before) })
 }
 
@@ -46,7 +46,7 @@ func (r *Reconciler) ofBinding(ctx context.Context, obj client.Object) []Request
 		return nil
 	}
 	marked, err := inventory.Marked(ctx, r.Views, binding.Spec.ClusterID)
-	if err != nil { // The catalogue and the manager are ending.
+	if err != nil { // The shared cache and the manager are ending.
 		log.FromContext(ctx).Error(err, "an event is lost", "clusterbinding", binding.Name)
 		return nil
 	}

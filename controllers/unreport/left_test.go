@@ -40,7 +40,7 @@ func TestLeft(t *testing.T) {
 		if test.nsm != nil {
 			maps = append(maps, *test.nsm)
 		}
-		if got := left(addressed(service), service.Namespace, bindings, maps); !slices.Equal(got, test.want) {
+		if got := staleReporters(addressed(service), service.Namespace, bindings, maps); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

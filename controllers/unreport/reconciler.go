@@ -1,6 +1,6 @@
 // Package unreport removes what providers have reported from Services, Ingresses and routes, if nobody else
 // does so any more. That is the case if no ClusterBinding names the provider, or the namespace is not mapped
-// there. A connection removes its own reports (package syncer). It cannot if it ended earlier, as with the
+// there. A connection removes its own reports (package engine). It cannot if it ended earlier, as with the
 // deletionPolicy Orphan, or if the manager was not running.
 //
 // The reports of a provider stay while it is away or its binding is paused: its load balancers continue to
@@ -21,10 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/route"
+	"github.com/spillway-io/spillway/internal/engine/address"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings;namespacemaps,verbs=get;list;watch
@@ -36,11 +37,11 @@ import (
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes/status;grpcroutes/status,verbs=patch
 
 // Reconciler reconciles objects of one kind that have reports from providers.
-type Reconciler[T translate.Addressed] struct {
+type Reconciler[T address.Addressed] struct {
 	Client client.Client
-	// Catalogue has all objects of the kind in the consumer.
-	Catalogue cache.Cache
-	Kind      kind.Kind[T]
+	// SharedCache has all objects of the kind in the consumer.
+	SharedCache cache.Cache
+	Kind        kind.Kind[T]
 	// Reporters returns the clusterIDs of the providers that have reported something on an object, sorted.
 	Reporters func(object client.Object) []string
 	// Without returns an object without the report of one provider.
@@ -48,23 +49,23 @@ type Reconciler[T translate.Addressed] struct {
 }
 
 // Addresses reconciles Services or Ingresses. Providers report their addresses.
-func Addresses[T translate.Addressed](writer client.Client, catalogue cache.Cache, of kind.Kind[T]) *Reconciler[T] {
+func Addresses[T address.Addressed](writer client.Client, catalogue cache.Cache, of kind.Kind[T]) *Reconciler[T] {
 	return &Reconciler[T]{writer, catalogue, of, addressed, func(object T, clusterID string) T {
-		return translate.WithAddresses(object, clusterID, nil, func(netip.Addr) bool { return false }) // Connections check what stays.
+		return address.WithAddresses(object, clusterID, nil, func(netip.Addr) bool { return false }) // Connections check what stays.
 	}}
 }
 
 // Routes reconciles routes. Providers report what their controllers say.
-func Routes[T translate.Route](writer client.Client, catalogue cache.Cache, of kind.Kind[T]) *Reconciler[T] {
-	return &Reconciler[T]{writer, catalogue, of, func(object client.Object) []string { return translate.RouteReporters(object) }, func(object T, clusterID string) T {
-		return translate.ReportRoute(object, nil, clusterID, nil, time.Time{})
+func Routes[T route.Route](writer client.Client, catalogue cache.Cache, of kind.Kind[T]) *Reconciler[T] {
+	return &Reconciler[T]{writer, catalogue, of, func(object client.Object) []string { return route.RouteReporters(object) }, func(object T, clusterID string) T {
+		return route.ReportRoute(object, nil, clusterID, nil, time.Time{})
 	}}
 }
 
 // Reconcile removes leftover reports from one object.
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
 	object := r.Kind.New()
-	if err := r.Catalogue.Get(ctx, req.NamespacedName, object, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.SharedCache.Get(ctx, req.NamespacedName, object, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if len(r.Reporters(object)) == 0 {
@@ -79,7 +80,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (c
 		return ctrl.Result{}, fmt.Errorf("listing NamespaceMaps: %w", err)
 	}
 	released := object
-	for _, clusterID := range left(r.Reporters(object), object.GetNamespace(), bindings.Items, maps.Items) {
+	for _, clusterID := range staleReporters(r.Reporters(object), object.GetNamespace(), bindings.Items, maps.Items) {
 		released = r.Without(released, clusterID)
 	}
 	if released == object {
@@ -103,8 +104,8 @@ func addressed(object client.Object) []string {
 	return all
 }
 
-// left returns the reporters that no longer have a remote namespace for the namespace.
-func left(reporters []string, namespace string, bindings []v1alpha1.ClusterBinding, maps []v1alpha1.NamespaceMap) []string {
+// staleReporters returns the reporters that no longer have a remote namespace for the namespace.
+func staleReporters(reporters []string, namespace string, bindings []v1alpha1.ClusterBinding, maps []v1alpha1.NamespaceMap) []string {
 	return slices.DeleteFunc(reporters, func(clusterID string) bool {
 		return slices.ContainsFunc(bindings, func(b v1alpha1.ClusterBinding) bool {
 			return b.Spec.ClusterID == clusterID && (b.Spec.Paused || mayHave(maps, b.Name, namespace))

@@ -35,7 +35,7 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 // changed enqueues objects that have reports from providers.
 func (r *Reconciler[T]) changed() source.TypedSource[reconcile.Request] {
 	return source.TypedFunc[reconcile.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		return informer.Watch(ctx, r.Catalogue, r.Kind.New(), func(e informer.Change) {
+		return informer.Watch(ctx, r.SharedCache, r.Kind.New(), func(e informer.Change) {
 			if e.After != nil && len(r.Reporters(e.After)) > 0 {
 				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.After)})
 			}
@@ -58,7 +58,7 @@ func ends() predicate.Predicate {
 // reported enqueues all objects that have reports from providers.
 func (r *Reconciler[T]) reported(ctx context.Context, _ client.Object) []reconcile.Request {
 	list := r.Kind.NewList()
-	if err := r.Catalogue.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // The catalogue is ending, and the manager with it.
+	if err := r.SharedCache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // The shared cache is ending, and the manager with it.
 		log.FromContext(ctx).Error(err, "an event is lost")
 		return nil
 	}

@@ -15,13 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolume"
+	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/precondition"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims;persistentvolumes,verbs=get
@@ -30,10 +32,10 @@ import (
 // claims returns what is known about the claims of a pod. It reads bound claims only if they matter, because
 // the pod lacks tolerations, and only until one cannot be sent.
 func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings placement.Index, matter bool) ([]unscheduledpod.Claim, error) {
-	names := translate.Claims(pod)
-	if len(names) > translate.MostClaims {
+	names := needs.Claims(pod)
+	if len(names) > needs.MostClaims {
 		return []unscheduledpod.Claim{{Name: names[0], Refusal: &field.Problem{
-			Reason: translate.ReasonVolumeNotAllowed, Message: fmt.Sprintf("the pod names more than %d PersistentVolumeClaims", translate.MostClaims),
+			Reason: field.ReasonVolumeNotAllowed, Message: fmt.Sprintf("the pod names more than %d PersistentVolumeClaims", needs.MostClaims),
 		}}}, nil
 	}
 	var claims []unscheduledpod.Claim
@@ -41,14 +43,14 @@ func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings place
 		metadata := claimMetadata()
 		metadata.Namespace, metadata.Name = pod.Namespace, name
 		claim := unscheduledpod.Claim{Name: name}
-		err := r.Catalogue.Get(ctx, client.ObjectKeyFromObject(metadata), metadata, client.UnsafeDisableDeepCopy)
+		err := r.SharedCache.Get(ctx, client.ObjectKeyFromObject(metadata), metadata, client.UnsafeDisableDeepCopy)
 		switch {
 		case client.IgnoreNotFound(err) != nil:
 			return nil, fmt.Errorf("getting PersistentVolumeClaim %s/%s: %w", pod.Namespace, name, err)
 		case err != nil || !isBound(metadata):
-			claim.Refusal, claim.SelectedNode = translate.NotBound(metadata), virtual(metadata, bindings)
+			claim.Refusal, claim.SelectedNode = persistentvolumeclaim.NotBound(metadata), virtual(metadata, bindings)
 		case !metadata.DeletionTimestamp.IsZero(): // The scheduler takes no pod of it, either.
-			claim.Refusal = &field.Problem{Reason: translate.ReasonClaimNotBound, Message: "PersistentVolumeClaim " + name + " is being deleted"}
+			claim.Refusal = &field.Problem{Reason: field.ReasonClaimNotBound, Message: "PersistentVolumeClaim " + name + " is being deleted"}
 		case matter:
 			if claim.Refusal, err = r.refusal(ctx, client.ObjectKeyFromObject(metadata)); err != nil {
 				return nil, err
@@ -64,17 +66,17 @@ func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings place
 func (r *Reconciler) refusal(ctx context.Context, key client.ObjectKey) (*field.Problem, error) {
 	claim, volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: key.Name}}, &corev1.PersistentVolume{}
 	if err := r.Live.Get(ctx, key, claim); apierrors.IsNotFound(err) {
-		return translate.NotBound(claim), nil
+		return persistentvolumeclaim.NotBound(claim), nil
 	} else if err != nil {
 		return nil, fmt.Errorf("getting PersistentVolumeClaim %s: %w", key, err)
 	}
-	if refusal := translate.ClaimRefusal(claim); refusal != nil {
+	if refusal := persistentvolumeclaim.ClaimRefusal(claim); refusal != nil {
 		return refusal, nil
 	}
 	if err := r.Live.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, volume); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("getting PersistentVolume %s: %w", claim.Spec.VolumeName, err)
 	}
-	return translate.VolumeRefusal(volume, claim), nil // One that is not there is not bound to the claim.
+	return persistentvolume.VolumeRefusal(volume, claim), nil // One that is not there is not bound to the claim.
 }
 
 // release makes the scheduler choose a node again for claims that wait for a volume on a virtual node to which
@@ -92,11 +94,11 @@ func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, claims []unsc
 			continue
 		}
 		key, metadata := client.ObjectKey{Namespace: pod.Namespace, Name: claim.Name}, claimMetadata()
-		if err := r.Catalogue.Get(ctx, key, metadata, client.UnsafeDisableDeepCopy); err != nil {
+		if err := r.SharedCache.Get(ctx, key, metadata, client.UnsafeDisableDeepCopy); err != nil {
 			return client.IgnoreNotFound(err)
 		}
 		after := metadata.DeepCopy()
-		delete(after.Annotations, translate.AnnotationSelectedNode)
+		delete(after.Annotations, field.AnnotationSelectedNode)
 		if err := r.Client.Patch(ctx, after, precondition.Locked(metadata)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("releasing PersistentVolumeClaim %s: %w", key, err)
 		}
@@ -113,11 +115,11 @@ func claimMetadata() *metav1.PartialObjectMetadata {
 }
 
 func isBound(claim client.Object) bool {
-	return claim.GetAnnotations()[translate.AnnotationBindCompleted] != ""
+	return claim.GetAnnotations()[field.AnnotationBindCompleted] != ""
 }
 
 func selectedNode(claim client.Object) string {
-	return claim.GetAnnotations()[translate.AnnotationSelectedNode]
+	return claim.GetAnnotations()[field.AnnotationSelectedNode]
 }
 
 // virtual returns the virtual node that the scheduler has chosen for a claim, or "".
@@ -134,7 +136,7 @@ func virtual(claim client.Object, bindings placement.Index) string {
 // Pods of claims that exist at the start are enqueued anyway.
 func (r *Reconciler) claimChanges() source.TypedSource[reconcile.Request] {
 	return source.TypedFunc[reconcile.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		return informer.Watch(ctx, r.Catalogue, claimMetadata(), func(e informer.Change) {
+		return informer.Watch(ctx, r.SharedCache, claimMetadata(), func(e informer.Change) {
 			if e.Initially || e.Before != nil && e.After != nil && !isBound(e.After) && selectedNode(e.Before) == selectedNode(e.After) {
 				return
 			}
@@ -154,7 +156,7 @@ func (r *Reconciler) podsOfClaim(ctx context.Context, claim client.Object) []rec
 	}
 	var requests []reconcile.Request
 	for i := range pods.Items {
-		if slices.Contains(translate.Claims(&pods.Items[i]), claim.GetName()) {
+		if slices.Contains(needs.Claims(&pods.Items[i]), claim.GetName()) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pods.Items[i])})
 		}
 	}

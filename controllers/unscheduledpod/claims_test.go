@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/spillway-io/spillway/internal/decide/placement"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // bound has a bound claim of each name.
@@ -20,7 +20,7 @@ type bound struct{ cache.Cache }
 
 func (bound) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	into.SetName(key.Name)
-	into.SetAnnotations(map[string]string{translate.AnnotationBindCompleted: "yes"})
+	into.SetAnnotations(map[string]string{field.AnnotationBindCompleted: "yes"})
 	return nil
 }
 
@@ -56,7 +56,7 @@ func TestReadsOfClaimsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := &counting{Reader: fake.NewClientBuilder().Build()} // It has no claim at all.
-			r := &Reconciler{Catalogue: bound{}, Live: live}
+			r := &Reconciler{SharedCache: bound{}, Live: live}
 			claims, err := r.claims(t.Context(), test.pod, placement.Index{}, true)
 			if err != nil || len(claims) == 0 || claims[0].Refusal == nil {
 				t.Fatalf("%v, %v", claims, err)

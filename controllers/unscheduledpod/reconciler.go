@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
@@ -28,7 +29,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
@@ -38,12 +38,12 @@ import (
 // Reconciler reconciles pods that are not bound to a node.
 type Reconciler struct {
 	Client client.Client
-	// Catalogue has the metadata of all claims, and Live bypasses the caches.
-	Catalogue cache.Cache
-	Live      client.Reader
-	Settings  namespaceoffloading.Settings
-	Events    events.EventRecorder
-	Clock     clock.PassiveClock
+	// SharedCache has the metadata of all claims, and Live bypasses the caches.
+	SharedCache cache.Cache
+	Live        client.Reader
+	Settings    namespaceoffloading.Settings
+	Events      events.EventRecorder
+	Clock       clock.PassiveClock
 }
 
 // Reconcile adds the missing tolerations to one pod, and releases its claims.
@@ -53,7 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	offloaded, err := consumer.Exists(ctx, r.Client, client.ObjectKey{Namespace: req.Namespace, Name: v1alpha1.OffloadingName}, nso)
-	if err != nil || !offloaded && len(translate.Claims(pod)) == 0 {
+	if err != nil || !offloaded && len(needs.Claims(pod)) == 0 {
 		return ctrl.Result{}, err
 	}
 	bindings, err := consumer.Bindings(ctx, r.Client)
@@ -90,7 +90,7 @@ func (r *Reconciler) prepare(ctx context.Context, pod *corev1.Pod, plan unschedu
 		}
 		r.Events.Eventf(pod, nil, kind, plan.Reason, "AddTolerations", "%s", conditions.Note(plan.Message))
 	}
-	return ctrl.Result{RequeueAfter: plan.After}, nil
+	return ctrl.Result{RequeueAfter: plan.RecheckAfter}, nil
 }
 
 // selected returns the clusterIDs of the providers that the offloading selects.

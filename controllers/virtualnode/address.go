@@ -14,15 +14,14 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/precondition"
 )
 
 const (
-	// parting is how long a manager that ends may take for it.
-	parting = 10 * time.Second
-	// partingTries bounds the writes of one node that are refused because somebody else has written it.
-	partingTries = 3
+	// shutdownTimeout is how long a manager that ends may take for it.
+	shutdownTimeout = 10 * time.Second
+	// shutdownAttempts bounds the writes of one node that are refused because somebody else has written it.
+	shutdownAttempts = 3
 )
 
 // address removes the address of this replica from the virtual nodes when the replica ends in good order.
@@ -37,7 +36,7 @@ func (address) Engage(context.Context, multicluster.ClusterName, cluster.Cluster
 // Start waits for the end.
 func (a address) Start(ctx context.Context) error {
 	<-ctx.Done()
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), parting)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := a.remove(bounded); err != nil {
 		log.FromContext(ctx).Error(err, "the address of this manager stays on virtual nodes until the next one writes its own")
@@ -61,11 +60,11 @@ func (a address) remove(ctx context.Context) error {
 func (a address) removeFrom(ctx context.Context, node *corev1.Node) error {
 	for tries := 1; ; tries++ {
 		before := node.DeepCopy()
-		if !virtualnode.RemoveAddress(node, a.Kubelet) {
+		if !removeAddress(node, a.Kubelet) {
 			return nil
 		}
 		err := a.Client.Status().Patch(ctx, node, precondition.Locked(before))
-		if apierrors.IsConflict(err) && tries < partingTries {
+		if apierrors.IsConflict(err) && tries < shutdownAttempts {
 			err = a.Live.Get(ctx, client.ObjectKeyFromObject(before), node)
 			if err == nil {
 				continue

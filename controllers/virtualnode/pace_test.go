@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -20,10 +19,10 @@ import (
 // paced as the status is, and both together are one write.
 func TestPaced(t *testing.T) {
 	clock, binding := clocktesting.NewFakeClock(builder.Epoch), builder.Binding("eu").Obj()
-	in := func(size string) virtualnode.Offer {
-		return virtualnode.Offer{Nodes: []corev1.Node{*builder.Node("a").Label(corev1.LabelInstanceTypeStable, size).Obj()}}
+	in := func(size string) Offer {
+		return Offer{Nodes: []corev1.Node{*builder.Node("a").Label(corev1.LabelInstanceTypeStable, size).Obj()}}
 	}
-	node := virtualnode.New(binding, in("a"))
+	node := New(binding, in("a"))
 	r := &Reconciler{
 		Client: fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithStatusSubresource(node).WithObjects(node).Build(),
 		Clock:  clock, Pace: throttle.New(time.Second, time.Minute, clock),
@@ -49,11 +48,11 @@ func TestPaced(t *testing.T) {
 // which leaves nothing.
 func TestUrgent(t *testing.T) {
 	clock, binding := clocktesting.NewFakeClock(builder.Epoch), builder.Binding("eu").Obj()
-	offering := func(pods string) virtualnode.Offer {
-		return virtualnode.Offer{Nodes: []corev1.Node{*builder.Node("a").Allocatable(corev1.ResourcePods, pods).Obj()}}
+	offering := func(pods string) Offer {
+		return Offer{Nodes: []corev1.Node{*builder.Node("a").Allocatable(corev1.ResourcePods, pods).Obj()}}
 	}
 	r := &Reconciler{Clock: clock, Shrinking: throttle.NewAllowance[string](2, time.Second, clock)}
-	node := virtualnode.New(binding, offering("110"))
+	node := New(binding, offering("110"))
 	node.Status.Allocatable = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("110")}
 	for i, step := range []struct {
 		pods string
@@ -63,7 +62,7 @@ func TestUrgent(t *testing.T) {
 			t.Errorf("step %d, %s pods: %v", i, step.pods, got)
 		}
 	}
-	none := virtualnode.New(binding, offering("0"))
+	none := New(binding, offering("0"))
 	none.Status.Allocatable = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0"), corev1.ResourceCPU: resource.MustParse("9")}
 	if r.urgent(none, binding, offering("0")) {
 		t.Error("a node that takes no pods is written at once whenever it offers less of something else")

@@ -1,5 +1,8 @@
-// Package virtualnode maintains the Node and the Lease that represent each provider in
-// the consumer.
+// Package virtualnode maintains the Node and the Lease that represent each provider in the consumer.
+//
+// decide*.go decide, without any I/O, what the Node looks like. Others write to a Node too: Kubernetes adds its own
+// taints and conditions, and users add labels. So Spillway only changes or removes what it has added. An annotation
+// remembers what that is.
 package virtualnode
 
 import (
@@ -20,7 +23,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/consumer"
-	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -52,7 +54,7 @@ type Reconciler struct {
 	// again.
 	KeepsFeatures bool
 	// Kubelet is where this replica serves the kubelet API of the nodes.
-	Kubelet virtualnode.Endpoint
+	Kubelet Endpoint
 	// Pace limits the writes that follow the provider's nodes. Shrinking are those that need
 	// not wait for it, because the provider offers less.
 	Pace      *throttle.Pacer
@@ -64,8 +66,8 @@ type Reconciler struct {
 // urgent reports whether the node must be written at once: the provider offers less than the node shows, and
 // evicted pods must not come back. A few such writes are not delayed, whatever a provider does. A write that
 // leaves nothing is never delayed: it cannot repeat before the node has grown.
-func (r *Reconciler) urgent(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer virtualnode.Offer) bool {
-	less, nothing := virtualnode.Shrinks(node, binding, offer)
+func (r *Reconciler) urgent(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) bool {
+	less, nothing := shrinks(node, binding, offer)
 	if less && !nothing && r.Shrinking.Wait(binding.Name) == 0 {
 		r.Shrinking.Wrote(binding.Name)
 		return true
@@ -94,16 +96,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (ct
 		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
 	}
 	offer.Older, offer.Kubelet = bindings.Older(binding), r.Kubelet
-	return r.bring(ctx, binding, offer, connected)
+	return r.createOrUpdate(ctx, binding, offer, connected)
 }
 
-// bring creates the Node, or updates it if the provider is connected.
-func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding, offer virtualnode.Offer, connected bool) (ctrl.Result, error) {
+// createOrUpdate creates the Node, or updates it if the provider is connected.
+func (r *Reconciler) createOrUpdate(ctx context.Context, binding *v1alpha1.ClusterBinding, offer Offer, connected bool) (ctrl.Result, error) {
 	node := &corev1.Node{}
 	err := r.Client.Get(ctx, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
 	switch {
 	case apierrors.IsNotFound(err) && binding.DeletionTimestamp.IsZero() && (connected || binding.Status.RemoteClusterUID != ""):
-		node = virtualnode.New(binding, offer)
+		node = New(binding, offer)
 		if err := r.Client.Create(ctx, node); err != nil {
 			return retry.Done(fmt.Errorf("creating Node %s: %w", node.Name, err))
 		}
@@ -112,8 +114,8 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 	case !metav1.IsControlledBy(node, binding):
 		return ctrl.Result{}, nil // The clusterbinding controller reports it.
 	default:
-		if r.written.Behind(node) {
-			return ctrl.Result{RequeueAfter: ownwrites.BehindRetry}, nil
+		if r.written.IsStale(node) {
+			return ctrl.Result{RequeueAfter: ownwrites.StaleRetry}, nil
 		}
 		if wait := r.Pace.Wait(binding.Name); connected && wait > 0 && !r.urgent(node, binding, offer) {
 			return ctrl.Result{RequeueAfter: wait}, nil
@@ -127,7 +129,7 @@ func (r *Reconciler) bring(ctx context.Context, binding *v1alpha1.ClusterBinding
 
 // offer returns what the provider has, if it is connected. That is unknown if the manager may not read its
 // nodes.
-func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding) (offer virtualnode.Offer, connected bool, err error) {
+func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding) (offer Offer, connected bool, err error) {
 	provider, err := r.Fleet.Get(binding.Name)
 	if errors.Is(err, multicluster.ErrClusterNotFound) {
 		return offer, false, nil
@@ -143,13 +145,13 @@ func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding
 		offer.Refuses = limits.Unknown.Reason
 	}
 	// Before they are listed: a right that is granted counts once the cache has them.
-	offer.Unknown = provider.Rights.Lacks(fleet.ResourceOf(&corev1.Node{})).Reason != ""
+	offer.Unknown = provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.Node{})).Reason != ""
 	offer.Nodes = list.Items
 	return offer, err == nil, err
 }
 
 // update writes what differs: metadata and spec, then the status.
-func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBinding, node *corev1.Node, offer virtualnode.Offer) error {
+func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBinding, node *corev1.Node, offer Offer) error {
 	wrote := false
 	defer func() {
 		if wrote {
@@ -157,16 +159,16 @@ func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBindin
 		}
 	}()
 	before := node.DeepCopy()
-	virtualnode.Apply(node, binding, offer)
+	apply(node, binding, offer)
 	if !equality.Semantic.DeepEqual(before, node) {
 		if err := r.Client.Patch(ctx, node, precondition.Locked(before)); err != nil {
 			return fmt.Errorf("patching Node %s: %w", node.Name, err)
 		}
-		r.written.Wrote(node)
+		r.written.Expect(node)
 		wrote = true
 	}
 	before = node.DeepCopy()
-	virtualnode.ApplyStatus(node, binding, offer, metav1.NewTime(r.Clock.Now()))
+	applyStatus(node, binding, offer, metav1.NewTime(r.Clock.Now()))
 	if !r.KeepsFeatures {
 		node.Status.DeclaredFeatures = before.Status.DeclaredFeatures
 	}
@@ -176,7 +178,7 @@ func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBindin
 	if err := r.Client.Status().Patch(ctx, node, precondition.Locked(before)); err != nil {
 		return fmt.Errorf("patching the status of Node %s: %w", node.Name, err)
 	}
-	r.written.Wrote(node)
+	r.written.Expect(node)
 	wrote = true
 	return nil
 }

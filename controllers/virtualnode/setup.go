@@ -19,14 +19,14 @@ import (
 	mcsource "sigs.k8s.io/multicluster-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/virtualnode"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/shard"
-	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-// SetupWithManager adds the controller, the renewal of the leases, and the end of the nodes' address, to the manager.
+// SetupWithManager adds the controller, the renewal of the leases, and the end of the nodes' address, to the
+// manager.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, leases *Leases) error {
 	onlyLocal, onlyProviders := mcbuilder.WithEngageWithProviderClusters(false), mcbuilder.WithEngageWithLocalCluster(false)
 	c, err := mcbuilder.ControllerManagedBy(mgr).
@@ -65,7 +65,7 @@ func (limitChanges) ForCluster(name multicluster.ClusterName, engaged cluster.Cl
 		return nil, false, err
 	}
 	return source.TypedFunc[mcreconcile.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-		provider.Limits.Follow(func(*translate.Limits) { queue.Add(mcreconcile.Request{Request: trigger.Named(string(name))}) })
+		provider.Limits.Follow(func(*field.Limits) { queue.Add(mcreconcile.Request{Request: trigger.Named(string(name))}) })
 		return nil
 	}), true, nil
 }
@@ -73,5 +73,5 @@ func (limitChanges) ForCluster(name multicluster.ClusterName, engaged cluster.Cl
 // offerChanges passes the events that change what a provider offers. Its nodes report
 // all the time.
 func offerChanges() predicate.Predicate {
-	return trigger.Updated(virtualnode.Differs)
+	return trigger.Updated(differs)
 }

@@ -1,5 +1,5 @@
 // Package waitingpod reports, on pods that have not been sent, that their provider is
-// away. While the provider answers, package syncer reports what they wait for.
+// away. While the provider answers, package engine reports what they wait for.
 //
 // It writes once for each such pod and outage. Pods that were sent are not written:
 // they keep running, and their NamespaceOffloading says that the provider is away.
@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
-	"github.com/spillway-io/spillway/internal/decide/podsync"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -40,9 +40,9 @@ type Reconciler struct {
 
 // Reconcile reports on one pod that its provider is away, if the pod has not been sent.
 func (r *Reconciler) Reconcile(ctx context.Context, req inventory.Request) (ctrl.Result, error) {
-	pod, err := r.Inventory.Pod(ctx, req.Binding, req.NamespacedName)
+	waiting, err := r.Inventory.Pod(ctx, req.Binding, req.NamespacedName)
 	switch {
-	case errors.Is(err, inventory.ErrUnknown) || err == nil && pod == nil:
+	case errors.Is(err, inventory.ErrUnknown) || err == nil && waiting == nil:
 		return ctrl.Result{}, nil // Enqueued again when more is known.
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("getting pod %s: %w", req.NamespacedName, err)
@@ -57,15 +57,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req inventory.Request) (ctrl
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
 	problem := field.Problem{Reason: v1alpha1.ReasonProviderAway, Message: namespaceoffloading.NotSent(binding.Spec.ClusterID, reason)}
-	status := podsync.Stranded(pod, problem, now)
+	status := pod.ProviderAwayStatus(waiting, problem, now)
 	if status == nil {
 		return ctrl.Result{}, nil
 	}
-	return r.say(ctx, pod, status, problem)
+	return r.report(ctx, waiting, status, problem)
 }
 
-// say writes the status, and an event. The pod is the cache's.
-func (r *Reconciler) say(ctx context.Context, before *corev1.Pod, status *corev1.PodStatus, problem field.Problem) (ctrl.Result, error) {
+// report writes the status, and an event. The pod is the cache's.
+func (r *Reconciler) report(ctx context.Context, before *corev1.Pod, status *corev1.PodStatus, problem field.Problem) (ctrl.Result, error) {
 	after := before.DeepCopy()
 	after.Status = *status
 	how := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})

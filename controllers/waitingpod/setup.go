@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
-	"github.com/spillway-io/spillway/internal/decide/podsync"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
@@ -55,7 +55,7 @@ func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []in
 		return nil
 	case change.Pod == nil:
 		return r.ofBinding(ctx, binding)
-	case podsync.Sent(change.Pod):
+	case pod.Sent(change.Pod):
 		return nil
 	}
 	return []inventory.Request{{Binding: change.Binding, NamespacedName: client.ObjectKeyFromObject(change.Pod)}}
@@ -69,7 +69,7 @@ func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []inv
 	}
 	var requests []inventory.Request
 	for i := range pods {
-		if !podsync.Sent(&pods[i]) {
+		if !pod.Sent(&pods[i]) {
 			requests = append(requests, inventory.Request{Binding: binding.GetName(), NamespacedName: client.ObjectKeyFromObject(&pods[i])})
 		}
 	}

@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// lookAgain is how often to compare the kinds while they are of another version, and lookRarely while
+	// skewedInterval is how often to compare the kinds while they are of another version, and checkInterval while
 	// they are of this version. Most comparisons are one small request.
-	lookAgain, lookRarely = 20 * time.Second, 10 * time.Minute
-	// lookTimeout is how long the consumer may take for an answer.
-	lookTimeout = 10 * time.Second
+	skewedInterval, checkInterval = 20 * time.Second, 10 * time.Minute
+	// checkTimeout is how long the consumer may take for an answer.
+	checkTimeout = 10 * time.Second
 )
 
 // Definitions knows how the kinds that the consumer serves differ from the kinds of this version. It reads
@@ -59,12 +59,12 @@ func (*Definitions) NeedLeaderElection() bool { return false }
 // Start compares the kinds until ctx ends.
 func (d *Definitions) Start(ctx context.Context) error {
 	for {
-		if err := d.look(ctx); err != nil && ctx.Err() == nil {
+		if err := d.check(ctx); err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).V(1).Info("the schemas of the kinds cannot be read", "error", err.Error())
 		}
-		wait := lookRarely
+		wait := checkInterval
 		if skew := d.Skew(); skew == nil || *skew != (definitions.Skew{}) {
-			wait = lookAgain
+			wait = skewedInterval
 		}
 		timer := d.Clock.NewTimer(wait)
 		select {
@@ -88,9 +88,9 @@ func (d *Definitions) Events() <-chan event.TypedGenericEvent[*v1alpha1.ClusterB
 	return d.events
 }
 
-// look reads the schemas, unless it has already read this version of them.
-func (d *Definitions) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+// check reads the schemas, unless it has already read this version of them.
+func (d *Definitions) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	at, err := d.address(ctx)
 	if err != nil || at == d.read {

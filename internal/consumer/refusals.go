@@ -50,8 +50,8 @@ type Refusals struct {
 
 // refused is one kind of write, which the consumer refuses for some objects.
 type refused struct {
-	said  string               // The answer for the first object; it stays while any is refused.
-	paths map[string]time.Time // The time of each object's last refusal.
+	message string               // The answer for the first object; it stays while any is refused.
+	paths   map[string]time.Time // The time of each object's last refusal.
 }
 
 // NewRefusals returns Refusals that know of no refused write.
@@ -75,22 +75,22 @@ func (r *Refusals) Wrap(next http.RoundTripper) http.RoundTripper {
 			if body, err = keepBody(resp); err != nil {
 				return nil, err
 			}
-			if message, ok := why(resp.StatusCode, body); ok {
+			if message, ok := refusalMessage(resp.StatusCode, body); ok {
 				r.note(what, req.URL.Path, message)
 			}
 		case resp.StatusCode < http.StatusMultipleChoices, resp.StatusCode == http.StatusNotFound:
 			r.passed(what, req.URL.Path)
 			if req.Method == http.MethodDelete {
-				r.gone(req.URL.Path)
+				r.deleted(req.URL.Path)
 			}
 		}
 		return resp, nil
 	})
 }
 
-// Said says which writes the consumer refuses, for which account and why. again is how long until part of the
+// Message says which writes the consumer refuses, for which account and why. again is how long until part of the
 // text may expire. Both are zero if no write is refused.
-func (r *Refusals) Said() (text string, again time.Duration) {
+func (r *Refusals) Message() (text string, again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Clock.Now()
@@ -107,7 +107,7 @@ func (r *Refusals) Said() (text string, again time.Duration) {
 			delete(r.writes, what)
 			continue
 		}
-		said = append(said, w.said)
+		said = append(said, w.message)
 	}
 	slices.Sort(said)
 	if more := len(said) - mostSaid; more > 0 {
@@ -116,7 +116,7 @@ func (r *Refusals) Said() (text string, again time.Duration) {
 	return strings.Join(said, "; "), again
 }
 
-// Events sends an event with an empty ClusterBinding when the result of Said has changed. It may merge
+// Events sends an event with an empty ClusterBinding when the result of Message has changed. It may merge
 // several changes into one event.
 func (r *Refusals) Events() <-chan event.TypedGenericEvent[*v1alpha1.ClusterBinding] { return r.events }
 
@@ -129,9 +129,9 @@ func (r *Refusals) note(what, path, message string) {
 		if who != "" {
 			who = " as " + who
 		}
-		w = &refused{said: fmt.Sprintf("to %s%s: %s", what, who, message), paths: map[string]time.Time{}}
+		w = &refused{message: fmt.Sprintf("to %s%s: %s", what, who, message), paths: map[string]time.Time{}}
 		r.writes[what] = w
-		r.tell()
+		r.notify()
 	}
 	if _, ok := w.paths[path]; ok || len(w.paths) < mostPaths {
 		w.paths[path] = r.Clock.Now()
@@ -148,26 +148,26 @@ func (r *Refusals) passed(what, path string) {
 	}
 	if delete(w.paths, path); len(w.paths) == 0 {
 		delete(r.writes, what)
-		r.tell()
+		r.notify()
 	}
 }
 
-// gone notes that an object was deleted. Other refused writes to it are not needed any more, or will be tried
+// deleted notes that an object was deleted. Other refused writes to it are not needed any more, or will be tried
 // again.
-func (r *Refusals) gone(path string) {
+func (r *Refusals) deleted(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for what, w := range r.writes {
 		maps.DeleteFunc(w.paths, func(refused string, _ time.Time) bool { return refused == path || strings.HasPrefix(refused, path+"/") })
 		if len(w.paths) == 0 {
 			delete(r.writes, what)
-			r.tell()
+			r.notify()
 		}
 	}
 }
 
-// tell enqueues the bindings. The caller holds the lock.
-func (r *Refusals) tell() {
+// notify enqueues the bindings. The caller holds the lock.
+func (r *Refusals) notify() {
 	select {
 	case r.events <- event.TypedGenericEvent[*v1alpha1.ClusterBinding]{Object: &v1alpha1.ClusterBinding{}}:
 	default: // An event is already pending.
@@ -206,10 +206,10 @@ func resource(path string) string {
 // refusals are the status codes of a refused write. A policy or a webhook chooses which of them it returns.
 var refusals = []int{http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusBadRequest}
 
-// why returns the message of a refusal. It ignores answers about an invalid object, because another message
-// tells the object's owner. It also ignores that a namespace being deleted accepts no new objects, because
+// refusalMessage returns the message of a refusal. It ignores answers about an invalid object, because another
+// message tells the object's owner. It also ignores that a namespace being deleted accepts no new objects, because
 // that is normal.
-func why(code int, body []byte) (message string, ok bool) {
+func refusalMessage(code int, body []byte) (message string, ok bool) {
 	message = string(body)
 	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 	if status, is := object.(*metav1.Status); err == nil && is {
@@ -231,12 +231,12 @@ func keepBody(resp *http.Response) ([]byte, error) {
 		_ = resp.Body.Close()
 		return nil, fmt.Errorf("reading the consumer's answer: %w", err)
 	}
-	resp.Body = kept{io.MultiReader(bytes.NewReader(body), resp.Body), resp.Body}
+	resp.Body = bufferedBody{io.MultiReader(bytes.NewReader(body), resp.Body), resp.Body}
 	return body, nil
 }
 
-// kept is a body whose beginning has been read.
-type kept struct {
+// bufferedBody is a body whose beginning has been read.
+type bufferedBody struct {
 	io.Reader
 	io.Closer
 }

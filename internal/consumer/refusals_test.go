@@ -78,7 +78,7 @@ func TestRefusals(t *testing.T) {
 			given(t, r.Wrap, test.answers...)
 			told := len(r.Events()) > 0
 			clock.SetTime(clock.Now().Add(test.after))
-			got, again := r.Said()
+			got, again := r.Message()
 			if got != test.want || (again > 0) != (got != "") {
 				t.Errorf("got %q, again after %s, want %q", got, again, test.want)
 			}

@@ -81,7 +81,7 @@ func (r *Repeats) of(path string) (futile, bool) {
 // refused.
 func (r *Repeats) note(path string, patch, answer []byte, resp *http.Response) {
 	before := versionOf(patch)
-	_, denied := why(resp.StatusCode, answer)
+	_, denied := refusalMessage(resp.StatusCode, answer)
 	invalid := resp.StatusCode == http.StatusUnprocessableEntity && !denied
 	r.mu.Lock()
 	defer r.mu.Unlock()

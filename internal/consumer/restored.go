@@ -14,53 +14,53 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 )
 
-// Restored detects that the consumer's etcd was restored from a backup while the manager runs. Resource
+// RestoreDetector detects that the consumer's etcd was restored from a backup while the manager runs. Resource
 // versions then go back. A watch continues from the last version that it has seen, which is now in the
 // future. So it shows nothing until the restored cluster has reached that version. The manager's memory may
 // also be about objects that never existed. So the manager must exit and start again.
 //
-// Restored looks at the Leases that this process reads and writes every few seconds anyway. These are the
+// RestoreDetector looks at the Leases that this process reads and writes every few seconds anyway. These are the
 // Leases of the leader election (which a standby also reads), of the replicas and of the virtual nodes. So it
 // needs no request of its own, and no binding.
-type Restored struct {
-	mu   sync.Mutex
-	seen map[string]client.Object // The latest version of each Lease, by path.
-	is   bool
-	said chan error
+type RestoreDetector struct {
+	mu       sync.Mutex
+	seen     map[string]client.Object // The latest version of each Lease, by path.
+	restored bool
+	detected chan error
 }
 
 var (
-	_ manager.Runnable               = &Restored{}
-	_ manager.LeaderElectionRunnable = &Restored{}
+	_ manager.Runnable               = &RestoreDetector{}
+	_ manager.LeaderElectionRunnable = &RestoreDetector{}
 )
 
-// NewRestored returns a Restored that has seen nothing.
-func NewRestored() *Restored {
-	return &Restored{seen: map[string]client.Object{}, said: make(chan error, 1)}
+// NewRestoreDetector returns a RestoreDetector that has seen nothing.
+func NewRestoreDetector() *RestoreDetector {
+	return &RestoreDetector{seen: map[string]client.Object{}, detected: make(chan error, 1)}
 }
 
 // NeedLeaderElection is false, because a standby would take over with watches that show nothing.
-func (*Restored) NeedLeaderElection() bool { return false }
+func (*RestoreDetector) NeedLeaderElection() bool { return false }
 
 // Start waits, and returns an error, which ends the manager, when the consumer was restored from a backup.
-func (r *Restored) Start(ctx context.Context) error {
+func (r *RestoreDetector) Start(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case err := <-r.said:
+	case err := <-r.detected:
 		return err
 	}
 }
 
-// Is reports whether the consumer was restored.
-func (r *Restored) Is() bool {
+// Detected reports whether the consumer was restored.
+func (r *RestoreDetector) Detected() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.is
+	return r.restored
 }
 
 // Wrap returns a transport that checks the Leases.
-func (r *Restored) Wrap(next http.RoundTripper) http.RoundTripper {
+func (r *RestoreDetector) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		if !strings.Contains(req.URL.Path, "/apis/coordination.k8s.io/") || !strings.Contains(req.URL.Path, "/leases/") || req.Method == http.MethodDelete {
 			return next.RoundTrip(req)
@@ -83,14 +83,14 @@ func (r *Restored) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-func (r *Restored) latest(path string) client.Object {
+func (r *RestoreDetector) latest(path string) client.Object {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.seen[path]
 }
 
 // note compares a Lease with the version that was known before the request.
-func (r *Restored) note(path string, before, lease client.Object) {
+func (r *RestoreDetector) note(path string, before, lease client.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if latest := r.seen[path]; latest == nil || ownwrites.Older(latest, lease) {
@@ -101,9 +101,9 @@ func (r *Restored) note(path string, before, lease client.Object) {
 	}
 	err := fmt.Errorf("the consumer was restored from a backup (the version of Lease %s went back from %s to %s): the manager reads everything again",
 		lease.GetName(), before.GetResourceVersion(), lease.GetResourceVersion())
-	r.is = true
+	r.restored = true
 	select {
-	case r.said <- err:
+	case r.detected <- err:
 	default: // It is already reported.
 	}
 }

@@ -24,7 +24,7 @@ func TestRestored(t *testing.T) {
 		"restored, and renewed":        {[]answer{seen("PUT", "eu", "120"), seen("PUT", "eu", "99"), seen("PUT", "eu", "98")}, "Lease eu went back from 120 to 99"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := NewRestored()
+			r := NewRestoreDetector()
 			given(t, r.Wrap, test.answers...)
 			ctx, cancel := context.WithCancel(t.Context())
 			if test.want == "" {

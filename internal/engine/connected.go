@@ -32,11 +32,11 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/waits"
 	"github.com/spillway-io/spillway/internal/engine/watch"
 	"github.com/spillway-io/spillway/internal/engine/work"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // connected is what the controllers of all kinds share in one connection: the consumer as one ClusterBinding
@@ -48,13 +48,13 @@ type connected struct {
 	mark     provenance.Mark
 	view     *views.View
 	provider *fleet.Provider
-	limits   atomic.Pointer[translate.Limits] // What the provider allows. Nil until it is known.
+	limits   atomic.Pointer[field.Limits] // What the provider allows. Nil until it is known.
 	// The caches, corrected by the writes of this process.
-	local, listed, whole, remote *ownwrites.Reader
-	namespaces                   *namespaces
-	graph                        *graph
-	waits                        *waits.Waits
-	workers                      *work.Workers
+	local, listed, clusterWide, remote *ownwrites.Reader
+	namespaces                         *namespaces
+	graph                              *graph
+	waits                              *waits.Waits
+	workers                            *work.Workers
 }
 
 // Reconcile reconciles an object of any kind.
@@ -63,12 +63,12 @@ func (c *connected) Reconcile(ctx context.Context, key decide.Key) (reconcile.Re
 }
 
 // enqueue enqueues objects with the lowest priority.
-func (c *connected) enqueue(keys ...decide.Key) { c.workers.Enqueue(work.Rest, keys...) }
+func (c *connected) enqueue(keys ...decide.Key) { c.workers.Enqueue(work.Normal, keys...) }
 
 // follow enqueues what changes, and what depends on it, until ctx ends. Nothing is reconciled before it
 // returns, so no change is lost.
 func (c *connected) follow(ctx context.Context) error {
-	c.provider.Limits.Follow(func(limits *translate.Limits) { c.limit(ctx, limits) })
+	c.provider.Limits.Follow(func(limits *field.Limits) { c.limit(ctx, limits) })
 	c.provider.Classes.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
 	c.namespaces.mapped = func(classes []v1alpha1.ClassMapping) { c.provider.Classes.Want(ctx, classes) }
 	c.namespaces.mapped(c.namespaces.current().Binding().Spec.Classes)
@@ -87,7 +87,7 @@ func (c *connected) follow(ctx context.Context) error {
 }
 
 // limit stores what the provider allows. If that has changed, it enqueues everything.
-func (c *connected) limit(ctx context.Context, limits *translate.Limits) {
+func (c *connected) limit(ctx context.Context, limits *field.Limits) {
 	if before := c.limits.Swap(limits); before != nil {
 		c.graph.EnqueueNamespace(ctx, "")
 	}
@@ -101,7 +101,7 @@ func (c *connected) own(ctx context.Context) (func(netip.Addr) bool, error) {
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
 	var services corev1.ServiceList
-	if err := c.Views.Catalogue.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
+	if err := c.Views.SharedCache.List(ctx, &services, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing Services: %w", err)
 	}
 	ofNodes := address.OfNodes(nodes.Items)
@@ -116,7 +116,7 @@ func (c *connected) maps(ctx context.Context, kind v1alpha1.ClassKind, name stri
 	var bindings v1alpha1.ClusterBindingList
 	err := c.Cache.List(ctx, &bindings, client.UnsafeDisableDeepCopy)
 	return err == nil && slices.ContainsFunc(bindings.Items, func(b v1alpha1.ClusterBinding) bool {
-		_, mapped := translate.Classes(b.Spec.Classes).Of(kind, name)
+		_, mapped := field.Classes(b.Spec.Classes).Of(kind, name)
 		return mapped
 	})
 }
@@ -175,18 +175,16 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 	apiVersion, typeName := gvk.ToAPIVersionAndKind()
 	clusterID, remembered := c.mark.ClusterID, memory.New(c.Clock)
 	locals := &objects.Locals[T]{
-		Kind: kind, ClusterID: clusterID, View: c.view, Catalogue: c.Views.Catalogue, Seen: c.local, Listed: c.listed,
+		Kind: kind, ClusterID: clusterID, View: c.view, SharedCache: c.Views.SharedCache, ViewReader: c.local, SharedReader: c.listed,
 		Metadata: metav1.TypeMeta{APIVersion: apiVersion, Kind: typeName},
 	}
-	if kind.Selection.Whole() {
-		locals.View, locals.Seen = c.Views.Catalogue, c.whole
-	}
 	remotes := &objects.Remotes[T]{
-		Kind: kind, ClusterID: clusterID, Mark: c.mark, Cache: c.provider.GetCache(), Seen: c.remote, Live: c.provider.GetAPIReader(),
+		Kind: kind, ClusterID: clusterID, Mark: c.mark, Cache: c.provider.GetCache(), CacheReader: c.remote, Live: c.provider.GetAPIReader(),
 	}
 	refusals := &refusal.Refusals[T]{Kind: kind, Memory: remembered.Refusals, Events: c.Events}
-	if kind.Selection.Whole() {
-		refusals.Told = c.told.Of(c.uid, kind.Name, memory.NewTold)
+	if kind.Selection.ClusterWide() {
+		locals.View, locals.ViewReader = c.Views.SharedCache, c.clusterWide
+		refusals.Reported = c.reported.Of(c.uid, kind.Name, memory.NewReported)
 	}
 	if kind.Ended != nil {
 		remembered.Sent = c.sent.Of(c.uid, kind.Name, func() *memory.Sent { return memory.NewSent(c.Clock) })
@@ -200,8 +198,8 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		refusals: refusals, events: c.Events,
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals, Pods: c.view,
-			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.named, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has,
-			Clock: c.Clock, Skew: c.provider.Ahead,
+			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.peerNamespaces, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has,
+			Clock: c.Clock, ClockSkew: c.provider.ClockSkew,
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID, Memory: remembered, Refusals: refusals,
@@ -213,8 +211,10 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 			Consumer: c.Consumer, Provider: c.writer(kind.Extension), Live: c.Live,
 			Sent: c.provider.Budget.Sent, Fenced: c.provider.Fenced, Clock: c.Clock,
 		},
-		lacking: func() connection.Lack { return c.provider.Rights.Lacks(resource) }, waits: c.waits,
-		paused: func() bool { return c.namespaces.paused() || c.Views.Served.Lacks(resource) != connection.Lack{} },
+		whyUnreadable: func() connection.Unreadable { return c.provider.Rights.WhyUnreadable(resource) }, waits: c.waits,
+		paused: func() bool {
+			return c.namespaces.paused() || c.Views.Served.WhyUnreadable(resource) != connection.Unreadable{}
+		},
 	}
 	c.graph.kinds[kind.Name], c.graph.runners[kind.Name] = controller, controller
 	c.workers.Add(kind.Name, kind.Workers, retry.Backoff[decide.Key]())

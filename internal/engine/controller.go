@@ -51,10 +51,10 @@ type kindController[T client.Object] struct {
 	actor    *act.Actor[T]
 	refusals *refusal.Refusals[T]
 	events   events.EventRecorder
-	// paused reports whether the binding is paused, or the consumer does not serve the kind. lacking returns
-	// why objects of the kind cannot be read in the provider.
-	paused  func() bool
-	lacking func() connection.Lack
+	// paused reports whether the binding is paused, or the consumer does not serve the kind. whyUnreadable
+	// returns why objects of the kind cannot be read in the provider.
+	paused        func() bool
+	whyUnreadable func() connection.Unreadable
 	// waits gets the outcome of objects that others may need.
 	waits *waits.Waits
 }
@@ -62,11 +62,11 @@ type kindController[T client.Object] struct {
 // Reconcile implements Runner: it decides and acts until there is nothing left to do.
 func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.Result, error) {
 	key := of.NamespacedName
-	if lack := c.lacking(); lack.Reason != "" || c.paused() {
-		return ctrl.Result{}, c.tellLacking(ctx, key, lack) // All objects are enqueued when this changes.
+	if lack := c.whyUnreadable(); lack.Reason != "" || c.paused() {
+		return ctrl.Result{}, c.reportUnreadable(ctx, key, lack) // All objects are enqueued when this changes.
 	}
 	refusals := 0
-	var made []decide.Attempt // By the earlier rounds.
+	var made []decide.AppliedAction // By the earlier rounds.
 	for range rounds {
 		snapshot, err := c.observer.Observe(ctx, key, made)
 		if err != nil {
@@ -80,7 +80,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 			return ctrl.Result{}, err // The object is enqueued when the caches show its kind.
 		}
 		if c.isNeeded() {
-			c.waits.Wrote(of)
+			c.waits.NoteWrite(of)
 		}
 		answers, done, err := c.actor.Do(ctx, snapshot, next)
 		if err != nil {
@@ -88,7 +88,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 		}
 		made = append(made, answers...)
 		if done {
-			c.tellWritten(snapshot, next)
+			c.reportWritten(snapshot, next)
 		} else if refusals++; refusals > 1 { // Even the report of the first refusal failed.
 			return c.report(ctx, snapshot, decide.Plan{Problem: next.Problem, RetryAfter: memory.FirstRetry})
 		}
@@ -99,7 +99,7 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 // watched reports whether the caches show the objects of the kind. It is called before a write. If the caches
 // do not show the kind, they start to watch it, and the object is enqueued once they do.
 func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, error) {
-	then := func() { c.Queue.Enqueue(work.Rest, of) }
+	then := func() { c.Queue.Enqueue(work.Normal, of) }
 	type who struct { // The views outlive the connection and its queue.
 		queue any
 		of    decide.Key
@@ -110,25 +110,25 @@ func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, e
 }
 
 // report reports the outcome to dependants, and returns when to reconcile again.
-func (c *kindController[T]) report(ctx context.Context, s decide.Subject[T], plan decide.Plan) (ctrl.Result, error) {
+func (c *kindController[T]) report(ctx context.Context, s decide.ObjectState[T], plan decide.Plan) (ctrl.Result, error) {
 	c.Memory.Reconciled(s.Key, plan.Problem)
 	again := plan.RetryAfter
 	if again == 0 {
-		c.Memory.Shown(s.Key, s.Now)
+		c.Memory.RemoteReported(s.Key, s.Now)
 	}
 	if s.Withdrawn() {
-		c.Memory.Undone.Withdrawn(s.Key)
+		c.Memory.Reverted.Withdrawn(s.Key)
 	}
-	if s.Gone() {
+	if s.NotFound() {
 		c.Memory.Forget(s.Key)
 		c.waits.Forget(c.key(s.Key))
 	}
-	if c.observer.Ahead(s) {
+	if c.observer.IsStale(s) {
 		again = retry.Sooner(again, ownwrites.Lifetime) // After that, the cache counts, whatever it shows.
 	}
-	again = retry.Sooner(retry.Sooner(again, plan.LookAgain), c.tell(s, plan))
+	again = retry.Sooner(retry.Sooner(again, plan.RecheckAfter), c.reportProblem(s, plan))
 	if c.isNeeded() {
-		if err := c.waits.Ended(ctx, c.key(s.Key), plan.Problem); err != nil {
+		if err := c.waits.Reconciled(ctx, c.key(s.Key), plan.Problem); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -145,17 +145,17 @@ func (c *kindController[T]) isNeeded() bool {
 	return c.Kind.Selection == kind.Referenced || c.Kind.Precedes != nil
 }
 
-// tell creates an event for the problem of a plan without actions, if the plan asks for one and no recent event
-// said the same. It returns when to create the next one.
-func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) time.Duration {
-	switch told := c.refusals.Told; {
+// reportProblem creates an event for the problem of a plan without actions, if the plan asks for one and no recent
+// event said the same. It returns when to create the next one.
+func (c *kindController[T]) reportProblem(s decide.ObjectState[T], plan decide.Plan) time.Duration {
+	switch told := c.refusals.Reported; {
 	case told == nil:
-	case !decide.Present(s.Local) || !s.Sites[0].Wanted: // Teams may create and delete as many as they want.
+	case !decide.Present(s.Local) || !s.RemoteStates[0].Wanted: // Teams may create and delete as many as they want.
 		told.Forget(s.Key)
 	case plan.Problem == nil:
 		told.Problems.Clear(s.Key)
 	case plan.TellsProblem:
-		if told.Problems.Tell(s.Key, plan.Problem, s.Now) {
+		if told.Problems.Note(s.Key, plan.Problem, s.Now) {
 			if tooMany := c.record(s, plan.Problem); tooMany > 0 {
 				told.Problems.Clear(s.Key)
 				return tooMany
@@ -166,42 +166,42 @@ func (c *kindController[T]) tell(s decide.Subject[T], plan decide.Plan) time.Dur
 	return 0
 }
 
-// tellWritten creates the event of a plan after its actions, unless an earlier event said the same. If the
+// reportWritten creates the event of a plan after its actions, unless an earlier event said the same. If the
 // actions only wrote a status, the last event about the copy stays valid.
-func (c *kindController[T]) tellWritten(s decide.Subject[T], plan decide.Plan) {
+func (c *kindController[T]) reportWritten(s decide.ObjectState[T], plan decide.Plan) {
 	ofStatus := plan.Event == nil && !slices.ContainsFunc(plan.Actions, func(a decide.Action) bool { return a.Side == decide.Remote })
-	if told := c.refusals.Told; told == nil || !ofStatus && told.Notices.Tell(s.Key, plan.Event, s.Now) {
+	if told := c.refusals.Reported; told == nil || !ofStatus && told.Notices.Note(s.Key, plan.Event, s.Now) {
 		if c.record(s, plan.Event) > 0 {
 			told.Notices.Clear(s.Key)
 		}
 	}
 }
 
-// tellLacking creates an event on an object that would be sent because of its namespace. The event says what
-// the provider lacks. Dependants need not wait for an object that should not be sent, so tellLacking informs
+// reportUnreadable creates an event on an object that would be sent because of its namespace. The event says what
+// the provider lacks. Dependants need not wait for an object that should not be sent, so reportUnreadable informs
 // them, too.
-func (c *kindController[T]) tellLacking(ctx context.Context, key types.NamespacedName, lack connection.Lack) error {
-	if c.refusals.Told == nil || c.paused() {
+func (c *kindController[T]) reportUnreadable(ctx context.Context, key types.NamespacedName, lack connection.Unreadable) error {
+	if c.refusals.Reported == nil || c.paused() {
 		return nil
 	}
 	s, err := c.observer.Observe(ctx, key, nil)
 	if err != nil {
 		return err
 	}
-	c.tell(s, decide.Lacking(s, c.Kind.Syncer, c.Kind.Title(), lack))
+	c.reportProblem(s, decide.ReportUnreadable(s, c.Kind.Syncer, c.Kind.Title(), lack))
 	if !c.isNeeded() {
 		return nil
 	}
-	return c.waits.Tell(ctx, c.key(key))
+	return c.waits.EnqueueDependants(ctx, c.key(key))
 }
 
 // record creates an event on the local object, unless the object is gone or event is nil. If the object has had
 // too many events, record creates none, and returns how long the next one must wait.
-func (c *kindController[T]) record(s decide.Subject[T], event *field.Problem) (wait time.Duration) {
+func (c *kindController[T]) record(s decide.ObjectState[T], event *field.Problem) (wait time.Duration) {
 	if event == nil || !decide.Present(s.Local) {
 		return 0
 	}
-	if told := c.refusals.Told; told != nil {
+	if told := c.refusals.Reported; told != nil {
 		if wait = told.Events.Wait(s.Key); wait > 0 {
 			return wait
 		}
@@ -228,15 +228,15 @@ func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in strin
 	if c.Kind.Precedes != nil {
 		assess = decide.AssessPreceding[T]
 	}
-	need, plan := assess(s, c.Kind.Syncer, ref, c.Kind.Title(), in, c.lacking())
+	need, plan := assess(s, c.Kind.Syncer, ref, c.Kind.Title(), in, c.whyUnreadable())
 	due := func(a decide.Action) bool {
-		wait, _ := c.Memory.Undone.Wait(s.Key, a) // So has an action that somebody reverts again and again.
+		wait, _ := c.Memory.Reverted.Wait(s.Key, a) // So has an action that somebody reverts again and again.
 		return wait == 0
 	}
 	if slices.ContainsFunc(plan.Actions, due) && !c.Memory.Refusals.Has(s.Key) {
-		c.Queue.Enqueue(work.Rest, c.key(s.Key))
+		c.Queue.Enqueue(work.Normal, c.key(s.Key))
 	}
-	return need, decide.Present(s.Local) || c.Kind.Precedes != nil && !s.Gone(), nil
+	return need, decide.Present(s.Local) || c.Kind.Precedes != nil && !s.NotFound(), nil
 }
 
 // Unsent implements runner.
@@ -244,7 +244,7 @@ func (c *kindController[T]) Unsent(ctx context.Context, namespace string) ([]dec
 	if c.Kind.Selection != kind.OnVirtualNode {
 		return nil, nil
 	}
-	held, err := c.Locals.Held(ctx, namespace)
+	held, err := c.Locals.InView(ctx, namespace)
 	var unsent []decide.Key
 	for _, pod := range held {
 		if remote := provenance.RemoteOf(pod); remote.UID == "" || remote.For != pod.GetUID() {
@@ -256,7 +256,7 @@ func (c *kindController[T]) Unsent(ctx context.Context, namespace string) ([]dec
 
 // before implements preceding.
 func (c *kindController[T]) before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error) {
-	held, err := c.Locals.Held(ctx, pod.Namespace)
+	held, err := c.Locals.InView(ctx, pod.Namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,6 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/testing/builder"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // world is a controller of ConfigMaps between two API servers.
@@ -42,21 +41,21 @@ type world struct {
 	pods               *asked // The pods that need the ConfigMap.
 	requests           []string
 	namespaces         *mapping.Mapping
-	world              mapping.World
-	limits             *translate.Limits
+	world              mapping.LocalNamespaces
+	limits             *field.Limits
 	told               int // How often the objects that need the ConfigMap were looked up, to enqueue them.
 	paused             bool
-	lacking            connection.Lack
+	lacking            connection.Unreadable
 }
 
 func newWorld() *world {
-	w := &world{rig: enginetest.New(), world: enginetest.World()}
+	w := &world{rig: enginetest.New(), world: enginetest.LocalNamespaces()}
 	rig := w.rig
 	w.maps(builder.Map("eu").Accepted("team", "team-home").Obj())
 	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal(kind.InMappedNamespace)}
 	w.consumer = &enginetest.Server{Name: "consumer", Requests: &w.requests, Shows: map[*enginetest.Cache]func(*corev1.ConfigMap) bool{
-		rig.View:      func(m *corev1.ConfigMap) bool { return decide.IsPinned(m, "eu") },
-		rig.Catalogue: func(*corev1.ConfigMap) bool { return true },
+		rig.View:        func(m *corev1.ConfigMap) bool { return decide.IsProtected(m, "eu") },
+		rig.SharedCache: func(*corev1.ConfigMap) bool { return true },
 	}}
 	w.provider = &enginetest.Server{Name: "provider", Requests: &w.requests, Shows: map[*enginetest.Cache]func(*corev1.ConfigMap) bool{
 		rig.Provider: func(m *corev1.ConfigMap) bool { return fixture.Mark.IsOn(m) },
@@ -69,15 +68,15 @@ func newWorld() *world {
 		refusals: rig.Refusals, events: rig.Refusals.Events,
 		observer: &observe.Observer[*corev1.ConfigMap]{
 			Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: g, Memory: rig.Memory, Refusals: rig.Refusals,
-			Mapping: func() *mapping.Mapping { return w.namespaces }, Limits: func() *translate.Limits { return w.limits }, Clock: rig.Clock,
-			Skew: func() time.Duration { return 0 },
+			Mapping: func() *mapping.Mapping { return w.namespaces }, Limits: func() *field.Limits { return w.limits }, Clock: rig.Clock,
+			ClockSkew: func() time.Duration { return 0 },
 		},
 		planner: &plan.Planner[*corev1.ConfigMap]{Kind: rig.Kind, Binding: "eu", ClusterID: "eu", Memory: rig.Memory, Refusals: rig.Refusals},
 		actor: &act.Actor[*corev1.ConfigMap]{
 			Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Memory: rig.Memory, Refusals: rig.Refusals,
 			Consumer: w.consumer, Provider: w.provider, Live: w.consumer, Sent: func(client.Object) {}, Clock: rig.Clock,
 		},
-		paused: func() bool { return w.paused }, lacking: func() connection.Lack { return w.lacking },
+		paused: func() bool { return w.paused }, whyUnreadable: func() connection.Unreadable { return w.lacking },
 		waits: waits.New(func(...decide.Key) {}, func(context.Context, decide.Key) ([]decide.Key, error) { w.told++; return nil, nil }),
 	}
 	return w
@@ -93,7 +92,7 @@ func (w *world) maps(nsm *v1alpha1.NamespaceMap) {
 func (w *world) share() {
 	w.rig.Shares()
 	w.pods.keys = nil
-	w.consumer.Shows = map[*enginetest.Cache]func(*corev1.ConfigMap) bool{w.rig.Catalogue: func(*corev1.ConfigMap) bool { return true }}
+	w.consumer.Shows = map[*enginetest.Cache]func(*corev1.ConfigMap) bool{w.rig.SharedCache: func(*corev1.ConfigMap) bool { return true }}
 }
 
 // drains makes the deletion of the binding reach a step.
@@ -142,7 +141,7 @@ func TestTranscripts(t *testing.T) {
 		"the consumer refuses the pin": {local: fixture.Local(), change: func(w *world) { w.consumer.Refuses = forbidden }, want: []string{
 			"consumer: patch team/settings: Forbidden"}, again: true},
 		"the binding is paused": {local: fixture.Local(), change: func(w *world) { w.paused = true }},
-		"a right is missing":    {local: fixture.Local(), change: func(w *world) { w.lacking = connection.NoRight("list configmaps") }},
+		"a right is missing":    {local: fixture.Local(), change: func(w *world) { w.lacking = connection.RightMissing("list configmaps") }},
 		"it was made by a dead one": {local: fixture.Local(fixture.Sent), change: func(w *world) {
 			w.provider.Put(fixture.Remote())
 			w.rig.Provider.Has = nil // The cache lags.
@@ -238,13 +237,13 @@ func TestTranscriptsInMappedNamespaces(t *testing.T) {
 				return apierrors.NewForbidden(enginetest.Resource, "settings", nil)
 			}
 		}, []string{create + ": Forbidden"}, []string{"Rejected"}},
-		"a right is missing":                            {fixture.Local(), nil, func(w *world) { w.lacking = connection.NoRight("list configmaps") }, nil, []string{"RightsMissing"}},
-		"a right is missing, and the binding is paused": {fixture.Local(), nil, func(w *world) { w.lacking, w.paused = connection.NoRight("list configmaps"), true }, nil, nil},
+		"a right is missing":                            {fixture.Local(), nil, func(w *world) { w.lacking = connection.RightMissing("list configmaps") }, nil, []string{"RightsMissing"}},
+		"a right is missing, and the binding is paused": {fixture.Local(), nil, func(w *world) { w.lacking, w.paused = connection.RightMissing("list configmaps"), true }, nil, nil},
 		"its kind is not served":                        {fixture.Local(), nil, func(w *world) { w.lacking = connection.NotServed("configmaps") }, nil, []string{"KindNotServed"}},
-		"a right is missing, and it is kept home":       {fixture.Local(fixture.KeptHome), nil, func(w *world) { w.lacking = connection.NoRight("list configmaps") }, nil, nil},
-		"a right is missing, and it is gone here":       {nil, fixture.Remote(), func(w *world) { w.lacking = connection.NoRight("list configmaps") }, nil, nil},
+		"a right is missing, and it is kept home":       {fixture.Local(fixture.KeptHome), nil, func(w *world) { w.lacking = connection.RightMissing("list configmaps") }, nil, nil},
+		"a right is missing, and it is gone here":       {nil, fixture.Remote(), func(w *world) { w.lacking = connection.RightMissing("list configmaps") }, nil, nil},
 		"nothing is known of the limits": {fixture.Local(), nil, func(w *world) {
-			w.limits = &translate.Limits{Unknown: &field.Problem{Reason: "LimitsMissing", Message: "there are none"}}
+			w.limits = &field.Limits{Unknown: &field.Problem{Reason: "LimitsMissing", Message: "there are none"}}
 		}, nil, []string{"LimitsMissing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -311,7 +310,7 @@ func TestWhoseDeletionsCount(t *testing.T) {
 
 // waiting shows on each object why it is not sent, and informs its owner, as for pods.
 type waiting struct {
-	decide.TopDown[*corev1.ConfigMap]
+	decide.FromConsumer[*corev1.ConfigMap]
 }
 
 func (waiting) Sync(decide.Snapshot[*corev1.ConfigMap]) decide.Plan { return decide.Plan{} }
@@ -382,7 +381,7 @@ func TestTellsOfWhatIsShown(t *testing.T) {
 	s := fixture.Observed(fixture.Local(), nil) // The next reconcile writes it again.
 	s.Key = types.NamespacedName{Namespace: "team", Name: "settings"}
 	toldBy := func(plan decide.Plan) int {
-		w.controller.tellWritten(s, plan)
+		w.controller.reportWritten(s, plan)
 		return len(w.rig.Recorded())
 	}
 	status := decide.Plan{Actions: []decide.Action{{Verb: decide.PatchStatus}}}
@@ -404,7 +403,7 @@ func TestTellsOfWhatIsShown(t *testing.T) {
 // TestToldOnce checks that a later connection does not soon repeat an event, unless the state was different
 // meanwhile.
 func TestToldOnce(t *testing.T) {
-	lacking := func(w *world) { w.lacking = connection.NoRight("list configmaps") }
+	lacking := func(w *world) { w.lacking = connection.RightMissing("list configmaps") }
 	forbidden := func(w *world) {
 		w.provider.Refuses = func(string, *corev1.ConfigMap) error {
 			return apierrors.NewForbidden(enginetest.Resource, "settings", nil)
@@ -412,7 +411,7 @@ func TestToldOnce(t *testing.T) {
 	}
 	refused := func(w *world) { w.consumer.Put(fixture.Local(fixture.Data("refuse", "x"))) }
 	unmapped := func(w *world) { w.maps(builder.Map("eu").Obj()) }
-	var all memory.Kept[*memory.Told]
+	var all memory.PerBinding[*memory.Reported]
 	for i, connection := range []struct {
 		is   func(*world)
 		want []string
@@ -428,15 +427,15 @@ func TestToldOnce(t *testing.T) {
 		{func(*world) {}, nil},
 		{forbidden, []string{"Rejected"}},
 		{func(w *world) {
-			all.Keep(nil)
+			all.Retain(nil)
 			w.share()
-			w.rig.Refusals.Told = all.Of("eu", "configmap", memory.NewTold)
+			w.rig.Refusals.Reported = all.Of("eu", "configmap", memory.NewReported)
 			forbidden(w)
 		}, []string{"Rejected"}},
 	} {
 		w := newWorld()
 		w.share()
-		w.rig.Refusals.Told = all.Of("eu", "configmap", memory.NewTold)
+		w.rig.Refusals.Reported = all.Of("eu", "configmap", memory.NewReported)
 		w.consumer.Put(fixture.Local())
 		connection.is(w)
 		w.reconcile(t)
@@ -461,7 +460,7 @@ func TestToldAgain(t *testing.T) {
 	} {
 		w := newWorld()
 		w.share()
-		w.rig.Refusals.Told = memory.NewTold()
+		w.rig.Refusals.Reported = memory.NewReported()
 		w.consumer.Put(fixture.Local())
 		test.is(w)
 		told := 0

@@ -1,4 +1,4 @@
-// Package syncer sends the consumer's objects to the providers, and reports their status in the consumer.
+// Package engine sends the consumer's objects to the providers, and reports their status in the consumer.
 //
 // # How it works
 //
@@ -55,10 +55,10 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/engine/waits"
 	"github.com/spillway-io/spillway/internal/engine/work"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Engine starts the controllers of each connection.
@@ -78,8 +78,8 @@ type Engine struct {
 	Events           events.EventRecorder
 	Clock            clock.WithTicker
 
-	told memory.Kept[*memory.Told]
-	sent memory.Kept[*memory.Sent]
+	reported memory.PerBinding[*memory.Reported]
+	sent     memory.PerBinding[*memory.Sent]
 }
 
 var (
@@ -120,15 +120,15 @@ func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider)
 		return err
 	}
 	view := e.Views.Get(name)
-	if view == nil || !view.WaitForCacheSync(ctx) || !e.Views.Catalogue.WaitForCacheSync(ctx) {
+	if view == nil || !view.WaitForCacheSync(ctx) || !e.Views.SharedCache.WaitForCacheSync(ctx) {
 		return fmt.Errorf("filling the view of ClusterBinding %s: %w", name, context.Cause(ctx))
 	}
-	e.Views.Served.Settle() // Before anything is decided from the Catalogue.
+	e.Views.Served.Settle() // Before anything is decided from the SharedCache.
 	if err := e.forget(ctx); err != nil {
 		return err
 	}
 	c := e.connect(binding, view, provider)
-	if err := c.namespaces.load(ctx, e.Consumer, e.world(ctx)); err != nil {
+	if err := c.namespaces.load(ctx, e.Consumer, e.localNamespaces(ctx)); err != nil {
 		return err
 	}
 	for _, kind := range e.Kinds {
@@ -138,7 +138,7 @@ func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider)
 	}
 	for _, kind := range e.Shown {
 		shown, err := kind.Attach(ctx, Connection{
-			Mark: c.mark, View: view, Provider: provider, Whole: e.Views.Catalogue, IsCopy: c.namespaces.isCopy, Paused: c.namespaces.paused, Enqueue: c.enqueue,
+			Mark: c.mark, View: view, Provider: provider, ClusterWide: e.Views.SharedCache, IsCopy: c.namespaces.isCopy, Paused: c.namespaces.paused, Enqueue: c.enqueue,
 		})
 		if err != nil {
 			return err
@@ -159,8 +159,8 @@ func (e *Engine) forget(ctx context.Context) error {
 	for i := range bindings.Items {
 		exist.Insert(bindings.Items[i].UID)
 	}
-	e.told.Keep(exist)
-	e.sent.Keep(exist)
+	e.reported.Retain(exist)
+	e.sent.Retain(exist)
 	return nil
 }
 
@@ -168,21 +168,21 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 	mark := provenance.Mark{Origin: e.Origin, ClusterID: binding.Spec.ClusterID, Account: provider.Account}
 	c := &connected{
 		Engine: e, binding: binding.Name, uid: binding.UID, mark: mark, view: view, provider: provider,
-		local:      ownwrites.New(view, e.Clock).Holding(heldOf(e.Kinds)),
-		listed:     ownwrites.New(e.Views.Catalogue, e.Clock),
-		whole:      ownwrites.New(e.Views.Catalogue, e.Clock).Holding(heldOf(e.Kinds)),
-		remote:     ownwrites.New(provider.GetCache(), e.Clock).Holding(translate.WithoutContent),
-		namespaces: &namespaces{binding: binding.Name, mark: mark},
+		local:       ownwrites.New(view, e.Clock).WithTransform(heldOf(e.Kinds)),
+		listed:      ownwrites.New(e.Views.SharedCache, e.Clock),
+		clusterWide: ownwrites.New(e.Views.SharedCache, e.Clock).WithTransform(heldOf(e.Kinds)),
+		remote:      ownwrites.New(provider.GetCache(), e.Clock).WithTransform(field.WithoutContent),
+		namespaces:  &namespaces{binding: binding.Name, mark: mark},
 	}
 	c.workers = work.New(c)
-	c.graph = &graph{kinds: map[string]Runner{}, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, near: c.namespaces.near}
+	c.graph = &graph{kinds: map[string]Runner{}, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, resolve: c.namespaces.resolve}
 	c.waits = waits.New(c.enqueue, c.graph.dependants)
 	c.namespaces.enqueue, c.namespaces.enqueuePeers = c.graph.EnqueueNamespace, c.graph.EnqueuePeers
 	return c
 }
 
-// world returns what the mapping depends on, besides the binding and its map. It works until ctx ends.
-func (e *Engine) world(ctx context.Context) mapping.World {
+// localNamespaces returns what the mapping depends on, besides the binding and its map. It works until ctx ends.
+func (e *Engine) localNamespaces(ctx context.Context) mapping.LocalNamespaces {
 	offloading := func(namespace string) (*v1alpha1.NamespaceOffloading, error) {
 		nso := &v1alpha1.NamespaceOffloading{}
 		return nso, e.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.OffloadingName}, nso, client.UnsafeDisableDeepCopy)
@@ -203,7 +203,7 @@ func (e *Engine) world(ctx context.Context) mapping.World {
 		err := e.Cache.Get(ctx, client.ObjectKey{Name: namespace}, ns, client.UnsafeDisableDeepCopy)
 		return ns, err == nil
 	}
-	return mapping.World{
+	return mapping.LocalNamespaces{
 		ManagerNamespace: e.ManagerNamespace, Selects: selects,
 		Offloading: func(namespace string) *v1alpha1.NamespaceOffloading {
 			if nso, err := offloading(namespace); err == nil {
@@ -211,7 +211,7 @@ func (e *Engine) world(ctx context.Context) mapping.World {
 			}
 			return nil
 		},
-		Ends: func(namespace string) bool {
+		IsTerminating: func(namespace string) bool {
 			ns, exists := local(namespace)
 			return exists && !ns.DeletionTimestamp.IsZero()
 		},

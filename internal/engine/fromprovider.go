@@ -31,8 +31,8 @@ type Connection struct {
 	Mark     provenance.Mark
 	View     *views.View
 	Provider *fleet.Provider
-	// Whole has all of the consumer's objects of the kinds that are sent because of their namespace.
-	Whole cache.Cache
+	// ClusterWide has all of the consumer's objects of the kinds that are sent because of their namespace.
+	ClusterWide cache.Cache
 	// IsCopy reports whether a remote object is where the copy of the local one is, or would be. The kind must
 	// be one that is sent because of its namespace.
 	IsCopy func(kind Registration, local, remote types.NamespacedName) bool

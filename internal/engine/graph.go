@@ -23,8 +23,8 @@ type graph struct {
 	needed  map[string]needed
 	// preceding has the kinds whose objects must be in the provider before pods.
 	preceding map[string]preceding
-	// near returns where an object at a given place finds the objects of a local namespace.
-	near func(at decide.Place, namespace string) decide.Place
+	// resolve returns where an object at a given destination finds the objects of a local namespace.
+	resolve func(at decide.Destination, namespace string) decide.Destination
 }
 
 // runner is the controller of a kind that is sent.
@@ -43,8 +43,8 @@ type runner interface {
 type needing interface {
 	// Referers lists the objects of the kind that need the given one.
 	Referers(ctx context.Context, of decide.Key) ([]types.NamespacedName, error)
-	// Places lists where an object of the kind is, or goes.
-	Places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error)
+	// Destinations lists where an object of the kind is, or goes.
+	Destinations(ctx context.Context, key types.NamespacedName) ([]decide.Destination, error)
 }
 
 // needed is a kind whose objects others may need.
@@ -123,11 +123,11 @@ func (g *graph) Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, erro
 	return refs, nil
 }
 
-// Places lists where all objects are that need the given one. used reports whether there is any such object.
-func (g *graph) Places(ctx context.Context, of decide.Key) (places []decide.Place, used bool, err error) {
+// Destinations lists where all objects are that need the given one. used reports whether there is any such object.
+func (g *graph) Destinations(ctx context.Context, of decide.Key) (places []decide.Destination, used bool, err error) {
 	found, err := g.Referers(ctx, of)
 	for _, key := range found {
-		at, err := g.needing[key.Kind].Places(ctx, key.NamespacedName)
+		at, err := g.needing[key.Kind].Destinations(ctx, key.NamespacedName)
 		if err != nil {
 			return nil, false, err
 		}
@@ -141,14 +141,14 @@ func (g *graph) Places(ctx context.Context, of decide.Key) (places []decide.Plac
 }
 
 // Needs reports, for each of refs, whether who finds that object in the provider.
-func (g *graph) Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at decide.Place) ([]decide.Need, error) {
+func (g *graph) Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at decide.Destination) ([]decide.Need, error) {
 	var needs []decide.Need
 	for _, ref := range refs {
 		kind, ok := g.needed[ref.Kind]
 		if !ok {
 			return nil, fmt.Errorf("no controller for the kind %s, which %s is of", ref.Kind, ref.NamespacedName)
 		}
-		need, err := kind.need(ctx, who, ref, g.near(at, ref.Namespace).Namespace)
+		need, err := kind.need(ctx, who, ref, g.resolve(at, ref.Namespace).Namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -169,13 +169,13 @@ func (g *graph) AnyRefused() bool {
 
 // Outdated says why an object finds an older state of one of refs in the provider. It returns nil if all are up
 // to date.
-func (g *graph) Outdated(refs []decide.Ref, at decide.Place) *field.Problem {
+func (g *graph) Outdated(refs []decide.Ref, at decide.Destination) *field.Problem {
 	for _, ref := range refs {
 		kind, ok := g.needed[ref.Kind]
 		if !ok {
 			continue
 		}
-		if problem := kind.outdated(ref.NamespacedName, g.near(at, ref.Namespace).Namespace); problem != nil {
+		if problem := kind.outdated(ref.NamespacedName, g.resolve(at, ref.Namespace).Namespace); problem != nil {
 			return problem
 		}
 	}

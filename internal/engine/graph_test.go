@@ -16,15 +16,15 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// TestOutdated checks that a running pod finds out about a refused change of what it uses at its place, and
+// TestOutdated checks that a running pod finds out about a refused change of what it uses at its destination, and
 // about nothing else.
 func TestOutdated(t *testing.T) {
 	rig := enginetest.New()
 	g := &graph{
-		needed: map[string]needed{"configmap": &kindController[*corev1.ConfigMap]{refusals: rig.Refusals}},
-		near:   func(at decide.Place, _ string) decide.Place { return at },
+		needed:  map[string]needed{"configmap": &kindController[*corev1.ConfigMap]{refusals: rig.Refusals}},
+		resolve: func(at decide.Destination, _ string) decide.Destination { return at },
 	}
-	here := decide.Place{Target: fixture.Target, Local: "team", Open: true}
+	here := decide.Destination{Target: fixture.Target, Local: "team", Open: true}
 	refs := []decide.Ref{{Key: decide.Key{Kind: "configmap", NamespacedName: types.NamespacedName{Namespace: "team", Name: "settings"}}}}
 	if g.AnyRefused() || g.Outdated(refs, here) != nil {
 		t.Error("nothing is refused")
@@ -51,7 +51,7 @@ type asked struct {
 	runner
 	lines   []string
 	keys    []types.NamespacedName
-	places  []decide.Place
+	places  []decide.Destination
 	needed  decide.Need
 	unsent  []decide.Key
 	failure error
@@ -81,7 +81,7 @@ func (a *asked) Referers(context.Context, decide.Key) ([]types.NamespacedName, e
 	return a.keys, a.failure
 }
 
-func (a *asked) Places(context.Context, types.NamespacedName) ([]decide.Place, error) {
+func (a *asked) Destinations(context.Context, types.NamespacedName) ([]decide.Destination, error) {
 	return a.places, nil
 }
 
@@ -101,33 +101,33 @@ var (
 
 // kinds returns a graph in which the mapped pods need ConfigMaps, and ConfigMaps need nothing.
 func kinds() (g *graph, pods, configMaps *asked) {
-	home := decide.Place{Target: fixture.Target, Local: "team", Open: true}
-	pods = &asked{keys: []types.NamespacedName{web, db}, places: []decide.Place{home}}
+	home := decide.Destination{Target: fixture.Target, Local: "team", Open: true}
+	pods = &asked{keys: []types.NamespacedName{web, db}, places: []decide.Destination{home}}
 	configMaps = &asked{}
 	return &graph{
 		runners: map[string]runner{"pod": pods, "configmap": configMaps},
 		needing: map[string]needing{"pod": pods},
 		needed:  map[string]needed{"configmap": configMaps},
-		near:    func(at decide.Place, _ string) decide.Place { return at },
+		resolve: func(at decide.Destination, _ string) decide.Destination { return at },
 	}, pods, configMaps
 }
 
 func TestGraphPlaces(t *testing.T) {
 	g, pods, _ := kinds()
-	places, used, err := g.Places(t.Context(), settingsRef.Key)
+	places, used, err := g.Destinations(t.Context(), settingsRef.Key)
 	if err != nil || !used || len(places) != 1 || places[0].Namespace != "team-home" {
 		t.Errorf("two pods in one place: %v, %t, %v", places, used, err)
 	}
 	pods.places = nil
-	if places, used, err = g.Places(t.Context(), settingsRef.Key); err != nil || !used || len(places) > 0 {
+	if places, used, err = g.Destinations(t.Context(), settingsRef.Key); err != nil || !used || len(places) > 0 {
 		t.Errorf("pods that are in no place: %v, %t, %v", places, used, err)
 	}
 	pods.keys = nil
-	if _, used, err = g.Places(t.Context(), settingsRef.Key); err != nil || used {
+	if _, used, err = g.Destinations(t.Context(), settingsRef.Key); err != nil || used {
 		t.Errorf("no pods: %t, %v", used, err)
 	}
 	pods.failure = errors.New("the cache has ended")
-	if _, _, err = g.Places(t.Context(), settingsRef.Key); !errors.Is(err, pods.failure) {
+	if _, _, err = g.Destinations(t.Context(), settingsRef.Key); !errors.Is(err, pods.failure) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -157,7 +157,7 @@ func TestGraphPreceding(t *testing.T) {
 
 func TestGraphNeeds(t *testing.T) {
 	g, _, configMaps := kinds()
-	at := decide.Place{Target: fixture.Target, Local: "team"}
+	at := decide.Destination{Target: fixture.Target, Local: "team"}
 	needs, err := g.Needs(t.Context(), decide.Key{}, []decide.Ref{settingsRef}, at)
 	if err != nil || len(needs) != 1 || needs[0].Namespace != "team-home" {
 		t.Errorf("got %v, %v", needs, err)

@@ -34,7 +34,7 @@ type namespaces struct {
 
 	mu      sync.Mutex // Held while mapping is changed.
 	mapping atomic.Pointer[mapping.Mapping]
-	peers   peers
+	peers   peerCache
 }
 
 // current returns the present mapping.
@@ -53,13 +53,13 @@ func (n *namespaces) isCopy(kind Registration, local, remote types.NamespacedNam
 	return wanted && at == remote
 }
 
-// near returns where an object at a given place finds the objects of a local namespace.
-func (n *namespaces) near(at decide.Place, namespace string) decide.Place {
-	return n.current().Near(at, namespace)
+// resolve returns where an object at a given destination finds the objects of a local namespace.
+func (n *namespaces) resolve(at decide.Destination, namespace string) decide.Destination {
+	return n.current().Resolve(at, namespace)
 }
 
 // load reads where the namespaces go, before anything is decided.
-func (n *namespaces) load(ctx context.Context, from client.Reader, w mapping.World) error {
+func (n *namespaces) load(ctx context.Context, from client.Reader, w mapping.LocalNamespaces) error {
 	binding, nsm := &v1alpha1.ClusterBinding{}, &v1alpha1.NamespaceMap{}
 	if err := from.Get(ctx, client.ObjectKey{Name: n.binding}, binding); err != nil {
 		return fmt.Errorf("getting ClusterBinding %s: %w", n.binding, err)
@@ -119,7 +119,7 @@ func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
 // differ reports whether two states of a binding may lead to different decisions.
 func differ(a, b *v1alpha1.ClusterBinding) bool {
 	return a.Generation != b.Generation || mountnamespace.Usable(a) != mountnamespace.Usable(b) ||
-		drain.Withdraws(a) != drain.Withdraws(b) || !network.Of(a).Equal(network.Of(b))
+		drain.ReachedCopies(a) != drain.ReachedCopies(b) || !network.Of(a).Equal(network.Of(b))
 }
 
 // followOffloadings enqueues the objects of a namespace whose offloading has changed or gone. What waited for

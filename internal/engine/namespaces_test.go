@@ -43,17 +43,17 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
-// TestIsCopy checks this because a provider may claim that its object stands for any local one.
+// TestIsCopy checks this because a provider may claim that its object represents any local one.
 func TestIsCopy(t *testing.T) {
 	of := func(resource v1alpha1.OffloadedResource) Registration {
 		return Register(kind.Kind[*corev1.Service]{
 			New: func() *corev1.Service { return &corev1.Service{} }, Selection: kind.InMappedNamespace, Resource: resource, RemoteName: kind.Namespaced{}.RemoteName,
 		})
 	}
-	w := mapping.World{
-		Selects:    func(*v1alpha1.ClusterBinding, string) bool { return false },
-		Offloading: func(namespace string) *v1alpha1.NamespaceOffloading { return builder.Offloading(namespace).Obj() },
-		Ends:       func(string) bool { return false },
+	w := mapping.LocalNamespaces{
+		Selects:       func(*v1alpha1.ClusterBinding, string) bool { return false },
+		Offloading:    func(namespace string) *v1alpha1.NamespaceOffloading { return builder.Offloading(namespace).Obj() },
+		IsTerminating: func(string) bool { return false },
 	}
 	nsm := builder.Map("eu").Desired("team", "team-home").Accepted("team", "team-home").Obj()
 	n := &namespaces{}

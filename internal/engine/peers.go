@@ -10,18 +10,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/cache/informer"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 )
 
-// peers are the local namespaces that have a remote namespace in the provider. All NetworkPolicies ask for
+// peerCache are the local namespaces that have a remote namespace in the provider. All NetworkPolicies ask for
 // them, so they are computed once per change.
-type peers struct {
+type peerCache struct {
 	mu    sync.Mutex // Held during the computation, so that a change meanwhile invalidates its result.
 	known bool
-	all   []translate.PeerNamespace
+	all   []decide.PeerNamespace
 }
 
-func (p *peers) get(find func() []translate.PeerNamespace) []translate.PeerNamespace {
+func (p *peerCache) get(find func() []decide.PeerNamespace) []decide.PeerNamespace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.known {
@@ -30,16 +30,16 @@ func (p *peers) get(find func() []translate.PeerNamespace) []translate.PeerNames
 	return p.all
 }
 
-func (p *peers) forget() {
+func (p *peerCache) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all, p.known = nil, false
 }
 
-// named returns the local namespaces that NetworkPolicies can name in the provider now. Callers share the
+// peerNamespaces returns the local namespaces that NetworkPolicies can name in the provider now. Callers share the
 // result and must not change it.
-func (n *namespaces) named() []translate.PeerNamespace {
-	return n.peers.get(func() []translate.PeerNamespace { return n.current().Peers() })
+func (n *namespaces) peerNamespaces() []decide.PeerNamespace {
+	return n.peers.get(func() []decide.PeerNamespace { return n.current().Peers() })
 }
 
 // followLabels enqueues all objects whose copies name other namespaces, when such a namespace appears,

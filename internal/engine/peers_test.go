@@ -17,14 +17,14 @@ import (
 // TestNamed checks that the namespaces are looked up once for each change of where they go, or of their labels.
 func TestNamed(t *testing.T) {
 	asked := 0
-	w := enginetest.World()
+	w := enginetest.LocalNamespaces()
 	w.Labels = func(string) (map[string]string, bool) { asked++; return nil, true }
 	n := &namespaces{}
 	n.mapping.Store(mapping.New(fixture.Mark, builder.Binding("eu").Obj(), builder.Map("eu").Accepted("team", "team-home").Obj(), w))
 	expect := func(what string, peers, lookups int) {
 		t.Helper()
 		asked = 0
-		if got := n.named(); len(got) != peers || asked != lookups {
+		if got := n.peerNamespaces(); len(got) != peers || asked != lookups {
 			t.Errorf("%s: %d namespaces after %d lookups, want %d after %d", what, len(got), asked, peers, lookups)
 		}
 	}

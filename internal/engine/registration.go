@@ -78,5 +78,5 @@ func heldOf(kinds []Registration) func(obj any) any {
 			kinds[i].Index.Trim(obj, oversized)
 		}
 	}
-	return func(obj any) any { return views.Held(obj, trim) }
+	return func(obj any) any { return views.Trim(obj, trim) }
 }

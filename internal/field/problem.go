@@ -1,4 +1,17 @@
-// Package field has vocabulary that all kinds share. It imports only the API.
+// Package field has what all kinds share: decisions about fields, metadata, limits, classes, names and
+// problems. It imports only the API, so every other package may use it.
+//
+// All its functions are pure: they have no client, no clock and no memory. Between two calls, the remote
+// object remembers what is needed, such as which labels were copied. So a restarted manager decides like
+// its predecessor.
+//
+// Objects for the provider are built from an allow-list of fields. Each kind has a table with a decision for
+// every field of its types (fields.go), and the code that copies and refuses uses these tables. A field that
+// Kubernetes adds is not sent until somebody decides about it, and a test fails until then.
+//
+// The price is that a pod may ask for less than a provider would grant. The manager refuses what exceeds pod
+// security baseline, unless the provider's limits grant privileged. One readable rule is better than a rule
+// that depends on the provider.
 package field
 
 import (

@@ -23,7 +23,7 @@ func Marked(ctx context.Context, v *views.Views, clusterID string) ([]*metav1.Pa
 	var marked []*metav1.PartialObjectMetadata
 	for _, kind := range v.Kinds {
 		list := kind.List()
-		if err := v.Catalogue.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		if err := v.SharedCache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("listing the metadata of %s: %w", kind.Metadata.Kind, err)
 		}
 		for i := range list.Items {
@@ -39,11 +39,11 @@ func Marked(ctx context.Context, v *views.Views, clusterID string) ([]*metav1.Pa
 	return marked, nil
 }
 
-// Listed returns the metadata of one of the consumer's objects of a copied kind, or nil. It is a copy.
-func Listed(ctx context.Context, v *views.Views, gvk schema.GroupVersionKind, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+// GetMetadata returns the metadata of one of the consumer's objects of a copied kind, or nil. It is a copy.
+func GetMetadata(ctx context.Context, v *views.Views, gvk schema.GroupVersionKind, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	obj := &metav1.PartialObjectMetadata{}
 	obj.SetGroupVersionKind(gvk)
-	if err := v.Catalogue.Get(ctx, key, obj); err != nil {
+	if err := v.SharedCache.Get(ctx, key, obj); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	obj = obj.DeepCopy()
@@ -51,12 +51,12 @@ func Listed(ctx context.Context, v *views.Views, gvk schema.GroupVersionKind, ke
 	return obj, nil
 }
 
-// Listing is a source for a controller. It enqueues the requests for each of the consumer's objects of the
+// MetadataSource is a source for a controller. It enqueues the requests for each of the consumer's objects of the
 // copied kinds, and for each of their changes, but not for their deletion. It reads only metadata.
-func Listing[R comparable](v *views.Views, requests func(gvk schema.GroupVersionKind, obj client.Object) []R) source.TypedSource[R] {
+func MetadataSource[R comparable](v *views.Views, requests func(gvk schema.GroupVersionKind, obj client.Object) []R) source.TypedSource[R] {
 	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		for _, kind := range v.Kinds {
-			if err := informer.Watch(ctx, v.Catalogue, kind.Metadata, func(e informer.Change) {
+			if err := informer.Watch(ctx, v.SharedCache, kind.Metadata, func(e informer.Change) {
 				if e.After == nil {
 					return
 				}

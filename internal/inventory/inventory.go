@@ -147,7 +147,7 @@ func (r *Inventory) await(ctx context.Context, name string, n *node) {
 		r.mu.Lock()
 		n.full = true
 		r.mu.Unlock()
-		r.tell(Change{Binding: name})
+		r.notify(Change{Binding: name})
 	}()
 }
 
@@ -167,7 +167,7 @@ func (r *Inventory) subscribe(handle func(Change)) {
 	}
 }
 
-func (r *Inventory) tell(change Change) {
+func (r *Inventory) notify(change Change) {
 	r.mu.Lock()
 	handlers := r.handlers // The list only grows.
 	r.mu.Unlock()

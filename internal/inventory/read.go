@@ -59,17 +59,17 @@ func (r *known) Bindings() []string {
 	return names
 }
 
-// Left summarises the pods that must leave the virtual node of a binding. If namespace is "", these are the
+// Remaining summarises the pods that must leave the virtual node of a binding. If namespace is "", these are the
 // pods to wait for before the node can be deleted. Otherwise they are the pods to wait for before that
 // namespace's remote namespace can be deleted.
-func (r *Inventory) Left(ctx context.Context, binding, namespace string) (eviction.Left, error) {
+func (r *Inventory) Remaining(ctx context.Context, binding, namespace string) (eviction.Remaining, error) {
 	pods, err := r.Pods(ctx, binding, namespace)
 	if err != nil {
-		return eviction.Left{}, err
+		return eviction.Remaining{}, err
 	}
 	var left []types.NamespacedName
 	for i := range pods {
-		if eviction.Occupies(&pods[i]) || (namespace == "" && !eviction.OfDaemonSet(&pods[i])) {
+		if eviction.BlocksDeletion(&pods[i]) || (namespace == "" && !eviction.IsDaemonSetPod(&pods[i])) {
 			left = append(left, client.ObjectKeyFromObject(&pods[i]))
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // answer is new.
 func (r *Inventory) NoteRefused(binding string, pod *corev1.Pod, answer string) {
 	if r.refuse(binding, client.ObjectKeyFromObject(pod), answer) {
-		r.tell(Change{Binding: binding, Pod: pod})
+		r.notify(Change{Binding: binding, Pod: pod})
 	}
 }
 

@@ -29,13 +29,13 @@ func TestReportedIsWhatMapsSay(t *testing.T) {
 	}
 	counted := mapped.DeepCopy()
 	counted.Status.LeavingPods = []v1alpha1.LeavingPods{{Namespace: "team", Count: ptr.To(int32(2)), Names: []string{"team/a", "team/b"}}}
-	two := eviction.Left{Count: 2, Names: []string{"team/a", "team/b"}}
+	two := eviction.Remaining{Count: 2, Names: []string{"team/a", "team/b"}}
 	for name, test := range map[string]struct {
 		objects []client.Object
-		want    eviction.Left
+		want    eviction.Remaining
 		unknown bool
 	}{
-		"nothing is there":                     {want: eviction.Left{}},
+		"nothing is there":                     {want: eviction.Remaining{}},
 		"there is no map, so nothing was made": {objects: []client.Object{binding, deleted}},
 		"nothing has to leave":                 {objects: []client.Object{binding, offloading, mapped}},
 		"what had to leave once":               {objects: []client.Object{binding, offloading, counted}},
@@ -49,7 +49,7 @@ func TestReportedIsWhatMapsSay(t *testing.T) {
 				t.Fatal(err)
 			}
 			reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(test.objects...).Build()
-			got, err := Reported{Reader: reader}.Left(t.Context(), "eu", "team")
+			got, err := StatusCounter{Reader: reader}.Remaining(t.Context(), "eu", "team")
 			if errors.Is(err, ErrUnknown) != test.unknown || err != nil && !test.unknown {
 				t.Errorf("got %v, want it to be unknown: %v", err, test.unknown)
 			}

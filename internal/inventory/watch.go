@@ -42,7 +42,7 @@ func (r *Inventory) watch(ctx context.Context, name string, view *views.View) er
 	for _, kind := range r.views.Kinds {
 		if err := informer.Watch(ctx, view, kind.Object, func(e informer.Change) {
 			if !e.Initially && (e.Before == nil || e.After == nil) {
-				r.tell(Change{Binding: name, Copies: true})
+				r.notify(Change{Binding: name, Copies: true})
 			}
 		}); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (r *Inventory) podChanged(name string, e informer.Change) {
 	case !there, e.Initially, known && !matters(before, pod):
 		return
 	}
-	r.tell(Change{Binding: name, Pod: pod})
+	r.notify(Change{Binding: name, Pod: pod})
 }
 
 // matters reports whether a change of a pod matters to any reader: the pod is another one, is being deleted,
@@ -69,5 +69,5 @@ func (r *Inventory) podChanged(name string, e informer.Change) {
 func matters(before, after *corev1.Pod) bool {
 	return before.UID != after.UID ||
 		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
-		eviction.Occupies(before) != eviction.Occupies(after)
+		eviction.BlocksDeletion(before) != eviction.BlocksDeletion(after)
 }

@@ -15,36 +15,36 @@ import (
 )
 
 // Counter counts the pods that must leave. An Inventory counts them on the virtual nodes that it watches.
-// Reported uses the counts of other replicas.
+// A StatusCounter uses the counts of other replicas.
 type Counter interface {
-	// Left summarises the pods of an offloading's namespace that must leave the virtual node of a binding. It
+	// Remaining summarises the pods of an offloading's namespace that must leave the virtual node of a binding. It
 	// returns ErrUnknown if that is not known yet.
-	Left(ctx context.Context, binding, namespace string) (eviction.Left, error)
+	Remaining(ctx context.Context, binding, namespace string) (eviction.Remaining, error)
 }
 
 var _ Counter = &Inventory{}
 
-// World collects what is known about all providers, for decisions about one offloading. cache has the
+// ReadProviders collects what is known about all providers, for decisions about one offloading. cache has the
 // ClusterBindings and NamespaceMaps. The returned objects are shared.
-func World(ctx context.Context, cache client.Reader, counter Counter, nso *v1alpha1.NamespaceOffloading) (namespaceoffloading.World, error) {
+func ReadProviders(ctx context.Context, cache client.Reader, counter Counter, nso *v1alpha1.NamespaceOffloading) (namespaceoffloading.Providers, error) {
 	bindings, err := consumer.Bindings(ctx, cache)
 	if err != nil {
-		return namespaceoffloading.World{}, err
+		return namespaceoffloading.Providers{}, err
 	}
 	var nsms v1alpha1.NamespaceMapList
 	if err := cache.List(ctx, &nsms, client.UnsafeDisableDeepCopy); err != nil {
-		return namespaceoffloading.World{}, fmt.Errorf("listing NamespaceMaps: %w", err)
+		return namespaceoffloading.Providers{}, fmt.Errorf("listing NamespaceMaps: %w", err)
 	}
-	world := namespaceoffloading.World{Bindings: bindings, Maps: nsms.Items, Pods: map[string]eviction.Left{}}
+	world := namespaceoffloading.Providers{Bindings: bindings, Maps: nsms.Items, Pods: map[string]eviction.Remaining{}}
 	byName := make(map[string]*v1alpha1.NamespaceMap, len(nsms.Items))
 	for i := range nsms.Items {
 		byName[nsms.Items[i].Name] = &nsms.Items[i]
 	}
 	for _, binding := range bindings.Usable() {
-		if !Leaves(nso, binding, byName[binding.Name]) {
+		if !MustLeave(nso, binding, byName[binding.Name]) {
 			continue
 		}
-		left, err := counter.Left(ctx, binding.Name, nso.Namespace)
+		left, err := counter.Remaining(ctx, binding.Name, nso.Namespace)
 		if err != nil {
 			return world, err
 		}
@@ -53,21 +53,21 @@ func World(ctx context.Context, cache client.Reader, counter Counter, nso *v1alp
 	return world, nil
 }
 
-// Holding counts the pods that keep the remote namespace of an offloading, although the offloading no longer
+// CountBlocking counts the pods that keep the remote namespace of an offloading, although the offloading no longer
 // asks for it.
-func Holding(ctx context.Context, counter Counter, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) (int, error) {
+func CountBlocking(ctx context.Context, counter Counter, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) (int, error) {
 	if namespaceoffloading.Selects(nso, binding) {
 		return 0, nil
 	}
-	left, err := counter.Left(ctx, binding.Name, nso.Namespace)
+	left, err := counter.Remaining(ctx, binding.Name, nso.Namespace)
 	if errors.Is(err, ErrUnknown) {
 		return 1, nil // There may be some. Source reports when it is known.
 	}
 	return left.Count, err
 }
 
-// Leaves reports whether the pods of the offloading's namespace must leave the virtual node of the binding.
-func Leaves(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
+// MustLeave reports whether the pods of the offloading's namespace must leave the virtual node of the binding.
+func MustLeave(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
 	return !nso.DeletionTimestamp.IsZero() || leavingpods.EvictsAll(binding) || eviction.Unselected(nso, binding, nsm)
 }
 
@@ -84,7 +84,7 @@ func Awaits(ctx context.Context, cache client.Reader, nso *v1alpha1.NamespaceOff
 	if err := cache.Get(ctx, client.ObjectKey{Name: binding}, nsm, client.UnsafeDisableDeepCopy); err != nil {
 		return false
 	}
-	return Leaves(nso, cb, nsm)
+	return MustLeave(nso, cb, nsm)
 }
 
 // Offloadings returns the namespaces of the offloadings that a change concerns, because something waits for

@@ -21,7 +21,7 @@ import (
 // another replica works for it, or it has the credentials of another account.
 type Follower struct {
 	*Handler
-	World *World
+	Reader *PodReader
 	// Bindings is the consumer's cache.
 	Bindings cache.Cache
 
@@ -30,7 +30,7 @@ type Follower struct {
 
 // Follow follows the bindings until ctx ends.
 func (f *Follower) Follow(ctx context.Context) error {
-	f.World.Owner.Subscribe(func(binding string) { f.check(ctx, f.open.through(binding)) })
+	f.Reader.Owner.Subscribe(func(binding string) { f.check(ctx, f.open.through(binding)) })
 	return informer.Watch(ctx, f.Bindings, &v1alpha1.ClusterBinding{}, func(change informer.Change) {
 		if change.After == nil {
 			f.views.Delete(change.Object().GetName())
@@ -50,7 +50,7 @@ func (f *Follower) Engage(ctx context.Context, name multicluster.ClusterName, pr
 		if err := f.Bindings.Get(ctx, client.ObjectKey{Name: string(name)}, binding); err != nil {
 			return client.IgnoreNotFound(err)
 		}
-		if err := f.World.Views.Open(ctx, binding.Name, binding.Spec.ClusterID, binding.VirtualNodeName()); err != nil {
+		if err := f.Reader.Views.Open(ctx, binding.Name, binding.Spec.ClusterID, binding.VirtualNodeName()); err != nil {
 			return err
 		}
 		if err := f.followView(context.WithoutCancel(ctx), binding.Name); err != nil {
@@ -67,7 +67,7 @@ func (f *Follower) Engage(ctx context.Context, name multicluster.ClusterName, pr
 
 // followView follows the pods of a binding until its View ends.
 func (f *Follower) followView(ctx context.Context, binding string) error {
-	view := f.World.Views.Get(binding)
+	view := f.Reader.Views.Get(binding)
 	if view == nil {
 		return nil // The View has ended meanwhile.
 	}
@@ -95,7 +95,7 @@ func (f *Follower) pods(ctx context.Context, key func(client.Object) types.Names
 // check ends the streams that must end.
 func (f *Follower) check(ctx context.Context, all []*stream) {
 	for _, one := range all {
-		if refusal := f.over(ctx, one); refusal != nil {
+		if refusal := f.mustEnd(ctx, one); refusal != nil {
 			one.end(refusal)
 		}
 	}

@@ -48,8 +48,8 @@ type Permission struct {
 
 // Pods is what is known about pods on virtual nodes.
 type Pods interface {
-	// see returns what is known about a pod at this moment, without waiting.
-	see(ctx context.Context, pod types.NamespacedName) (sight, error)
+	// lookUp returns what is known about a pod at this moment, without waiting.
+	lookUp(ctx context.Context, pod types.NamespacedName) (podSnapshot, error)
 }
 
 // Handler answers requests to the kubelet API.
@@ -103,17 +103,17 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *kubeletapi.Ref
 }
 
 // admit authorises a request. It tells the user nothing about the pod before that.
-func (h *Handler) admit(r *http.Request, who user.Info) (kubeletapi.Request, sight, *kubeletapi.Refusal) {
+func (h *Handler) admit(r *http.Request, who user.Info) (kubeletapi.Request, podSnapshot, *kubeletapi.Refusal) {
 	request, refusal := kubeletapi.Parse(r.Method, r.URL)
 	if refusal != nil {
-		return request, sight{}, refusal
+		return request, podSnapshot{}, refusal
 	}
-	seen, err := h.Pods.see(r.Context(), request.Pod)
+	seen, err := h.Pods.lookUp(r.Context(), request.Pod)
 	if err != nil {
-		return request, sight{}, internal(r.Context(), err)
+		return request, podSnapshot{}, internal(r.Context(), err)
 	}
 	if refusal := h.allow(r.Context(), who, string(request.Action), Permission{request.Action.Verb(), "proxy", seen.node, r.URL.Path}); refusal != nil {
-		return request, sight{}, refusal
+		return request, podSnapshot{}, refusal
 	}
 	return request, seen, nil
 }
@@ -137,8 +137,8 @@ func internal(ctx context.Context, err error) *kubeletapi.Refusal {
 }
 
 // serve relays an admitted request until it ends.
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request, request kubeletapi.Request, seen sight) *kubeletapi.Refusal {
-	target, refusal := kubeletapi.Decide(request, seen.Seen)
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, request kubeletapi.Request, seen podSnapshot) *kubeletapi.Refusal {
+	target, refusal := kubeletapi.Decide(request, seen.Snapshot)
 	if refusal != nil {
 		return refusal
 	}
@@ -154,7 +154,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, request kubeleta
 	}
 	defer h.open.close(one)
 
-	relay := &relay{stream: one, from: seen.streams, patience: cmp.Or(h.AnswerTimeout, answerTimeout), still: func() *kubeletapi.Refusal { return h.over(ctx, one) }}
+	relay := &relay{stream: one, from: seen.streams, patience: cmp.Or(h.AnswerTimeout, answerTimeout), mustEnd: func() *kubeletapi.Refusal { return h.mustEnd(ctx, one) }}
 	path := "/api/v1/namespaces/" + target.Remote.Namespace + "/pods/" + target.Remote.Name + "/" + request.Action.Subresource()
 	out, err := http.NewRequestWithContext(transport.WithTraffic(ctx, &one.traffic), r.Method, seen.streams.Location(path, request.Query).String(), nil)
 	if err != nil {
@@ -170,13 +170,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, request kubeleta
 	return relay.upgrade(w, out)
 }
 
-// over says why a stream must end now, or returns nil.
-func (h *Handler) over(ctx context.Context, one *stream) *kubeletapi.Refusal {
-	seen, err := h.Pods.see(ctx, one.request.Pod)
+// mustEnd says why a stream must end now, or returns nil.
+func (h *Handler) mustEnd(ctx context.Context, one *stream) *kubeletapi.Refusal {
+	seen, err := h.Pods.lookUp(ctx, one.request.Pod)
 	if err != nil {
 		return internal(ctx, err)
 	}
-	if refusal := kubeletapi.Over(one.request, one.target, seen.Seen); refusal != nil {
+	if refusal := kubeletapi.MustEnd(one.request, one.target, seen.Snapshot); refusal != nil {
 		return refusal
 	}
 	if seen.streams.Streams != nil && seen.streams.Identity != one.identity {

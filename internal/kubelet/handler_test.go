@@ -37,19 +37,19 @@ import (
 // onePod is the pod team/web, on the node of binding eu.
 type onePod struct {
 	mu sync.Mutex
-	sight
+	podSnapshot
 	looks int
 	// later changes the pod before it is seen for the second time.
-	later func(*sight)
+	later func(*podSnapshot)
 }
 
-func (p *onePod) see(context.Context, types.NamespacedName) (sight, error) {
+func (p *onePod) lookUp(context.Context, types.NamespacedName) (podSnapshot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.looks++; p.looks == 2 && p.later != nil {
-		p.later(&p.sight)
+		p.later(&p.podSnapshot)
 	}
-	return p.sight, nil
+	return p.podSnapshot, nil
 }
 
 // admin may use its verb only, on everything.
@@ -74,7 +74,7 @@ func serve(t *testing.T, provider http.HandlerFunc) (*Handler, *onePod, *httptes
 	if err != nil {
 		t.Fatal(err)
 	}
-	pods := &onePod{sight: sight{node: "eu", streams: fleet.Streams{Streams: streams, Identity: "one"}, Seen: kubeletapi.Seen{
+	pods := &onePod{podSnapshot: podSnapshot{node: "eu", streams: fleet.Streams{Streams: streams, Identity: "one"}, Snapshot: kubeletapi.Snapshot{
 		Local: &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}}},
 		},
@@ -123,13 +123,13 @@ func TestRefused(t *testing.T) {
 			_, _ = io.WriteString(w, body)
 		}
 	}
-	gone := func(s *sight) { s.Remotes = nil }
+	gone := func(s *podSnapshot) { s.Remotes = nil }
 	tests := map[string]struct {
 		method, path string
 		access       admin
 		anonymous    bool
 		provider     http.HandlerFunc
-		later        func(*sight)
+		later        func(*podSnapshot)
 		code         int
 		reason       kubeletapi.Reason
 		says         string
@@ -152,8 +152,8 @@ func TestRefused(t *testing.T) {
 		"why there are no logs never ends": {"GET", logsOf + "?follow=true", admin{}, false, drip, nil, 502, kubeletapi.ProviderFailed, "provider eu: "},
 		"the pod goes before logs begin":   {"GET", logsOf, admin{}, false, provider(200, "secret"), gone, 400, kubeletapi.NoPod, "is gone in provider eu"},
 		"the pod goes before exec begins":  {"POST", execIn, admin{}, false, echo, gone, 400, kubeletapi.NoPod, "is gone in provider eu"},
-		"paused before the forward begins": {"POST", forward, admin{}, false, echo, func(s *sight) { s.Binding.Spec.Paused = true }, 403, kubeletapi.Paused, "is paused"},
-		"another account before it begins": {"POST", forward, admin{}, false, echo, func(s *sight) { s.streams.Identity = "other" }, 502, kubeletapi.ProviderFailed, "another account"},
+		"paused before the forward begins": {"POST", forward, admin{}, false, echo, func(s *podSnapshot) { s.Binding.Spec.Paused = true }, 403, kubeletapi.Paused, "is paused"},
+		"another account before it begins": {"POST", forward, admin{}, false, echo, func(s *podSnapshot) { s.streams.Identity = "other" }, 502, kubeletapi.ProviderFailed, "another account"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -30,8 +30,8 @@ type relay struct {
 	// patience is how long the provider may take to answer, or to say why it refuses.
 	patience time.Duration
 	timer    *time.Timer
-	// still says why the stream must end already, or returns nil.
-	still func() *kubeletapi.Refusal
+	// mustEnd says why the stream must end already, or returns nil.
+	mustEnd func() *kubeletapi.Refusal
 }
 
 // timeout ends the stream if the provider does not answer in time. Logs that are followed have no answer
@@ -55,7 +55,7 @@ func (r *relay) answered() *kubeletapi.Refusal {
 		r.timer.Stop()
 	}
 	r.traffic.Begin()
-	return r.still()
+	return r.mustEnd()
 }
 
 // report logs that a stream has ended, without its content or its command.
@@ -95,7 +95,7 @@ func (r *relay) logs(w http.ResponseWriter, out *http.Request) *kubeletapi.Refus
 		timer := r.within()
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, kubeletapi.MostOfAnswer))
 		timer.Stop()
-		refusal = kubeletapi.Answered(r.request.Action, r.target.ClusterID, resp.StatusCode, body)
+		refusal = kubeletapi.ProviderError(r.request.Action, r.target.ClusterID, resp.StatusCode, body)
 	}
 	if refusal != nil {
 		return refusal
@@ -161,15 +161,15 @@ func (g *guarded) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	// A client that has stopped reading would hold up a stream that must end.
 	context.AfterFunc(g.ctx, func() { _ = conn.Close() })
-	return &answer{Conn: conn, relay: g.relay}, buffered, nil
+	return &clientConn{Conn: conn, relay: g.relay}, buffered, nil
 }
 
 // switching is the beginning of the answer to an upgrade that was granted.
 const switching = "HTTP/1.1 101 "
 
-// answer is the connection to the client. If the provider has refused, it sends the refusal in Spillway's
+// clientConn is the connection to the client. If the provider has refused, it sends the refusal in Spillway's
 // words.
-type answer struct {
+type clientConn struct {
 	net.Conn
 	relay *relay
 	// begun is set once something was written. refused collects an answer that is not a stream.
@@ -178,7 +178,7 @@ type answer struct {
 }
 
 // Write implements io.Writer.
-func (a *answer) Write(p []byte) (int, error) {
+func (a *clientConn) Write(p []byte) (int, error) {
 	if !a.begun {
 		a.begun = true
 		if !strings.HasPrefix(string(p[:min(len(p), len(switching))]), switching) {
@@ -195,20 +195,20 @@ func (a *answer) Write(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (a *answer) Close() error {
+func (a *clientConn) Close() error {
 	if a.refused != nil {
-		a.tell()
+		a.writeRefusal()
 	}
 	return a.Conn.Close()
 }
 
-// tell writes the refusal.
-func (a *answer) tell() {
+// writeRefusal writes the refusal.
+func (a *clientConn) writeRefusal() {
 	refusal := a.relay.failed(context.Background(), transport.ErrHeader)
 	if resp, err := http.ReadResponse(bufio.NewReader(a.refused), nil); err == nil {
 		body, _ := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		refusal = kubeletapi.Answered(a.relay.request.Action, a.relay.target.ClusterID, resp.StatusCode, body)
+		refusal = kubeletapi.ProviderError(a.relay.request.Action, a.relay.target.ClusterID, resp.StatusCode, body)
 	}
 	metrics.StreamsRefused.WithLabelValues(string(refusal.Reason)).Inc()
 	text := refusal.Message + "\n"

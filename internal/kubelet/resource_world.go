@@ -19,7 +19,7 @@ import (
 )
 
 // bindingOf implements Usage.
-func (w *World) bindingOf(ctx context.Context, node string) (string, *kubeletapi.Refusal, error) {
+func (w *PodReader) bindingOf(ctx context.Context, node string) (string, *kubeletapi.Refusal, error) {
 	bindings, err := consumer.Bindings(ctx, w.Bindings)
 	if err != nil {
 		return "", nil, err
@@ -39,7 +39,7 @@ func (w *World) bindingOf(ctx context.Context, node string) (string, *kubeletapi
 }
 
 // readings implements Usage.
-func (w *World) readings(ctx context.Context, binding string) (map[usage.Container]usage.Reading, error) {
+func (w *PodReader) readings(ctx context.Context, binding string) (map[usage.Container]usage.Reading, error) {
 	provider, err := w.Fleet.Get(binding)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (w *World) readings(ctx context.Context, binding string) (map[usage.Contain
 }
 
 // pairs returns the pods on a virtual node that have a remote pod.
-func (w *World) pairs(ctx context.Context, binding string, provider *fleet.Provider) ([]usage.Pair, error) {
+func (w *PodReader) pairs(ctx context.Context, binding string, provider *fleet.Provider) ([]usage.Pair, error) {
 	view := w.Views.Get(binding)
 	if view == nil {
 		return nil, nil // The binding is being deleted.
@@ -66,11 +66,11 @@ func (w *World) pairs(ctx context.Context, binding string, provider *fleet.Provi
 	var pairs []usage.Pair
 	for i := range list.Items {
 		local := &list.Items[i]
-		remotes, err := standIns(ctx, provider, client.ObjectKeyFromObject(local))
+		remotes, err := remotesFor(ctx, provider, client.ObjectKeyFromObject(local))
 		if err != nil {
 			return nil, err
 		}
-		if remote := kubeletapi.StandIn(mark, local, remotes); remote != nil {
+		if remote := kubeletapi.RemoteFor(mark, local, remotes); remote != nil {
 			pairs = append(pairs, usage.Pair{Local: local, Remote: remote})
 		}
 	}

@@ -77,7 +77,7 @@ type Server struct {
 
 // NewServer returns a server that asks the consumer of config who may do what. bindings is the consumer's
 // cache. It sends no request before it is started.
-func NewServer(o Options, config *rest.Config, world *World, bindings cache.Cache) (*Server, error) {
+func NewServer(o Options, config *rest.Config, world *PodReader, bindings cache.Cache) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func NewServer(o Options, config *rest.Config, world *World, bindings cache.Cach
 		return nil, err
 	}
 	handler := &Handler{Pods: world, Access: access, resources: newResources(world, clock.RealClock{})}
-	follower := &Follower{Handler: handler, World: world, Bindings: bindings}
+	follower := &Follower{Handler: handler, Reader: world, Bindings: bindings}
 	return &Server{Follower: follower, port: o.Port, most: mostConnections, certificate: certificate, authority: authority}, nil
 }
 

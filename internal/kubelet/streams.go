@@ -68,7 +68,7 @@ func (s *streams) open(one *stream) *kubeletapi.Refusal {
 	case s.bindings[binding] >= mostOfBinding:
 		return refuse(mostOfBinding, "through ClusterBinding "+binding)
 	case ofNamespace >= mostOfNamespace, scarce && ofNamespace >= few:
-		return refuse(ofNamespace, "to pods of namespace "+pod.Namespace+left(scarce))
+		return refuse(ofNamespace, "to pods of namespace "+pod.Namespace+scarcityMessage(scarce))
 	case len(s.pods[pod]) >= mostOfPod:
 		return refuse(mostOfPod, "to pod "+pod.String())
 	}
@@ -86,8 +86,8 @@ func (s *streams) open(one *stream) *kubeletapi.Refusal {
 	return nil
 }
 
-// left says why a namespace may have fewer streams than otherwise.
-func left(scarce bool) string {
+// scarcityMessage says why a namespace may have fewer streams than otherwise.
+func scarcityMessage(scarce bool) string {
 	if scarce {
 		return " (few are left for others)"
 	}

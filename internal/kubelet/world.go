@@ -19,8 +19,8 @@ import (
 	"github.com/spillway-io/spillway/internal/shard"
 )
 
-// World reads the pods on virtual nodes from the caches. It sends no request.
-type World struct {
+// PodReader reads the pods on virtual nodes from the caches. It sends no request.
+type PodReader struct {
 	// Bindings is the consumer's cache of ClusterBindings.
 	Bindings client.Reader
 	Views    *views.Views
@@ -31,23 +31,23 @@ type World struct {
 	Origin string
 }
 
-// sight is what the caches show of a pod.
-type sight struct {
-	kubeletapi.Seen
+// podSnapshot is what the caches show of a pod.
+type podSnapshot struct {
+	kubeletapi.Snapshot
 	// node is the virtual node of the pod, or empty.
 	node string
 	// streams are the Streams of the connected provider.
 	streams fleet.Streams
 }
 
-// see returns what the caches show of a pod.
-func (w *World) see(ctx context.Context, pod types.NamespacedName) (sight, error) {
-	s := sight{Seen: kubeletapi.Seen{Origin: w.Origin}}
+// lookUp returns what the caches show of a pod.
+func (w *PodReader) lookUp(ctx context.Context, pod types.NamespacedName) (podSnapshot, error) {
+	s := podSnapshot{Snapshot: kubeletapi.Snapshot{Origin: w.Origin}}
 	local, name, view, filling, err := w.Views.Pod(ctx, pod)
 	if err != nil {
 		return s, err
 	}
-	s.Filling = filling
+	s.Incomplete = filling
 	if local == nil || !w.Owner.Owns(name) {
 		return s, nil
 	}
@@ -71,12 +71,12 @@ func (w *World) see(ctx context.Context, pod types.NamespacedName) (sight, error
 	}
 	s.Provider.Phase = connection.Connected // Its caches are full, although that may not be reported yet.
 	s.streams = provider.Streams
-	s.Remotes, err = standIns(ctx, provider, pod)
+	s.Remotes, err = remotesFor(ctx, provider, pod)
 	return s, err
 }
 
-// standIns returns the pods of a provider whose annotations say that they represent this pod.
-func standIns(ctx context.Context, provider *fleet.Provider, pod types.NamespacedName) ([]*corev1.Pod, error) {
+// remotesFor returns the pods of a provider whose annotations say that they represent this pod.
+func remotesFor(ctx context.Context, provider *fleet.Provider, pod types.NamespacedName) ([]*corev1.Pod, error) {
 	var list corev1.PodList
 	if err := provider.GetCache().List(ctx, &list, client.MatchingFields{objects.FieldLocal: pod.String()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing what stands for pod %s in its provider: %w", pod, err)

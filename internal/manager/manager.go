@@ -31,12 +31,12 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers"
+	"github.com/spillway-io/spillway/controllers/virtualnode"
 	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
-	"github.com/spillway-io/spillway/internal/decide/virtualnode"
 	"github.com/spillway-io/spillway/internal/engine"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/kubelet"
@@ -104,7 +104,7 @@ func New(ctx context.Context, config *rest.Config, o Options) (mcmanager.Manager
 	config.Wrap(repeats.Wrap) // Below the refusals: a request that is not repeated stays refused.
 	refusals := consumer.NewRefusals(whoAmI(ctx, rest.CopyConfig(config)), clock.RealClock{})
 	config.Wrap(refusals.Wrap)
-	restored := consumer.NewRestored()
+	restored := consumer.NewRestoreDetector()
 	config.Wrap(restored.Wrap)
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -169,12 +169,12 @@ type identity struct {
 	clients   kubernetes.Interface
 	admission podadmission.Choice
 	refusals  *consumer.Refusals
-	restored  *consumer.Restored
+	restored  *consumer.RestoreDetector
 	served    *consumer.Definitions
 }
 
 func assemble(ctx context.Context, config *rest.Config, o Options, of identity) (mcmanager.Manager, error) {
-	o.Fleet.Origin, o.Fleet.Restored = of.origin, of.restored.Is
+	o.Fleet.Origin, o.Fleet.Restored = of.origin, of.restored.Detected
 	o.Fleet.Kinds = remoteKinds(controllers.Kinds())
 	sharing := shareBindings(&o, of)
 	connections := fleet.New(o.Fleet)
@@ -205,7 +205,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 			return nil, err
 		}
 	}
-	streams, err := sharing.serveKubelet(mgr, o.Kubelet, &kubelet.World{
+	streams, err := sharing.serveKubelet(mgr, o.Kubelet, &kubelet.PodReader{
 		Bindings: mgr.GetLocalManager().GetClient(), Views: local, Fleet: connections, Owner: sharing.owner(), Origin: of.origin,
 	})
 	if err != nil {
@@ -246,10 +246,10 @@ func consumerViews(ctx context.Context, local ctrl.Manager, kinds []engine.Regis
 	}
 	for _, kind := range kinds {
 		switch {
-		case kind.Selection.Whole():
-			options.Whole = append(options.Whole, kind.Index)
+		case kind.Selection.ClusterWide():
+			options.ClusterWide = append(options.ClusterWide, kind.Index)
 			continue
-		case kind.Selection.Pins():
+		case kind.Selection.Protects():
 			options.Kinds = append(options.Kinds, kind.New())
 		}
 		options.Indexes = append(options.Indexes, kind.Index)

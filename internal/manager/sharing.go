@@ -37,7 +37,7 @@ func shareBindings(o *Options, consumer identity) *sharing {
 	registry := shard.NewRegistry(shard.RegistryOptions{
 		Leases: consumer.clients.CoordinationV1().Leases(o.Namespace), Identity: o.Fleet.Identity,
 	})
-	o.Fleet.Shares = registry.Lives
+	o.Fleet.Shares = registry.IsAlive
 	s := &sharing{}
 	s.Coordinator = shard.New(registry, s.holders, clock.RealClock{})
 	return s
@@ -91,7 +91,7 @@ func (s *sharing) owner() shard.Owner {
 
 // serveKubelet adds the server of the virtual nodes' kubelet API, in each replica that works for them.
 // It returns the metrics of its streams.
-func (s *sharing) serveKubelet(mgr mcmanager.Manager, o kubelet.Options, world *kubelet.World) (*metrics.Streams, error) {
+func (s *sharing) serveKubelet(mgr mcmanager.Manager, o kubelet.Options, world *kubelet.PodReader) (*metrics.Streams, error) {
 	if o.Address == "" {
 		return &metrics.Streams{Of: func() map[metrics.StreamsOf]metrics.StreamUsage { return nil }}, nil
 	}

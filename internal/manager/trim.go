@@ -5,7 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 )
 
 func trimForeignNode(obj any) (any, error) {
@@ -35,12 +36,12 @@ func trimWaitingPod(obj any) (any, error) {
 	if !ok {
 		return obj, nil
 	}
-	if owner := metav1.GetControllerOf(pod); (owner == nil || owner.Kind != "DaemonSet") && (translate.PodRefusal(pod) != nil || len(translate.DescribedVolumes(pod)) > 0) {
+	if owner := metav1.GetControllerOf(pod); (owner == nil || owner.Kind != "DaemonSet") && (accept.Refusal(pod) != nil || len(accept.DescribedVolumes(pod)) > 0) {
 		pod.ManagedFields = nil
-		return &waitingPod{ObjectMeta: identityOf(pod), whole: pod}, nil
+		return &waitingPod{ObjectMeta: identityOf(pod), fullPod: pod}, nil
 	}
 	if small := withClaims(pod); small != nil {
-		return &waitingPod{ObjectMeta: identityOf(pod), whole: small}, nil
+		return &waitingPod{ObjectMeta: identityOf(pod), fullPod: small}, nil
 	}
 	return &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod)}, nil
 }
@@ -48,7 +49,7 @@ func trimWaitingPod(obj any) (any, error) {
 // withClaims trims a pod that names PersistentVolumeClaims. It also keeps their names, and whether the
 // scheduler has found a node. The result takes a few KB, as a Pod. It is nil for a pod without claims.
 func withClaims(pod *corev1.Pod) *corev1.Pod {
-	names := translate.Claims(pod)
+	names := needs.Claims(pod)
 	if len(names) == 0 {
 		return nil
 	}

@@ -15,10 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/testing/builder"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 func waitingPodOf(owner string) *corev1.Pod {
@@ -78,10 +79,10 @@ func TestTrimWaitingPod(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			small := trimmed(t, pod)
-			if diff := cmp.Diff(translate.Claims(pod), translate.Claims(small)); diff != "" {
+			if diff := cmp.Diff(needs.Claims(pod), needs.Claims(small)); diff != "" {
 				t.Errorf("claims (-whole +trimmed):\n%s", diff)
 			}
-			claims := []unscheduledpod.Claim{{Name: "data-db-0", Refusal: translate.NotBound(pod)}}[:min(1, len(translate.Claims(pod)))]
+			claims := []unscheduledpod.Claim{{Name: "data-db-0", Refusal: persistentvolumeclaim.NotBound(pod)}}[:min(1, len(needs.Claims(pod)))]
 			want, got := unscheduledpod.Decide(pod, nso, []string{"eu"}, claims, builder.Epoch), unscheduledpod.Decide(small, nso, []string{"eu"}, claims, builder.Epoch)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("decided (-whole +trimmed):\n%s", diff)
@@ -114,7 +115,7 @@ func TestTrimKeepsWhichNodesAPodAsksFor(t *testing.T) {
 	asks(v1alpha1.LabelNodeType)
 	small := trimmed(t, pod)
 	gone := builder.Offloading("team").Deleted(0).Obj()
-	if fate := unscheduledpod.FateOf(small, gone, placement.Index{}); fate != unscheduledpod.Remade || fate != unscheduledpod.FateOf(pod, gone, placement.Index{}) {
+	if fate := unscheduledpod.FateOf(small, gone, placement.Index{}); fate != unscheduledpod.Recreated || fate != unscheduledpod.FateOf(pod, gone, placement.Index{}) {
 		t.Errorf("when its offloading goes, the trimmed pod is %q", fate)
 	}
 	if !unscheduledpod.Outdated(pod, nso) || !unscheduledpod.Outdated(small, nso) || small.Spec.Affinity.PodAffinity != nil {

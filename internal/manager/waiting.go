@@ -15,10 +15,10 @@ type waitingPod struct {
 	metav1.ObjectMeta
 	tolerations []corev1.Toleration
 	affinity    *corev1.Affinity
-	// whole, if set, replaces the fields above. It is the whole pod if the pod can never be sent, or
+	// fullPod, if set, replaces the fields above. It is the whole pod if the pod can never be sent, or
 	// not to every provider. It is a part of the pod, with more fields than above, if the pod names
 	// PersistentVolumeClaims. Few pods do.
-	whole *corev1.Pod
+	fullPod *corev1.Pod
 }
 
 var _ client.Object = &waitingPod{}
@@ -28,8 +28,8 @@ func (*waitingPod) GetObjectKind() schema.ObjectKind { return schema.EmptyObject
 
 // DeepCopyObject implements runtime.Object. The copy is a Pod.
 func (w *waitingPod) DeepCopyObject() runtime.Object {
-	if w.whole != nil {
-		return w.whole.DeepCopy()
+	if w.fullPod != nil {
+		return w.fullPod.DeepCopy()
 	}
 	pod := corev1.Pod{ObjectMeta: w.ObjectMeta, Spec: corev1.PodSpec{Tolerations: w.tolerations, Affinity: w.affinity}}
 	return pod.DeepCopy()

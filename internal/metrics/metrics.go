@@ -86,7 +86,7 @@ func phases(nsm *v1alpha1.NamespaceMap) map[string]int {
 		string(v1alpha1.MappingCreationLoopBackOff): 0,
 		string(v1alpha1.MappingTerminating):         0,
 	}
-	pending := namespacemap.Asked(nsm)
+	pending := namespacemap.Requested(nsm)
 	for i := range nsm.Status.CurrentMapping {
 		pending.Delete(nsm.Status.CurrentMapping[i].Namespace)
 		counts[string(nsm.Status.CurrentMapping[i].Phase)]++

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/consumer/views"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // scrapeTimeout limits the reading of a cache. A full cache answers at once. One that is still filling is
@@ -116,7 +116,7 @@ func countPods(pods []corev1.Pod) (phases map[corev1.PodPhase]int, refused map[s
 }
 
 func boundedReason(reason string) string {
-	if slices.Contains(translate.PodReasons, reason) {
+	if slices.Contains(field.PodReasons, reason) {
 		return reason
 	}
 	return otherReason

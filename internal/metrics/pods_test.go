@@ -13,7 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/consumer/views"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // full is a cache with these objects.
@@ -53,7 +53,7 @@ func TestPods(t *testing.T) {
 		pods: []corev1.Pod{
 			podIn(corev1.PodRunning), podIn(corev1.PodRunning, offloaded(corev1.ConditionTrue, v1alpha1.ReasonOffloaded)),
 			podIn(corev1.PodPending, offloaded(corev1.ConditionFalse, v1alpha1.ReasonRejected)),
-			podIn(corev1.PodPending, offloaded(corev1.ConditionFalse, translate.ReasonPodSecurity)),
+			podIn(corev1.PodPending, offloaded(corev1.ConditionFalse, field.ReasonPodSecurity)),
 			podIn(corev1.PodPending, offloaded(corev1.ConditionFalse, "anything"), corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NotThis"}),
 			podIn(corev1.PodPending, offloaded(corev1.ConditionFalse, "anything else")),
 			podIn("Invented"),

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // sources returns a package's files without tests.
@@ -97,11 +97,11 @@ var notOfPods = map[string]string{
 // in the packages that decide about pods.
 func TestReasonsOfPods(t *testing.T) {
 	values := constantsOf(t, "../../api/v1alpha1")
-	for name, value := range constantsOf(t, "../translate") {
+	for name, value := range constantsOf(t, "../field") {
 		values[name] = value
 	}
 	used := map[string]bool{}
-	for _, dir := range []string{"../engine/act", "../engine/plan", "../engine/decide", "../engine/mapping", "../decide/podsync", "../translate", "../../controllers/waitingpod"} {
+	for _, dir := range []string{"../engine/act", "../engine/plan", "../engine/decide", "../engine/mapping", "../field", "../../controllers/toprovider/pod", "../../controllers/toprovider/pod/accept", "../../controllers/toprovider/persistentvolume", "../../controllers/toprovider/persistentvolumeclaim", "../../controllers/toprovider/configmap", "../../controllers/toprovider/secret", "../../controllers/waitingpod"} {
 		for _, file := range sources(t, dir) {
 			ast.Inspect(file, func(node ast.Node) bool {
 				if name, ok := node.(*ast.Ident); ok && strings.HasPrefix(name.Name, "Reason") && values[name.Name] != "" {
@@ -111,12 +111,12 @@ func TestReasonsOfPods(t *testing.T) {
 			})
 		}
 	}
-	if len(used) < len(translate.PodReasons)/2 {
+	if len(used) < len(field.PodReasons)/2 {
 		t.Errorf("only %d reasons were found", len(used))
 	}
 	for name := range used {
 		if _, other := notOfPods[name]; !other && boundedReason(values[name]) == otherReason {
-			t.Errorf("%s is none of translate.PodReasons", name)
+			t.Errorf("%s is none of field.PodReasons", name)
 		}
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 )
 
-// TestLockedKeeping: the patch keeps others' finalizers, even those that the catalogue does not hold.
+// TestLockedKeeping: the patch keeps others' finalizers, even those that the shared cache does not hold.
 func TestLockedKeeping(t *testing.T) {
 	before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: "settings", ResourceVersion: "7", Finalizers: []string{"example.com/a", v1alpha1.FinalizerSync + "eu"},
 	}}
 	after := before.DeepCopy()
-	if !decide.Unpin(after, "eu") {
+	if !decide.Unprotect(after, "eu") {
 		t.Fatal("there was no mark")
 	}
 	got, err := LockedKeeping(before).Data(after)

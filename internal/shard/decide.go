@@ -1,8 +1,3 @@
-// Package shard decides, without any I/O, which replica of the manager works for which ClusterBinding.
-//
-// Every replica decides for itself from the same facts: which replicas are alive, and which replica now holds
-// each binding. Replicas that see these facts at different moments may disagree for a while. That costs an
-// attempt, but no write: the Lease in each provider decides who writes in it.
 package shard
 
 import (

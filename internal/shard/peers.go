@@ -21,8 +21,8 @@ type sighting struct {
 
 func newPeerTable() *peerTable { return &peerTable{seen: map[string]sighting{}} }
 
-// see notes which Leases exist now, except for the one named own.
-func (t *peerTable) see(leases []coordinationv1.Lease, own string, now time.Time) {
+// observe notes which Leases exist now, except for the one named own.
+func (t *peerTable) observe(leases []coordinationv1.Lease, own string, now time.Time) {
 	seen := make(map[string]sighting, len(leases))
 	for i := range leases {
 		lease := &leases[i]

@@ -87,8 +87,8 @@ func (r *Registry) Snapshot() []sharder.PeerInfo {
 	return snapshot
 }
 
-// Lives reports whether another replica of that identity lives.
-func (r *Registry) Lives(identity string) bool {
+// IsAlive reports whether another replica of that identity lives.
+func (r *Registry) IsAlive(identity string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Contains(r.peers.living(r.clock.Now(), r.duration), identity)
@@ -184,7 +184,7 @@ func (r *Registry) note(leases []coordinationv1.Lease, began time.Time) []*coord
 	if !began.Before(r.read.Add(r.bound())) {
 		r.peers = newPeerTable() // The others may have been as unable to renew as this one to read.
 	}
-	r.peers.see(leases, r.name(), r.clock.Now())
+	r.peers.observe(leases, r.name(), r.clock.Now())
 	r.read = began
 	if began.Before(r.until) && began.Sub(r.announced) >= r.interval() {
 		r.settled = true

@@ -172,7 +172,7 @@ func TestTheyFindEachOther(t *testing.T) {
 	passes(t, 1, a, b)
 	a.sees(t, "an interval later", "a", "b")
 	b.sees(t, "an interval later", "a", "b")
-	if !a.Lives("b") || a.Lives("a") || a.Lives("c") {
+	if !a.IsAlive("b") || a.IsAlive("a") || a.IsAlive("c") {
 		t.Error("another lives than b")
 	}
 	c := newReplica(l, "c")

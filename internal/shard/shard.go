@@ -9,8 +9,9 @@
 // # Implementation
 //
 // Each replica renews its own Lease in the manager's namespace. All replicas read these Leases and decide for
-// themselves (package decide/shard). No clock is trusted: a replica lives as long as its Lease changes while
-// the others look.
+// themselves, without any I/O (Assign), from the same facts: which replicas live, and which replica now holds each
+// binding. Replicas that see these facts at different moments may disagree for a while. That costs an attempt, but
+// no write. No clock is trusted: a replica lives as long as its Lease changes while the others look.
 //
 // # Trade-offs
 //

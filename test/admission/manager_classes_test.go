@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/importedclass"
+	"github.com/spillway-io/spillway/controllers/importedclass"
 )
 
 // TestManagerClasses: the manager creates only classes that bindings import.

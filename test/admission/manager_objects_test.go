@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 const (
@@ -27,7 +27,7 @@ func TestManagerObjects(t *testing.T) {
 	meta := metav1.ObjectMeta{
 		Namespace: namespace, Name: "object",
 		Labels:      map[string]string{"team": "a", v1alpha1.LabelSyncedTo + "us": "true"},
-		Annotations: map[string]string{v1alpha1.LabelSync: v1alpha1.SyncNever, v1alpha1.AnnotationRemote + "us": "a/x", translate.AnnotationSelectedNode: "spillway-us"},
+		Annotations: map[string]string{v1alpha1.LabelSync: v1alpha1.SyncNever, v1alpha1.AnnotationRemote + "us": "a/x", field.AnnotationSelectedNode: "spillway-us"},
 		Finalizers:  []string{"example.com/mine", v1alpha1.FinalizerSync + "us"},
 	}
 	settings := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"a": "1"}}
@@ -66,7 +66,7 @@ func TestManagerObjects(t *testing.T) {
 		switch object.(type) {
 		case *corev1.PersistentVolumeClaim:
 			local := claimOf(*meta.DeepCopy(), "")
-			local.Name, local.Annotations[translate.AnnotationSelectedNode] = "local", "worker-1"
+			local.Name, local.Annotations[field.AnnotationSelectedNode] = "local", "worker-1"
 			temporary(t, local)
 			tries["the virtual node chosen for it"] = try{patching(manager, object, unselect), ""}
 			tries["another node for it"] = try{patching(manager, object, `{"metadata":{"annotations":{"volume.kubernetes.io/selected-node":"spillway-eu"}}}`), "metadata.annotations[volume.kubernetes.io/selected-node] must not change"}

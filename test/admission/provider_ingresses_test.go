@@ -25,7 +25,7 @@ func ingressOf(meta metav1.ObjectMeta, changes ...func(*networkingv1.IngressSpec
 }
 
 // TestConsumerIngresses: an Ingress may have only a class and hosts from the limits, leads to Services, and
-// has no commands for controllers. TestRoutesPolicy in internal/translate has the rest.
+// has no commands for controllers. TestRoutesPolicy in controllers/toprovider/ingress has the rest.
 func TestConsumerIngresses(t *testing.T) {
 	limits := changing(t)
 	consumer := limits.consumer

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 const notLetIn = "metadata.labels and metadata.annotations may have new keys only if metadataKeys of ConfigMap spillway-provider/limits lists them"
@@ -105,7 +105,7 @@ func TestConsumerKeepsOldKeys(t *testing.T) {
 	}
 }
 
-// TestKeysOfMetadata compares what the policy allows with what internal/translate sends, under limits of
+// TestKeysOfMetadata compares what the policy allows with what internal/field sends, under limits of
 // every form.
 func TestKeysOfMetadata(t *testing.T) {
 	limits := changing(t)
@@ -119,7 +119,7 @@ func TestKeysOfMetadata(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "object", Labels: mark(), Annotations: map[string]string{key: "x"}}}
 	}
 	becomes(t, consumer, inOne("reserved"), notLetIn)
-	sends := translate.LimitsOf(data)
+	sends := field.LimitsOf(data)
 	if sends.Unknown != nil {
 		t.Fatal(sends.Unknown)
 	}

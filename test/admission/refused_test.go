@@ -15,12 +15,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 )
 
-// TestNeverSent creates pods from pieces, one by one and in random combinations. Some pieces can never be
-// sent. The test compares what the policy makes of each pod with the verdict of internal/translate: both must
-// apply the same rule.
+// TestNeverSent creates pods from pieces, one by one and in random combinations. Some pieces can never be sent.
+// The test compares what the policy makes of each pod with the verdict of controllers/toprovider/pod/accept: both
+// must apply the same rule.
 func TestNeverSent(t *testing.T) {
 	namespace := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote})
 	seen := map[bool]int{}
@@ -131,8 +132,8 @@ func podOfPieces(t *testing.T, namespace string, some []string) *corev1.Pod {
 func sameVerdict(t *testing.T, namespace string, some ...string) bool {
 	t.Helper()
 	pod := podOfPieces(t, namespace, some)
-	never := translate.PodRefusal(pod) != nil
-	none := never || len(translate.Claims(pod)) > 0
+	never := accept.Refusal(pod) != nil
+	none := never || len(needs.Claims(pod)) > 0
 	err := server(t).Create(t.Context(), pod, client.DryRunAll)
 	switch {
 	case apierrors.IsInvalid(err) && len(some) > 1:

@@ -12,9 +12,9 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/spillway-io/spillway/controllers/toprovider/route"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 const (
@@ -46,12 +46,12 @@ func TestRoutes(t *testing.T) {
 	t.Run("HTTPRoute", func(t *testing.T) {
 		local := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "web"}}
 		specOf(t, local.Namespace, bothRoutes+ofHTTP, &local.Spec)
-		travels(t, local, translate.HTTPRoute, func(r *gatewayv1.HTTPRoute) *gatewayv1.RouteStatus { return &r.Status.RouteStatus })
+		travels(t, local, route.HTTPRoute, func(r *gatewayv1.HTTPRoute) *gatewayv1.RouteStatus { return &r.Status.RouteStatus })
 	})
 	t.Run("GRPCRoute", func(t *testing.T) {
 		local := &gatewayv1.GRPCRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "web"}}
 		specOf(t, local.Namespace, bothRoutes+ofGRPC, &local.Spec)
-		travels(t, local, translate.GRPCRoute, func(r *gatewayv1.GRPCRoute) *gatewayv1.RouteStatus { return &r.Status.RouteStatus })
+		travels(t, local, route.GRPCRoute, func(r *gatewayv1.GRPCRoute) *gatewayv1.RouteStatus { return &r.Status.RouteStatus })
 	})
 }
 
@@ -62,20 +62,20 @@ func specOf(t *testing.T, namespace, spec string, into any) {
 	}
 }
 
-func travels[T translate.Route](t *testing.T, local T, send func(T, translate.Target, translate.Gateways) (T, *field.Problem), status func(T) *gatewayv1.RouteStatus) {
+func travels[T route.Route](t *testing.T, local T, send func(T, field.Target, field.Gateways) (T, *field.Problem), status func(T) *gatewayv1.RouteStatus) {
 	t.Helper()
 	made(t, client.Object(local))
 	gateways := func(of types.NamespacedName) (types.NamespacedName, bool) {
 		return types.NamespacedName{Namespace: "gateways", Name: "eu"}, of.Name == "public"
 	}
-	target := translate.Target{Mark: provenance.Mark{Origin: "origin", ClusterID: "eu", Account: shippedAccount}, Namespace: namespaceOf(t, nil)}
+	target := field.Target{Mark: provenance.Mark{Origin: "origin", ClusterID: "eu", Account: shippedAccount}, Namespace: namespaceOf(t, nil)}
 	desired, refusal := send(local, target, gateways)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
 	remote := desired.DeepCopyObject().(T)
 	made(t, client.Object(remote))
-	if diff := cmp.Diff(remote, translate.MergeRoute(desired, remote)); diff != "" {
+	if diff := cmp.Diff(remote, route.Merge(desired, remote)); diff != "" {
 		t.Errorf("it would be changed once more, at each pass:\n%s", diff)
 	}
 
@@ -89,7 +89,7 @@ func travels[T translate.Route](t *testing.T, local T, send func(T, translate.Ta
 	report := func(remote T, entries int) {
 		t.Helper()
 		before := local
-		if local = translate.ReportRoute(local, remote, "eu", gateways, time.Now()); local == before {
+		if local = route.ReportRoute(local, remote, "eu", gateways, time.Now()); local == before {
 			t.Fatal("nothing comes back")
 		}
 		patch := client.MergeFromWithOptions(client.Object(before), client.MergeFromWithOptimisticLock{})
@@ -99,7 +99,7 @@ func travels[T translate.Route](t *testing.T, local T, send func(T, translate.Ta
 		if got := len(status(local).Parents); got != entries {
 			t.Errorf("%d entries have come back, want %d", got, entries)
 		}
-		if again := translate.ReportRoute(local, remote, "eu", gateways, time.Now()); again != local {
+		if again := route.ReportRoute(local, remote, "eu", gateways, time.Now()); again != local {
 			t.Errorf("it would be written once more, at each pass:\n%s", cmp.Diff(local, again))
 		}
 	}

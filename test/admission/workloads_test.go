@@ -16,8 +16,10 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
-	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/test/performance/docs"
 )
 
@@ -85,15 +87,15 @@ func (w *workload) admitted(t *testing.T, namespace, name string) *corev1.Pod {
 // inProfile is a provider with a profile: a namespace there, and the client that sends to it.
 type inProfile struct {
 	client.Client
-	limits *translate.Limits
-	target translate.Target
+	limits *field.Limits
+	target field.Target
 }
 
 // profileIn waits until the provider's policies have the limits of the profile.
 func profileIn(t *testing.T, s *apiServer, directory string) inProfile {
 	t.Helper()
-	limits := translate.LimitsOf(shippedLimits(t, directory))
-	p := inProfile{Client: s.consumer(t, shippedAccount), limits: limits, target: translate.Target{
+	limits := field.LimitsOf(shippedLimits(t, directory))
+	p := inProfile{Client: s.consumer(t, shippedAccount), limits: limits, target: field.Target{
 		Mark:      provenance.Mark{Origin: "origin", ClusterID: "eu", Account: shippedAccount},
 		Namespace: namespaceIn(t, s, enforcing(limits.Enforced())),
 	}}
@@ -105,7 +107,7 @@ func profileIn(t *testing.T, s *apiServer, directory string) inProfile {
 // a pod that is not sent, it returns the reason.
 func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
 	t.Helper()
-	remote, refusal := translate.Pod(local, p.target, p.limits, nil)
+	remote, refusal := pod.ToRemote(local, p.target, p.limits, nil)
 	if refusal != nil {
 		field, _, _ := strings.Cut(refusal.Message, " ")
 		return fmt.Sprintf("no: `%s` (%s)", strings.TrimSuffix(field, ":"), refusal.Reason)
@@ -114,7 +116,7 @@ func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
 		t.Errorf("%s: the provider of profile %s refuses what is sent: %v", local.Name, p.limits.Profile, err)
 	}
 	var without []string
-	for _, what := range append(translate.Withheld(local, remote, p.limits), translate.WithheldToken(local)) {
+	for _, what := range append(pod.Withheld(local, remote, p.limits), accept.WithheldToken(local)) {
 		if what, _, _ = strings.Cut(what, ": "); what != "" {
 			without = append(without, what)
 		}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 var _ = Describe("A provider's node that is drained", Ordered, Label("pods"), func() {
@@ -67,7 +67,7 @@ func (t *team) fewestReady(now int) func() int32 {
 				continue
 			}
 			delete(ready, pod.Name)
-			if event.Type != watch.Deleted && pod.DeletionTimestamp.IsZero() && translate.IsReady(pod) {
+			if event.Type != watch.Deleted && pod.DeletionTimestamp.IsZero() && field.IsReady(pod) {
 				ready[pod.Name] = true
 			}
 			if all = all || len(ready) == now; all { // The first events are the existing pods.

@@ -24,8 +24,8 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
-// address forwards to a cluster, or later to another one, with the same certificate and the same token.
-type address struct {
+// serverAddress forwards to a cluster, or later to another one, with the same certificate and the same token.
+type serverAddress struct {
 	*httptest.Server
 	// answers, if set, gets each answer of the cluster, and sees each request to it.
 	answers func(*http.Response) error
@@ -36,8 +36,8 @@ type address struct {
 	asked []string // Since it forwards to its current cluster.
 }
 
-func newAddress() *address {
-	a := &address{}
+func newAddress() *serverAddress {
+	a := &serverAddress{}
 	a.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if to := a.take(r); to != nil {
 			to.ServeHTTP(w, r)
@@ -50,7 +50,7 @@ func newAddress() *address {
 }
 
 // lead makes the address forward to a cluster, with the shipped identity.
-func (a *address) lead(c *controlPlane) {
+func (a *serverAddress) lead(c *controlPlane) {
 	GinkgoHelper()
 	config, err := clientcmd.RESTConfigFromKubeConfig(c.providerKubeconfig())
 	Expect(err).NotTo(HaveOccurred())
@@ -69,7 +69,7 @@ func (a *address) lead(c *controlPlane) {
 }
 
 // take records a request, and returns where it goes: nowhere if its connection belongs to an earlier cluster.
-func (a *address) take(r *http.Request) *httputil.ReverseProxy {
+func (a *serverAddress) take(r *http.Request) *httputil.ReverseProxy {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r.Context().Err() != nil {
@@ -83,13 +83,13 @@ func (a *address) take(r *http.Request) *httputil.ReverseProxy {
 }
 
 // asks returns the distinct requests since the address forwards to its current cluster.
-func (a *address) asks() []string {
+func (a *serverAddress) asks() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Compact(slices.Sorted(slices.Values(a.asked)))
 }
 
-func (a *address) kubeconfig() []byte {
+func (a *serverAddress) kubeconfig() []byte {
 	GinkgoHelper()
 	return edited(eu.providerKubeconfig(), func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 		cluster.Server = a.URL

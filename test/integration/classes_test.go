@@ -15,7 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/controllers/toprovider/service"
+	"github.com/spillway-io/spillway/internal/engine/address"
 )
 
 var _ = Describe("The classes of a ClusterBinding", Ordered, func() {
@@ -124,31 +125,31 @@ var _ = Describe("The classes of a ClusterBinding", Ordered, func() {
 			change(eu, eu.limits(), func(limits *corev1.ConfigMap) { limits.Data = before.Data })
 		})
 		class := unique("public")
-		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: unique("shop")}, Spec: corev1.ServiceSpec{
+		created := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: unique("shop")}, Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: &class, Selector: map[string]string{"app": "shop"}, Ports: []corev1.ServicePort{{Port: 443}},
 		}}
-		home.make(service)
-		t.tells(service, translate.ReasonSentAsClusterIP, "spec.classes")
+		home.make(created)
+		t.tells(created, service.ReasonSentAsClusterIP, "spec.classes")
 		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
 			cb.Spec.Classes = append(cb.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassLoadBalancer, Name: class})
 		})
 		eu.limit("loadBalancerClasses", "default")
-		remote := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: service.Name}}
+		remote := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: created.Name}}
 		Eventually(now(eu, remote)).Should(HaveField("Spec.Type", corev1.ServiceTypeLoadBalancer))
 
 		Expect(eu.Get(ctx, client.ObjectKeyFromObject(remote), remote)).To(Succeed())
-		remote.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.10"}, {IP: service.Spec.ClusterIP}, {Hostname: "shop.team.svc.cluster.local"}}
+		remote.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.10"}, {IP: created.Spec.ClusterIP}, {Hostname: "shop.team.svc.cluster.local"}}
 		Expect(eu.Status().Update(ctx, remote)).To(Succeed())
-		Eventually(now(home, service)).Should(And(
+		Eventually(now(home, created)).Should(And(
 			HaveField("Status.LoadBalancer.Ingress", ConsistOf(And(HaveField("IP", "203.0.113.10"), HaveField("IPMode", HaveValue(Equal(corev1.LoadBalancerIPModeProxy)))))),
 			HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationAddressesPrefix+t.cb.Spec.ClusterID, "203.0.113.10"))))
-		t.tells(service, translate.ReasonAddressRefused, "this cluster uses that address")
+		t.tells(created, address.ReasonAddressRefused, "this cluster uses that address")
 
 		By("unbinding the provider, where everything stays")
 		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.DeletionPolicy = v1alpha1.DeletionPolicyOrphan })
 		home.drop(t.cb)
 		Eventually(home.fetching(t.cb)).Should(absent)
-		Eventually(now(home, service)).Should(And(HaveField("Status.LoadBalancer.Ingress", BeEmpty()), HaveField("Annotations", BeEmpty())))
+		Eventually(now(home, created)).Should(And(HaveField("Status.LoadBalancer.Ingress", BeEmpty()), HaveField("Annotations", BeEmpty())))
 		Expect(now(eu, remote)()).To(HaveField("Spec.Type", corev1.ServiceTypeLoadBalancer))
 		Expect(home.fetching(imported)()).To(MatchError(apierrors.IsNotFound, "no binding imports it any more"))
 		eu.drop(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.remote}})

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/virtualnode"
+	"github.com/spillway-io/spillway/controllers/virtualnode"
 	"github.com/spillway-io/spillway/internal/manager"
 )
 

@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/controllers/toprovider/poddisruptionbudget"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // test/kinds tests what all kinds have in common, such as that changes follow.
@@ -90,7 +91,7 @@ var _ = Describe("The PodDisruptionBudgets of an offloaded namespace", func() {
 		Eventually(func(g Gomega) {
 			g.Expect(home.List(ctx, &pods, client.InNamespace(t.namespace))).To(Succeed())
 			for i := range pods.Items {
-				if pods.Items[i].Spec.NodeName == "" && !translate.IsReady(&pods.Items[i]) {
+				if pods.Items[i].Spec.NodeName == "" && !field.IsReady(&pods.Items[i]) {
 					next = &pods.Items[i]
 				}
 			}
@@ -115,7 +116,7 @@ var _ = Describe("The PodDisruptionBudgets of an offloaded namespace", func() {
 		change(home, unsent, func(b *policyv1.PodDisruptionBudget) {
 			b.Spec.Selector.MatchLabels = map[string]string{"example.org/unsent": "x"}
 		})
-		t.tells(unsent, translate.ReasonSelectorNotSent, "example.org/unsent")
+		t.tells(unsent, field.ReasonSelectorNotSent, "example.org/unsent")
 		owner := newConfigMap(t.namespace, "odd", "1")
 		home.make(owner)
 		home.make(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -123,7 +124,7 @@ var _ = Describe("The PodDisruptionBudgets of an offloaded namespace", func() {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.GetName(), UID: owner.GetUID(), Controller: ptr.To(true)}},
 		}, Spec: newPodSpec()})
 		unknown := budget(t, "odd", intstr.FromString("50%"))
-		t.tells(unknown, translate.ReasonBudgetUnknown, "its condition DisruptionAllowed says why")
+		t.tells(unknown, poddisruptionbudget.ReasonBudgetUnknown, "its condition DisruptionAllowed says why")
 		Expect(eu.fetching(in(t.remote, unknown))()).To(absent)
 	})
 })

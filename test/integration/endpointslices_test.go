@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/controllers/toprovider/endpointslice"
+	"github.com/spillway-io/spillway/controllers/toprovider/service"
 )
 
 // test/kinds tests what all kinds have in common, such as that changes follow.
@@ -45,16 +46,16 @@ var _ = Describe("The EndpointSlices of an offloaded namespace", Ordered, func()
 		t := newTeam()
 		unselecting := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: "db"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 5432}}}}
 		home.make(unselecting)
-		t.tells(unselecting, translate.ReasonServiceWithoutEndpoints, "spec.selector is empty")
+		t.tells(unselecting, service.ReasonServiceWithoutEndpoints, "spec.selector is empty")
 		outside, both := slice(t, "10.79.0.1"), slice(t, "10.79.0.2", "10.78.0.1")
 		home.make(outside)
 		home.make(both)
-		t.tells(outside, translate.ReasonAddressNotAllowed, "endpointCIDRs in ConfigMap spillway-provider/limits: there are none")
-		t.tells(both, translate.ReasonAddressNotAllowed, "it is not sent")
+		t.tells(outside, endpointslice.ReasonAddressNotAllowed, "endpointCIDRs in ConfigMap spillway-provider/limits: there are none")
+		t.tells(both, endpointslice.ReasonAddressNotAllowed, "it is not sent")
 
 		list("10.78.0.0/16")
 		Eventually(now(eu, in(t.remote, both))).Should(And(addresses("10.78.0.1"), HaveField("Labels", HaveKeyWithValue(discoveryv1.LabelServiceName, "db"))))
-		t.tells(both, translate.ReasonAddressesLeftOut, "it is sent without some of its addresses")
+		t.tells(both, endpointslice.ReasonAddressesLeftOut, "it is sent without some of its addresses")
 		change(home, both, func(s *discoveryv1.EndpointSlice) { s.Endpoints = s.Endpoints[1:] })
 		Eventually(now(eu, in(t.remote, both))).Should(HaveField("Annotations", Not(HaveKey(v1alpha1.AnnotationLeftOut))))
 		Expect(now(home, both)()).To(HaveField("Annotations", BeEmpty()), "nothing of ours is on it")
@@ -106,7 +107,7 @@ var _ = Describe("The EndpointSlices of an offloaded namespace", Ordered, func()
 		Eventually(eu.endpoints(t.remote, "web")).Should(ConsistOf("10.1.2.3"), "the provider lists what runs there")
 		ours := func() ([]discoveryv1.EndpointSlice, error) {
 			var slices discoveryv1.EndpointSliceList
-			err := eu.List(ctx, &slices, client.InNamespace(t.remote), client.MatchingLabels{discoveryv1.LabelManagedBy: translate.EndpointSliceManager})
+			err := eu.List(ctx, &slices, client.InNamespace(t.remote), client.MatchingLabels{discoveryv1.LabelManagedBy: endpointslice.EndpointSliceManager})
 			return slices.Items, err
 		}
 		Expect(ours()).To(BeEmpty(), "the networks are not routed")

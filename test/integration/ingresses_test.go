@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/engine/address"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // test/kinds tests what all kinds have in common, such as that changes follow.
@@ -39,10 +40,10 @@ var _ = Describe("The Ingresses of an offloaded namespace", func() {
 		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
 			cb.Spec.Classes = []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassIngress, Name: here, RemoteName: there}}
 		})
-		t.tells(ingress, translate.ReasonClassNotAllowed, "does not allow the class "+there)
+		t.tells(ingress, field.ReasonClassNotAllowed, "does not allow the class "+there)
 		Expect(now(home, secret)()).To(HaveField("ObjectMeta", And(HaveField("Labels", BeEmpty()), HaveField("Finalizers", BeEmpty()))), "what stays here needs nothing")
 		eu.limit("ingressClasses", there)
-		t.tells(ingress, translate.ReasonHostNotAllowed, "spec.rules[0].host is web.example.com: the provider does not list it")
+		t.tells(ingress, field.ReasonHostNotAllowed, "spec.rules[0].host is web.example.com: the provider does not list it")
 		eu.limit("ingressHosts", "example.org, "+providerAccount+"=*.example.com")
 		t.tells(ingress, v1alpha1.ReasonClassMissing, "spec.ingressClassName: the provider has no IngressClass \""+there+"\"")
 		Expect(now(home, secret)()).To(HaveField("ObjectMeta", And(HaveField("Labels", BeEmpty()), HaveField("Finalizers", BeEmpty()))))
@@ -61,7 +62,7 @@ var _ = Describe("The Ingresses of an offloaded namespace", func() {
 				HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationAddressesPrefix+t.cb.Spec.ClusterID, "203.0.113.10"))))
 		}
 		addressed()
-		t.tells(ingress, translate.ReasonAddressRefused, "web.team.svc.cluster.local")
+		t.tells(ingress, address.ReasonAddressRefused, "web.team.svc.cluster.local")
 
 		By("taking the class away in the provider, and giving it back")
 		uid := remote.UID
@@ -76,7 +77,7 @@ var _ = Describe("The Ingresses of an offloaded namespace", func() {
 		const login = "nginx.ingress.kubernetes.io/auth-url"
 		unreported := And(HaveField("Status.LoadBalancer.Ingress", BeEmpty()), HaveField("Annotations", Not(HaveKey(HavePrefix(v1alpha1.AnnotationAddressesPrefix)))))
 		change(home, ingress, func(i *networkingv1.Ingress) { i.Annotations[login] = "https://login.example.com" })
-		t.tells(ingress, translate.ReasonAnnotationWithheld, "metadata.annotations["+login+"]")
+		t.tells(ingress, field.ReasonAnnotationWithheld, "metadata.annotations["+login+"]")
 		Eventually(eu.fetching(remote)).Should(absent)
 		Eventually(eu.fetching(cert)).Should(absent)
 		Eventually(now(home, ingress)).Should(unreported)

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 func withMount(namespace string) bindingOption {
@@ -38,7 +38,7 @@ var _ = Describe("The mount namespace", func() {
 		t := unmapped(cb)
 		pod, remote := t.running()
 		Expect(remote.Namespace).To(Equal(mount))
-		Expect(remote.Name).To(Equal(namespacemap.Hashed(pod.Namespace, pod.Name)))
+		Expect(remote.Name).To(Equal(field.Hashed(pod.Namespace, pod.Name)))
 
 		By("being deleted by somebody")
 		eu.hold(mount)

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // test/kinds tests what all kinds have in common, such as that changes follow.
@@ -47,7 +47,7 @@ var _ = Describe("The NetworkPolicies of an offloaded namespace", func() {
 		local := policy(t, "web", inNamespaces(key, "front"), inNamespaces(key, "back"), inNamespaces(corev1.LabelMetadataName, t.namespace))
 		home.make(local)
 		Eventually(letsIn(t, local)).Should(Equal([][]string{{t.remote}}))
-		t.tells(local, translate.ReasonPolicyNarrowed, "spec.ingress[0].from[0]")
+		t.tells(local, field.ReasonPolicyNarrowed, "spec.ingress[0].from[0]")
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}}
 		change(home, namespace, func(ns *corev1.Namespace) { ns.Labels[key] = "front" })
 		Eventually(letsIn(t, local)).Should(Equal([][]string{{t.remote}, {t.remote}}))

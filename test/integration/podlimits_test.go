@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // offeredKey is the key of a taint that eu allows pods to tolerate.
@@ -36,7 +36,7 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 		pod := t.run(withVolume(corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "nfs.example.com", Path: "/"}}), func(pod *corev1.Pod) {
 			pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: secret.GetName()}}}}
 		})
-		t.staysHome(pod, translate.ReasonVolumeNotAllowed, "spec.volumes[volume].nfs", "volumeTypes in ConfigMap spillway-provider/limits")
+		t.staysHome(pod, field.ReasonVolumeNotAllowed, "spec.volumes[volume].nfs", "volumeTypes in ConfigMap spillway-provider/limits")
 		copied := in(t.remote, secret)
 		Expect(client.IgnoreNotFound(eu.fetching(copied)())).To(Succeed())
 		Expect(copied.GetUID()).To(BeEmpty(), "no Secret should go for a pod that does not")
@@ -48,7 +48,7 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 
 		eu.limit("volumeTypes", "")
 		next := t.run(withVolume(corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "nfs.example.com", Path: "/"}}))
-		t.staysHome(next, translate.ReasonVolumeNotAllowed, "spec.volumes[volume].nfs")
+		t.staysHome(next, field.ReasonVolumeNotAllowed, "spec.volumes[volume].nfs")
 		Expect(eu.value(in(t.remote, secret))()).To(Equal("1"), "what runs needs its Secret still")
 	})
 
@@ -98,7 +98,7 @@ var _ = Describe("The limits of a provider", Ordered, func() {
 		own := newTeam() // The others' namespaces stay unchanged.
 		Eventually(home.condition(own.cb, v1alpha1.BindingLimitsKnown)).Should(isTrue(v1alpha1.ReasonLimitsRead, "the provider's profile is confined"))
 		pod := own.run(privileged)
-		own.staysHome(pod, translate.ReasonPodSecurity, "spec.hostNetwork", "podSecurity: privileged in ConfigMap spillway-provider/limits")
+		own.staysHome(pod, field.ReasonPodSecurity, "spec.hostNetwork", "podSecurity: privileged in ConfigMap spillway-provider/limits")
 
 		// A consumer does not change a remote namespace that exists: the administrator does.
 		change(eu, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own.remote}}, func(namespace *corev1.Namespace) {

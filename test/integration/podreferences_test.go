@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // maker returns an object with a value. need makes a pod need an object.
@@ -49,7 +49,7 @@ var _ = Describe("What a pod refers to", Ordered, func() {
 		keep(&kept.ObjectMeta)
 		home.make(kept)
 		pod, content := t.run(withConfigMap(kept.Name, false)), t.run(withConfigMap(kept.Name, true))
-		t.staysHome(pod, translate.ReasonSyncNever, "ConfigMap "+t.namespace+"/"+kept.Name, "spillway.io/sync=never", "not sent to any provider")
+		t.staysHome(pod, field.ReasonSyncNever, "ConfigMap "+t.namespace+"/"+kept.Name, "spillway.io/sync=never", "not sent to any provider")
 		eu.remotePod(t.cb, content)
 		Expect(eu.fetching(in(t.remote, kept))()).To(absent)
 

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 var _ = Describe("A pod on a virtual node that is not sent", Ordered, func() {
@@ -33,7 +33,7 @@ var _ = Describe("A pod on a virtual node that is not sent", Ordered, func() {
 		pod := t.run(func(pod *corev1.Pod) {
 			pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr.To(true)}
 		})
-		t.staysHome(pod, translate.ReasonPodSecurity, "spec.containers[app].securityContext.privileged")
+		t.staysHome(pod, field.ReasonPodSecurity, "spec.containers[app].securityContext.privileged")
 	})
 
 	It("is one of a DaemonSet, until it is annotated", func() {
@@ -48,7 +48,7 @@ var _ = Describe("A pod on a virtual node that is not sent", Ordered, func() {
 		}).Should(Succeed(), "the DaemonSet should have a pod for the virtual node")
 		binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: t.cb.VirtualNodeName()}}
 		Expect(home.SubResource("binding").Create(ctx, pod, binding)).To(Succeed())
-		t.staysHome(pod, translate.ReasonDaemonSetPod, "annotate the pod with "+v1alpha1.AnnotationOffloadDaemonSet+"="+v1alpha1.OffloadTrue)
+		t.staysHome(pod, field.ReasonDaemonSetPod, "annotate the pod with "+v1alpha1.AnnotationOffloadDaemonSet+"="+v1alpha1.OffloadTrue)
 
 		change(home, pod, func(pod *corev1.Pod) {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationOffloadDaemonSet, v1alpha1.OffloadTrue)

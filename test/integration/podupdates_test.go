@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 var _ = Describe("A pod that runs follows", Ordered, func() {
@@ -81,7 +81,7 @@ var _ = Describe("A pod that runs follows", Ordered, func() {
 		})
 		Eventually(now(eu, remote)).Should(HaveField("Spec.EphemeralContainers", ConsistOf(HaveField("Name", "modest"))), "the container goes down")
 		Eventually(home.offloaded(local)).Should(isTrue(v1alpha1.ReasonOffloaded, "mighty", "privileged"), "the pod should say what is not sent")
-		Eventually(home.eventsAbout(local)).Should(ContainElement(And(HaveField("Reason", translate.ReasonPodSecurity), noting("mighty"))), "its owner should be told")
+		Eventually(home.eventsAbout(local)).Should(ContainElement(And(HaveField("Reason", field.ReasonPodSecurity), noting("mighty"))), "its owner should be told")
 	})
 
 	It("its resources, in place", func() {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // storageClass is the class of all volumes here. Neither cluster has a class of that name or a driver:
@@ -28,7 +28,7 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 		pod := t.run(withClaim(claim.Name))
 		t.staysHome(pod, v1alpha1.ReasonReferenceNotFound, "PersistentVolumeClaim "+t.namespace+"/"+claim.Name+" does not exist")
 		home.create(claim)
-		t.staysHome(pod, translate.ReasonClaimNotBound, "PersistentVolumeClaim "+t.namespace+"/"+claim.Name+" is not bound to a volume yet")
+		t.staysHome(pod, field.ReasonClaimNotBound, "PersistentVolumeClaim "+t.namespace+"/"+claim.Name+" is not bound to a volume yet")
 		bindTo(volume, claim)
 		home.create(volume)
 		t.goesOn(pod)
@@ -44,9 +44,9 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 
 		By("having been chosen a virtual node for an earlier pod")
 		change(home, claim, func(claim *corev1.PersistentVolumeClaim) {
-			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, translate.AnnotationSelectedNode, t.cb.VirtualNodeName())
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, field.AnnotationSelectedNode, t.cb.VirtualNodeName())
 		})
-		Eventually(now(home, claim)).Should(HaveField("Annotations", Not(HaveKey(translate.AnnotationSelectedNode))), "the scheduler should choose again")
+		Eventually(now(home, claim)).Should(HaveField("Annotations", Not(HaveKey(field.AnnotationSelectedNode))), "the scheduler should choose again")
 		Eventually(home.eventsAbout(pod)).Should(ContainElement(And(HaveField("Reason", "ClaimReleased"), noting(claim.Name, t.cb.VirtualNodeName()))))
 		Expect(now(home, pod)()).NotTo(toleratesVirtualNodes)
 

@@ -11,8 +11,9 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/route"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
-	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
@@ -42,30 +43,30 @@ var _ = Describe("The routes of an offloaded namespace", func() {
 		restart(fleet.Options{}) // A manager that has looked for hours in vain looks only three times a minute.
 		home.bindingIsReady(t.cb)
 		home.serveRoutes()
-		route := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: unique("web")}, Spec: gatewayv1.HTTPRouteSpec{
+		created := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: unique("web")}, Spec: gatewayv1.HTTPRouteSpec{
 			CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{parentOf("gateways/home"), parentOf(here)}},
 			Hostnames:       []gatewayv1.Hostname{"web.example.com"},
 		}}
-		home.make(route)
+		home.make(created)
 		t.passes()
-		Expect(home.eventsAbout(route)()).To(BeEmpty(), "an ordinary route is none of our business")
+		Expect(home.eventsAbout(created)()).To(BeEmpty(), "an ordinary route is none of our business")
 
 		By("mapping its Gateway, which the provider does not list")
 		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
 			cb.Spec.Classes = []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassGateway, Name: here, RemoteName: there}}
 		})
-		t.tells(route, translate.ReasonClassNotAllowed, "does not allow the Gateway "+there)
+		t.tells(created, field.ReasonClassNotAllowed, "does not allow the Gateway "+there)
 		eu.limit("gateways", there)
-		t.tells(route, translate.ReasonHostNotAllowed, "spec.hostnames[0] is web.example.com: the provider does not list it")
+		t.tells(created, field.ReasonHostNotAllowed, "spec.hostnames[0] is web.example.com: the provider does not list it")
 		Expect(home.condition(t.cb, v1alpha1.BindingReady)()).To(isTrue(v1alpha1.ReasonReady))
 		Expect(home.binding(t.cb.Name)).To(HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", v1alpha1.BindingLimited)))), "nothing is to be sent of what the provider does not know")
 		eu.limit("ingressHosts", "*.example.com")
-		t.tells(route, v1alpha1.ReasonKindNotServed, "does not serve httproutes")
+		t.tells(created, v1alpha1.ReasonKindNotServed, "does not serve httproutes")
 		Eventually(home.condition(t.cb, v1alpha1.BindingLimited)).Should(isTrue(v1alpha1.ReasonKindNotServed, "httproutes", "CustomResourceDefinition"))
 
 		By("installing routes in the provider")
 		eu.serveRoutes()
-		remote := in(t.remote, route)
+		remote := in(t.remote, created)
 		Eventually(now(eu, remote)).Should(HaveField("Spec.ParentRefs", ConsistOf(And(
 			HaveField("Name", parentOf(there).Name), HaveField("Namespace", parentOf(there).Namespace)))))
 		Eventually(func() (*v1alpha1.ClusterBinding, error) { return home.binding(t.cb.Name) }).Should(
@@ -77,35 +78,35 @@ var _ = Describe("The routes of an offloaded namespace", func() {
 				Type: string(gatewayv1.RouteConditionAccepted), Status: status, Reason: "Said", Message: "text", LastTransitionTime: metav1.Unix(1e9, 0),
 			}}}
 		}
-		Expect(home.fetching(route)()).To(Succeed())
-		route.Status.Parents = []gatewayv1.RouteParentStatus{said("example.com/home", route.Spec.ParentRefs[0], metav1.ConditionTrue)}
-		Expect(home.Status().Update(ctx, route)).To(Succeed())
+		Expect(home.fetching(created)()).To(Succeed())
+		created.Status.Parents = []gatewayv1.RouteParentStatus{said("example.com/home", created.Spec.ParentRefs[0], metav1.ConditionTrue)}
+		Expect(home.Status().Update(ctx, created)).To(Succeed())
 		Expect(eu.fetching(remote)()).To(Succeed())
 		remote.Status.Parents = []gatewayv1.RouteParentStatus{said("example.com/there", remote.Spec.ParentRefs[0], metav1.ConditionFalse)}
 		Expect(eu.Status().Update(ctx, remote)).To(Succeed())
 		ours := HaveField("ControllerName", gatewayv1.GatewayController(v1alpha1.Domain+"/"+t.cb.Spec.ClusterID))
 		others := HaveField("ControllerName", gatewayv1.GatewayController("example.com/home"))
-		Eventually(now(home, route)).Should(HaveField("Status.Parents", ConsistOf(others, And(
+		Eventually(now(home, created)).Should(HaveField("Status.Parents", ConsistOf(others, And(
 			ours, HaveField("ParentRef.Name", parentOf(here).Name), HaveField("Conditions", ConsistOf(HaveField("Status", metav1.ConditionFalse)))))))
 
 		By("giving it a filter that cannot be had there")
-		change(home, route, func(r *gatewayv1.HTTPRoute) {
+		change(home, created, func(r *gatewayv1.HTTPRoute) {
 			r.Spec.Rules = []gatewayv1.HTTPRouteRule{{Filters: []gatewayv1.HTTPRouteFilter{{
 				Type: gatewayv1.HTTPRouteFilterExtensionRef, ExtensionRef: &gatewayv1.LocalObjectReference{Group: "example.com", Kind: "Auth", Name: "login"},
 			}}}}
 		})
-		t.tells(route, translate.ReasonFilterNotSent, "spec.rules[0].filters[0].extensionRef")
+		t.tells(created, route.ReasonFilterNotSent, "spec.rules[0].filters[0].extensionRef")
 		Eventually(eu.fetching(remote)).Should(absent)
-		Eventually(now(home, route)).Should(HaveField("Status.Parents", ConsistOf(others)))
-		change(home, route, func(r *gatewayv1.HTTPRoute) { r.Spec.Rules = nil })
+		Eventually(now(home, created)).Should(HaveField("Status.Parents", ConsistOf(others)))
+		change(home, created, func(r *gatewayv1.HTTPRoute) { r.Spec.Rules = nil })
 		Eventually(eu.fetching(remote)).Should(Succeed())
 		remote.Status.Parents = []gatewayv1.RouteParentStatus{said("example.com/there", remote.Spec.ParentRefs[0], metav1.ConditionTrue)}
 		Expect(eu.Status().Update(ctx, remote)).To(Succeed())
-		Eventually(now(home, route)).Should(HaveField("Status.Parents", ConsistOf(others, ours)))
+		Eventually(now(home, created)).Should(HaveField("Status.Parents", ConsistOf(others, ours)))
 
 		By("un-offloading the namespace")
 		home.drop(&v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: v1alpha1.OffloadingName}})
-		Eventually(now(home, route)).Should(HaveField("Status.Parents", ConsistOf(others)))
+		Eventually(now(home, created)).Should(HaveField("Status.Parents", ConsistOf(others)))
 		Eventually(eu.fetching(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.remote}})).Should(absent)
 	})
 })

@@ -8,44 +8,44 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/controllers/toprovider/service"
 )
 
 // test/kinds tests what all kinds have in common, such as that changes follow.
 var _ = Describe("The Services of an offloaded namespace", Ordered, func() {
 	var t team
 
-	service := func(edit func(*corev1.ServiceSpec)) *corev1.Service {
-		service := &corev1.Service{
+	created := func(edit func(*corev1.ServiceSpec)) *corev1.Service {
+		created := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: unique("web")},
 			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}},
 		}
-		edit(&service.Spec)
-		home.make(service)
-		return service
+		edit(&created.Spec)
+		home.make(created)
+		return created
 	}
 	asItIs := func(*corev1.ServiceSpec) {}
 
 	BeforeAll(func() { t = newTeam() })
 
 	It("are reached from within the provider only", func() {
-		open := service(func(s *corev1.ServiceSpec) {
+		open := created(func(s *corev1.ServiceSpec) {
 			s.Type, s.ExternalIPs = corev1.ServiceTypeLoadBalancer, []string{"192.0.2.1"}
 		})
-		headless := service(func(s *corev1.ServiceSpec) { s.ClusterIP = corev1.ClusterIPNone })
+		headless := created(func(s *corev1.ServiceSpec) { s.ClusterIP = corev1.ClusterIPNone })
 		Eventually(now(eu, in(t.remote, open))).Should(HaveField("Spec", And(
 			HaveField("Type", corev1.ServiceTypeClusterIP), HaveField("ExternalIPs", BeEmpty()), HaveField("Selector", open.Spec.Selector),
 			HaveField("ClusterIP", Not(BeElementOf("", corev1.ClusterIPNone))), HaveField("Ports", ConsistOf(HaveField("NodePort", BeZero()))))))
 		Eventually(now(eu, in(t.remote, headless))).Should(HaveField("Spec.ClusterIP", corev1.ClusterIPNone))
-		t.tells(open, translate.ReasonSentAsClusterIP, "spec.type is LoadBalancer")
+		t.tells(open, service.ReasonSentAsClusterIP, "spec.type is LoadBalancer")
 		Expect(now(home, open)()).To(HaveField("ObjectMeta", And(HaveField("Labels", BeEmpty()), HaveField("Annotations", BeEmpty()))), "nothing of ours is on it")
 	})
 
 	It("say why they are not there", func() {
-		alias := service(func(s *corev1.ServiceSpec) {
+		alias := created(func(s *corev1.ServiceSpec) {
 			s.Type, s.ExternalName, s.Ports = corev1.ServiceTypeExternalName, "example.com", nil
 		})
-		t.tells(alias, translate.ReasonExternalName, `pods there must use "example.com" itself`)
+		t.tells(alias, service.ReasonExternalName, `pods there must use "example.com" itself`)
 		taken := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: unique("taken")}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
 		eu.make(taken)
 		ours := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: taken.Name}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 2}}}}
@@ -56,7 +56,7 @@ var _ = Describe("The Services of an offloaded namespace", Ordered, func() {
 	})
 
 	It("go and come with the list of the offloading", func() {
-		sent := service(asItIs)
+		sent := created(asItIs)
 		Eventually(eu.fetching(in(t.remote, sent))).Should(Succeed())
 		list := func(resources ...v1alpha1.OffloadedResource) {
 			nso := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: v1alpha1.OffloadingName}}

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 var _ = Describe("A pod in the mount namespace", func() {
@@ -25,7 +25,7 @@ var _ = Describe("A pod in the mount namespace", func() {
 		home.make(settings)
 		pod, remote := t.running(withConfigMap(settings.GetName(), false))
 		Expect(remote.Namespace).To(Equal(mount))
-		inMount := newConfigMap(mount, namespacemap.Hashed(t.namespace, settings.GetName()), "")
+		inMount := newConfigMap(mount, field.Hashed(t.namespace, settings.GetName()), "")
 		Expect(eu.value(inMount)()).To(Equal("1"))
 
 		By("its namespace being offloaded")

@@ -142,7 +142,7 @@ func (u *subject) report(ctx context.Context, remote client.Object) error {
 
 // reportAlone makes the remote object report a status, if this is all that the kind writes in the consumer.
 func (u *subject) reportAlone(ctx context.Context, remote client.Object) error {
-	if u.Report == nil || !u.kind.Selection.Whole() {
+	if u.Report == nil || !u.kind.Selection.ClusterWide() {
 		return nil
 	}
 	return u.report(ctx, remote)
@@ -265,9 +265,9 @@ func deletedHere(ctx context.Context, s *stage) error {
 func (u *subject) staysUntilGone(ctx context.Context) error {
 	local, err := u.local(ctx)
 	switch {
-	case u.kind.Selection.Whole() && apierrors.IsNotFound(err):
+	case u.kind.Selection.ClusterWide() && apierrors.IsNotFound(err):
 		return nil
-	case u.kind.Selection.Whole():
+	case u.kind.Selection.ClusterWide():
 		return fmt.Errorf("something keeps it: %s, %w", brief(local), err)
 	case err != nil:
 		return fmt.Errorf("it must stay until it is gone in the provider: %w", err)

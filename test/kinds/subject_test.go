@@ -99,7 +99,7 @@ func (s *stage) remotes(ctx context.Context) ([]client.Object, error) {
 	})
 }
 
-// standIns returns the remote objects that stand for the local object, or for an earlier one with its name.
+// standIns returns the remote objects that represent the local object, or for an earlier one with its name.
 func (u *subject) standIns(ctx context.Context) ([]client.Object, error) {
 	all, err := u.remotes(ctx)
 	return slices.DeleteFunc(all, func(remote client.Object) bool {
@@ -108,7 +108,7 @@ func (u *subject) standIns(ctx context.Context) ([]client.Object, error) {
 	}), err
 }
 
-// sent waits until exactly one object in the provider stands for the local one, and returns it. That object
+// sent waits until exactly one object in the provider represents the local one, and returns it. That object
 // must show what the local one shows. If the kind records the remote object on the local one, the record must
 // be there.
 func (u *subject) sent(ctx context.Context) (client.Object, error) {
@@ -145,11 +145,11 @@ func (u *subject) isSent(ctx context.Context) (client.Object, error) {
 		errs = append(errs, same("its namespace", remote.GetNamespace(), u.Remote(u.namespace)))
 	}
 	switch {
-	case u.kind.Selection.Whole():
+	case u.kind.Selection.ClusterWide():
 		annotations := local.GetAnnotations()
 		delete(annotations, v1alpha1.AnnotationAddressesPrefix+world.P1) // It is a part of what is reported.
 		errs = append(errs, notMarked(local))
-	case !u.kind.Selection.Pins():
+	case !u.kind.Selection.Protects():
 		errs = append(errs, same("the UID that is recorded", provenance.RemoteOf(local).UID, remote.GetUID()))
 	default:
 		errs = append(errs,

@@ -24,11 +24,11 @@ import (
 	"github.com/spillway-io/spillway/config"
 	hosted "github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/account"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/plugin/explain"
 	"github.com/spillway-io/spillway/internal/plugin/status"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestStory takes a provider through its whole life: at the start and at the end, nothing is installed.
@@ -86,7 +86,7 @@ func refuses(t *testing.T) {
 	absent(t, inProvider, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}})
 	// The limits stay, and the next bind keeps them.
 	limits := get(t, inProvider, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.Limits}})
-	if profile := translate.LimitsOf(limits.Data).Profile; profile != "confined" {
+	if profile := field.LimitsOf(limits.Data).Profile; profile != "confined" {
 		t.Errorf("the limits that stay are %s", profile)
 	}
 }

@@ -27,7 +27,7 @@ const (
 	pageSize = 500
 )
 
-// intake puts the events of a provider on the shelf, one by one. A Reflector treats it
+// intake puts the events of a provider into the buffer, one by one. A Reflector treats it
 // as a store, and keeps nothing itself.
 type intake struct{ *reconciler }
 
@@ -57,16 +57,16 @@ func (i *intake) Update(obj any) error { return i.Add(obj) }
 // expires.
 func (i *intake) Delete(obj any) error {
 	if event, ok := obj.(*corev1.Event); ok {
-		i.shelf.Remove(podevent.IDOf(event))
+		i.buffer.Remove(podevent.IDOf(event))
 		i.early.Remove(podevent.IDOf(event))
 	}
 	return nil
 }
 
-// Replace implements ReflectorStore: the events have been put on the shelf while they
+// Replace implements ReflectorStore: the events were put into the buffer while they
 // were listed.
 func (i *intake) Replace([]any, string) error {
-	i.shelf.Sweep()
+	i.buffer.Sweep()
 	i.early.Sweep()
 	return nil
 }
@@ -81,12 +81,12 @@ func (i *intake) take(ctx context.Context, event *corev1.Event) {
 	if !ok || i.kinds[target.Kind] == nil {
 		return
 	}
-	if i.isOurs(ctx, target.Namespace) {
+	if i.isMarked(ctx, target.Namespace) {
 		i.keep(ctx, target, occurrence)
 		return
 	}
 	i.early.Put(target, occurrence, false, i.clock.Now())
-	if i.isOurs(ctx, target.Namespace) { // It has been seen in between.
+	if i.isMarked(ctx, target.Namespace) { // It has been seen in between.
 		i.arrived(ctx, target.Namespace)
 	}
 }
@@ -101,13 +101,13 @@ func (i *intake) keep(ctx context.Context, target podevent.Target, occurrence po
 	if err != nil {
 		return // The cache is ending, and the connection with it.
 	}
-	i.shelf.Put(target, occurrence, remote != nil, i.clock.Now())
+	i.buffer.Put(target, occurrence, remote != nil, i.clock.Now())
 	i.enqueue(target)
 }
 
-// isOurs reports whether a namespace of the provider has our mark: the cache holds
+// isMarked reports whether a namespace of the provider has our mark: the cache holds
 // no others.
-func (i *intake) isOurs(ctx context.Context, name string) bool {
+func (i *intake) isMarked(ctx context.Context, name string) bool {
 	namespace := &corev1.Namespace{}
 	return i.remote.Get(ctx, client.ObjectKey{Name: name}, namespace) == nil && i.Mark.IsOn(namespace)
 }
@@ -123,7 +123,7 @@ var _ toolscache.ListerWatcherWithContext = &paged{}
 // ListWithContext implements ListerWatcherWithContext. The list it returns is empty:
 // all tenants' events at once would take as much memory as a provider likes.
 func (p *paged) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
-	p.to.shelf.Begin()
+	p.to.buffer.Begin()
 	p.to.early.Begin()
 	options := metav1.ListOptions{FieldSelector: warnings, Limit: pageSize}
 	for {

@@ -45,10 +45,10 @@ func (h *held) Get(_ context.Context, key client.ObjectKey, into client.Object, 
 	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 }
 
-// kinds are a pod, one of the kinds whose objects are pinned, one that goes with its namespace,
+// kinds are a pod, one of the kinds whose objects are protected, one that goes with its namespace,
 // and one without a namespace.
-func kinds(t *testing.T) map[string]*subject {
-	all, err := subjectsOf([]engine.Registration{
+func kinds(t *testing.T) map[string]*eventKind {
+	all, err := eventKindsOf([]engine.Registration{
 		engine.Register(pod.Kind()), engine.Register(persistentvolumeclaim.Kind()), engine.Register(service.Kind()), engine.Register(persistentvolume.Kind()),
 	}, scheme.Scheme)
 	if err != nil {
@@ -67,12 +67,12 @@ func TestEarlyWarnings(t *testing.T) {
 	enqueue := func(keys ...decide.Key) { queue = append(queue, keys...) }
 	to := &intake{&reconciler{
 		Connection: engine.Connection{Mark: mark, Enqueue: enqueue}, kinds: kinds(t), remote: remote, clock: clock,
-		shelf: podevent.NewShelf(podevent.MostKept), early: podevent.NewShelf(podevent.MostEarly),
+		buffer: podevent.NewBuffer(podevent.MostKept), early: podevent.NewBuffer(podevent.MostEarly),
 	}}
 	for _, namespace := range []string{"ours", "theirs"} {
 		to.take(t.Context(), warningAbout(namespace))
 	}
-	if shown := to.shelf.Targets(); len(shown) > 0 || len(queue) > 0 {
+	if shown := to.buffer.Targets(); len(shown) > 0 || len(queue) > 0 {
 		t.Fatalf("there is no namespace, and %v is looked at", shown)
 	}
 	for name, labels := range map[string]map[string]string{"theirs": {}, "ours": mark.Labels()} {
@@ -83,7 +83,7 @@ func TestEarlyWarnings(t *testing.T) {
 	other.InvolvedObject.Kind, other.UID = "ReplicaSet", "another"
 	to.take(t.Context(), other) // Of a kind that is not sent.
 	want := []podevent.Target{{Kind: "Pod", NamespacedName: types.NamespacedName{Namespace: "ours", Name: "pod"}, UID: "pod-of-ours"}}
-	if diff := cmp.Diff(want, to.shelf.Targets()); diff != "" || len(queue) != 1 {
+	if diff := cmp.Diff(want, to.buffer.Targets()); diff != "" || len(queue) != 1 {
 		t.Errorf("%v are looked at, kept (-want +got)\n%s", queue, diff)
 	}
 	// What is deleted in the meantime is not kept.
@@ -121,7 +121,7 @@ func TestLocalOf(t *testing.T) {
 	}
 	web := meta("team", "web", "local")
 	catalogue := &held{objects: []client.Object{&corev1.Service{ObjectMeta: web}}}
-	view := &held{objects: []client.Object{&corev1.Pod{ObjectMeta: web}}} // No claim: none is pinned for the provider.
+	view := &held{objects: []client.Object{&corev1.Pod{ObjectMeta: web}}} // No claim: none is protected for the provider.
 	isCopy := func(_ engine.Registration, local, remote types.NamespacedName) bool {
 		return local == types.NamespacedName{Namespace: "team", Name: "web"} && remote == types.NamespacedName{Namespace: "there", Name: "web"}
 	}
@@ -141,7 +141,7 @@ func TestLocalOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &reconciler{
-				Connection: engine.Connection{Mark: mark, View: &views.View{Cache: view}, Whole: catalogue, IsCopy: isCopy},
+				Connection: engine.Connection{Mark: mark, View: &views.View{Cache: view}, ClusterWide: catalogue, IsCopy: isCopy},
 				kinds:      kinds(t), remote: &held{objects: []client.Object{test.remote}},
 			}
 			target := podevent.Target{Kind: test.kind, NamespacedName: client.ObjectKeyFromObject(test.remote), UID: "remote"}

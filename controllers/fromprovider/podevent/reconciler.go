@@ -47,7 +47,7 @@ const (
 type reconciler struct {
 	engine.Connection
 	// kinds are those that warnings may be about, by their names in the API.
-	kinds    map[string]*subject
+	kinds    map[string]*eventKind
 	consumer client.Client
 	// shown are the consumer's events; remote is the provider's cache, without events.
 	shown  cache.Cache
@@ -55,10 +55,10 @@ type reconciler struct {
 	events corev1client.EventInterface
 	local  *ownwrites.Reader
 	clock  clock.PassiveClock
-	shelf  *podevent.Shelf
+	buffer *podevent.Buffer
 	// early has the warnings about objects of namespaces that are not known to be ours:
 	// another watch reports the namespaces, and may lag.
-	early   *podevent.Shelf
+	early   *podevent.Buffer
 	memory  *memory
 	created *throttle.Allowance[string]
 }
@@ -78,7 +78,7 @@ func (c *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 
 // show shows what is kept of an object, and returns when to look again.
 func (c *reconciler) show(ctx context.Context, target podevent.Target) (time.Duration, error) {
-	reported, since := c.shelf.Of(target)
+	reported, since := c.buffer.Of(target)
 	if c.Paused() || len(reported) == 0 {
 		return 0, nil
 	}
@@ -90,7 +90,7 @@ func (c *reconciler) show(ctx context.Context, target podevent.Target) (time.Dur
 		if wait := patience - c.clock.Since(since); wait > 0 {
 			return wait, nil
 		}
-		c.shelf.Drop(target)
+		c.buffer.Drop(target)
 		return 0, nil
 	}
 	snapshot, err := c.observe(ctx, *local, reported)
@@ -105,7 +105,7 @@ func (c *reconciler) show(ctx context.Context, target podevent.Target) (time.Dur
 // observe gathers what is already shown on an object, only from caches.
 func (c *reconciler) observe(ctx context.Context, local corev1.ObjectReference, reported []podevent.Occurrence) (podevent.Snapshot, error) {
 	s := podevent.Snapshot{
-		Now: c.clock.Now(), Ahead: c.Provider.Ahead(), ClusterID: c.Mark.ClusterID, Node: c.View.Node, Local: local, Reported: reported,
+		Now: c.clock.Now(), ClockSkew: c.Provider.ClockSkew(), ClusterID: c.Mark.ClusterID, Node: c.View.Node, Local: local, Reported: reported,
 		Shown: map[string]*corev1.Event{}, Waits: map[string]time.Duration{},
 	}
 	var shown corev1.EventList
@@ -120,13 +120,13 @@ func (c *reconciler) observe(ctx context.Context, local corev1.ObjectReference, 
 	}
 	for _, occurrence := range reported {
 		name := s.Name(occurrence)
-		if err := c.putRight(ctx, s, name); err != nil {
+		if err := c.restoreEvent(ctx, s, name); err != nil {
 			return s, err
 		}
 		s.Waits[name] = c.wait(written, name, s.Shown[name] == nil)
 	}
 	for name := range written.created {
-		if err := c.putRight(ctx, s, name); err != nil {
+		if err := c.restoreEvent(ctx, s, name); err != nil {
 			return s, err
 		}
 		if s.Shown[name] == nil {
@@ -144,8 +144,8 @@ func (c *reconciler) wait(written *written, name string, isNew bool) time.Durati
 	return written.Wait(name)
 }
 
-// putRight replaces a shown event by its last written state.
-func (c *reconciler) putRight(ctx context.Context, s podevent.Snapshot, name string) error {
+// restoreEvent replaces a shown event by its last written state.
+func (c *reconciler) restoreEvent(ctx context.Context, s podevent.Snapshot, name string) error {
 	event := &corev1.Event{}
 	switch err := c.local.Get(ctx, types.NamespacedName{Namespace: s.Local.Namespace, Name: name}, event); {
 	case err == nil:
@@ -175,7 +175,7 @@ func (c *reconciler) act(ctx context.Context, local types.UID, plan podevent.Pla
 			failed = append(failed, fmt.Errorf("writing event %s: %w", client.ObjectKeyFromObject(event), err))
 		default:
 			written.Wrote(event.Name)
-			c.local.Wrote(event)
+			c.local.Expect(event)
 			// The watch may have been faster: then nobody else would drop it.
 			_ = c.local.Get(ctx, client.ObjectKeyFromObject(event), &corev1.Event{})
 		}

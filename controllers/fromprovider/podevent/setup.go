@@ -6,10 +6,10 @@
 // For each connected provider there is one watch of its warnings, which ends with the
 // connection. One object of a provider is handled at a time: two could be about the same
 // local object, if a provider says so. Events carry no label of ours, so other tenants'
-// events arrive as well, and are not kept. The shelf (package decide/podevent) is bounded. It
+// events arrive as well, and are not kept. The buffer (package decide/podevent) is bounded. It
 // gets only events about an object of a kind that is sent, in one of our namespaces. The
 // consumer gets an event only if the remote object has our mark and the event's UID, and
-// stands for a local object that the provider was given.
+// represents a local object that the provider was given.
 //
 // # What it trades away
 //
@@ -121,15 +121,15 @@ func (k *Kind) Start(ctx context.Context) error {
 	return k.shown.Start(ctx)
 }
 
-// Name implements syncer.FromProvider.
+// Name implements engine.FromProvider.
 func (*Kind) Name() string { return name }
 
-// Backoff implements syncer.FromProvider.
+// Backoff implements engine.FromProvider.
 func (*Kind) Backoff() workqueue.TypedRateLimiter[decide.Key] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[decide.Key](firstFailure, mostFailure)
 }
 
-// Attach implements syncer.FromProvider.
+// Attach implements engine.FromProvider.
 func (k *Kind) Attach(ctx context.Context, c engine.Connection) (engine.Runner, error) {
 	if !k.shown.WaitForCacheSync(ctx) {
 		return nil, fmt.Errorf("reading the consumer's events: %w", context.Cause(ctx))
@@ -138,14 +138,14 @@ func (k *Kind) Attach(ctx context.Context, c engine.Connection) (engine.Runner, 
 	if err != nil {
 		return nil, fmt.Errorf("making a client for the events of provider %s: %w", c.Mark.ClusterID, err)
 	}
-	kinds, err := subjectsOf(k.Kinds, k.Consumer.Scheme())
+	kinds, err := eventKindsOf(k.Kinds, k.Consumer.Scheme())
 	if err != nil {
 		return nil, err
 	}
 	return &reconciler{
 		Connection: c, kinds: kinds, consumer: k.Consumer, remote: c.Provider.GetCache(), shown: k.shown, local: k.local, clock: k.Clock, events: events,
-		shelf:   podevent.NewShelf(podevent.MostKept),
-		early:   podevent.NewShelf(podevent.MostEarly),
+		buffer:  podevent.NewBuffer(podevent.MostKept),
+		early:   podevent.NewBuffer(podevent.MostEarly),
 		memory:  &memory{clock: k.Clock},
 		created: k.created,
 	}, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 )
 
-// Start implements syncer.Runner.
+// Start implements engine.Runner.
 func (c *reconciler) Start(ctx context.Context) error {
 	for _, of := range c.kinds {
 		if err := c.follow(ctx, of); err != nil {
@@ -30,25 +30,25 @@ func (c *reconciler) enqueue(target podevent.Target) {
 	c.Enqueue(decide.Key{Kind: name, NamespacedName: target.NamespacedName, UID: target.UID})
 }
 
-// EnqueueNamespace implements syncer.Runner. A change of one namespace does not affect warnings about existing
+// EnqueueNamespace implements engine.Runner. A change of one namespace does not affect warnings about existing
 // objects.
 func (c *reconciler) EnqueueNamespace(_ context.Context, namespace string) {
 	if namespace != "" {
 		return
 	}
-	for _, target := range c.shelf.Targets() {
+	for _, target := range c.buffer.Targets() {
 		c.enqueue(target)
 	}
 }
 
 // follow forgets events about objects of a kind that are gone. An object may also be seen
 // only after the events about it.
-func (c *reconciler) follow(ctx context.Context, of *subject) error {
+func (c *reconciler) follow(ctx context.Context, of *eventKind) error {
 	err := informer.Watch(ctx, c.remote, of.New(), func(change informer.Change) {
 		switch {
 		case change.After == nil && change.Before != nil:
-			c.shelf.Drop(of.target(change.Before))
-		case change.Before == nil && c.shelf.Known(of.target(change.After)):
+			c.buffer.Drop(of.target(change.Before))
+		case change.Before == nil && c.buffer.Known(of.target(change.After)):
 			c.enqueue(of.target(change.After))
 		}
 	})

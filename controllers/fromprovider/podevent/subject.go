@@ -17,16 +17,16 @@ import (
 	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
-// subject is a kind of objects that warnings are about.
-type subject struct {
+// eventKind is a kind of objects that warnings are about.
+type eventKind struct {
 	engine.Registration
 	apiVersion, kind string // Those of the API, in the consumer and in events.
 }
 
-// subjectsOf are the kinds that are sent and live in namespaces, by their names in the API.
+// eventKindsOf are the kinds that are sent and live in namespaces, by their names in the API.
 // Events about others are in the namespace default, which is none of ours.
-func subjectsOf(kinds []engine.Registration, scheme *runtime.Scheme) (map[string]*subject, error) {
-	all := map[string]*subject{}
+func eventKindsOf(kinds []engine.Registration, scheme *runtime.Scheme) (map[string]*eventKind, error) {
+	all := map[string]*eventKind{}
 	for _, k := range kinds {
 		if k.Scope != kind.ScopeNamespaced {
 			continue
@@ -35,7 +35,7 @@ func subjectsOf(kinds []engine.Registration, scheme *runtime.Scheme) (map[string
 		if err != nil {
 			return nil, fmt.Errorf("the kind of a %s: %w", k.Name, err)
 		}
-		of := &subject{Registration: k}
+		of := &eventKind{Registration: k}
 		of.apiVersion, of.kind = gvk.ToAPIVersionAndKind()
 		all[of.kind] = of
 	}
@@ -43,14 +43,14 @@ func subjectsOf(kinds []engine.Registration, scheme *runtime.Scheme) (map[string
 }
 
 // target is an object of the provider.
-func (s *subject) target(remote client.Object) podevent.Target {
+func (s *eventKind) target(remote client.Object) podevent.Target {
 	return podevent.Target{Kind: s.kind, NamespacedName: client.ObjectKeyFromObject(remote), UID: remote.GetUID()}
 }
 
 // localsOf is the cache of the consumer's objects of a kind.
-func (c *reconciler) localsOf(of *subject) cache.Cache {
-	if of.Selection.Whole() {
-		return c.Whole
+func (c *reconciler) localsOf(of *eventKind) cache.Cache {
+	if of.Selection.ClusterWide() {
+		return c.ClusterWide
 	}
 	return c.View
 }
@@ -77,7 +77,7 @@ func (c *reconciler) localOf(ctx context.Context, target podevent.Target) (*core
 	}
 	says, of := provenance.LocalOf(remote), c.kinds[target.Kind]
 	key, local := types.NamespacedName{Namespace: says.Namespace, Name: says.Name}, of.New()
-	if of.Selection.Whole() && !c.IsCopy(of.Registration, key, target.NamespacedName) {
+	if of.Selection.ClusterWide() && !c.IsCopy(of.Registration, key, target.NamespacedName) {
 		return nil, nil
 	}
 	if err := c.localsOf(of).Get(ctx, key, local); err != nil {

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/fields"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestChangesFollow: what the owner of a ConfigMap may change after it was sent.
@@ -26,7 +26,7 @@ func TestChangesFollow(t *testing.T) {
 	}.Check(t, func(t *testing.T, change func(*corev1.ConfigMap)) (got, want any) {
 		t.Helper()
 		sent := func(local *corev1.ConfigMap) *corev1.ConfigMap {
-			remote, refusal := translation{}.Remote(local, translate.Target{Namespace: "team-home"}, decide.Around{})
+			remote, refusal := translation{}.Remote(local, field.Target{Namespace: "team-home"}, decide.Inputs{})
 			if refusal != nil {
 				t.Fatal(refusal.Message)
 			}

@@ -8,7 +8,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;patch
@@ -23,15 +22,15 @@ func Kind() kind.Kind[*corev1.ConfigMap] {
 type translation struct{ kind.Namespaced }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.ConfigMap, t translate.Target, _ decide.Around) (*corev1.ConfigMap, *field.Problem) {
-	return translate.ConfigMap(local, t)
+func (translation) Remote(local *corev1.ConfigMap, t field.Target, _ decide.Inputs) (*corev1.ConfigMap, *field.Problem) {
+	return ToRemote(local, t)
 }
 
 // Merge implements decide.Translation. Spillway owns the whole content of the copy. remote has a digest instead
 // of its content.
 func (translation) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) {
-	merged := translate.Merged(desired, remote)
-	merged.Data, merged.BinaryData = translate.MergeContent(desired.Data, remote.Data), translate.MergeContent(desired.BinaryData, remote.BinaryData)
+	merged := field.Merged(desired, remote)
+	merged.Data, merged.BinaryData = field.MergeContent(desired.Data, remote.Data), field.MergeContent(desired.BinaryData, remote.BinaryData)
 	merged.Immutable = desired.Immutable
 	frozen := remote.Immutable != nil && *remote.Immutable
 	same := equality.Semantic.DeepEqual(merged.Data, remote.Data) && equality.Semantic.DeepEqual(merged.BinaryData, remote.BinaryData) &&

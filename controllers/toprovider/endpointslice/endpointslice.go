@@ -11,7 +11,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=list;watch
@@ -26,7 +25,7 @@ func Kind() kind.Kind[*discoveryv1.EndpointSlice] {
 	slices.Resource, slices.Never, slices.Most, slices.Sample = v1alpha1.OffloadedServices, isAPIServer, most, sample
 	slices.Trim = trim
 	slices.Paced = true // A roll of 500 pods changes them 500 times.
-	slices.Labels = map[string]string{discoveryv1.LabelManagedBy: translate.EndpointSliceManager}
+	slices.Labels = map[string]string{discoveryv1.LabelManagedBy: EndpointSliceManager}
 	return slices
 }
 
@@ -45,27 +44,27 @@ var (
 
 // Choose implements decide.Choosing. The provider itself lists the selected pods that run there. Slices of
 // other pods are useful there only if the networks are routed.
-func (translation) Choose(local *discoveryv1.EndpointSlice, reach network.Reach, around decide.Around) (goes, known bool) {
-	if !translate.IsOfSelectedPods(local) {
+func (translation) Choose(local *discoveryv1.EndpointSlice, reach network.Reach, around decide.Inputs) (goes, known bool) {
+	if !isOfSelectedPods(local) {
 		return true, true
 	}
-	return len(reach.Ranges) > 0 && translate.HasEndpointsElsewhere(local, around.Node), !reach.Pending
+	return len(reach.Ranges) > 0 && hasEndpointsElsewhere(local, around.Node), !reach.Pending
 }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *discoveryv1.EndpointSlice, t translate.Target, around decide.Around) (*discoveryv1.EndpointSlice, *field.Problem) {
-	return translate.EndpointSlice(local, t, around.Limits, around.Node)
+func (translation) Remote(local *discoveryv1.EndpointSlice, t field.Target, around decide.Inputs) (*discoveryv1.EndpointSlice, *field.Problem) {
+	return toRemote(local, t, around.Limits, around.Node)
 }
 
 // Merge implements decide.Translation.
 func (translation) Merge(desired, remote *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, bool) {
-	return translate.MergeEndpointSlice(desired, remote)
+	return merge(desired, remote)
 }
 
 // Notice implements decide.Noticing.
-func (translation) Notice(_, remote *discoveryv1.EndpointSlice, _ decide.Around) *field.Problem {
-	if said := translate.LeftOut(remote); said != "" {
-		return &field.Problem{Reason: translate.ReasonAddressesLeftOut, Message: said}
+func (translation) Notice(_, remote *discoveryv1.EndpointSlice, _ decide.Inputs) *field.Problem {
+	if said := field.LeftOut(remote); said != "" {
+		return &field.Problem{Reason: ReasonAddressesLeftOut, Message: said}
 	}
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestKind checks that slices go where Services go, at most once a second. The slices of the consumer's API
@@ -55,7 +54,7 @@ func TestChoose(t *testing.T) {
 		"of pods, routed, all there":      {there, network.Reach{Ranges: ranges}, false, true},
 		"of pods, whether routed unknown": {both, network.Reach{Ranges: ranges, Pending: true}, true, false},
 	} {
-		if goes, known := (translation{}).Choose(test.slice, test.reach, decide.Around{Node: "eu"}); goes != test.goes || known != test.known {
+		if goes, known := (translation{}).Choose(test.slice, test.reach, decide.Inputs{Node: "eu"}); goes != test.goes || known != test.known {
 			t.Errorf("%s: goes %t, known %t", name, goes, known)
 		}
 	}
@@ -64,12 +63,12 @@ func TestChoose(t *testing.T) {
 // TestNotice: the owner is told what the remote slice lacks, and nothing else.
 func TestNotice(t *testing.T) {
 	remote := &discoveryv1.EndpointSlice{}
-	if got := (translation{}).Notice(nil, remote, decide.Around{}); got != nil {
+	if got := (translation{}).Notice(nil, remote, decide.Inputs{}); got != nil {
 		t.Errorf("got %v", got)
 	}
 	remote.Annotations = map[string]string{v1alpha1.AnnotationLeftOut: "this"}
-	want := &field.Problem{Reason: translate.ReasonAddressesLeftOut, Message: "this"}
-	if diff := cmp.Diff(want, translation{}.Notice(nil, remote, decide.Around{})); diff != "" {
+	want := &field.Problem{Reason: ReasonAddressesLeftOut, Message: "this"}
+	if diff := cmp.Diff(want, translation{}.Notice(nil, remote, decide.Inputs{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

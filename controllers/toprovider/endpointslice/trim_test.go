@@ -17,7 +17,7 @@ func TestHeldEndpoints(t *testing.T) {
 	kept := discoveryv1.Endpoint{Addresses: []string{"10.1.0.1"}, NodeName: ptr.To("eu"), Hostname: ptr.To("db-0")}
 	in := kept
 	in.Zone, in.TargetRef, in.DeprecatedTopology, in.Hints = ptr.To("a"), &corev1.ObjectReference{Name: "db-0"}, map[string]string{"a": "b"}, &discoveryv1.EndpointHints{}
-	got := views.Held(&discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{in}}, kind.TrimAny).(*discoveryv1.EndpointSlice)
+	got := views.Trim(&discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{in}}, kind.TrimAny).(*discoveryv1.EndpointSlice)
 	if diff := cmp.Diff([]discoveryv1.Endpoint{kept}, got.Endpoints); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch
@@ -24,14 +23,14 @@ const most = 500
 func Kind() kind.Kind[*networkingv1.Ingress] {
 	ingresses := kind.NewCopy[networkingv1.Ingress, networkingv1.IngressList]("ingress", kind.InMappedNamespace, translation{})
 	ingresses.Most, ingresses.Needs, ingresses.Refused, ingresses.Awaits, ingresses.Sample = most, needs, refused, awaits, sample
-	ingresses.Trim = translate.CutIngress
+	ingresses.Trim = trim
 	return ingresses
 }
 
 // needs returns the Secrets with the certificates. None is required.
 func needs(local *networkingv1.Ingress) []decide.Ref {
 	var refs []decide.Ref
-	for _, name := range translate.IngressSecrets(local) {
+	for _, name := range ingressSecrets(local) {
 		key := decide.Key{Kind: "secret", NamespacedName: types.NamespacedName{Namespace: local.Namespace, Name: name}}
 		refs = append(refs, decide.Ref{Key: key, Optional: true})
 	}
@@ -40,15 +39,15 @@ func needs(local *networkingv1.Ingress) []decide.Ref {
 
 // refused reports whether an Ingress stays here, and so what it needs. Without limits, none is
 // sent.
-func refused(local *networkingv1.Ingress, around decide.Around) bool {
+func refused(local *networkingv1.Ingress, around decide.Inputs) bool {
 	return around.Limits == nil || around.Limits.Unknown != nil ||
-		translate.IngressRefusal(local, around.Elsewhere(local.Namespace), around.Limits, around.Classes, around.Hosts) != nil ||
-		isMissing(translate.IngressClassRefusal(local, around.Classes, around.Has))
+		ingressRefusal(local, around.TargetFor(local.Namespace), around.Limits, around.Classes, around.Hosts) != nil ||
+		isMissing(ingressClassRefusal(local, around.Classes, around.Has))
 }
 
 // awaits reports whether it is not known yet whether the provider has the class of an Ingress.
-func awaits(local *networkingv1.Ingress, around decide.Around) bool {
-	refusal := translate.IngressClassRefusal(local, around.Classes, around.Has)
+func awaits(local *networkingv1.Ingress, around decide.Inputs) bool {
+	refusal := ingressClassRefusal(local, around.Classes, around.Has)
 	return refusal != nil && !isMissing(refusal)
 }
 
@@ -67,7 +66,7 @@ var (
 
 // Choose implements decide.Choosing. Spillway ignores Ingresses of a class that no ClusterBinding maps. Nothing
 // is decided until the provider has said whether it has the class.
-func (translation) Choose(local *networkingv1.Ingress, _ network.Reach, around decide.Around) (goes, known bool) {
+func (translation) Choose(local *networkingv1.Ingress, _ network.Reach, around decide.Inputs) (goes, known bool) {
 	class := local.Spec.IngressClassName
 	if class == nil {
 		return false, true
@@ -78,10 +77,10 @@ func (translation) Choose(local *networkingv1.Ingress, _ network.Reach, around d
 
 // Remote implements decide.Translation. A copy that is kept without its class follows: who takes an
 // Ingress from one class to another wants to leave the first.
-func (translation) Remote(local *networkingv1.Ingress, t translate.Target, around decide.Around) (*networkingv1.Ingress, *field.Problem) {
-	remote, refusal := translate.Ingress(local, t, around.Limits, around.Classes, around.Hosts)
+func (translation) Remote(local *networkingv1.Ingress, t field.Target, around decide.Inputs) (*networkingv1.Ingress, *field.Problem) {
+	remote, refusal := toRemote(local, t, around.Limits, around.Classes, around.Hosts)
 	if refusal == nil {
-		refusal = translate.IngressClassRefusal(local, around.Classes, around.Has)
+		refusal = ingressClassRefusal(local, around.Classes, around.Has)
 	}
 	return remote, refusal
 }
@@ -92,11 +91,11 @@ func (translation) Keeps(refusal *field.Problem) bool { return isMissing(refusal
 
 // Merge implements decide.Translation.
 func (translation) Merge(desired, remote *networkingv1.Ingress) (*networkingv1.Ingress, bool) {
-	return translate.MergeIngress(desired, remote), false
+	return merge(desired, remote), false
 }
 
 // Report implements decide.Reporting: the addresses of the Ingress.
-func (translation) Report(local, remote *networkingv1.Ingress, clusterID string, around decide.Around) (*networkingv1.Ingress, *field.Problem) {
+func (translation) Report(local, remote *networkingv1.Ingress, clusterID string, around decide.Inputs) (*networkingv1.Ingress, *field.Problem) {
 	var reported []string
 	if remote != nil {
 		for _, entry := range remote.Status.LoadBalancer.Ingress {

@@ -12,8 +12,9 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
+	"github.com/spillway-io/spillway/internal/engine/address"
 	"github.com/spillway-io/spillway/internal/engine/decide"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // of is an Ingress of a class, unless that is empty, for one host.
@@ -27,14 +28,14 @@ func of(class, host string) *networkingv1.Ingress {
 }
 
 // around maps public; another binding maps others.
-func around(limits *translate.Limits) decide.Around {
-	return decide.Around{
+func around(limits *field.Limits) decide.Inputs {
+	return decide.Inputs{
 		Limits:  limits,
-		Classes: translate.Classes{{Kind: v1alpha1.ClassIngress, Name: "public", RemoteName: "eu"}},
+		Classes: field.Classes{{Kind: v1alpha1.ClassIngress, Name: "public", RemoteName: "eu"}},
 		Maps: func(kind v1alpha1.ClassKind, name string) bool {
 			return kind == v1alpha1.ClassIngress && name == "others"
 		},
-		Elsewhere: func(string) translate.Target { return translate.Target{} },
+		TargetFor: func(string) field.Target { return field.Target{} },
 	}
 }
 
@@ -48,7 +49,7 @@ func TestKind(t *testing.T) {
 // TestChoose: ordinary Ingresses are none of our business.
 func TestChoose(t *testing.T) {
 	unread := around(nil)
-	unread.Has = having(translate.ClassUnread)
+	unread.Has = having(field.ClassUnread)
 	annotated := of("", "a.example.com")
 	annotated.Annotations = map[string]string{"kubernetes.io/ingress.class": "public"}
 	for name, test := range map[string]struct {
@@ -79,54 +80,54 @@ func TestNeeds(t *testing.T) {
 	if diff := cmp.Diff(want, Kind().Needs(local)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	allowed := &translate.Limits{IngressClasses: []string{"eu"}, IngressHosts: []string{"a.example.com"}}
+	allowed := &field.Limits{IngressClasses: []string{"eu"}, IngressHosts: []string{"a.example.com"}}
 	for name, test := range map[string]struct {
 		local  *networkingv1.Ingress
-		limits *translate.Limits
+		limits *field.Limits
 		want   bool
 	}{
 		"it goes":           {of("public", "a.example.com"), allowed, false},
 		"another class":     {of("others", "a.example.com"), allowed, true},
 		"another host":      {of("public", "b.example.com"), allowed, true},
 		"no limits yet":     {of("public", "a.example.com"), nil, true},
-		"limits are broken": {of("public", "a.example.com"), translate.MissingLimits(), true},
+		"limits are broken": {of("public", "a.example.com"), field.MissingLimits(), true},
 	} {
 		if got := Kind().Refused(test.local, around(test.limits)); got != test.want {
 			t.Errorf("%s: refused: %t", name, got)
 		}
 	}
-	for presence, want := range map[translate.Presence]bool{translate.ClassThere: false, translate.ClassMissing: true, translate.ClassUnread: false, translate.ClassUnknown: false} {
+	for presence, want := range map[field.Presence]bool{field.ClassThere: false, field.ClassMissing: true, field.ClassUnread: false, field.ClassUnknown: false} {
 		asked := around(allowed)
 		asked.Has = having(presence)
 		if got := Kind().Refused(of("public", "a.example.com"), asked); got != want {
 			t.Errorf("a class that is %q: refused: %t", presence, got)
 		}
-		if got := Kind().Awaits(of("public", "a.example.com"), asked); got != (presence == translate.ClassUnread) {
+		if got := Kind().Awaits(of("public", "a.example.com"), asked); got != (presence == field.ClassUnread) {
 			t.Errorf("a class that is %q: awaits: %t", presence, got)
 		}
 	}
 }
 
 // having is a provider of whose class eu that is known.
-func having(presence translate.Presence) translate.Has {
-	return func(kind v1alpha1.ClassKind, name string) translate.Presence {
+func having(presence field.Presence) field.Has {
+	return func(kind v1alpha1.ClassKind, name string) field.Presence {
 		if kind == v1alpha1.ClassIngress && name == "eu" {
 			return presence
 		}
-		return translate.ClassUnknown
+		return field.ClassUnknown
 	}
 }
 
 // TestMissingClass: without its class an Ingress stays here, and a copy that is there stays there,
 // and follows; what else refuses it takes the copy away all the same.
 func TestMissingClass(t *testing.T) {
-	missing := around(&translate.Limits{IngressClasses: []string{"eu"}, IngressHosts: []string{"a.example.com"}})
-	missing.Has = having(translate.ClassMissing)
+	missing := around(&field.Limits{IngressClasses: []string{"eu"}, IngressHosts: []string{"a.example.com"}})
+	missing.Has = having(field.ClassMissing)
 	for host, want := range map[string]struct {
 		reason string
 		keeps  bool
-	}{"a.example.com": {v1alpha1.ReasonClassMissing, true}, "b.example.com": {translate.ReasonHostNotAllowed, false}} {
-		remote, refusal := translation{}.Remote(of("public", host), translate.Target{}, missing)
+	}{"a.example.com": {v1alpha1.ReasonClassMissing, true}, "b.example.com": {field.ReasonHostNotAllowed, false}} {
+		remote, refusal := translation{}.Remote(of("public", host), field.Target{}, missing)
 		if refusal == nil || refusal.Reason != want.reason || (translation{}).Keeps(refusal) != want.keeps || (remote != nil) != want.keeps {
 			t.Errorf("%s: got %v, %v", host, remote, refusal)
 		}
@@ -135,13 +136,13 @@ func TestMissingClass(t *testing.T) {
 
 // TestRemote: the hosts of the binding count, and a copy is changed, not made again.
 func TestRemote(t *testing.T) {
-	limited := around(&translate.Limits{IngressClasses: []string{"eu"}, IngressHosts: []string{translate.All}})
-	remote, refusal := translation{}.Remote(of("public", "a.example.com"), translate.Target{Namespace: "team-home"}, limited)
+	limited := around(&field.Limits{IngressClasses: []string{"eu"}, IngressHosts: []string{field.All}})
+	remote, refusal := translation{}.Remote(of("public", "a.example.com"), field.Target{Namespace: "team-home"}, limited)
 	if refusal != nil || ptr.Deref(remote.Spec.IngressClassName, "") != "eu" || remote.Namespace != "team-home" {
 		t.Errorf("got %v, %v", remote, refusal)
 	}
-	limited.Hosts = translate.HostPatterns{"b.example.com"}
-	if _, refusal := (translation{}).Remote(of("public", "a.example.com"), translate.Target{}, limited); refusal == nil || refusal.Reason != translate.ReasonHostNotAllowed {
+	limited.Hosts = field.HostPatterns{"b.example.com"}
+	if _, refusal := (translation{}).Remote(of("public", "a.example.com"), field.Target{}, limited); refusal == nil || refusal.Reason != field.ReasonHostNotAllowed {
 		t.Errorf("got %v", refusal)
 	}
 	other := remote.DeepCopy()
@@ -161,7 +162,7 @@ func TestReport(t *testing.T) {
 	remote.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "203.0.113.1"}, {IP: "10.0.0.1"}, {Hostname: "lb.example.com"}}
 	told, problem := translation{}.Report(of("public", "a.example.com"), remote, "eu", own)
 	want := []networkingv1.IngressLoadBalancerIngress{{IP: "203.0.113.1"}, {Hostname: "lb.example.com"}}
-	if diff := cmp.Diff(want, told.Status.LoadBalancer.Ingress); diff != "" || problem == nil || problem.Reason != translate.ReasonAddressRefused {
+	if diff := cmp.Diff(want, told.Status.LoadBalancer.Ingress); diff != "" || problem == nil || problem.Reason != address.ReasonAddressRefused {
 		t.Errorf("told %v, (-want +got):\n%s", problem, diff)
 	}
 	if gone, problem := (translation{}).Report(told, nil, "eu", own); len(gone.Status.LoadBalancer.Ingress)+len(gone.Annotations) > 0 || problem != nil {

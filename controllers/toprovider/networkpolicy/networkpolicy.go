@@ -11,7 +11,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=list;watch
@@ -23,15 +22,15 @@ const most = 1000
 // Kind is the kind of NetworkPolicies.
 func Kind() kind.Kind[*networkingv1.NetworkPolicy] {
 	policies := kind.NewCopy[networkingv1.NetworkPolicy, networkingv1.NetworkPolicyList]("networkpolicy", kind.InMappedNamespace, translation{})
-	policies.Resource, policies.Peers, policies.Precedes, policies.Sample = v1alpha1.OffloadedNetworkPolicies, namesNamespaces, selects, sample
-	policies.Trim = translate.CutPolicy
+	policies.Resource, policies.NamesNamespaces, policies.Precedes, policies.Sample = v1alpha1.OffloadedNetworkPolicies, namesNamespaces, selects, sample
+	policies.Trim = trim
 	policies.Most = most
 	return policies
 }
 
 // selects reports whether a policy is about a pod: without it, all could talk to the pod.
 func selects(policy *networkingv1.NetworkPolicy, pod *corev1.Pod) bool {
-	return translate.SelectedBy(policy, pod.Labels)
+	return selectedBy(policy, pod.Labels)
 }
 
 // namesNamespaces reports whether a policy selects by namespaces.
@@ -51,26 +50,26 @@ var (
 )
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *networkingv1.NetworkPolicy, t translate.Target, around decide.Around) (*networkingv1.NetworkPolicy, *field.Problem) {
-	remote, _, refusal := translate.NetworkPolicy(local, t, around.Limits, around.Namespaces)
+func (translation) Remote(local *networkingv1.NetworkPolicy, t field.Target, around decide.Inputs) (*networkingv1.NetworkPolicy, *field.Problem) {
+	remote, _, refusal := toRemote(local, t, around.Limits, around.Peers)
 	return remote, refusal
 }
 
 // Merge implements decide.Translation.
 func (translation) Merge(desired, remote *networkingv1.NetworkPolicy) (*networkingv1.NetworkPolicy, bool) {
-	return translate.MergeNetworkPolicy(desired, remote), false
+	return merge(desired, remote), false
 }
 
 // Keeps implements decide.Keeping: without the older copy, pods that run there would be open
 // to all.
 func (translation) Keeps(refusal *field.Problem) bool {
-	return refusal.Reason == translate.ReasonSelectorNotSent || refusal.Reason == translate.ReasonPolicyTooLarge
+	return refusal.Reason == field.ReasonSelectorNotSent || refusal.Reason == field.ReasonPolicyTooLarge
 }
 
 // Notice implements decide.Noticing.
-func (translation) Notice(_, remote *networkingv1.NetworkPolicy, _ decide.Around) *field.Problem {
-	if said := translate.LeftOut(remote); said != "" {
-		return &field.Problem{Reason: translate.ReasonPolicyNarrowed, Message: said}
+func (translation) Notice(_, remote *networkingv1.NetworkPolicy, _ decide.Inputs) *field.Problem {
+	if said := field.LeftOut(remote); said != "" {
+		return &field.Problem{Reason: field.ReasonPolicyNarrowed, Message: said}
 	}
 	return nil
 }

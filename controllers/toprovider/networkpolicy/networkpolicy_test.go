@@ -10,7 +10,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestKind: an offloading calls the kind as its default list does.
@@ -37,7 +36,7 @@ func TestPeers(t *testing.T) {
 		"to namespaces":   {networkingv1.NetworkPolicySpec{Egress: []networkingv1.NetworkPolicyEgressRule{{To: byPods}, {To: byNamespace}}}, true},
 	} {
 		policies := Kind()
-		if got := policies.Peers(&networkingv1.NetworkPolicy{Spec: test.spec}); got != test.want {
+		if got := policies.NamesNamespaces(&networkingv1.NetworkPolicy{Spec: test.spec}); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -46,7 +45,7 @@ func TestPeers(t *testing.T) {
 // TestKeeps: a copy goes when its owner keeps the policy at home, and for no other reason.
 func TestKeeps(t *testing.T) {
 	for reason, want := range map[string]bool{
-		translate.ReasonSelectorNotSent: true, translate.ReasonPolicyTooLarge: true, translate.ReasonSyncNever: false,
+		field.ReasonSelectorNotSent: true, field.ReasonPolicyTooLarge: true, field.ReasonSyncNever: false,
 	} {
 		if got := (translation{}).Keeps(&field.Problem{Reason: reason}); got != want {
 			t.Errorf("%s: %t, want %t", reason, got, want)
@@ -57,12 +56,12 @@ func TestKeeps(t *testing.T) {
 // TestNotice: the owner of a policy is told what the remote one lacks, and nothing else.
 func TestNotice(t *testing.T) {
 	remote := &networkingv1.NetworkPolicy{}
-	if got := (translation{}).Notice(nil, remote, decide.Around{}); got != nil {
+	if got := (translation{}).Notice(nil, remote, decide.Inputs{}); got != nil {
 		t.Errorf("got %v", got)
 	}
 	remote.Annotations = map[string]string{v1alpha1.AnnotationLeftOut: "this"}
-	want := &field.Problem{Reason: translate.ReasonPolicyNarrowed, Message: "this"}
-	if diff := cmp.Diff(want, translation{}.Notice(nil, remote, decide.Around{})); diff != "" {
+	want := &field.Problem{Reason: field.ReasonPolicyNarrowed, Message: "this"}
+	if diff := cmp.Diff(want, translation{}.Notice(nil, remote, decide.Inputs{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

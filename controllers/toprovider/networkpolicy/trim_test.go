@@ -12,7 +12,7 @@ import (
 func TestHeldPolicies(t *testing.T) {
 	kind := Kind()
 	rules := make([]networkingv1.NetworkPolicyIngressRule, 700_000)
-	got := views.Held(&networkingv1.NetworkPolicy{Spec: networkingv1.NetworkPolicySpec{Ingress: rules}}, kind.TrimAny).(*networkingv1.NetworkPolicy)
+	got := views.Trim(&networkingv1.NetworkPolicy{Spec: networkingv1.NetworkPolicySpec{Ingress: rules}}, kind.TrimAny).(*networkingv1.NetworkPolicy)
 	if got.Spec.Ingress != nil {
 		t.Errorf("%d rules are held", len(got.Spec.Ingress))
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/fields"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestChangesFollow: what the owner of a volume may change after it was sent.
@@ -33,9 +33,9 @@ func TestChangesFollow(t *testing.T) {
 		},
 	}.Check(t, func(t *testing.T, change func(*corev1.PersistentVolumeSpec)) (got, want any) {
 		t.Helper()
-		to := translate.Target{Namespace: "team-home"}
+		to := field.Target{Namespace: "team-home"}
 		sent := func(local *corev1.PersistentVolume) *corev1.PersistentVolume {
-			remote, refusal := translation{}.Remote(local, to, decide.Around{Elsewhere: func(string) translate.Target { return to }})
+			remote, refusal := translation{}.Remote(local, to, decide.Inputs{TargetFor: func(string) field.Target { return to }})
 			if refusal != nil {
 				t.Fatal(refusal.Message)
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get;list;watch;patch
@@ -17,7 +16,7 @@ import (
 // Kind is the kind of PersistentVolumes.
 func Kind() kind.Kind[*corev1.PersistentVolume] {
 	volumes := kind.NewCopy[corev1.PersistentVolume, corev1.PersistentVolumeList]("persistentvolume", kind.Referenced, translation{})
-	volumes.Scope, volumes.Needs, volumes.For, volumes.Sample = kind.ScopeCluster, Needs, claimant, sample
+	volumes.Scope, volumes.Needs, volumes.For, volumes.Sample = kind.ScopeCluster, needs, claimant, sample
 	return volumes
 }
 
@@ -30,10 +29,10 @@ func claimant(remote *corev1.PersistentVolume) string {
 	return remote.Spec.ClaimRef.Namespace
 }
 
-// Needs returns the Secrets that a volume's driver gets.
-func Needs(volume *corev1.PersistentVolume) []decide.Ref {
+// needs returns the Secrets that a volume's driver gets.
+func needs(volume *corev1.PersistentVolume) []decide.Ref {
 	var refs []decide.Ref
-	for _, name := range translate.VolumeSecrets(volume) {
+	for _, name := range volumeSecrets(volume) {
 		refs = append(refs, decide.Ref{Key: decide.Key{Kind: "secret", NamespacedName: name}})
 	}
 	return refs
@@ -42,13 +41,13 @@ func Needs(volume *corev1.PersistentVolume) []decide.Ref {
 type translation struct{}
 
 // RemoteName implements decide.Translation: volumes have no namespace.
-func (translation) RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName {
+func (translation) RemoteName(t field.Target, local types.NamespacedName) types.NamespacedName {
 	return types.NamespacedName{Name: t.ClusterScopedName(local.Name)}
 }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, around decide.Around) (*corev1.PersistentVolume, *field.Problem) {
-	return translate.PersistentVolume(local, claimOf(local), t, around.Elsewhere)
+func (translation) Remote(local *corev1.PersistentVolume, t field.Target, around decide.Inputs) (*corev1.PersistentVolume, *field.Problem) {
+	return toRemote(local, claimOf(local), t, around.TargetFor)
 }
 
 // Merge implements decide.Translation. The source of a volume cannot be changed, and
@@ -60,7 +59,7 @@ func (translation) Remote(local *corev1.PersistentVolume, t translate.Target, ar
 // claim than it should be for. The stored data is not touched, since the policy is
 // Retain by then.
 func (translation) Merge(desired, remote *corev1.PersistentVolume) (*corev1.PersistentVolume, bool) {
-	merged := translate.Merged(desired, remote)
+	merged := field.Merged(desired, remote)
 	merged.Spec.PersistentVolumeReclaimPolicy = desired.Spec.PersistentVolumeReclaimPolicy
 	merged.Spec.Capacity, merged.Spec.AccessModes = desired.Spec.Capacity, desired.Spec.AccessModes
 	merged.Spec.MountOptions = desired.Spec.MountOptions

@@ -9,7 +9,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
@@ -17,12 +16,12 @@ import (
 // Kind is the kind of PersistentVolumeClaims.
 func Kind() kind.Kind[*corev1.PersistentVolumeClaim] {
 	claims := kind.NewCopy[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList]("persistentvolumeclaim", kind.Referenced, translation{})
-	claims.Needs, claims.Sample = Needs, sample
+	claims.Needs, claims.Sample = needs, sample
 	return claims
 }
 
-// Needs is the volume that a claim is bound to.
-func Needs(claim *corev1.PersistentVolumeClaim) []decide.Ref {
+// needs is the volume that a claim is bound to.
+func needs(claim *corev1.PersistentVolumeClaim) []decide.Ref {
 	if claim.Spec.VolumeName == "" || claim.Status.Phase != corev1.ClaimBound {
 		return nil
 	}
@@ -32,13 +31,13 @@ func Needs(claim *corev1.PersistentVolumeClaim) []decide.Ref {
 type translation struct{ kind.Namespaced }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.PersistentVolumeClaim, t translate.Target, _ decide.Around) (*corev1.PersistentVolumeClaim, *field.Problem) {
-	return translate.PersistentVolumeClaim(local, t)
+func (translation) Remote(local *corev1.PersistentVolumeClaim, t field.Target, _ decide.Inputs) (*corev1.PersistentVolumeClaim, *field.Problem) {
+	return ToRemote(local, t)
 }
 
 // Merge implements decide.Translation. Only the request of a bound claim can be changed. Merge keeps it: the
 // consumer's storage driver expands the volume, whose capacity is sent. A changed request would make the
 // provider expand it, too.
 func (translation) Merge(desired, remote *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, bool) {
-	return translate.Merged(desired, remote), false
+	return field.Merged(desired, remote), false
 }

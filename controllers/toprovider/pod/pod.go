@@ -1,4 +1,20 @@
-// Package pod runs the pods of a virtual node in its provider.
+// Package pod runs the pods of a virtual node in its provider. It decides, without any I/O, when to create a
+// pod there, which changes to send, which status to report back, and when to delete it.
+//
+//	local     remote              what is done
+//	live      absent              what it needs first, then it is created
+//	live      absent, was there   Failed, RemotePodLost, once the provider itself says so
+//	live      there               allowed changes down, status up
+//	live      being deleted       deleted in the consumer, if it has a controller; else status up
+//	terminal  absent              if it is lost and has a controller: deleted in the consumer
+//	terminal  any                 nothing: a terminal phase is final
+//	deleting  there               deleted there with the same grace; the status still comes up
+//	deleting  absent              Failed, if it has not ended, and deleted in the consumer, with no
+//	                              grace left; once more if it stays
+//	absent    there               deleted there
+//
+// decide.go has these decisions. Package accept decides whether a pod is sent, ToRemote builds the remote pod, and
+// Update finds later changes. Package status turns the remote status into the local one.
 package pod
 
 import (
@@ -8,11 +24,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/podsync"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/metrics"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
@@ -31,14 +48,14 @@ func Kind() kind.Kind[*corev1.Pod] {
 		Scope:      kind.ScopeNamespaced,
 		New:        func() *corev1.Pod { return &corev1.Pod{} },
 		NewList:    func() decide.List { return &corev1.PodList{} },
-		Syncer:     podsync.Syncer{},
+		Syncer:     Syncer{},
 		RemoteName: kind.Namespaced{}.RemoteName,
 		Needs:      Needs,
 		Refused:    refused,
 		Awaits:     awaits,
 		Workers:    workers,
 		Urgent:     awaited,
-		Ended:      podsync.EndedThere,
+		Ended:      EndedByProvider,
 		Done:       measure,
 		Sample:     sample,
 	}
@@ -48,24 +65,24 @@ func Kind() kind.Kind[*corev1.Pod] {
 // Ready or unready, has started or ended, is being deleted, or is gone. In a burst, such changes do not
 // wait behind pods that are yet to be sent.
 func awaited(before, after *corev1.Pod) bool {
-	return after == nil || before.Status.Phase != after.Status.Phase || translate.IsReady(before) != translate.IsReady(after) ||
+	return after == nil || before.Status.Phase != after.Status.Phase || field.IsReady(before) != field.IsReady(after) ||
 		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
 }
 
 // Needs are the objects that a pod needs in the provider. One that has ended, or
 // is not sent at all, needs none.
 func Needs(pod *corev1.Pod) []decide.Ref {
-	if podsync.Terminal(pod) || translate.NeverSent(pod) != nil {
+	if terminal(pod) || accept.NeverSent(pod) != nil {
 		return nil
 	}
 	var refs []decide.Ref
-	add := func(kind string, references []translate.Reference) {
+	add := func(kind string, references []needs.Reference) {
 		for _, r := range references {
 			key := decide.Key{Kind: kind, NamespacedName: types.NamespacedName{Namespace: pod.Namespace, Name: r.Name}}
 			refs = append(refs, decide.Ref{Key: key, Optional: r.Optional})
 		}
 	}
-	references := translate.PodReferences(pod)
+	references := needs.Of(pod)
 	add("configmap", references.ConfigMaps)
 	add("secret", references.Secrets)
 	add("persistentvolumeclaim", references.PersistentVolumeClaims)
@@ -73,22 +90,22 @@ func Needs(pod *corev1.Pod) []decide.Ref {
 }
 
 // refused reports whether the provider's limits, or classes, keep a pod from being sent.
-func refused(pod *corev1.Pod, around decide.Around) bool {
-	if translate.LimitRefusal(pod, around.Limits) != nil {
+func refused(pod *corev1.Pod, around decide.Inputs) bool {
+	if accept.LimitRefusal(pod, around.Limits) != nil {
 		return true
 	}
-	class := translate.ClassRefusal(pod, around.Classes, around.Has)
+	class := classRefusal(pod, around.Classes, around.Has)
 	return class != nil && class.Reason != v1alpha1.ReasonReferenceNotSynced
 }
 
 // awaits reports whether it is not known yet whether the provider has the classes of a pod.
-func awaits(pod *corev1.Pod, around decide.Around) bool {
-	class := translate.ClassRefusal(pod, around.Classes, around.Has)
+func awaits(pod *corev1.Pod, around decide.Inputs) bool {
+	class := classRefusal(pod, around.Classes, around.Has)
 	return class != nil && class.Reason == v1alpha1.ReasonReferenceNotSynced
 }
 
 // measure records how long creation and status took.
-func measure(s decide.Subject[*corev1.Pod], a decide.Action, seen time.Time) {
+func measure(s decide.ObjectState[*corev1.Pod], a decide.Action, seen time.Time) {
 	switch {
 	case a.Verb == decide.Create && a.Side == decide.Remote:
 		for _, condition := range s.Local.Status.Conditions {

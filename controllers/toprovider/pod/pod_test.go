@@ -8,26 +8,26 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine/decide"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // TestRefused: what the provider's limits or classes refuse needs nothing.
 func TestRefused(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{RuntimeClassName: ptr.To("sandbox")}}
-	sandbox := translate.Classes{{Kind: v1alpha1.ClassRuntime, Name: "sandbox", RemoteName: "gvisor"}}
-	having := func(presence translate.Presence) decide.Around {
-		return decide.Around{Limits: &translate.Limits{}, Classes: sandbox, Has: func(v1alpha1.ClassKind, string) translate.Presence { return presence }}
+	sandbox := field.Classes{{Kind: v1alpha1.ClassRuntime, Name: "sandbox", RemoteName: "gvisor"}}
+	having := func(presence field.Presence) decide.Inputs {
+		return decide.Inputs{Limits: &field.Limits{}, Classes: sandbox, Has: func(v1alpha1.ClassKind, string) field.Presence { return presence }}
 	}
 	for name, test := range map[string]struct {
-		around          decide.Around
+		around          decide.Inputs
 		refuses, awaits bool
 	}{
-		"unknown limits": {decide.Around{Limits: translate.MissingLimits(), Classes: sandbox}, true, false},
-		"not mapped":     {decide.Around{Limits: &translate.Limits{}}, true, false},
-		"mapped":         {decide.Around{Limits: &translate.Limits{}, Classes: sandbox}, false, false},
-		"there":          {having(translate.ClassThere), false, false},
-		"not there":      {having(translate.ClassMissing), true, false},
-		"not known yet":  {having(translate.ClassUnread), false, true}, // After a restart nothing is sent, or withdrawn.
+		"unknown limits": {decide.Inputs{Limits: field.MissingLimits(), Classes: sandbox}, true, false},
+		"not mapped":     {decide.Inputs{Limits: &field.Limits{}}, true, false},
+		"mapped":         {decide.Inputs{Limits: &field.Limits{}, Classes: sandbox}, false, false},
+		"there":          {having(field.ClassThere), false, false},
+		"not there":      {having(field.ClassMissing), true, false},
+		"not known yet":  {having(field.ClassUnread), false, true}, // After a restart nothing is sent, or withdrawn.
 	} {
 		if got := refused(pod, test.around); got != test.refuses {
 			t.Errorf("%s: refused: %t, want %t", name, got, test.refuses)

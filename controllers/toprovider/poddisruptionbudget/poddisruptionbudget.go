@@ -14,7 +14,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch
@@ -42,7 +41,7 @@ func Kind() kind.Kind[*policyv1.PodDisruptionBudget] {
 	budgets := kind.NewCopy[policyv1.PodDisruptionBudget, policyv1.PodDisruptionBudgetList]("poddisruptionbudget", kind.InMappedNamespace, translation{})
 	budgets.Resource, budgets.Most, budgets.Sample = v1alpha1.OffloadedPodDisruptionBudgets, most, sample
 	budgets.Trim = trim
-	budgets.Counts, budgets.Settles = translate.IsHealthy, settles
+	budgets.Counts, budgets.Settles = IsHealthy, settles
 	return budgets
 }
 
@@ -55,22 +54,22 @@ var (
 
 // Choose implements decide.Choosing. Until the consumer's disruption controller has seen the
 // budget as it is, nobody knows how many pods it wants.
-func (translation) Choose(local *policyv1.PodDisruptionBudget, _ network.Reach, _ decide.Around) (goes, known bool) {
-	return true, local.Status.ObservedGeneration == local.Generation || translate.SyncFailed(local)
+func (translation) Choose(local *policyv1.PodDisruptionBudget, _ network.Reach, _ decide.Inputs) (goes, known bool) {
+	return true, local.Status.ObservedGeneration == local.Generation || syncFailed(local)
 }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *policyv1.PodDisruptionBudget, t translate.Target, around decide.Around) (*policyv1.PodDisruptionBudget, *field.Problem) {
-	return translate.PodDisruptionBudget(local, t, around.Limits, around.Counted)
+func (translation) Remote(local *policyv1.PodDisruptionBudget, t field.Target, around decide.Inputs) (*policyv1.PodDisruptionBudget, *field.Problem) {
+	return toRemote(local, t, around.Limits, around.Counted)
 }
 
 // Merge implements decide.Translation.
 func (translation) Merge(desired, remote *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, bool) {
-	return translate.MergePodDisruptionBudget(desired, remote), false
+	return merge(desired, remote), false
 }
 
 // Keeps implements decide.Keeping: without the older copy, the provider could take all pods away
 // at once.
 func (translation) Keeps(refusal *field.Problem) bool {
-	return refusal.Reason == translate.ReasonSelectorNotSent || refusal.Reason == translate.ReasonBudgetUnknown
+	return refusal.Reason == field.ReasonSelectorNotSent || refusal.Reason == ReasonBudgetUnknown
 }

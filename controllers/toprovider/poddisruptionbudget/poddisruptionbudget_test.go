@@ -13,7 +13,6 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestKind: budgets are sent only to whom an offloading names them.
@@ -52,7 +51,7 @@ func TestChoose(t *testing.T) {
 		"it cannot be counted":        {policyv1.PodDisruptionBudgetStatus{Conditions: failed}, true},
 	} {
 		local := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: test.status}
-		if goes, known := (translation{}).Choose(local, network.Reach{}, decide.Around{}); !goes || known != test.known {
+		if goes, known := (translation{}).Choose(local, network.Reach{}, decide.Inputs{}); !goes || known != test.known {
 			t.Errorf("%s: goes %t, known %t", name, goes, known)
 		}
 	}
@@ -61,7 +60,7 @@ func TestChoose(t *testing.T) {
 // TestKeeps: a copy goes when its owner keeps the budget at home, and for no other reason.
 func TestKeeps(t *testing.T) {
 	for reason, want := range map[string]bool{
-		translate.ReasonSelectorNotSent: true, translate.ReasonBudgetUnknown: true, translate.ReasonSyncNever: false,
+		field.ReasonSelectorNotSent: true, ReasonBudgetUnknown: true, field.ReasonSyncNever: false,
 	} {
 		if got := (translation{}).Keeps(&field.Problem{Reason: reason}); got != want {
 			t.Errorf("%s: %t, want %t", reason, got, want)

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/internal/consumer/views"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // TestHeldBudgets tests a budget's selector, which the API server does not limit either.
@@ -24,8 +24,8 @@ func TestHeldBudgets(t *testing.T) {
 		"none":          {nil, false},
 		"what is sent":  {selector("a", "b"), false},
 		"many values":   {selector("a", make([]string, 2000)...), true},
-		"a long key":    {selector(strings.Repeat("x", translate.MostMetadata)), true},
-		"a long label":  {&metav1.LabelSelector{MatchLabels: map[string]string{"a": strings.Repeat("x", translate.MostMetadata)}}, true},
+		"a long key":    {selector(strings.Repeat("x", field.MostMetadata)), true},
+		"a long label":  {&metav1.LabelSelector{MatchLabels: map[string]string{"a": strings.Repeat("x", field.MostMetadata)}}, true},
 		"several words": {selector("a", "b", "c"), false},
 	} {
 		budget := &policyv1.PodDisruptionBudget{
@@ -33,11 +33,11 @@ func TestHeldBudgets(t *testing.T) {
 			Status: policyv1.PodDisruptionBudgetStatus{DesiredHealthy: 1, DisruptedPods: map[string]metav1.Time{"web": {}}},
 		}
 		for range 2 {
-			got := views.Held(budget, kind.TrimAny).(*policyv1.PodDisruptionBudget)
+			got := views.Trim(budget, kind.TrimAny).(*policyv1.PodDisruptionBudget)
 			if cut := got.Spec.Selector == nil && test.in != nil; cut != test.cut || len(got.Status.DisruptedPods) > 0 || got.Status.DesiredHealthy != 1 {
 				t.Errorf("%s: held %v", name, got)
 			}
-			refusal := translate.MetadataTooLarge(got, nil)
+			refusal := field.MetadataTooLarge(got, nil)
 			if (refusal != nil) != test.cut || test.cut && !strings.HasPrefix(refusal.Message, "its labels, annotations and selector take") {
 				t.Errorf("%s: it is refused: %v", name, refusal)
 			}

@@ -11,7 +11,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes;grpcroutes,verbs=list;watch
@@ -22,21 +21,21 @@ const most = 500
 
 // HTTP is the kind of HTTPRoutes.
 func HTTP() kind.Kind[*gatewayv1.HTTPRoute] {
-	routes := kind.NewCopy[gatewayv1.HTTPRoute, gatewayv1.HTTPRouteList]("httproute", kind.InMappedNamespace, translation[*gatewayv1.HTTPRoute]{send: translate.HTTPRoute})
-	routes.Most, routes.Extension, routes.Trim, routes.Sample = most, true, translate.CutRoute[*gatewayv1.HTTPRoute], sampleHTTP
+	routes := kind.NewCopy[gatewayv1.HTTPRoute, gatewayv1.HTTPRouteList]("httproute", kind.InMappedNamespace, translation[*gatewayv1.HTTPRoute]{send: HTTPRoute})
+	routes.Most, routes.Extension, routes.Trim, routes.Sample = most, true, trim[*gatewayv1.HTTPRoute], sampleHTTP
 	return routes
 }
 
 // GRPC is the kind of GRPCRoutes.
 func GRPC() kind.Kind[*gatewayv1.GRPCRoute] {
-	routes := kind.NewCopy[gatewayv1.GRPCRoute, gatewayv1.GRPCRouteList]("grpcroute", kind.InMappedNamespace, translation[*gatewayv1.GRPCRoute]{send: translate.GRPCRoute})
-	routes.Most, routes.Extension, routes.Trim, routes.Sample = most, true, translate.CutRoute[*gatewayv1.GRPCRoute], sampleGRPC
+	routes := kind.NewCopy[gatewayv1.GRPCRoute, gatewayv1.GRPCRouteList]("grpcroute", kind.InMappedNamespace, translation[*gatewayv1.GRPCRoute]{send: GRPCRoute})
+	routes.Most, routes.Extension, routes.Trim, routes.Sample = most, true, trim[*gatewayv1.GRPCRoute], sampleGRPC
 	return routes
 }
 
-type translation[T translate.Route] struct {
+type translation[T Route] struct {
 	kind.Namespaced
-	send func(local T, t translate.Target, gateways translate.Gateways) (T, *field.Problem)
+	send func(local T, t field.Target, gateways field.Gateways) (T, *field.Problem)
 }
 
 var (
@@ -46,22 +45,22 @@ var (
 )
 
 // Choose implements decide.Choosing. Spillway ignores routes at Gateways that no ClusterBinding maps.
-func (translation[T]) Choose(local T, _ network.Reach, around decide.Around) (goes, known bool) {
+func (translation[T]) Choose(local T, _ network.Reach, around decide.Inputs) (goes, known bool) {
 	byAny := func(gateway types.NamespacedName) (remote types.NamespacedName, mapped bool) {
 		return remote, around.Maps(v1alpha1.ClassGateway, gateway.String())
 	}
-	return translate.RouteGoes(local, around.Classes.Gateways) || translate.RouteGoes(local, byAny), true
+	return routeGoes(local, around.Classes.Gateways) || routeGoes(local, byAny), true
 }
 
 // Remote implements decide.Translation.
-func (r translation[T]) Remote(local T, t translate.Target, around decide.Around) (T, *field.Problem) {
-	if !translate.RouteGoes(local, around.Classes.Gateways) {
+func (r translation[T]) Remote(local T, t field.Target, around decide.Inputs) (T, *field.Problem) {
+	if !routeGoes(local, around.Classes.Gateways) {
 		return nil, &field.Problem{Reason: v1alpha1.ReasonClassNotMapped,
 			Message: "spec.parentRefs: the ClusterBinding maps none of these Gateways; ask the platform engineer to add one to spec.classes"}
 	}
 	remote, refusal := r.send(local, t, around.Classes.Gateways)
 	if refusal == nil {
-		refusal = translate.RouteRefusal(local, remote, t, around.Limits, around.Hosts)
+		refusal = routeRefusal(local, remote, t, around.Limits, around.Hosts)
 	}
 	if refusal != nil {
 		return nil, refusal
@@ -71,20 +70,20 @@ func (r translation[T]) Remote(local T, t translate.Target, around decide.Around
 
 // Merge implements decide.Translation.
 func (translation[T]) Merge(desired, remote T) (T, bool) {
-	return translate.MergeRoute(desired, remote), false
+	return Merge(desired, remote), false
 }
 
 // Notice implements decide.Noticing: what the route lacks in the provider.
-func (translation[T]) Notice(_, remote T, _ decide.Around) *field.Problem {
-	left := translate.LeftOut(remote)
+func (translation[T]) Notice(_, remote T, _ decide.Inputs) *field.Problem {
+	left := field.LeftOut(remote)
 	if left == "" {
 		return nil
 	}
-	problem := field.Problemf(translate.ReasonFieldsLeftOut, "%s", left)
+	problem := field.Problemf(ReasonFieldsLeftOut, "%s", left)
 	return &problem
 }
 
 // Report implements decide.Reporting: what the provider's controllers say of each Gateway.
-func (translation[T]) Report(local, remote T, clusterID string, around decide.Around) (T, *field.Problem) {
-	return translate.ReportRoute(local, remote, clusterID, around.Classes.Gateways, around.Now), nil
+func (translation[T]) Report(local, remote T, clusterID string, around decide.Inputs) (T, *field.Problem) {
+	return ReportRoute(local, remote, clusterID, around.Classes.Gateways, around.Now), nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/engine/decide"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // of is an HTTPRoute at Gateways of its namespace.
@@ -24,17 +24,17 @@ func of(gateways ...gatewayv1.ObjectName) *gatewayv1.HTTPRoute {
 }
 
 // around maps team/public; another binding maps team/others.
-func around(limits *translate.Limits) decide.Around {
-	return decide.Around{
+func around(limits *field.Limits) decide.Inputs {
+	return decide.Inputs{
 		Limits:  limits,
-		Classes: translate.Classes{{Kind: v1alpha1.ClassGateway, Name: "team/public", RemoteName: "gateways/eu"}},
+		Classes: field.Classes{{Kind: v1alpha1.ClassGateway, Name: "team/public", RemoteName: "gateways/eu"}},
 		Maps: func(kind v1alpha1.ClassKind, name string) bool {
 			return kind == v1alpha1.ClassGateway && name == "team/others"
 		},
 	}
 }
 
-var http = translation[*gatewayv1.HTTPRoute]{send: translate.HTTPRoute}
+var http = translation[*gatewayv1.HTTPRoute]{send: HTTPRoute}
 
 // TestKinds: teams do not list them, and a cluster may lack them.
 func TestKinds(t *testing.T) {
@@ -67,42 +67,42 @@ func TestChoose(t *testing.T) {
 
 // TestRemote: the limits count, and a copy is changed, not made again.
 func TestRemote(t *testing.T) {
-	allowed := around(&translate.Limits{Gateways: []string{"gateways/eu"}, IngressHosts: []string{translate.All}})
+	allowed := around(&field.Limits{Gateways: []string{"gateways/eu"}, IngressHosts: []string{field.All}})
 	local := of("public")
 	local.Spec.Rules = []gatewayv1.HTTPRouteRule{{SessionPersistence: &gatewayv1.SessionPersistence{SessionName: ptr.To("a")}}}
-	remote, refusal := http.Remote(local, translate.Target{Namespace: "team-home"}, allowed)
+	remote, refusal := http.Remote(local, field.Target{Namespace: "team-home"}, allowed)
 	if refusal != nil || remote.Namespace != "team-home" || len(remote.Spec.ParentRefs) != 1 || remote.Spec.ParentRefs[0].Name != "eu" {
 		t.Fatalf("got %v, %v", remote, refusal)
 	}
-	if notice := http.Notice(local, remote, allowed); notice == nil || notice.Reason != translate.ReasonFieldsLeftOut || !strings.Contains(notice.Message, "spec.rules[0].sessionPersistence") {
+	if notice := http.Notice(local, remote, allowed); notice == nil || notice.Reason != ReasonFieldsLeftOut || !strings.Contains(notice.Message, "spec.rules[0].sessionPersistence") {
 		t.Errorf("its owner is told %v", notice)
 	}
-	plain, _ := http.Remote(of("public"), translate.Target{Namespace: "team-home"}, allowed)
+	plain, _ := http.Remote(of("public"), field.Target{Namespace: "team-home"}, allowed)
 	if notice := http.Notice(local, plain, allowed); notice != nil {
 		t.Errorf("told %v of nothing", notice)
 	}
-	if merged, replace := http.Merge(plain, remote); replace || len(merged.Spec.Rules) != 0 || translate.LeftOut(merged) != "" {
+	if merged, replace := http.Merge(plain, remote); replace || len(merged.Spec.Rules) != 0 || field.LeftOut(merged) != "" {
 		t.Errorf("got %v, replaced: %t", merged, replace)
 	}
 	local.Spec.Rules[0].Filters = []gatewayv1.HTTPRouteFilter{{Type: "Firewall"}}
-	allowed.Hosts = translate.HostPatterns{"a.example.com"}
+	allowed.Hosts = field.HostPatterns{"a.example.com"}
 	for want, refused := range map[string]*gatewayv1.HTTPRoute{
-		v1alpha1.ReasonClassNotMapped: of("others"), translate.ReasonFilterNotSent: local, translate.ReasonHostNotAllowed: of("public"),
+		v1alpha1.ReasonClassNotMapped: of("others"), ReasonFilterNotSent: local, field.ReasonHostNotAllowed: of("public"),
 	} {
-		if got, refusal := http.Remote(refused, translate.Target{}, allowed); got != nil || refusal == nil || refusal.Reason != want {
+		if got, refusal := http.Remote(refused, field.Target{}, allowed); got != nil || refusal == nil || refusal.Reason != want {
 			t.Errorf("got %v, %v, want %s", got, refusal, want)
 		}
 	}
-	if _, refusal := http.Remote(of("public"), translate.Target{}, around(nil)); refusal == nil || refusal.Reason != translate.ReasonClassNotAllowed {
+	if _, refusal := http.Remote(of("public"), field.Target{}, around(nil)); refusal == nil || refusal.Reason != field.ReasonClassNotAllowed {
 		t.Errorf("without limits: %v", refusal)
 	}
 }
 
 // TestReport: what is said comes back, and goes.
 func TestReport(t *testing.T) {
-	allowed := around(&translate.Limits{Gateways: []string{translate.All}, IngressHosts: []string{translate.All}})
+	allowed := around(&field.Limits{Gateways: []string{field.All}, IngressHosts: []string{field.All}})
 	local := of("public")
-	remote, refusal := http.Remote(local, translate.Target{}, allowed)
+	remote, refusal := http.Remote(local, field.Target{}, allowed)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}

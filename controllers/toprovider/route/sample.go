@@ -8,7 +8,6 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/spillway-io/spillway/internal/engine/kind"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // parts are the parts of a route of either kind.
@@ -39,7 +38,7 @@ func backend(service string) gatewayv1.BackendRef {
 }
 
 // sample is a route with one Gateway, and one host.
-func sample[T translate.Route](route T, name string, of func(T) parts) kind.Sample[T] {
+func sample[T Route](route T, name string, of func(T) parts) kind.Sample[T] {
 	host := func(labels string) []gatewayv1.Hostname {
 		return []gatewayv1.Hostname{gatewayv1.Hostname(labels + "." + kind.SampleDomain)}
 	}

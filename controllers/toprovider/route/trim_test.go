@@ -17,7 +17,7 @@ func TestHeldRoutes(t *testing.T) {
 		route.Spec.ParentRefs, route.Spec.Rules = []gatewayv1.ParentReference{{Name: "public"}}, make([]gatewayv1.HTTPRouteRule, size)
 		route.Status.Parents = []gatewayv1.RouteParentStatus{{ControllerName: "example.com/home"}}
 		for range 2 {
-			got := views.Held(route, kind.TrimAny).(*gatewayv1.HTTPRoute)
+			got := views.Trim(route, kind.TrimAny).(*gatewayv1.HTTPRoute)
 			if (len(got.Spec.Rules) == 0) != cut || len(got.Spec.ParentRefs) != 1 || len(got.Status.Parents) != 1 {
 				t.Errorf("%d rules: held %d, %v, %v", size, len(got.Spec.Rules), got.Spec.ParentRefs, got.Status)
 			}

@@ -8,7 +8,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;patch
@@ -23,15 +22,15 @@ func Kind() kind.Kind[*corev1.Secret] {
 type translation struct{ kind.Namespaced }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.Secret, t translate.Target, _ decide.Around) (*corev1.Secret, *field.Problem) {
-	return translate.Secret(local, t)
+func (translation) Remote(local *corev1.Secret, t field.Target, _ decide.Inputs) (*corev1.Secret, *field.Problem) {
+	return toRemote(local, t)
 }
 
 // Merge implements decide.Translation. Spillway owns the whole content of the copy. The type of a Secret cannot
 // be changed. remote has a digest instead of its content.
 func (translation) Merge(desired, remote *corev1.Secret) (*corev1.Secret, bool) {
-	merged := translate.Merged(desired, remote)
-	merged.Data, merged.Immutable, merged.Type = translate.MergeContent(desired.Data, remote.Data), desired.Immutable, desired.Type
+	merged := field.Merged(desired, remote)
+	merged.Data, merged.Immutable, merged.Type = field.MergeContent(desired.Data, remote.Data), desired.Immutable, desired.Type
 	frozen := remote.Immutable != nil && *remote.Immutable
 	same := equality.Semantic.DeepEqual(merged.Data, remote.Data) && equality.Semantic.DeepEqual(merged.Immutable, remote.Immutable)
 	return merged, merged.Type != remote.Type || (frozen && !same)

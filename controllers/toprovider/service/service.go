@@ -9,7 +9,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // +kubebuilder:rbac:groups="",resources=services,verbs=list;watch
@@ -42,24 +41,24 @@ var (
 )
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.Service, t translate.Target, around decide.Around) (*corev1.Service, *field.Problem) {
-	return translate.Service(local, t, around.Limits, around.Classes)
+func (translation) Remote(local *corev1.Service, t field.Target, around decide.Inputs) (*corev1.Service, *field.Problem) {
+	return ToRemote(local, t, around.Limits, around.Classes)
 }
 
 // Merge implements decide.Translation.
 func (translation) Merge(desired, remote *corev1.Service) (*corev1.Service, bool) {
-	return translate.MergeService(desired, remote)
+	return merge(desired, remote)
 }
 
 // Notice implements decide.Noticing.
-func (translation) Notice(local, _ *corev1.Service, around decide.Around) *field.Problem {
-	return translate.ServiceNotice(local, around.Limits, around.Classes)
+func (translation) Notice(local, _ *corev1.Service, around decide.Inputs) *field.Problem {
+	return serviceNotice(local, around.Limits, around.Classes)
 }
 
 // Report implements decide.Reporting: the addresses of the load balancer.
-func (translation) Report(local, remote *corev1.Service, clusterID string, around decide.Around) (*corev1.Service, *field.Problem) {
+func (translation) Report(local, remote *corev1.Service, clusterID string, around decide.Inputs) (*corev1.Service, *field.Problem) {
 	var reported []string
-	if remote != nil && translate.Balanced(local, around.Limits, around.Classes) {
+	if remote != nil && balanced(local, around.Limits, around.Classes) {
 		for _, entry := range remote.Status.LoadBalancer.Ingress {
 			reported = append(reported, entry.IP, entry.Hostname)
 		}

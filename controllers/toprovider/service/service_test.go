@@ -15,7 +15,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestNever: the Service of the consumer's API server stays at home, and no other one of
@@ -43,15 +42,15 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// TestNotice: the owner of a Service is told what translate has to say, and nothing else.
+// TestNotice: the owner of a Service gets the notice of serviceNotice, and nothing else.
 func TestNotice(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-	want := &field.Problem{Reason: translate.ReasonServiceWithoutEndpoints, Message: translate.ServiceNotice(service, nil, nil).Message}
-	if diff := cmp.Diff(want, translation{}.Notice(service, nil, decide.Around{})); diff != "" {
+	want := &field.Problem{Reason: ReasonServiceWithoutEndpoints, Message: serviceNotice(service, nil, nil).Message}
+	if diff := cmp.Diff(want, translation{}.Notice(service, nil, decide.Inputs{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	service.Spec.Selector = map[string]string{"app": "web"}
-	if got := (translation{}).Notice(service, nil, decide.Around{}); got != nil {
+	if got := (translation{}).Notice(service, nil, decide.Inputs{}); got != nil {
 		t.Errorf("got %v", got)
 	}
 }
@@ -60,9 +59,9 @@ func TestNotice(t *testing.T) {
 // to have one there.
 func TestReport(t *testing.T) {
 	const key = v1alpha1.AnnotationAddressesPrefix + "eu"
-	around := decide.Around{
-		Limits:  &translate.Limits{LoadBalancerClasses: []string{"*"}},
-		Classes: translate.Classes{{Kind: v1alpha1.ClassLoadBalancer, Name: "x"}},
+	around := decide.Inputs{
+		Limits:  &field.Limits{LoadBalancerClasses: []string{"*"}},
+		Classes: field.Classes{{Kind: v1alpha1.ClassLoadBalancer, Name: "x"}},
 		Own: func() (func(netip.Addr) bool, error) {
 			return func(ip netip.Addr) bool { return ip.String() == "10.0.0.1" }, nil
 		},
@@ -83,7 +82,7 @@ func TestReport(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		local, remote *corev1.Service
-		around        decide.Around
+		around        decide.Inputs
 		want          string
 		same, told    bool
 	}{

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // trim removes fields that are never sent and have no size limit. It also removes the status, unless
@@ -18,8 +18,8 @@ func trim(service *corev1.Service, oversized bool) {
 		service.Status.Conditions = nil
 	}
 	ranges := 0
-	if translate.HasClass(service) {
-		ranges = translate.MostSourceRanges + 1
+	if field.HasClass(service) {
+		ranges = field.MostSourceRanges + 1
 	} else if len(service.Status.LoadBalancer.Ingress) > 0 {
 		service.Status.LoadBalancer.Ingress = nil
 	}

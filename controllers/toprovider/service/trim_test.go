@@ -12,13 +12,13 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/internal/consumer/views"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // TestHeldServices tests fields that the API server does not limit in number or length.
 func TestHeldServices(t *testing.T) {
 	kind := Kind()
-	long := strings.Repeat("x", translate.MostMetadata)
+	long := strings.Repeat("x", field.MostMetadata)
 	port := corev1.ServicePort{Name: "http", Port: 80}
 	for name, test := range map[string]struct{ in, want corev1.ServiceSpec }{
 		"what is sent":    {corev1.ServiceSpec{Selector: map[string]string{"a": "b"}, Ports: []corev1.ServicePort{port}}, corev1.ServiceSpec{Selector: map[string]string{"a": "b"}, Ports: []corev1.ServicePort{port}}},
@@ -35,11 +35,11 @@ func TestHeldServices(t *testing.T) {
 				Conditions: []metav1.Condition{{Message: long}}, LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}},
 			}}
 			for range 2 {
-				got := views.Held(service, kind.TrimAny).(*corev1.Service)
+				got := views.Trim(service, kind.TrimAny).(*corev1.Service)
 				if diff := cmp.Diff(test.want, got.Spec, cmpopts.EquateEmpty()); diff != "" || len(got.Status.Conditions) > 0 || (len(got.Status.LoadBalancer.Ingress) > 0) != (test.want.LoadBalancerClass != nil) {
 					t.Errorf("held (-want +got):\n%.2000s", diff)
 				}
-				if refusal := translate.MetadataTooLarge(got, nil); (refusal != nil) != (test.want.Ports == nil && test.want.ExternalIPs == nil) {
+				if refusal := field.MetadataTooLarge(got, nil); (refusal != nil) != (test.want.Ports == nil && test.want.ExternalIPs == nil) {
 					t.Errorf("it is refused: %v", refusal)
 				}
 			}

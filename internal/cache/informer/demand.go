@@ -209,7 +209,7 @@ func (d *Demand) await(ctx context.Context, k *demanded, o *opened) {
 	}
 	read()
 	k.readable.Store(true)
-	k.tell(o.informer)
+	k.notifyAll(o.informer)
 	close(o.done)
 	d.mu.Lock()
 	then := o.then
@@ -234,7 +234,7 @@ func (d *Demand) Settle(ctx context.Context, keep func(kind client.Object) bool)
 			return fmt.Errorf("to watch %T no longer: %w", k.object, err)
 		}
 		k.readable.Store(false)
-		k.tell(nil)
+		k.notifyAll(nil)
 		k.open = nil
 	}
 	return nil

@@ -266,8 +266,8 @@ func filled(t *testing.T, d *demanding, keep bool) {
 	d.settle(t, keep)
 }
 
-// TestDemandTellsFollowers: followers of a kind get all its objects once it can be read, and not before. They miss no
-// change, whenever they begin to follow.
+// TestDemandTellsFollowers: followers of a kind get all its objects once it can be read, and not before. They miss
+// no change, whenever they begin to follow.
 func TestDemandTellsFollowers(t *testing.T) {
 	d := newDemanding(t, "a", "gone")
 	d.of.hold = make(chan struct{})

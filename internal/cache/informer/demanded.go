@@ -7,16 +7,16 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// each calls the followers while the kind can be read. They get earlier objects from tell.
+// each calls the followers while the kind can be read. They get earlier objects from notifyAll.
 func (k *demanded) each(do func(toolscache.ResourceEventHandler)) {
 	if k.readable.Load() {
 		k.followers.each(do)
 	}
 }
 
-// tell calls the followers with all objects that an informer has read. Followers that are added later get
+// notifyAll calls the followers with all objects that an informer has read. Followers that are added later get
 // these from begin. If the informer is nil, the kind is not watched any more.
-func (k *demanded) tell(by toolscache.SharedIndexInformer) {
+func (k *demanded) notifyAll(by toolscache.SharedIndexInformer) {
 	k.mu.Lock()
 	k.by = by
 	all := k.all

@@ -30,9 +30,9 @@ const Lifetime = 30 * time.Second
 // Reader reads one cluster. It belongs to one connection: the caches of the next one start after all its
 // writes.
 type Reader struct {
-	cache client.Reader
-	clock clock.PassiveClock
-	held  func(any) any // What to keep of an object; nil: everything.
+	cache     client.Reader
+	clock     clock.PassiveClock
+	transform func(any) any // What to keep of an object; nil: everything.
 
 	mu      sync.Mutex
 	written map[key]write
@@ -74,9 +74,9 @@ func New(cache client.Reader, clock clock.PassiveClock) *Reader {
 	return &Reader{cache: cache, clock: clock, written: map[key]write{}}
 }
 
-// Holding makes the Reader keep only what its cache keeps of written objects.
-func (r *Reader) Holding(held func(any) any) *Reader {
-	r.held = held
+// WithTransform makes the Reader keep only what its cache keeps of written objects.
+func (r *Reader) WithTransform(held func(any) any) *Reader {
+	r.transform = held
 	return r
 }
 
@@ -146,11 +146,11 @@ func olderVersion(a, b string) bool {
 	return err == nil && order < 0
 }
 
-// Wrote notes the API server's answer to a create or patch.
-func (r *Reader) Wrote(obj client.Object) { r.note(obj, stored) }
+// Expect notes the API server's answer to a create or patch.
+func (r *Reader) Expect(obj client.Object) { r.note(obj, stored) }
 
-// Deleting notes that obj is being deleted, with that grace period in seconds, or nil.
-func (r *Reader) Deleting(obj client.Object, grace *int64) {
+// ExpectTerminating notes that obj is being deleted, with that grace period in seconds, or nil.
+func (r *Reader) ExpectTerminating(obj client.Object, grace *int64) {
 	going, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {
 		return // It never happens: a copy is one, too.
@@ -161,12 +161,12 @@ func (r *Reader) Deleting(obj client.Object, grace *int64) {
 	r.note(going, deleting)
 }
 
-// Gone notes that obj is deleted for good.
-func (r *Reader) Gone(obj client.Object) { r.note(obj, gone) }
+// ExpectDeleted notes that obj is deleted for good.
+func (r *Reader) ExpectDeleted(obj client.Object) { r.note(obj, gone) }
 
 func (r *Reader) note(obj client.Object, what outcome) {
-	if r.held != nil {
-		obj, _ = r.held(obj).(client.Object) // The kind stays the same.
+	if r.transform != nil {
+		obj, _ = r.transform(obj).(client.Object) // The kind stays the same.
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,8 +223,8 @@ func (r *Reader) Unshown(obj client.Object) []types.NamespacedName {
 	return names
 }
 
-// Ahead reports whether the Reader may know more about an object than the cache.
-func (r *Reader) Ahead(obj client.Object, name types.NamespacedName) bool {
+// IsStale reports whether the Reader may know more about an object than the cache.
+func (r *Reader) IsStale(obj client.Object, name types.NamespacedName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, ok := r.written[key{kindOf(obj), name}]

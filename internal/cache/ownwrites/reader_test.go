@@ -67,7 +67,7 @@ func (l *late) Get(ctx context.Context, key client.ObjectKey, into client.Object
 func TestCacheCatchesUpBetweenTwoReaders(t *testing.T) {
 	key, cache := types.NamespacedName{Namespace: "team", Name: "web"}, &late{}
 	r := New(cache, testclock.NewFakePassiveClock(builder.Epoch))
-	r.Wrote(pod("a", "7"))
+	r.Expect(pod("a", "7"))
 	cache.catchUp = func() {
 		cache.pod = pod("a", "8")
 		second := &corev1.Pod{}
@@ -99,51 +99,58 @@ func TestGet(t *testing.T) {
 		kept bool
 	}{
 		"nothing was written":                     {cache: pod("a", "5"), want: seen{"a", "5", false}},
-		"created, and the cache does not show it": {note: func(r *Reader) { r.Wrote(pod("a", "7")) }, want: seen{"a", "7", false}, kept: true},
-		"created, and the cache shows it":         {note: func(r *Reader) { r.Wrote(pod("a", "7")) }, cache: pod("a", "7"), want: seen{"a", "7", false}},
-		"patched, and the cache is behind":        {note: func(r *Reader) { r.Wrote(pod("a", "10")) }, cache: pod("a", "9"), want: seen{"a", "10", false}, kept: true},
-		"patched, and the cache is ahead":         {note: func(r *Reader) { r.Wrote(pod("a", "9")) }, cache: pod("a", "10"), want: seen{"a", "10", false}},
-		"replaced since":                          {note: func(r *Reader) { r.Wrote(pod("a", "9")) }, cache: pod("b", "12"), want: seen{"b", "12", false}},
-		"a version that cannot be compared":       {note: func(r *Reader) { r.Wrote(pod("a", "9")) }, cache: pod("a", "x"), want: seen{"a", "x", false}},
-		"not shown for half a minute":             {note: func(r *Reader) { r.Wrote(pod("a", "7")) }, after: 30 * time.Second, want: seen{"a", "7", false}, kept: true},
-		"never shown":                             {note: func(r *Reader) { r.Wrote(pod("a", "7")) }, after: 30*time.Second + 1, want: none},
-		"deleted in the meantime":                 {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Forget(pod("a", "8")) }, want: none},
-		"an older state has left the cache":       {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Forget(pod("a", "6")) }, want: seen{"a", "7", false}, kept: true},
-		"another one has left the cache":          {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Forget(pod("b", "8")) }, want: seen{"a", "7", false}, kept: true},
-		"a list as new as the write lacks it":     {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Missing(pod("a", "6"), "7") }, want: none},
+		"created, and the cache does not show it": {note: func(r *Reader) { r.Expect(pod("a", "7")) }, want: seen{"a", "7", false}, kept: true},
+		"created, and the cache shows it":         {note: func(r *Reader) { r.Expect(pod("a", "7")) }, cache: pod("a", "7"), want: seen{"a", "7", false}},
+		"patched, and the cache is behind":        {note: func(r *Reader) { r.Expect(pod("a", "10")) }, cache: pod("a", "9"), want: seen{"a", "10", false}, kept: true},
+		"patched, and the cache is ahead":         {note: func(r *Reader) { r.Expect(pod("a", "9")) }, cache: pod("a", "10"), want: seen{"a", "10", false}},
+		"replaced since":                          {note: func(r *Reader) { r.Expect(pod("a", "9")) }, cache: pod("b", "12"), want: seen{"b", "12", false}},
+		"a version that cannot be compared":       {note: func(r *Reader) { r.Expect(pod("a", "9")) }, cache: pod("a", "x"), want: seen{"a", "x", false}},
+		"not shown for half a minute":             {note: func(r *Reader) { r.Expect(pod("a", "7")) }, after: 30 * time.Second, want: seen{"a", "7", false}, kept: true},
+		"never shown":                             {note: func(r *Reader) { r.Expect(pod("a", "7")) }, after: 30*time.Second + 1, want: none},
+		"deleted in the meantime":                 {note: func(r *Reader) { r.Expect(pod("a", "7")); r.Forget(pod("a", "8")) }, want: none},
+		"an older state has left the cache":       {note: func(r *Reader) { r.Expect(pod("a", "7")); r.Forget(pod("a", "6")) }, want: seen{"a", "7", false}, kept: true},
+		"another one has left the cache":          {note: func(r *Reader) { r.Expect(pod("a", "7")); r.Forget(pod("b", "8")) }, want: seen{"a", "7", false}, kept: true},
+		"a list as new as the write lacks it":     {note: func(r *Reader) { r.Expect(pod("a", "7")); r.Missing(pod("a", "6"), "7") }, want: none},
 		"a list that is older than the write lacks it": {
-			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Missing(pod("a", "5"), "6") }, want: seen{"a", "7", false}, kept: true,
+			note: func(r *Reader) { r.Expect(pod("a", "7")); r.Missing(pod("a", "5"), "6") }, want: seen{"a", "7", false}, kept: true,
 		},
 		"a list lacks another one": {
-			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Missing(pod("b", "6"), "9") }, want: seen{"a", "7", false}, kept: true,
+			note: func(r *Reader) { r.Expect(pod("a", "7")); r.Missing(pod("b", "6"), "9") }, want: seen{"a", "7", false}, kept: true,
 		},
-		"dropped": {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Drop(pod("a", "1")) }, want: none},
-		"being deleted, and the cache shows it live":            {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](30)) }, cache: pod("a", "8"), want: seen{"a", "7", true}, kept: true},
-		"being deleted, and the cache shows that":               {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("a", "8", leaving), want: seen{"a", "8", true}},
-		"created and to go, and the cache has not shown it yet": {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil) }, want: seen{"a", "7", true}, kept: true},
+		"dropped": {note: func(r *Reader) { r.Expect(pod("a", "7")); r.Drop(pod("a", "1")) }, want: none},
+		"being deleted, and the cache shows it live":            {note: func(r *Reader) { r.ExpectTerminating(pod("a", "7"), ptr.To[int64](30)) }, cache: pod("a", "8"), want: seen{"a", "7", true}, kept: true},
+		"being deleted, and the cache shows that":               {note: func(r *Reader) { r.ExpectTerminating(pod("a", "7"), nil) }, cache: pod("a", "8", leaving), want: seen{"a", "8", true}},
+		"created and to go, and the cache has not shown it yet": {note: func(r *Reader) { r.Expect(pod("a", "7")); r.ExpectTerminating(pod("a", "7"), nil) }, want: seen{"a", "7", true}, kept: true},
 		"created and to go, and never shown": {
-			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil) }, after: 30*time.Second + 1, want: none},
+			note: func(r *Reader) { r.Expect(pod("a", "7")); r.ExpectTerminating(pod("a", "7"), nil) }, after: 30*time.Second + 1, want: none},
 		"created and to go, and it has come and gone": {
-			note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("a", "7"), nil); r.Forget(pod("a", "9")) }, want: none},
-		"another one to go than was created":                 {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Deleting(pod("b", "8"), nil) }, want: none},
-		"to go sooner, and the cache shows the longer grace": {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "7", leaving, within(30)), want: seen{"a", "7", true}, kept: true},
-		"to go sooner, and the cache shows that":             {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "8", leaving, within(5)), want: seen{"a", "8", true}},
-		"to go, and the cache says no grace":                 {note: func(r *Reader) { r.Deleting(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "8", leaving), want: seen{"a", "8", true}},
-		"to go by the default, and the cache says a grace":   {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("a", "8", leaving, within(30)), want: seen{"a", "8", true}},
-		"to go, and then sooner, and gone":                   {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil); r.Deleting(pod("a", "8"), ptr.To[int64](5)) }, want: none},
+			note: func(r *Reader) {
+				r.Expect(pod("a", "7"))
+				r.ExpectTerminating(pod("a", "7"), nil)
+				r.Forget(pod("a", "9"))
+			}, want: none},
+		"another one to go than was created":                 {note: func(r *Reader) { r.Expect(pod("a", "7")); r.ExpectTerminating(pod("b", "8"), nil) }, want: none},
+		"to go sooner, and the cache shows the longer grace": {note: func(r *Reader) { r.ExpectTerminating(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "7", leaving, within(30)), want: seen{"a", "7", true}, kept: true},
+		"to go sooner, and the cache shows that":             {note: func(r *Reader) { r.ExpectTerminating(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "8", leaving, within(5)), want: seen{"a", "8", true}},
+		"to go, and the cache says no grace":                 {note: func(r *Reader) { r.ExpectTerminating(pod("a", "7"), ptr.To[int64](5)) }, cache: pod("a", "8", leaving), want: seen{"a", "8", true}},
+		"to go by the default, and the cache says a grace":   {note: func(r *Reader) { r.ExpectTerminating(pod("a", "7"), nil) }, cache: pod("a", "8", leaving, within(30)), want: seen{"a", "8", true}},
+		"to go, and then sooner, and gone": {note: func(r *Reader) {
+			r.ExpectTerminating(pod("a", "7"), nil)
+			r.ExpectTerminating(pod("a", "8"), ptr.To[int64](5))
+		}, want: none},
 		"created, to go, and then sooner, not shown yet": {
 			note: func(r *Reader) {
-				r.Wrote(pod("a", "7"))
-				r.Deleting(pod("a", "7"), nil)
-				r.Deleting(pod("a", "8"), ptr.To[int64](5))
+				r.Expect(pod("a", "7"))
+				r.ExpectTerminating(pod("a", "7"), nil)
+				r.ExpectTerminating(pod("a", "8"), ptr.To[int64](5))
 			}, want: seen{"a", "8", true}, kept: true},
 		"one that was not written has left the cache": {note: func(r *Reader) { r.Forget(pod("a", "7")) }, want: none},
 		"a list lacks one that was not written":       {note: func(r *Reader) { r.Missing(pod("a", "7"), "8") }, want: none},
-		"a list of no version lacks it":               {note: func(r *Reader) { r.Wrote(pod("a", "7")); r.Missing(pod("a", "7"), "x") }, want: seen{"a", "7", false}, kept: true},
-		"being deleted, and gone":                     {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, want: none},
-		"being deleted, and made again":               {note: func(r *Reader) { r.Deleting(pod("a", "7"), nil) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
-		"gone, and the cache shows it":                {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("a", "9"), want: none, kept: true},
-		"gone, and the cache shows another":           {note: func(r *Reader) { r.Gone(pod("a", "7")) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
+		"a list of no version lacks it":               {note: func(r *Reader) { r.Expect(pod("a", "7")); r.Missing(pod("a", "7"), "x") }, want: seen{"a", "7", false}, kept: true},
+		"being deleted, and gone":                     {note: func(r *Reader) { r.ExpectTerminating(pod("a", "7"), nil) }, want: none},
+		"being deleted, and made again":               {note: func(r *Reader) { r.ExpectTerminating(pod("a", "7"), nil) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
+		"gone, and the cache shows it":                {note: func(r *Reader) { r.ExpectDeleted(pod("a", "7")) }, cache: pod("a", "9"), want: none, kept: true},
+		"gone, and the cache shows another":           {note: func(r *Reader) { r.ExpectDeleted(pod("a", "7")) }, cache: pod("b", "9"), want: seen{"b", "9", false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := testclock.NewFakePassiveClock(builder.Epoch)
@@ -164,7 +171,7 @@ func TestGet(t *testing.T) {
 			if diff := cmp.Diff(test.want, seen{got.UID, got.ResourceVersion, got.DeletionTimestamp != nil}); diff != "" {
 				t.Errorf("seen (-want +got):\n%s", diff)
 			}
-			if kept := r.Ahead(&corev1.Pod{}, key); kept != test.kept {
+			if kept := r.IsStale(&corev1.Pod{}, key); kept != test.kept {
 				t.Errorf("remembered still: %t, want %t", kept, test.kept)
 			}
 		})
@@ -183,7 +190,7 @@ func (stopped) Get(context.Context, client.ObjectKey, client.Object, ...client.G
 // TestCacheThatHasStopped: a stopped cache does not count as one that shows nothing.
 func TestCacheThatHasStopped(t *testing.T) {
 	r := New(stopped{}, testclock.NewFakePassiveClock(builder.Epoch))
-	r.Wrote(pod("a", "7"))
+	r.Expect(pod("a", "7"))
 	if err := r.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "web"}, &corev1.Pod{}); !errors.Is(err, errStopped) {
 		t.Errorf("got %v", err)
 	}
@@ -191,12 +198,12 @@ func TestCacheThatHasStopped(t *testing.T) {
 
 // TestHolding: the Reader keeps of written objects what the cache would.
 func TestHolding(t *testing.T) {
-	r := New(shown{}, testclock.NewFakePassiveClock(builder.Epoch)).Holding(func(obj any) any {
+	r := New(shown{}, testclock.NewFakePassiveClock(builder.Epoch)).WithTransform(func(obj any) any {
 		held := obj.(*corev1.Pod).DeepCopy()
 		held.Spec = corev1.PodSpec{}
 		return held
 	})
-	r.Wrote(pod("a", "7", func(p *corev1.Pod) { p.Spec.NodeName = "node" }))
+	r.Expect(pod("a", "7", func(p *corev1.Pod) { p.Spec.NodeName = "node" }))
 	got := &corev1.Pod{}
 	if err := r.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "web"}, got); err != nil || got.UID != "a" || got.Spec.NodeName != "" {
 		t.Errorf("got %v, %v", got, err)
@@ -211,12 +218,12 @@ func TestKinds(t *testing.T) {
 		m.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
 		return m
 	}
-	r.Wrote(metadata("ConfigMap"))
-	if r.Ahead(metadata("Secret"), types.NamespacedName{Namespace: "team", Name: "web"}) {
+	r.Expect(metadata("ConfigMap"))
+	if r.IsStale(metadata("Secret"), types.NamespacedName{Namespace: "team", Name: "web"}) {
 		t.Error("a ConfigMap that was written is taken for a Secret")
 	}
-	r.Wrote(pod("a", "7"))
-	if r.Ahead(&corev1.ConfigMap{}, types.NamespacedName{Namespace: "team", Name: "web"}) {
+	r.Expect(pod("a", "7"))
+	if r.IsStale(&corev1.ConfigMap{}, types.NamespacedName{Namespace: "team", Name: "web"}) {
 		t.Error("a Pod that was written is taken for a ConfigMap")
 	}
 	if diff := cmp.Diff([]types.NamespacedName{{Namespace: "team", Name: "web"}}, r.Unshown(&corev1.Pod{})); diff != "" {

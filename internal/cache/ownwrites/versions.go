@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// BehindRetry is when to retry an object whose last write the cache does not show yet. By then it nearly
+// StaleRetry is when to retry an object whose last write the cache does not show yet. By then it nearly
 // always does.
-const BehindRetry = 100 * time.Millisecond
+const StaleRetry = 100 * time.Millisecond
 
 // Versions remembers the last version that this process wrote of each object, for callers that need no more.
 // A decision on an older version would repeat a write, or the API server would refuse it if it is locked to a
@@ -22,8 +22,8 @@ type version struct {
 	at     time.Time
 }
 
-// Wrote notes the version in the API server's answer to a write.
-func (v *Versions) Wrote(obj client.Object) {
+// Expect notes the version in the API server's answer to a write.
+func (v *Versions) Expect(obj client.Object) {
 	v.written.Store(client.ObjectKeyFromObject(obj), version{obj.GetResourceVersion(), time.Now()})
 }
 
@@ -33,9 +33,9 @@ func (v *Versions) last(obj client.Object) (version, bool) {
 	return last, ok
 }
 
-// Behind reports whether a cached object is older than the last write, within its Lifetime. After a restore
+// IsStale reports whether a cached object is older than the last write, within its Lifetime. After a restore
 // from a backup, the API server may never reach that version again.
-func (v *Versions) Behind(cached client.Object) bool {
+func (v *Versions) IsStale(cached client.Object) bool {
 	last, ok := v.last(cached)
 	return ok && time.Since(last.at) <= Lifetime && olderVersion(cached.GetResourceVersion(), last.number)
 }

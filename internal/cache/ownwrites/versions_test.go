@@ -15,15 +15,15 @@ func TestVersions(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, ResourceVersion: version}}
 	}
 	var versions Versions
-	if versions.Behind(at("a", "1")) {
+	if versions.IsStale(at("a", "1")) {
 		t.Error("behind, though nothing was written")
 	}
 	versions.Forget(client.ObjectKeyFromObject(at("a", "")))
-	versions.Wrote(at("a", "10"))
+	versions.Expect(at("a", "10"))
 	for cached, want := range map[*corev1.ConfigMap]bool{
 		at("a", "9"): true, at("a", "10"): false, at("a", "11"): false, at("a", "none"): false, at("b", "9"): false,
 	} {
-		if got := versions.Behind(cached); got != want {
+		if got := versions.IsStale(cached); got != want {
 			t.Errorf("%s at %s is behind: %v", cached.Name, cached.ResourceVersion, got)
 		}
 	}
@@ -32,24 +32,24 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s at %s is what was written last: %v", obj.Name, obj.ResourceVersion, got)
 		}
 	}
-	versions.Wrote(at("c", "5"))
-	if !versions.Behind(at("a", "9")) {
+	versions.Expect(at("c", "5"))
+	if !versions.IsStale(at("a", "9")) {
 		t.Error("a write of another one has it forgotten")
 	}
 	versions.Forget(client.ObjectKeyFromObject(at("c", "")))
-	versions.Wrote(at("a", "12"))
-	if !versions.Behind(at("a", "11")) {
+	versions.Expect(at("a", "12"))
+	if !versions.IsStale(at("a", "11")) {
 		t.Error("not behind the second write")
 	}
 	synctest.Test(t, func(t *testing.T) {
 		versions := Versions{}
-		versions.Wrote(at("a", "10"))
+		versions.Expect(at("a", "10"))
 		time.Sleep(30 * time.Second)
-		if !versions.Behind(at("a", "9")) {
+		if !versions.IsStale(at("a", "9")) {
 			t.Error("it is forgotten too soon")
 		}
 		time.Sleep(time.Nanosecond)
-		if versions.Behind(at("a", "9")) {
+		if versions.IsStale(at("a", "9")) {
 			t.Error("a version that never comes is waited for")
 		}
 	})

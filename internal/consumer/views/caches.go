@@ -31,7 +31,7 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, NewInformer: informer.Shared(toolscache.NewSharedIndexInformer),
 		DefaultLabelSelector:         labels.NewSelector().Add(*sent),
 		ByObject:                     map[client.Object]cache.ByObject{&corev1.Pod{}: onNode},
-		DefaultTransform:             func(obj any) (any, error) { return Held(obj, nil), nil },
+		DefaultTransform:             func(obj any) (any, error) { return Trim(obj, nil), nil },
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
 		ReaderFailOnMissingInformer:  true, // Otherwise a read would start an informer and wait for it.
 	})
@@ -65,8 +65,8 @@ func addIndexes(ctx context.Context, to cache.Cache, all []Index) error {
 var neverSent = fields.AndSelectors(fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
 	fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeBootstrapToken)))
 
-// newCatalogue creates the cache that all bindings share.
-func newCatalogue(ctx context.Context, o Options, kinds []Kind, served *rights.Rights) (cache.Cache, error) {
+// newSharedCache creates the cache that all bindings share.
+func newSharedCache(ctx context.Context, o Options, kinds []Kind, served *rights.Rights) (cache.Cache, error) {
 	objects := map[client.Object]cache.ByObject{}
 	for _, kind := range kinds {
 		var config cache.ByObject
@@ -75,8 +75,8 @@ func newCatalogue(ctx context.Context, o Options, kinds []Kind, served *rights.R
 		}
 		objects[kind.Metadata] = config
 	}
-	for _, kind := range o.Whole {
-		objects[kind.Object] = cache.ByObject{Transform: func(obj any) (any, error) { return Held(obj, kind.Trim), nil }}
+	for _, kind := range o.ClusterWide {
+		objects[kind.Object] = cache.ByObject{Transform: func(obj any) (any, error) { return Trim(obj, kind.Trim), nil }}
 	}
 	extensions, err := extensionsOf(o)
 	if err != nil {
@@ -98,9 +98,9 @@ func newCatalogue(ctx context.Context, o Options, kinds []Kind, served *rights.R
 		}
 	}
 	for _, kind := range kinds {
-		if err := catalogue.IndexField(ctx, kind.Metadata, fieldPinned, func(obj client.Object) []string { return decide.MarkedFor(obj) }); err != nil {
+		if err := catalogue.IndexField(ctx, kind.Metadata, fieldProtected, func(obj client.Object) []string { return decide.MarkedFor(obj) }); err != nil {
 			return nil, fmt.Errorf("indexing the metadata of %T: %w", kind.Object, err)
 		}
 	}
-	return catalogue, addIndexes(ctx, catalogue, o.Whole)
+	return catalogue, addIndexes(ctx, catalogue, o.ClusterWide)
 }

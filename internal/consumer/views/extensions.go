@@ -28,7 +28,7 @@ type extension struct {
 
 func extensionsOf(o Options) (extensions, error) {
 	all := extensions{}
-	for _, kind := range o.Whole {
+	for _, kind := range o.ClusterWide {
 		if !kind.Extension {
 			continue
 		}
@@ -53,7 +53,7 @@ func (e extensions) mapper(others meta.RESTMapper) meta.RESTMapper {
 	return meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, others}}
 }
 
-// informers returns the function that creates the catalogue's informers. Those of extensions note in served
+// informers returns the function that creates the shared cache's informers. Those of extensions note in served
 // whether the consumer serves the kind.
 func (e extensions) informers(served *rights.Rights) informer.NewFunc {
 	return func(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {

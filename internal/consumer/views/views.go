@@ -5,7 +5,7 @@
 // are sent to its provider. For ConfigMaps and Secrets it holds a digest. The manager reads the content when
 // it sends it, because anybody may label something large. Pods that are not offloaded are never in memory.
 //
-// All bindings share the Catalogue. It has the metadata of every object that may have to be sent later. It
+// All bindings share the SharedCache. It has the metadata of every object that may have to be sent later. It
 // also has all objects of the kinds that are sent because of their namespace, such as Services. These are
 // small, and have no label of the binding. One watch for each binding and namespace would be too many.
 //
@@ -47,24 +47,24 @@ type Options struct {
 	Kinds []client.Object
 	// Indexes are the indexes that every View has.
 	Indexes []Index
-	// Whole are the kinds whose objects the Catalogue holds completely, with their indexes in the Catalogue.
-	Whole []Index
+	// ClusterWide are the kinds whose objects the SharedCache holds completely, with their indexes there.
+	ClusterWide []Index
 }
 
-// Index is an index of a View's cache or of the Catalogue.
+// Index is an index of a View's cache or of the SharedCache.
 type Index struct {
 	Object  client.Object
 	Field   string
 	Extract client.IndexerFunc
 	// Extension reports that the consumer may not serve the kind.
 	Extension bool
-	// Trim removes from an object what the Catalogue need not hold; see kind.Kind.
+	// Trim removes from an object what the SharedCache need not hold; see kind.Kind.
 	Trim func(obj any, oversized bool)
 }
 
 // Kind is a kind whose objects are held if they have a binding's label.
 type Kind struct {
-	// Object is an empty object, and Metadata is the type that the Catalogue requests.
+	// Object is an empty object, and Metadata is the type that the SharedCache requests.
 	Object   client.Object
 	Metadata *metav1.PartialObjectMetadata
 	list     runtime.Object // An empty list of such objects.
@@ -81,10 +81,11 @@ func (k Kind) List() *metav1.PartialObjectMetadataList {
 type Views struct {
 	// Kinds are those in the Options.
 	Kinds []Kind
-	// Catalogue holds the metadata of all objects of the Kinds, and the complete objects of the Whole kinds.
-	Catalogue cache.Cache
-	// Served knows which of the Whole kinds the consumer does not serve, or does not let the manager read.
-	// The Catalogue shows nothing, or something outdated, for them. So nothing is decided about them until
+	// SharedCache holds the metadata of all objects of the Kinds, and the complete objects of the ClusterWide
+	// kinds.
+	SharedCache cache.Cache
+	// Served knows which of the ClusterWide kinds the consumer does not serve, or does not let the manager read.
+	// The SharedCache shows nothing, or something outdated, for them. So nothing is decided about them until
 	// that changes.
 	Served  *rights.Rights
 	options Options
@@ -125,14 +126,14 @@ func New(ctx context.Context, o Options) (*Views, error) {
 		v.Kinds = append(v.Kinds, Kind{object, metadata, list})
 	}
 	var err error
-	v.Catalogue, err = newCatalogue(ctx, o, v.Kinds, v.Served)
+	v.SharedCache, err = newSharedCache(ctx, o, v.Kinds, v.Served)
 	return v, err
 }
 
 // NeedLeaderElection is true, because only the active replica needs the memory.
 func (*Views) NeedLeaderElection() bool { return true }
 
-// Start runs the catalogue and the views until ctx ends.
+// Start runs the shared cache and the views until ctx ends.
 func (v *Views) Start(ctx context.Context) error {
 	for _, kind := range v.Kinds {
 		if err := v.follow(ctx, kind); err != nil {
@@ -145,7 +146,7 @@ func (v *Views) Start(ctx context.Context) error {
 		view.start(ctx)
 	}
 	v.mu.Unlock()
-	return v.Catalogue.Start(ctx)
+	return v.SharedCache.Start(ctx)
 }
 
 // Open ensures that the ClusterBinding with that name has a View. It never blocks: the View fills in the

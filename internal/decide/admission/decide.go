@@ -14,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 )
 
 // Plan is what a pod gets. Its zero value changes nothing.
@@ -33,10 +34,10 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Plan {
 		return Plan{}
 	}
 	remoteOnly := nso.Spec.PodOffloadingStrategy == v1alpha1.PodsRemote
-	staysLocal := !remoteOnly && translate.PodRefusal(pod) != nil
+	staysLocal := !remoteOnly && accept.Refusal(pod) != nil
 	var described []string
 	if !remoteOnly {
-		described = translate.DescribedVolumes(pod)
+		described = accept.DescribedVolumes(pod)
 	}
 	allowed := Allowed(nso, described, staysLocal)
 	restricts := remoteOnly || nso.Spec.ClusterSelector.NodeSelector() != nil || len(described) > 0
@@ -70,7 +71,7 @@ func concerns(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 
 // waitsForClaims reports whether the manager adds the pod's tolerations later, once its claims are bound.
 func waitsForClaims(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
-	return nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote && len(translate.Claims(pod)) > 0
+	return nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote && len(needs.Claims(pod)) > 0
 }
 
 // tolerates reports whether the pod tolerates all virtual nodes, or, if all is false, at least one.

@@ -39,9 +39,9 @@ type Snapshot struct {
 	// NodeExists and NodeCordoned describe the virtual node, if it belongs to this binding.
 	NodeExists, NodeCordoned bool
 	// Pods are the pods that must leave the virtual node.
-	Pods eviction.Left
+	Pods eviction.Remaining
 	// Copies are the names of the consumer's objects with a copy in the provider that nothing needs any more,
-	// once this step has begun (Withdraws). Objects that DaemonSet pods need are not included, because those
+	// once this step has begun (ReachedCopies). Objects that DaemonSet pods need are not included, because those
 	// pods are deleted with the node.
 	Copies []string
 	// NamespaceMap is the binding's NamespaceMap, or nil.
@@ -53,12 +53,12 @@ type Snapshot struct {
 	Connected   bool
 	Unreachable string
 	// Limited is what a connected provider does not let the manager read.
-	Limited connection.Lack
-	// LeaseGone reports that the Lease in the provider is deleted. LeaseStays says why the manager no longer
-	// tries to delete it. Both are used once Leaves is true for the binding.
-	LeaseGone  bool
-	LeaseStays string
-	Now        time.Time
+	Limited connection.Unreadable
+	// LeaseDeleted reports that the Lease in the provider is deleted. LeaseGivenUp says why the manager no longer
+	// tries to delete it. Both are used once ReachedLease is true for the binding.
+	LeaseDeleted bool
+	LeaseGivenUp string
+	Now          time.Time
 }
 
 // Action is the next action. Each is safe to repeat.
@@ -123,16 +123,16 @@ func Decide(s Snapshot) Plan {
 	}
 }
 
-// Empties reports whether the ordered deletion of the binding has reached the remote
+// ReachedNamespaces reports whether the ordered deletion of the binding has reached the remote
 // namespaces.
-func Empties(binding *v1alpha1.ClusterBinding) bool {
+func ReachedNamespaces(binding *v1alpha1.ClusterBinding) bool {
 	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
 }
 
-// Withdraws reports whether the ordered deletion of the binding has reached the copies. From then on nothing
+// ReachedCopies reports whether the ordered deletion of the binding has reached the copies. From then on nothing
 // is decided about objects that are sent because of their namespace. No pod uses their copies any more, and
 // the copies are deleted with the remote namespace.
-func Withdraws(binding *v1alpha1.ClusterBinding) bool {
+func ReachedCopies(binding *v1alpha1.ClusterBinding) bool {
 	reason := conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained)
 	return !binding.DeletionTimestamp.IsZero() && (reason == v1alpha1.ReasonDeletingCopies || reason == v1alpha1.ReasonDeletingNamespaces)
 }
@@ -142,9 +142,9 @@ func MayHoldLease(binding *v1alpha1.ClusterBinding) bool {
 	return binding.Status.RemoteClusterUID != "" && binding.Status.Holder.Generation != 0
 }
 
-// Leaves reports whether the ordered deletion of the binding has reached the Lease in
+// ReachedLease reports whether the ordered deletion of the binding has reached the Lease in
 // the provider.
-func Leaves(binding *v1alpha1.ClusterBinding) bool {
+func ReachedLease(binding *v1alpha1.ClusterBinding) bool {
 	return !binding.DeletionTimestamp.IsZero() && slices.Contains(binding.Finalizers, v1alpha1.FinalizerBinding) &&
 		conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingLease
 }
@@ -169,12 +169,12 @@ func (s Snapshot) deleteNode() Plan {
 // alone is no reason to wait for a provider to come back.
 func (s Snapshot) deleteLease() Plan {
 	plan := step(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")
-	leaves := Leaves(s.Binding)
+	leaves := ReachedLease(s.Binding)
 	switch {
-	case !MayHoldLease(s.Binding) || leaves && s.LeaseGone:
+	case !MayHoldLease(s.Binding) || leaves && s.LeaseDeleted:
 		return plan
-	case leaves && s.LeaseStays != "":
-		plan.LeftBehind = fmt.Sprintf("the Lease left in provider %s, so a recreated binding asks for a take-over: %s", s.Binding.Spec.ClusterID, s.LeaseStays)
+	case leaves && s.LeaseGivenUp != "":
+		plan.LeftBehind = fmt.Sprintf("the Lease left in provider %s, so a recreated binding asks for a take-over: %s", s.Binding.Spec.ClusterID, s.LeaseGivenUp)
 		return plan
 	default:
 		return step(Wait, v1alpha1.ReasonDeletingLease, "deleting the Lease in the provider; if its holder was killed, once it has expired")

@@ -46,8 +46,8 @@ func with(binding *v1alpha1.ClusterBinding, policy v1alpha1.DeletionPolicy) *v1a
 	return binding
 }
 
-func pods3() eviction.Left {
-	return eviction.Left{Count: 3, Names: []string{"team/a", "team/b", "team/c"}}
+func pods3() eviction.Remaining {
+	return eviction.Remaining{Count: 3, Names: []string{"team/a", "team/b", "team/c"}}
 }
 
 func TestDecide(t *testing.T) {
@@ -116,7 +116,7 @@ func TestDecide(t *testing.T) {
 			plan(Wait, v1alpha1.ReasonDeletingCopies, "the copies of 2 objects (ConfigMap team/c, Secret team/s) are being deleted")},
 		"the copies, and the provider does not let us see all kinds": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), Copies: []string{"Secret team/s"}, NamespaceMap: two, Connected: true,
-				Limited: connection.NoRight("list and watch secrets"), Now: builder.Epoch},
+				Limited: connection.RightMissing("list and watch secrets"), Now: builder.Epoch},
 			plan(Wait, v1alpha1.ReasonDeletingCopies,
 				"the copies of 1 object (Secret team/s) are being deleted; the provider does not let Spillway list and watch secrets").retry(time.Minute)},
 		"the copies, and the provider does not answer": {
@@ -281,7 +281,7 @@ func (w *world) others(reason string) {
 	case v1alpha1.ReasonProviderUnreachable:
 		w.Connected = true
 	case v1alpha1.ReasonDeletingLease:
-		w.LeaseGone = true
+		w.LeaseDeleted = true
 	case v1alpha1.ReasonDeletingNamespaces:
 		nsm := w.NamespaceMap
 		switch {
@@ -300,7 +300,7 @@ func (w *world) others(reason string) {
 func TestEveryStepIsTakenInOrder(t *testing.T) {
 	bound := func() *world {
 		return &world{Snapshot: Snapshot{
-			Binding: builder.Binding("eu").Pinned("uid").Held(1).Deleted(0).Obj(), NodeExists: true, Pods: eviction.Left{Count: 2}, Copies: []string{"ConfigMap team/c", "Secret team/s"}, Marked: 1,
+			Binding: builder.Binding("eu").Pinned("uid").Held(1).Deleted(0).Obj(), NodeExists: true, Pods: eviction.Remaining{Count: 2}, Copies: []string{"ConfigMap team/c", "Secret team/s"}, Marked: 1,
 			NamespaceMap: builder.Map("eu").Accepted("a", "ra").Accepted("b", "rb").Obj(), Now: builder.Epoch,
 		}}
 	}
@@ -318,7 +318,7 @@ func TestEveryStepIsTakenInOrder(t *testing.T) {
 		for i := 0; !w.gone && i < 100; i++ {
 			w.pass(i != lost)
 		}
-		if !w.gone || w.NodeExists || w.NamespaceMap != nil || w.Pods.Count != 0 || len(w.Copies) != 0 || w.Marked != 0 || !w.LeaseGone {
+		if !w.gone || w.NodeExists || w.NamespaceMap != nil || w.Pods.Count != 0 || len(w.Copies) != 0 || w.Marked != 0 || !w.LeaseDeleted {
 			t.Fatalf("lost at %d: it ends in %+v", lost, w.Snapshot)
 		}
 		var steps []string
@@ -365,11 +365,11 @@ func TestEmpties(t *testing.T) {
 		v1alpha1.ReasonCordoning: false, v1alpha1.ReasonEvictingPods: false, v1alpha1.ReasonDeletingNamespaces: true,
 		v1alpha1.ReasonProviderUnreachable: false, v1alpha1.ReasonDeletingNamespaceMap: false, v1alpha1.ReasonDeletingNode: false,
 	} {
-		if got := Empties(drained(reason)); got != want {
+		if got := ReachedNamespaces(drained(reason)); got != want {
 			t.Errorf("at %s: %v", reason, got)
 		}
 	}
-	if Empties(builder.Binding("eu").Deleted(0).Obj()) {
+	if ReachedNamespaces(builder.Binding("eu").Deleted(0).Obj()) {
 		t.Error("before its first step")
 	}
 }
@@ -390,7 +390,7 @@ func TestCrashBeforeTheReport(t *testing.T) {
 			remote := namespacemap.RemoteNamespace{Name: "team-home", UID: "1", LocalNamespace: "team", LocalUID: test.localUID}
 			for _, remote.Terminating = range []bool{false, true} { // The provider does not finish its deletion.
 				decided := namespacemap.Decide(namespacemap.Snapshot{
-					Locals: map[string]types.UID{"team": "uid-of-team"}, There: namespacemap.There(nsm),
+					Locals: map[string]types.UID{"team": "uid-of-team"}, Existing: namespacemap.Existing(nsm),
 					Remotes: map[string]namespacemap.RemoteNamespace{remote.Name: remote},
 				})
 				if deletes := len(decided.Deletes) == 1; deletes == remote.Terminating {

@@ -27,12 +27,12 @@ func TestTheLeaseGoesLast(t *testing.T) {
 			Snapshot{Binding: held().Obj(), NodeExists: true, NodeCordoned: true},
 			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "deleting the virtual node and its Lease")},
 		"then the Lease": {Snapshot{Binding: held().Obj()}, waits},
-		"whatever becomes of the connection before": {Snapshot{Binding: held().Obj(), LeaseGone: true, LeaseStays: "no route to host"}, waits},
+		"whatever becomes of the connection before": {Snapshot{Binding: held().Obj(), LeaseDeleted: true, LeaseGivenUp: "no route to host"}, waits},
 		"it is tried":                              {Snapshot{Binding: leaving(held())}, waits},
-		"it is gone":                               {Snapshot{Binding: leaving(held()), LeaseGone: true}, done},
-		"it was tried in vain":                     {Snapshot{Binding: leaving(held()), LeaseStays: "no route to host"}, stays},
+		"it is gone":                               {Snapshot{Binding: leaving(held()), LeaseDeleted: true}, done},
+		"it was tried in vain":                     {Snapshot{Binding: leaving(held()), LeaseGivenUp: "no route to host"}, stays},
 		"orphaned: it goes too":                    {Snapshot{Binding: held().Orphan().Obj()}, waits},
-		"orphaned, and it was tried in vain":       {Snapshot{Binding: leaving(held().Orphan()), LeaseStays: "no route to host"}, stays},
+		"orphaned, and it was tried in vain":       {Snapshot{Binding: leaving(held().Orphan()), LeaseGivenUp: "no route to host"}, stays},
 		"the time is up: it is tried all the same": {Snapshot{Binding: held().DeletionTimeout(time.Minute).Obj(), Now: builder.Epoch.Add(time.Hour)}, waits},
 		"paused":            {Snapshot{Binding: leaving(held().Paused())}, plan(Wait, v1alpha1.ReasonPaused, "spec.paused is set: unset it to continue the deletion")},
 		"it was never held": {Snapshot{Binding: held().Held(0).Obj()}, done},
@@ -70,7 +70,7 @@ func TestLeaves(t *testing.T) {
 		"at the Lease":                               {at(v1alpha1.ReasonDeletingLease), true},
 		"done, and held by the finalizer of another": {released, false},
 	} {
-		if got := Leaves(test.binding); got != test.want {
+		if got := ReachedLease(test.binding); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

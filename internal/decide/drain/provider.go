@@ -36,7 +36,7 @@ func pods(s Snapshot) *Plan {
 	if refusals != "" {
 		reason, refusals = v1alpha1.ReasonEvictionsRefused, "; "+refusals
 	}
-	return s.remotely(reason,
+	return s.waitForProvider(reason,
 		fmt.Sprintf("%s: being evicted from the virtual node%s", s.Pods, refusals),
 		fmt.Sprintf("for %s to end there", s.Pods)+refusals)
 }
@@ -51,7 +51,7 @@ func copies(s Snapshot) *Plan {
 		wait := step(Wait, v1alpha1.ReasonDeletingCopies, what+" are being deleted; the provider "+s.Limited.What)
 		return s.untilTimeout(&wait)
 	}
-	return s.remotely(v1alpha1.ReasonDeletingCopies, what+" are being deleted", "to delete "+what+" there")
+	return s.waitForProvider(v1alpha1.ReasonDeletingCopies, what+" are being deleted", "to delete "+what+" there")
 }
 
 // namespaces waits until the remote namespaces are gone.
@@ -65,17 +65,17 @@ func namespaces(s Snapshot) *Plan {
 		are = "is"
 	}
 	what := counted(len(left), "remote namespace")
-	plan := s.remotely(v1alpha1.ReasonDeletingNamespaces,
-		fmt.Sprintf("%s %s being deleted%s%s", what, are, listed(left), s.whyLeft()), fmt.Sprintf("to delete %s%s there", what, listed(left)))
-	if s.Connected && s.asked() {
+	plan := s.waitForProvider(v1alpha1.ReasonDeletingNamespaces,
+		fmt.Sprintf("%s %s being deleted%s%s", what, are, listed(left), s.whyRemaining()), fmt.Sprintf("to delete %s%s there", what, listed(left)))
+	if s.Connected && s.deletionRequested() {
 		return s.untilTimeout(plan)
 	}
 	return plan
 }
 
-// asked reports whether the deletion of all remaining remote namespaces has been requested. Before that, the
-// provider has had no time for it.
-func (s Snapshot) asked() bool {
+// deletionRequested reports whether the deletion of all remaining remote namespaces has been requested. Before
+// that, the provider has had no time for it.
+func (s Snapshot) deletionRequested() bool {
 	switch conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
 	case v1alpha1.ReasonPending, v1alpha1.ReasonNamespaceActive:
 		return false
@@ -104,9 +104,9 @@ func (s Snapshot) emptied(left []string) bool {
 	return untouched || (len(left) == 0 && nsm.Status.ObservedGeneration == nsm.Generation)
 }
 
-// remotely returns a plan to wait for the provider. It returns nil once deletionTimeout has passed for a
+// waitForProvider returns a plan to wait for the provider. It returns nil once deletionTimeout has passed for a
 // provider that does not answer. during and unreachable are the messages.
-func (s Snapshot) remotely(reason, during, unreachable string) *Plan {
+func (s Snapshot) waitForProvider(reason, during, unreachable string) *Plan {
 	if s.Connected {
 		wait := step(Wait, reason, during)
 		return &wait
@@ -151,14 +151,14 @@ func (s Snapshot) remoteNamespaces() []string {
 	return names
 }
 
-// whyLeft says why the first remote namespace that cannot be deleted is still there.
-func (s Snapshot) whyLeft() string {
+// whyRemaining says why the first remote namespace that cannot be deleted is still there.
+func (s Snapshot) whyRemaining() string {
 	if s.NamespaceMap == nil {
 		return ""
 	}
 	for i := range s.NamespaceMap.Status.CurrentMapping {
 		entry := &s.NamespaceMap.Status.CurrentMapping[i]
-		if why := namespacemap.WhyLeft(entry); why != "" {
+		if why := namespacemap.WhyRemaining(entry); why != "" {
 			return "; " + entry.RemoteNamespace + ": " + why
 		}
 	}

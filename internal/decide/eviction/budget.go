@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // BudgetOf returns the name of the PodDisruptionBudget that protects a pod from eviction, from the API
@@ -32,7 +32,7 @@ type Unhealthy struct {
 func (u *Unhealthy) Add(pods []corev1.Pod) {
 	for i := range pods {
 		pod := &pods[i]
-		if pod.DeletionTimestamp.IsZero() && !terminal(pod) && !translate.IsReady(pod) {
+		if pod.DeletionTimestamp.IsZero() && !terminal(pod) && !field.IsReady(pod) {
 			u.count++
 			u.names = append(u.names, pod.Name+why(pod))
 		}

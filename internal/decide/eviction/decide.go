@@ -46,7 +46,7 @@ type Snapshot struct {
 // Decide returns why the pod must be evicted now, or Stays.
 func Decide(s Snapshot) Cause {
 	switch {
-	case !s.Pod.DeletionTimestamp.IsZero() || OfDaemonSet(s.Pod):
+	case !s.Pod.DeletionTimestamp.IsZero() || IsDaemonSetPod(s.Pod):
 		return Stays
 	case s.NamespaceTerminating:
 		// Kubernetes deletes the pods of the namespace, and refuses to create anything in it, even evictions.
@@ -80,12 +80,12 @@ func Unselected(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBind
 	return nsm != nil && namespacemap.FindDesired(nsm.Spec.DesiredMapping, nso.Namespace) != nil
 }
 
-// Occupies reports whether the remote namespace must stay because of the pod. A pod that has ended does not
+// BlocksDeletion reports whether the remote namespace must stay because of the pod. A pod that has ended does not
 // count, nor does a pod of a DaemonSet.
-func Occupies(pod *corev1.Pod) bool { return !terminal(pod) && !OfDaemonSet(pod) }
+func BlocksDeletion(pod *corev1.Pod) bool { return !terminal(pod) && !IsDaemonSetPod(pod) }
 
-// OfDaemonSet reports whether a DaemonSet created the pod.
-func OfDaemonSet(pod *corev1.Pod) bool {
+// IsDaemonSetPod reports whether a DaemonSet created the pod.
+func IsDaemonSetPod(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.Kind == "DaemonSet"
 }
@@ -93,7 +93,7 @@ func OfDaemonSet(pod *corev1.Pod) bool {
 // StaysOffloaded reports whether the pod stays in the provider, with everything that it needs there, as long
 // as the provider is bound.
 func StaysOffloaded(pod *corev1.Pod) bool {
-	return OfDaemonSet(pod) && !terminal(pod) && pod.Annotations[v1alpha1.AnnotationOffloadDaemonSet] == v1alpha1.OffloadTrue
+	return IsDaemonSetPod(pod) && !terminal(pod) && pod.Annotations[v1alpha1.AnnotationOffloadDaemonSet] == v1alpha1.OffloadTrue
 }
 
 func terminal(pod *corev1.Pod) bool {

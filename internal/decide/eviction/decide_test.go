@@ -105,7 +105,7 @@ func TestWhatHoldsADeletion(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := Occupies(test.pod); got != test.occupies {
+			if got := BlocksDeletion(test.pod); got != test.occupies {
 				t.Errorf("occupies: %v", got)
 			}
 			if got := StaysOffloaded(test.pod); got != test.keeps {

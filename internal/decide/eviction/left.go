@@ -15,11 +15,11 @@ const (
 	mostRefused = 3
 )
 
-// Refusing begins the message about refused evictions.
-const Refusing = "the API server refuses to evict "
+// RefusedPrefix begins the message about refused evictions.
+const RefusedPrefix = "the API server refuses to evict "
 
-// Left summarises the pods that have not left yet.
-type Left struct {
+// Remaining summarises the pods that have not left yet.
+type Remaining struct {
 	Count int
 	// Names are the first few names, in order.
 	Names []string
@@ -30,8 +30,8 @@ type Left struct {
 
 // Summarise summarises the pods. refused has the API server's answer to each pod's last eviction, if it was
 // refused.
-func Summarise(pods []types.NamespacedName, refused map[types.NamespacedName]string) Left {
-	left := Left{Count: len(pods)}
+func Summarise(pods []types.NamespacedName, refused map[types.NamespacedName]string) Remaining {
+	left := Remaining{Count: len(pods)}
 	var names, answers []string
 	alike := map[string][]string{} // A budget gives all its pods the same answer.
 	for _, pod := range pods {
@@ -62,7 +62,7 @@ func listed(names []string, count int) string {
 }
 
 // String counts the pods and names them, such as "7 pods (a/b, a/c, and 5 more)".
-func (l Left) String() string {
+func (l Remaining) String() string {
 	noun := "pods"
 	if l.Count == 1 {
 		noun = "pod"
@@ -78,9 +78,9 @@ func (l Left) String() string {
 }
 
 // Refusals says which evictions the API server refuses, and why; "" if none.
-func (l Left) Refusals() string {
+func (l Remaining) Refusals() string {
 	if len(l.Refused) == 0 {
 		return ""
 	}
-	return Refusing + strings.Join(l.Refused, "; ")
+	return RefusedPrefix + strings.Join(l.Refused, "; ")
 }

@@ -23,24 +23,24 @@ func TestSummarise(t *testing.T) {
 	tests := map[string]struct {
 		pods     []types.NamespacedName
 		refused  map[types.NamespacedName]string
-		want     Left
+		want     Remaining
 		text     string
 		refusals string
 	}{
-		"none": {nil, nil, Left{}, "0 pods", ""},
-		"one":  {[]types.NamespacedName{named("a")}, nil, Left{Count: 1, Names: []string{"team/a"}}, "1 pod (team/a)", ""},
+		"none": {nil, nil, Remaining{}, "0 pods", ""},
+		"one":  {[]types.NamespacedName{named("a")}, nil, Remaining{Count: 1, Names: []string{"team/a"}}, "1 pod (team/a)", ""},
 		"in order, whatever the order": {
 			[]types.NamespacedName{named("b"), named("a")}, map[types.NamespacedName]string{named("b"): "its budget says no", named("gone"): "no"},
-			Left{Count: 2, Names: []string{"team/a", "team/b"}, Refused: []string{"team/b: its budget says no"}},
+			Remaining{Count: 2, Names: []string{"team/a", "team/b"}, Refused: []string{"team/b: its budget says no"}},
 			"2 pods (team/a, team/b)", "the API server refuses to evict team/b: its budget says no"},
 		"of many, the first": {
 			seven, refused,
-			Left{Count: 7, Names: []string{"team/0", "team/1", "team/2", "team/3", "team/4"}, Refused: []string{"team/0: no 6", "team/1: no 5", "team/2: no 4"}},
+			Remaining{Count: 7, Names: []string{"team/0", "team/1", "team/2", "team/3", "team/4"}, Refused: []string{"team/0: no 6", "team/1: no 5", "team/2: no 4"}},
 			"7 pods (team/0, team/1, team/2, team/3, team/4, and 2 more)",
 			"the API server refuses to evict team/0: no 6; team/1: no 5; team/2: no 4"},
 		"with the same answer": {
 			seven, alike,
-			Left{Count: 7, Names: []string{"team/0", "team/1", "team/2", "team/3", "team/4"}, Refused: []string{"team/0, team/1, team/2, team/3, team/4, and 2 more: no"}},
+			Remaining{Count: 7, Names: []string{"team/0", "team/1", "team/2", "team/3", "team/4"}, Refused: []string{"team/0, team/1, team/2, team/3, team/4, and 2 more: no"}},
 			"7 pods (team/0, team/1, team/2, team/3, team/4, and 2 more)",
 			"the API server refuses to evict team/0, team/1, team/2, team/3, team/4, and 2 more: no"},
 	}

@@ -57,7 +57,7 @@ func EvictsAll(binding *v1alpha1.ClusterBinding) bool {
 
 // Status returns the counts for the map's status, by what is left of each local namespace. All namespaces
 // share the room for texts equally, and refusals come first. Every count is included.
-func Status(left map[string]eviction.Left) []v1alpha1.LeavingPods {
+func Status(left map[string]eviction.Remaining) []v1alpha1.LeavingPods {
 	each := mostTexts / max(1, len(left))
 	var status []v1alpha1.LeavingPods
 	for _, namespace := range slices.Sorted(maps.Keys(left)) {
@@ -94,11 +94,11 @@ func fitting(texts []string, room int) (fit []string, left int) {
 }
 
 // Of returns what the map says is left of a local namespace; false if it says nothing.
-func Of(nsm *v1alpha1.NamespaceMap, namespace string) (eviction.Left, bool) {
+func Of(nsm *v1alpha1.NamespaceMap, namespace string) (eviction.Remaining, bool) {
 	for i := range nsm.Status.LeavingPods {
 		if said := &nsm.Status.LeavingPods[i]; said.Namespace == namespace {
-			return eviction.Left{Count: int(ptr.Deref(said.Count, 0)), Names: said.Names, Refused: said.Refused}, true
+			return eviction.Remaining{Count: int(ptr.Deref(said.Count, 0)), Names: said.Names, Refused: said.Refused}, true
 		}
 	}
-	return eviction.Left{}, false
+	return eviction.Remaining{}, false
 }

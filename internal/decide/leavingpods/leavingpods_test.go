@@ -85,7 +85,7 @@ func TestReports(t *testing.T) {
 }
 
 func TestStatusIsReadAsItWasWritten(t *testing.T) {
-	left := map[string]eviction.Left{
+	left := map[string]eviction.Remaining{
 		"team":  {Count: 2, Names: []string{"team/a", "team/b"}, Refused: []string{"team/a: a budget"}},
 		"other": {},
 	}
@@ -106,7 +106,7 @@ func TestStatusIsReadAsItWasWritten(t *testing.T) {
 
 func TestTextsAreBounded(t *testing.T) {
 	long := strings.Repeat("ä", 2000)
-	status := Status(map[string]eviction.Left{"team": {Count: 1, Names: []string{long}, Refused: []string{long}}})
+	status := Status(map[string]eviction.Remaining{"team": {Count: 1, Names: []string{long}, Refused: []string{long}}})
 	if names, refused := len([]rune(status[0].Names[0])), len([]rune(status[0].Refused[0])); names != 317 || refused != 1024 {
 		t.Errorf("%d and %d characters", names, refused)
 	}
@@ -116,14 +116,14 @@ func TestTextsAreBounded(t *testing.T) {
 // evicted. etcd accepts 1.5 MiB, and the entries of 3,000 namespaces need the larger part of it.
 func TestAStatusFitsIntoAnObject(t *testing.T) {
 	const namespaces, fits = 3000, 600 << 10
-	long := eviction.Left{Count: 9}
+	long := eviction.Remaining{Count: 9}
 	for i := range 5 {
 		long.Names = append(long.Names, fmt.Sprint(i, strings.Repeat("n", 316)))
 	}
 	for i := range 3 {
 		long.Refused = append(long.Refused, fmt.Sprint(i, strings.Repeat("ä", 1023)))
 	}
-	left := map[string]eviction.Left{}
+	left := map[string]eviction.Remaining{}
 	for i := range namespaces {
 		left[fmt.Sprintf("team-%04d", i)] = long
 	}
@@ -138,14 +138,14 @@ func TestAStatusFitsIntoAnObject(t *testing.T) {
 		}
 	}
 
-	short := eviction.Left{Count: 9, Names: []string{"team/a", "team/b"}, Refused: []string{"team/a: " + strings.Repeat("x", 78)}}
+	short := eviction.Remaining{Count: 9, Names: []string{"team/a", "team/b"}, Refused: []string{"team/a: " + strings.Repeat("x", 78)}}
 	for namespace := range left {
 		left[namespace] = short
 	}
 	if got := Status(left)[0]; len(got.Refused) != 1 || len(got.Names) != 0 {
 		t.Errorf("where there is little room it says %v and %v, want the refusal", got.Refused, got.Names)
 	}
-	if got := Status(map[string]eviction.Left{"team": long, "other": long}); len(got[0].Names) != 5 || len(got[0].Refused) != 3 {
+	if got := Status(map[string]eviction.Remaining{"team": long, "other": long}); len(got[0].Names) != 5 || len(got[0].Refused) != 3 {
 		t.Errorf("where there is room it says %d names and %d refusals", len(got[0].Names), len(got[0].Refused))
 	}
 }

@@ -43,7 +43,7 @@ func Decide(s Snapshot) namespacemap.Plan {
 		plan.Known[""] = namespacemap.Known{RemoteNamespace: name, Outcome: namespacemap.Outcome{Phase: phase, Reason: reason, Message: message}}
 		return plan
 	}
-	there := s.Remote != nil && Ours(s.Mark, s.Remote)
+	there := s.Remote != nil && IsMountNamespace(s.Mark, s.Remote)
 	if err := namespacemap.CheckRemote(name, s.ManagerNamespace); err != nil {
 		return know(v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameReserved, err.Error())
 	}
@@ -56,7 +56,7 @@ func Decide(s Snapshot) namespacemap.Plan {
 			plan.Deletes = []namespacemap.Delete{{RemoteNamespace: name, UID: s.Remote.UID}}
 		}
 		return know(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired,
-			namespacemap.WithHeld("the mount namespace is being deleted, because the ClusterBinding is", namespacemap.HeldBy(s.Remote)))
+			namespacemap.WithBlocker("the mount namespace is being deleted, because the ClusterBinding is", namespacemap.DeletionBlocker(s.Remote)))
 	case s.Remote == nil && backsOff:
 		return know(waits.Phase, waits.Reason, waits.Message)
 	case s.Remote == nil:
@@ -67,15 +67,15 @@ func Decide(s Snapshot) namespacemap.Plan {
 			fmt.Sprintf("namespace %s exists in provider %s, and is left alone: %s", name, clusterID, provenance.Describe(s.Remote)))
 	case !s.Remote.DeletionTimestamp.IsZero():
 		return know(v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating,
-			namespacemap.WithHeld(fmt.Sprintf("namespace %s is being deleted in provider %s; Spillway recreates it when it is gone", name, clusterID), namespacemap.HeldBy(s.Remote)))
+			namespacemap.WithBlocker(fmt.Sprintf("namespace %s is being deleted in provider %s; Spillway recreates it when it is gone", name, clusterID), namespacemap.DeletionBlocker(s.Remote)))
 	default:
 		return know(v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "")
 	}
 }
 
-// Ours reports whether a namespace is the mount namespace of the binding with that mark. A namespace that
-// represents a local one is not.
-func Ours(mark provenance.Mark, namespace *corev1.Namespace) bool {
+// IsMountNamespace reports whether a namespace is the mount namespace of the binding with that mark. A namespace
+// that represents a local one is not.
+func IsMountNamespace(mark provenance.Mark, namespace *corev1.Namespace) bool {
 	return mark.IsOn(namespace) && provenance.LocalOf(namespace).Namespace == ""
 }
 

@@ -21,8 +21,8 @@ type RemoteNamespace struct {
 	LocalNamespace string
 	LocalUID       types.UID
 	Terminating    bool
-	// Held says why the provider cannot finish the deletion, if the provider says so.
-	Held string
+	// DeletionBlocker says why the provider cannot finish the deletion, if the provider says so.
+	DeletionBlocker string
 }
 
 // Snapshot is the input of Decide.
@@ -39,10 +39,10 @@ type Snapshot struct {
 	Kept sets.Set[string]
 	// Rules restrict the names of new remote namespaces; nil: any.
 	Rules *Rules
-	// WasThere are the remote namespaces that existed earlier, by local namespace.
-	WasThere map[string]string
-	// There are the remote namespaces that the status says exist, by local namespace.
-	There map[string]string
+	// Existed are the remote namespaces that existed earlier, by local namespace.
+	Existed map[string]string
+	// Existing are the remote namespaces that the status says exist, by local namespace.
+	Existing map[string]string
 	// ManagerNamespace is never a target.
 	ManagerNamespace string
 }
@@ -132,7 +132,7 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 	case remote.LocalNamespace == entry.Namespace && remote.LocalUID == localUID && !remote.Terminating:
 		return &Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive}, nil
 	case remote.LocalNamespace == entry.Namespace && remote.LocalUID == localUID:
-		return &Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, WithHeld(goingMessage, remote.Held)}, nil
+		return &Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, WithBlocker(terminatingMessage, remote.DeletionBlocker)}, nil
 	case remote.LocalNamespace == "":
 		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
 			"remote namespace %s belongs to no local namespace; it may be the mountNamespace of the ClusterBinding", remote.Name)), nil
@@ -153,7 +153,7 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 // decideMissing creates the remote namespace of an entry, if the binding allows the name. A namespace that
 // existed before is recreated, whatever the rules say now.
 func (s Snapshot) decideMissing(entry v1alpha1.DesiredMapping, localUID types.UID) (*Outcome, *Create) {
-	if s.WasThere[entry.Namespace] != entry.RemoteNamespace {
+	if s.Existed[entry.Namespace] != entry.RemoteNamespace {
 		if refusal := s.Rules.refusal(entry); refusal != "" {
 			return failed(v1alpha1.ReasonNameNotAllowed, refusal), nil
 		}
@@ -187,19 +187,19 @@ func (s Snapshot) decideUndesired(plan *Plan, desired map[string]string) {
 			}
 			plan.Deletes = append(plan.Deletes, Delete{remote.LocalNamespace, name, remote.UID, remote.LocalUID})
 		}
-		if _, known := plan.Known[remote.LocalNamespace]; !known && s.asked(remote) {
+		if _, known := plan.Known[remote.LocalNamespace]; !known && s.mayBeRequested(remote) {
 			plan.Known[remote.LocalNamespace] = Known{name, Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired,
-				WithHeld(notRequiredMessage, remote.Held)}}
+				WithBlocker(notRequiredMessage, remote.DeletionBlocker)}}
 		}
 	}
 }
 
-// asked reports whether Spillway may have asked for a remote namespace that has no entry. Only then is the
+// mayBeRequested reports whether Spillway may have asked for a remote namespace that has no entry. Only then is the
 // namespace reported, and only then do deletions in the consumer wait for it. Anybody who may label
 // namespaces in the provider can write the mark and the name of any local namespace. The local UID proves
 // that Spillway created it, perhaps without reporting that.
-func (s Snapshot) asked(remote RemoteNamespace) bool {
-	if s.There[remote.LocalNamespace] == remote.Name {
+func (s Snapshot) mayBeRequested(remote RemoteNamespace) bool {
+	if s.Existing[remote.LocalNamespace] == remote.Name {
 		return true
 	}
 	uid, ok := s.Locals[remote.LocalNamespace]

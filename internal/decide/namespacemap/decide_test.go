@@ -48,7 +48,7 @@ func loopBackOff(reason, message string) Outcome {
 
 var (
 	active      = Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive}
-	going       = Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, goingMessage}
+	going       = Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, terminatingMessage}
 	notRequired = Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, notRequiredMessage}
 )
 
@@ -125,7 +125,7 @@ func TestDecide(t *testing.T) {
 			Snapshot{Locals: locals("a"), Remotes: remotes(ours("r", "a"))},
 			Plan{Deletes: []Delete{{"a", "r", "remote-r", "uid-a"}}, Known: map[string]Known{"a": {"r", notRequired}}}},
 		"nobody wants it any more, and it is going": {
-			Snapshot{Remotes: remotes(terminating(ours("r", "a"))), There: map[string]string{"a": "r"}},
+			Snapshot{Remotes: remotes(terminating(ours("r", "a"))), Existing: map[string]string{"a": "r"}},
 			Plan{Known: map[string]Known{"a": {"r", notRequired}}}},
 		"nobody has told of it: it was made just before a crash": {
 			Snapshot{Locals: locals("a"), Remotes: remotes(terminating(ours("r", "a")))},
@@ -134,7 +134,7 @@ func TestDecide(t *testing.T) {
 			Snapshot{Locals: locals("a"), Remotes: remotes(elsewhere)}, Plan{Deletes: []Delete{{"a", "r", "remote-r", "another"}}}},
 		"and keeps it from going": {Snapshot{Locals: locals("a"), Remotes: remotes(terminating(elsewhere))}, Plan{}},
 		"and the status has another one of it": {
-			Snapshot{Locals: locals("a"), Remotes: remotes(elsewhere), There: map[string]string{"a": "another"}},
+			Snapshot{Locals: locals("a"), Remotes: remotes(elsewhere), Existing: map[string]string{"a": "another"}},
 			Plan{Deletes: []Delete{{"a", "r", "remote-r", "another"}}}},
 		"it stands for a namespace that is gone": {
 			Snapshot{Remotes: remotes(ours("r", "a"))}, Plan{Deletes: []Delete{{"a", "r", "remote-r", "uid-a"}}}},

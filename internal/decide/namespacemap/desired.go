@@ -34,9 +34,9 @@ type Wanted struct {
 	Created time.Time
 }
 
-// Means reports whether a remote namespace of that name is the wanted one, whatever consumer ID it was
+// Matches reports whether a remote namespace of that name is the wanted one, whatever consumer ID it was
 // created under.
-func (w Wanted) Means(remote string) bool {
+func (w Wanted) Matches(remote string) bool {
 	return w.Unknown || remote == w.RemoteNamespace || w.Default && isDefaultName(remote, w.Namespace)
 }
 
@@ -78,7 +78,7 @@ func Desired(current []v1alpha1.DesiredMapping, wanted []Wanted) []v1alpha1.Desi
 			continue
 		}
 		delete(missing, entry.Namespace)
-		if !w.Means(entry.RemoteNamespace) {
+		if !w.Matches(entry.RemoteNamespace) {
 			entry.RemoteNamespace = w.RemoteNamespace
 		}
 		desired = append(desired, entry)
@@ -117,8 +117,8 @@ func find[E any](entries []E, is func(*E) bool) *E {
 	return nil
 }
 
-// Asked returns the local namespaces that a NamespaceMap asks for.
-func Asked(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
+// Requested returns the local namespaces that a NamespaceMap asks for.
+func Requested(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 	namespaces := sets.New[string]()
 	for i := range nsm.Spec.DesiredMapping {
 		namespaces.Insert(nsm.Spec.DesiredMapping[i].Namespace)
@@ -128,23 +128,23 @@ func Asked(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
 
 // Namespaces returns the local namespaces that a NamespaceMap asks for or reports on.
 func Namespaces(nsm *v1alpha1.NamespaceMap) sets.Set[string] {
-	namespaces := Asked(nsm)
+	namespaces := Requested(nsm)
 	for i := range nsm.Status.CurrentMapping {
 		namespaces.Insert(nsm.Status.CurrentMapping[i].Namespace)
 	}
 	return namespaces
 }
 
-// Unanswered reports whether the map asks for a remote namespace and its status does not report on it yet.
+// Unreported reports whether the map asks for a remote namespace and its status does not report on it yet.
 // The namespace may exist already. So the entry stays until the status reports on it, and nothing exists in
 // the provider that the map does not know. A map that was never processed has created nothing.
-func Unanswered(nsm *v1alpha1.NamespaceMap, namespace string) bool {
+func Unreported(nsm *v1alpha1.NamespaceMap, namespace string) bool {
 	return nsm.Status.ObservedGeneration != 0 &&
 		FindDesired(nsm.Spec.DesiredMapping, namespace) != nil && FindCurrent(nsm.Status.CurrentMapping, namespace) == nil
 }
 
-// Answered reports whether the status reports on a local namespace for the first time.
-func Answered(before, after *v1alpha1.NamespaceMap) bool {
+// FirstReported reports whether the status reports on a local namespace for the first time.
+func FirstReported(before, after *v1alpha1.NamespaceMap) bool {
 	was := sets.New[string]()
 	for i := range before.Status.CurrentMapping {
 		was.Insert(before.Status.CurrentMapping[i].Namespace)

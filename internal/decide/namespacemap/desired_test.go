@@ -185,7 +185,7 @@ func TestUnanswered(t *testing.T) {
 		"told of, no longer asked for":             {builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, "", ""), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Unanswered(test.nsm.Obj(), "a"); got != test.want {
+			if got := Unreported(test.nsm.Obj(), "a"); got != test.want {
 				t.Errorf("unanswered: %v", got)
 			}
 		})
@@ -250,7 +250,7 @@ func TestAnswered(t *testing.T) {
 		"another one": {reports("a"), reports("b", "a"), true},
 		"one less":    {reports("a", "b"), reports("a"), false},
 	} {
-		if got := Answered(test.before, test.after); got != test.want {
+		if got := FirstReported(test.before, test.after); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// maxHeld limits the text of each of the provider's conditions, so that all five fit into a message.
-	maxHeld = 120
-	// heldMark marks in Spillway's messages where the provider's words begin.
-	heldMark = "the provider says "
+	// maxBlocker limits the text of each of the provider's conditions, so that all five fit into a message.
+	maxBlocker = 120
+	// blockerPrefix marks in Spillway's messages where the provider's words begin.
+	blockerPrefix = "the provider says "
 
-	goingMessage       = "the remote namespace is being deleted in the provider; Spillway recreates it when it is gone"
+	terminatingMessage = "the remote namespace is being deleted in the provider; Spillway recreates it when it is gone"
 	notRequiredMessage = "the remote namespace is being deleted because it is no longer needed"
 )
 
-// HeldBy returns the provider's words about why it cannot finish the deletion of a namespace; "" if there are
-// none.
-func HeldBy(namespace *corev1.Namespace) string {
+// DeletionBlocker returns the provider's words about why it cannot finish the deletion of a namespace; "" if there
+// are none.
+func DeletionBlocker(namespace *corev1.Namespace) string {
 	if namespace.DeletionTimestamp.IsZero() {
 		return ""
 	}
@@ -33,30 +33,30 @@ func HeldBy(namespace *corev1.Namespace) string {
 	} {
 		i := slices.IndexFunc(namespace.Status.Conditions, func(c corev1.NamespaceCondition) bool { return c.Type == kind })
 		if i >= 0 && namespace.Status.Conditions[i].Status == corev1.ConditionTrue {
-			held = append(held, string(kind)+": "+text.Bound(namespace.Status.Conditions[i].Message, maxHeld))
+			held = append(held, string(kind)+": "+text.Bound(namespace.Status.Conditions[i].Message, maxBlocker))
 		}
 	}
 	return strings.Join(held, "; ")
 }
 
-// WithHeld adds to a message about a deletion why the provider cannot finish it.
-func WithHeld(message, held string) string {
+// WithBlocker adds to a message about a deletion why the provider cannot finish it.
+func WithBlocker(message, held string) string {
 	if held == "" {
 		return message
 	}
-	return message + "; " + heldMark + held
+	return message + "; " + blockerPrefix + held
 }
 
-// WhyLeft says why a remote namespace that should be deleted still exists; "" if that is unknown.
-func WhyLeft(entry *v1alpha1.CurrentMapping) string {
+// WhyRemaining says why a remote namespace that should be deleted still exists; "" if that is unknown.
+func WhyRemaining(entry *v1alpha1.CurrentMapping) string {
 	switch {
 	case entry == nil || entry.Phase != v1alpha1.MappingTerminating:
 		return ""
 	case entry.Reason == v1alpha1.ReasonDeletionFailed || entry.Reason == v1alpha1.ReasonServerError:
 		return entry.Message
 	}
-	if _, held, found := strings.Cut(entry.Message, heldMark); found {
-		return heldMark + held
+	if _, held, found := strings.Cut(entry.Message, blockerPrefix); found {
+		return blockerPrefix + held
 	}
 	return ""
 }

@@ -17,16 +17,16 @@ func TestHeldBy(t *testing.T) {
 		{Type: corev1.NamespaceDeletionDiscoveryFailure, Status: corev1.ConditionTrue, Message: "a\x1b[31m\nb"},
 		{Type: "Hostile", Status: corev1.ConditionTrue, Message: "x"},
 	}}}
-	if got := HeldBy(namespace); got != "" {
+	if got := DeletionBlocker(namespace); got != "" {
 		t.Errorf("of one that is not being deleted: %q", got)
 	}
 	namespace.DeletionTimestamp = &metav1.Time{Time: builder.Epoch}
-	want := "NamespaceDeletionDiscoveryFailure: a [31m b; NamespaceContentRemaining: " + strings.Repeat("ä", maxHeld-1) + "…"
-	if got := HeldBy(namespace); got != want {
+	want := "NamespaceDeletionDiscoveryFailure: a [31m b; NamespaceContentRemaining: " + strings.Repeat("ä", maxBlocker-1) + "…"
+	if got := DeletionBlocker(namespace); got != want {
 		t.Errorf("it is %q, want %q", got, want)
 	}
 	namespace.Status.Conditions = nil
-	if got := WithHeld("it goes", HeldBy(namespace)); got != "it goes" {
+	if got := WithBlocker("it goes", DeletionBlocker(namespace)); got != "it goes" {
 		t.Errorf("of one of which nothing is said: %q", got)
 	}
 }

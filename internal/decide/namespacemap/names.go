@@ -1,8 +1,6 @@
 package namespacemap
 
 import (
-	"crypto/md5" //nolint:gosec // A short name for people, fixed by the API; nothing relies on it being hard to forge.
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -10,10 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
-
-// hashedPrefix is how many characters of a name precede its hash.
-const hashedPrefix = 30
 
 // RemoteName returns the name of the remote namespace that an offloading asks for. consumerID is the
 // consumer's name in DefaultName.
@@ -47,24 +43,12 @@ func defaultName(namespace, consumerID string) string {
 	if len(name) <= validation.DNS1123LabelMaxLength {
 		return name
 	}
-	return Hashed(consumerID, namespace)
+	return field.Hashed(consumerID, namespace)
 }
 
 // isDefaultName reports whether a remote name may be the namespace's default one, under any consumer ID.
 func isDefaultName(remote, namespace string) bool {
-	return strings.HasPrefix(remote, namespace+"-") || strings.HasPrefix(remote, beginning(namespace)+"-")
-}
-
-// Hashed returns the bounded form of a name: its beginning and a hash of namespace/name, at most 63
-// characters. Different names, or the same name in different namespaces, have different hashed names.
-func Hashed(namespace, name string) string {
-	sum := md5.Sum([]byte(namespace + "/" + name)) //nolint:gosec // See the import.
-	return beginning(name) + "-" + hex.EncodeToString(sum[:])
-}
-
-// beginning returns the part of a name that its hashed name keeps.
-func beginning(name string) string {
-	return strings.TrimRight(name[:min(len(name), hashedPrefix)], "-._")
+	return strings.HasPrefix(remote, namespace+"-") || strings.HasPrefix(remote, field.Beginning(namespace)+"-")
 }
 
 // CheckLocal refuses to offload namespaces of the cluster itself or of the manager. The manager's namespace

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -67,17 +68,17 @@ func TestHashed(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			const hash = 32
-			got := Hashed("ns", test.name)
+			got := field.Hashed("ns", test.name)
 			if len(got) != len(test.want)+hash || !strings.HasPrefix(got, test.want) {
 				t.Errorf("got %q, want %q and a hash", got, test.want)
 			}
 		})
 	}
 	// The form is part of the API, because the names of existing objects must not change.
-	if got, want := Hashed("ns", "name"), "name-75b588fcc4af1140bbd39db3d0327699"; got != want {
+	if got, want := field.Hashed("ns", "name"), "name-75b588fcc4af1140bbd39db3d0327699"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if Hashed("a", "b") == Hashed("b", "a") || Hashed("a", "name") == Hashed("b", "name") {
+	if field.Hashed("a", "b") == field.Hashed("b", "a") || field.Hashed("a", "name") == field.Hashed("b", "name") {
 		t.Error("the namespace makes no difference")
 	}
 }
@@ -99,7 +100,7 @@ func TestNamesDoNotCollide(t *testing.T) {
 	hashed, remote := map[string]string{}, map[string]string{}
 	for range 50_000 {
 		namespace, name := label(), label()
-		h, id := Hashed(namespace, name), namespace+"/"+name
+		h, id := field.Hashed(namespace, name), namespace+"/"+name
 		if other, taken := hashed[h]; taken && other != id {
 			t.Fatalf("%s and %s are both %s", id, other, h)
 		}
@@ -123,8 +124,8 @@ func FuzzHashed(f *testing.F) {
 	f.Add("", "a")
 	f.Add("ns", strings.Repeat("a", 29)+".-_b")
 	f.Fuzz(func(t *testing.T, namespace, name string) {
-		got := Hashed(namespace, name)
-		if got != Hashed(namespace, name) {
+		got := field.Hashed(namespace, name)
+		if got != field.Hashed(namespace, name) {
 			t.Fatal("not the same twice")
 		}
 		if len(got) > 63 {

@@ -64,9 +64,9 @@ func (r Rules) strategy(entry v1alpha1.DesiredMapping) v1alpha1.NamespaceMapping
 	}
 }
 
-// WasThere returns the remote namespaces that existed earlier, by local namespace. The rules do not apply to
+// Existed returns the remote namespaces that existed earlier, by local namespace. The rules do not apply to
 // them.
-func WasThere(nsm *v1alpha1.NamespaceMap) map[string]string {
+func Existed(nsm *v1alpha1.NamespaceMap) map[string]string {
 	there := make(map[string]string, len(nsm.Status.CurrentMapping))
 	for i := range nsm.Status.CurrentMapping {
 		entry := &nsm.Status.CurrentMapping[i]
@@ -77,8 +77,8 @@ func WasThere(nsm *v1alpha1.NamespaceMap) map[string]string {
 	return there
 }
 
-// There returns the remote namespaces that exist according to the status, by local namespace.
-func There(nsm *v1alpha1.NamespaceMap) map[string]string {
+// Existing returns the remote namespaces that exist according to the status, by local namespace.
+func Existing(nsm *v1alpha1.NamespaceMap) map[string]string {
 	there := make(map[string]string, len(nsm.Status.CurrentMapping))
 	for i := range nsm.Status.CurrentMapping {
 		if entry := &nsm.Status.CurrentMapping[i]; entry.Phase != v1alpha1.MappingCreationLoopBackOff {

@@ -51,7 +51,7 @@ func TestRulesAreForNewOnes(t *testing.T) {
 		Current("b", "going", v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, "").
 		Current("c", "left", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "").
 		Current("d", "refused", v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameNotAllowed, "").Obj()
-	if diff := cmp.Diff(map[string]string{"a": "chosen", "b": "going"}, WasThere(nsm)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "chosen", "b": "going"}, Existed(nsm)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	strict := Snapshot{Desired: entries("a", "chosen"), Locals: locals("a"), Rules: &Rules{Binding: "eu", ConsumerID: "home"}}
@@ -62,11 +62,11 @@ func TestRulesAreForNewOnes(t *testing.T) {
 	if plan := Decide(strict); plan.Known["a"].Outcome != active || len(plan.Deletes) > 0 {
 		t.Errorf("one that is there: %+v", plan)
 	}
-	strict.Remotes, strict.WasThere = nil, map[string]string{"a": "chosen"}
+	strict.Remotes, strict.Existed = nil, map[string]string{"a": "chosen"}
 	if plan := Decide(strict); len(plan.Creates) != 1 {
 		t.Errorf("one that somebody has deleted: %+v", plan)
 	}
-	strict.WasThere = map[string]string{"a": "another"}
+	strict.Existed = map[string]string{"a": "another"}
 	if plan := Decide(strict); len(plan.Creates) > 0 {
 		t.Errorf("one that had another name: %+v", plan)
 	}

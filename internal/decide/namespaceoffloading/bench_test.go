@@ -14,7 +14,7 @@ import (
 func BenchmarkStatus(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
-			var world World
+			var world Providers
 			var bindings []v1alpha1.ClusterBinding
 			for _, provider := range []string{"ap", "eu", "us"} {
 				nsm := builder.Map(provider)

@@ -39,7 +39,7 @@ type Cluster struct {
 	Refused string
 	// Pods are the pods of the namespace that must leave the virtual node, if the offloading no longer wants
 	// them there.
-	Pods eviction.Left
+	Pods eviction.Remaining
 	// Away is the reason why the provider cannot be used, and AwaySince since when, if known. Away is empty
 	// if the provider can be used.
 	Away      string
@@ -60,7 +60,7 @@ type Snapshot struct {
 	// ClusterID.
 	Clusters []Cluster
 	// Outdated are the waiting pods with an earlier node affinity.
-	Outdated eviction.Left
+	Outdated eviction.Remaining
 	// Waiting are the pods that wait for a node.
 	Waiting Waiting
 	Now     time.Time
@@ -75,8 +75,8 @@ type Plan struct {
 	// Progress reports that the phase and the step are the same as in the stored status, and that more
 	// changes will come. The report may then wait. With many providers that saves a write for each.
 	Progress bool
-	// Again is how long until there may be more to report even if nothing happens; zero: never.
-	Again time.Duration
+	// RecheckAfter is how long until there may be more to report even if nothing happens; zero: never.
+	RecheckAfter time.Duration
 }
 
 // Decide computes the status.
@@ -96,13 +96,13 @@ func Decide(s Snapshot) Plan {
 	again := s.setOutage(&status.Conditions)
 	outdated := s.setOutdated(&status.Conditions)
 
-	plan := Plan{Status: status, Again: again}
-	if !saysOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
+	plan := Plan{Status: status, RecheckAfter: again}
+	if !reportsOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
 		plan.Outdated = outdated
 	}
 	// The number of pods that wait, or must leave, may change with each pod.
 	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating || s.evicts() ||
-		(s.Outdated.Count+s.Waiting.Virtual.Count > 0 && SaysWaiting(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
+		(s.Outdated.Count+s.Waiting.Virtual.Count > 0 && ReportsWaiting(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
 	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
 	plan.Progress = goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation
 	return plan
@@ -125,15 +125,15 @@ func (s Snapshot) setOutdated(all *[]metav1.Condition) string {
 	return message
 }
 
-// saysOutdated reports whether the status says that such pods wait.
-func saysOutdated(nso *v1alpha1.NamespaceOffloading) bool {
+// reportsOutdated reports whether the status says that such pods wait.
+func reportsOutdated(nso *v1alpha1.NamespaceOffloading) bool {
 	return meta.FindStatusCondition(nso.Status.Conditions, v1alpha1.OffloadingPodsCurrent) != nil
 }
 
-// SaysWaiting reports whether the status of an offloading names pods of the namespace that wait for a node.
+// ReportsWaiting reports whether the status of an offloading names pods of the namespace that wait for a node.
 // Then the status may have to change whenever such a pod is added or removed.
-func SaysWaiting(nso *v1alpha1.NamespaceOffloading) bool {
-	return !nso.DeletionTimestamp.IsZero() || saysOutdated(nso) || nso.Status.OffloadingPhase == v1alpha1.OffloadingPhaseNoClusterSelected
+func ReportsWaiting(nso *v1alpha1.NamespaceOffloading) bool {
+	return !nso.DeletionTimestamp.IsZero() || reportsOutdated(nso) || nso.Status.OffloadingPhase == v1alpha1.OffloadingPhaseNoClusterSelected
 }
 
 // summary returns the phase and the condition Ready. It ignores entries that are not required.
@@ -141,7 +141,7 @@ func (s Snapshot) summary() (v1alpha1.OffloadingPhase, metav1.Condition) {
 	if !s.Offloading.DeletionTimestamp.IsZero() {
 		reason, message := s.deletionStep()
 		if s.Waiting.Stranded.Count > 0 {
-			message = Strands(s.Waiting.Stranded) + "; " + message // At the beginning, because long messages are truncated at the end.
+			message = StrandedMessage(s.Waiting.Stranded) + "; " + message // At the beginning, because long messages are truncated at the end.
 		}
 		return v1alpha1.OffloadingPhaseTerminating, conditions.New(v1alpha1.OffloadingReady, metav1.ConditionFalse, reason, message)
 	}
@@ -198,14 +198,14 @@ func (s Snapshot) noneSelected() string {
 		}
 	}
 	if len(leaving) == 0 {
-		return "clusterSelector selects no ClusterBinding: compare it with the spec.virtualNode.labels of the ClusterBindings" + s.waitInVain()
+		return "clusterSelector selects no ClusterBinding: compare it with the spec.virtualNode.labels of the ClusterBindings" + s.unschedulablePods()
 	}
-	return "clusterSelector selects only ClusterBindings that are being deleted: " + strings.Join(leaving, "; ") + s.waitInVain()
+	return "clusterSelector selects only ClusterBindings that are being deleted: " + strings.Join(leaving, "; ") + s.unschedulablePods()
 }
 
-// waitInVain names the pods that no node can run. Replacements would wait for the same nodes, so these pods
+// unschedulablePods names the pods that no node can run. Replacements would wait for the same nodes, so these pods
 // are left alone.
-func (s Snapshot) waitInVain() string {
+func (s Snapshot) unschedulablePods() string {
 	if s.Waiting.Virtual.Count == 0 {
 		return ""
 	}

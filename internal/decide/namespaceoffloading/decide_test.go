@@ -61,7 +61,7 @@ func silent(c Cluster) Cluster {
 }
 
 func withPods(c Cluster, names ...string) Cluster {
-	c.Pods = eviction.Left{Count: len(names), Names: names}
+	c.Pods = eviction.Remaining{Count: len(names), Names: names}
 	return c
 }
 
@@ -84,7 +84,7 @@ func timeout(c Cluster, d time.Duration) Cluster {
 // One more such pod is progress, whose report may wait. If none waits, a change of the rest of the message is
 // reported at once.
 func TestPodsWithoutAProvider(t *testing.T) {
-	waiting := Waiting{Virtual: eviction.Left{Count: 1, Names: []string{"team/a"}}}
+	waiting := Waiting{Virtual: eviction.Remaining{Count: 1, Names: []string{"team/a"}}}
 	const named = "; pods that can run only on virtual nodes wait until it selects another one: 1 pod (team/a)"
 	for name, test := range map[string]struct {
 		clusters []Cluster
@@ -101,8 +101,8 @@ func TestPodsWithoutAProvider(t *testing.T) {
 				t.Errorf("got %q (progress: %v), want %q", got, plan.Progress, test.want)
 			}
 			s.Offloading.Status, s.Waiting.Virtual.Count = plan.Status, 2
-			if none := plan.Status.OffloadingPhase == v1alpha1.OffloadingPhaseNoClusterSelected; SaysWaiting(s.Offloading) != none || Decide(s).Progress != none {
-				t.Errorf("one more: %v, %v", SaysWaiting(s.Offloading), Decide(s).Progress)
+			if none := plan.Status.OffloadingPhase == v1alpha1.OffloadingPhaseNoClusterSelected; ReportsWaiting(s.Offloading) != none || Decide(s).Progress != none {
+				t.Errorf("one more: %v, %v", ReportsWaiting(s.Offloading), Decide(s).Progress)
 			}
 			if s.Waiting = (Waiting{}); Decide(s).Progress {
 				t.Error("that none waits may wait")
@@ -264,7 +264,7 @@ func TestDeletionSteps(t *testing.T) {
 		"it hangs in a provider that answers, and the time is up": {
 			[]Cluster{timeout(notSelected(going("eu")), time.Minute)}, at(time.Minute), v1alpha1.ReasonDeletingNamespaces, "deletionTimeout has passed; left in providers: eu: team-c", true, 0},
 		"it hangs, and the provider says why": {
-			[]Cluster{saying(going("eu"), v1alpha1.ReasonNotRequired, namespacemap.WithHeld("it goes", "ContentRemaining: x"))}, at(0), v1alpha1.ReasonDeletingNamespaces,
+			[]Cluster{saying(going("eu"), v1alpha1.ReasonNotRequired, namespacemap.WithBlocker("it goes", "ContentRemaining: x"))}, at(0), v1alpha1.ReasonDeletingNamespaces,
 			"deleting remote namespaces: eu: team-c (the provider says ContentRemaining: x)", false, 0},
 		"its deletion is refused": {
 			[]Cluster{saying(going("eu"), v1alpha1.ReasonDeletionFailed, "no")}, at(0), v1alpha1.ReasonDeletingNamespaces,
@@ -297,8 +297,8 @@ func TestDeletionSteps(t *testing.T) {
 }
 
 func TestDeletionWithPodsThatWait(t *testing.T) {
-	left := func(names ...string) eviction.Left { return eviction.Left{Count: len(names), Names: names} }
-	refused := Waiting{Remade: eviction.Left{Count: 1, Names: []string{"team/a"}, Refused: []string{"team/a: no"}}}
+	left := func(names ...string) eviction.Remaining { return eviction.Remaining{Count: len(names), Names: names} }
+	refused := Waiting{Recreated: eviction.Remaining{Count: 1, Names: []string{"team/a"}, Refused: []string{"team/a: no"}}}
 	const evicting = "evicting pods that wait for a virtual node, so that their controllers recreate them: 1 pod (team/a), and the API server refuses to evict team/a: no"
 	const stranded = "1 pod (team/b) waits for a virtual node that the namespace no longer uses, and no known controller recreates them: delete them; "
 	for name, test := range map[string]struct {
@@ -308,9 +308,9 @@ func TestDeletionWithPodsThatWait(t *testing.T) {
 		removable       bool
 		retry           time.Duration
 	}{
-		"they are made again": {nil, Waiting{Remade: left("team/a")}, v1alpha1.ReasonEvictingPods,
+		"they are made again": {nil, Waiting{Recreated: left("team/a")}, v1alpha1.ReasonEvictingPods,
 			"evicting pods that wait for a virtual node, so that their controllers recreate them: 1 pod (team/a)", false, 0},
-		"and others are there": {[]Cluster{withPods(accepted("eu"), "team/c")}, Waiting{Remade: left("team/a")}, v1alpha1.ReasonEvictingPods,
+		"and others are there": {[]Cluster{withPods(accepted("eu"), "team/c")}, Waiting{Recreated: left("team/a")}, v1alpha1.ReasonEvictingPods,
 			"evicting pods that wait for a virtual node, so that their controllers recreate them: 1 pod (team/a); evicting pods from virtual nodes: eu: 1 pod (team/c)", false, 0},
 		"the API server refuses":          {[]Cluster{{ClusterID: "eu", Selected: true}}, refused, v1alpha1.ReasonEvictingPods, evicting, false, 0},
 		"it does, and there is a timeout": {[]Cluster{{ClusterID: "eu", Selected: true, DeletionTimeout: time.Minute}, {ClusterID: "us", Selected: true, DeletionTimeout: time.Hour}}, refused, v1alpha1.ReasonEvictingPods, evicting, false, 59 * time.Minute},
@@ -485,7 +485,7 @@ func TestManyProvidersDoNotMakeTheMessageEndless(t *testing.T) {
 func TestPodsWithAnEarlierAffinity(t *testing.T) {
 	decide := func(status v1alpha1.NamespaceOffloadingStatus, generation int64, names ...string) Plan {
 		nso := builder.Offloading("team").Generation(generation).Status(*status.DeepCopy()).Obj()
-		return Decide(Snapshot{Offloading: nso, RemoteName: "team-c", Clusters: []Cluster{accepted("eu")}, Outdated: eviction.Left{Count: len(names), Names: names}})
+		return Decide(Snapshot{Offloading: nso, RemoteName: "team-c", Clusters: []Cluster{accepted("eu")}, Outdated: eviction.Remaining{Count: len(names), Names: names}})
 	}
 	message := func(p Plan) string {
 		if c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.OffloadingPodsCurrent); c != nil {

@@ -18,17 +18,17 @@ func (s Snapshot) deletionStep() (reason, message string) {
 		switch {
 		case c.released(s):
 		case c.Unreachable != "":
-			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withLeft())
+			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withRemaining())
 		case c.Pods.Count > 0:
 			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+refusals(c.Pods))
 		default:
-			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.whyLeft())
+			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.whyRemaining())
 		}
 	}
 	waits, _ := s.waits()
 	switch {
 	case waits:
-		waiting := "evicting pods that wait for a virtual node, so that their controllers recreate them: " + s.Waiting.Remade.String() + refusals(s.Waiting.Remade)
+		waiting := "evicting pods that wait for a virtual node, so that their controllers recreate them: " + s.Waiting.Recreated.String() + refusals(s.Waiting.Recreated)
 		if len(evicting) > 0 {
 			waiting += "; evicting pods from virtual nodes: " + strings.Join(evicting, "; ")
 		}
@@ -40,14 +40,14 @@ func (s Snapshot) deletionStep() (reason, message string) {
 	case len(unreachable) > 0:
 		return v1alpha1.ReasonProviderUnreachable, "the deletion waits for providers that cannot be reached: " + strings.Join(unreachable, "; ")
 	case len(LeftBehind(s)) > 0:
-		return s.gaveUp(), "deletionTimeout has passed; left in providers: " + strings.Join(LeftBehind(s), "; ")
+		return s.giveUpReason(), "deletionTimeout has passed; left in providers: " + strings.Join(LeftBehind(s), "; ")
 	default:
 		return v1alpha1.ReasonDeletingNamespaces, "all remote namespaces are gone"
 	}
 }
 
-// Strands says that pods wait forever, and what helps.
-func Strands(pods eviction.Left) string {
+// StrandedMessage says that pods wait forever, and what helps.
+func StrandedMessage(pods eviction.Remaining) string {
 	wait := "wait"
 	if pods.Count == 1 {
 		wait = "waits"
@@ -55,9 +55,9 @@ func Strands(pods eviction.Left) string {
 	return fmt.Sprintf("%s %s for a virtual node that the namespace no longer uses, and no known controller recreates them: delete them", pods, wait)
 }
 
-// withLeft says what is left at a provider, if that is known.
-func (c Cluster) withLeft() string {
-	if !c.asked() {
+// withRemaining says what is left at a provider, if that is known.
+func (c Cluster) withRemaining() string {
+	if !c.mayBeRequested() {
 		return c.withPods()
 	}
 	left := ", with remote namespace " + c.RemoteNamespace
@@ -67,16 +67,16 @@ func (c Cluster) withLeft() string {
 	return left + " and " + strings.TrimPrefix(c.withPods(), ", with ")
 }
 
-// whyLeft says why the remote namespace still exists, if that is known.
-func (c Cluster) whyLeft() string {
-	if why := namespacemap.WhyLeft(c.Current); why != "" {
+// whyRemaining says why the remote namespace still exists, if that is known.
+func (c Cluster) whyRemaining() string {
+	if why := namespacemap.WhyRemaining(c.Current); why != "" {
 		return " (" + why + ")"
 	}
 	return ""
 }
 
-// asked reports whether the provider was, or may have been, asked for the remote namespace.
-func (c Cluster) asked() bool { return c.Desired || c.Current != nil }
+// mayBeRequested reports whether the provider was, or may have been, asked for the remote namespace.
+func (c Cluster) mayBeRequested() bool { return c.Desired || c.Current != nil }
 
 // withPods says which pods are left at a provider.
 func (c Cluster) withPods() string {
@@ -86,15 +86,15 @@ func (c Cluster) withPods() string {
 	return fmt.Sprintf(", with %s left%s", c.Pods, refusals(c.Pods))
 }
 
-func refusals(left eviction.Left) string {
+func refusals(left eviction.Remaining) string {
 	if refusals := left.Refusals(); refusals != "" {
 		return ", and " + refusals
 	}
 	return ""
 }
 
-// gaveUp returns the reason why something stays: the provider does not answer, or does not finish a deletion.
-func (s Snapshot) gaveUp() string {
+// giveUpReason returns the reason why something stays: the provider does not answer, or does not finish a deletion.
+func (s Snapshot) giveUpReason() string {
 	for _, c := range s.Clusters {
 		if c.Unreachable != "" {
 			return v1alpha1.ReasonProviderUnreachable
@@ -106,7 +106,7 @@ func (s Snapshot) gaveUp() string {
 // released reports whether a deletion need not wait for the provider, because nothing is left there or the
 // timeout has passed.
 func (c Cluster) released(s Snapshot) bool {
-	if !c.asked() && c.Pods.Count == 0 {
+	if !c.mayBeRequested() && c.Pods.Count == 0 {
 		return true
 	}
 	return c.timed() && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
@@ -123,7 +123,7 @@ func (c Cluster) timed() bool {
 // waits reports whether a deletion waits until pods without a node are evicted, and for how long at most;
 // zero: forever. The pods may go to any provider, so the longest deletionTimeout counts.
 func (s Snapshot) waits() (bool, time.Duration) {
-	if s.Waiting.Remade.Count == 0 {
+	if s.Waiting.Recreated.Count == 0 {
 		return false, 0
 	}
 	var timeout time.Duration
@@ -140,8 +140,8 @@ func (s Snapshot) waits() (bool, time.Duration) {
 // GivenUp says what a finished deletion leaves because deletionTimeout has passed; "" if nothing.
 func GivenUp(s Snapshot) string {
 	var all []string
-	if s.Waiting.Remade.Count > 0 {
-		all = append(all, "pods that wait for a virtual node and cannot be evicted: "+s.Waiting.Remade.String()+refusals(s.Waiting.Remade))
+	if s.Waiting.Recreated.Count > 0 {
+		all = append(all, "pods that wait for a virtual node and cannot be evicted: "+s.Waiting.Recreated.String()+refusals(s.Waiting.Recreated))
 	}
 	if left := LeftBehind(s); len(left) > 0 {
 		all = append(all, "remote namespaces left until their provider deletes them: "+strings.Join(left, "; "))
@@ -153,7 +153,7 @@ func GivenUp(s Snapshot) string {
 func LeftBehind(s Snapshot) []string {
 	var left []string
 	for _, c := range s.Clusters {
-		if c.asked() || c.Pods.Count > 0 {
+		if c.mayBeRequested() || c.Pods.Count > 0 {
 			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.withPods())
 		}
 	}

@@ -22,27 +22,27 @@ type Settings struct {
 	ManagerNamespace string
 }
 
-// World is what is known about all providers.
-type World struct {
+// Providers is what is known about all providers.
+type Providers struct {
 	Bindings placement.Index
 	Maps     []v1alpha1.NamespaceMap
 	// Pods are the pods of the offloading's namespace that must leave virtual nodes, by the name of the
 	// ClusterBinding.
-	Pods map[string]eviction.Left
+	Pods map[string]eviction.Remaining
 	// Outdated are the pods of the namespace that wait for a node with the affinity of an earlier version of
 	// the offloading.
-	Outdated eviction.Left
+	Outdated eviction.Remaining
 	// Waiting are the pods of the namespace that wait for a node.
 	Waiting Waiting
 }
 
-// Waiting are pods that wait for a node. When the offloading is deleted, the pods in Remade are evicted and
+// Waiting are pods that wait for a node. When the offloading is deleted, the pods in Recreated are evicted and
 // their controllers recreate them. The pods in Stranded wait forever. The pods in Virtual can run only on
 // virtual nodes, whether or not the offloading is deleted.
-type Waiting struct{ Remade, Stranded, Virtual eviction.Left }
+type Waiting struct{ Recreated, Stranded, Virtual eviction.Remaining }
 
 // Observe collects what is known about an offloading.
-func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, now time.Time) Snapshot {
+func Observe(nso *v1alpha1.NamespaceOffloading, world Providers, settings Settings, now time.Time) Snapshot {
 	s := Snapshot{Offloading: nso, RemoteName: namespacemap.RemoteName(nso, settings.ConsumerID), Outdated: world.Outdated, Waiting: world.Waiting, Now: now}
 	if err := namespacemap.CheckLocal(nso.Namespace, settings.ManagerNamespace); err != nil {
 		s.Refusal = err.Error()
@@ -64,7 +64,7 @@ func Observe(nso *v1alpha1.NamespaceOffloading, world World, settings Settings, 
 // observeBinding adds the state of one binding and of its map, which may be nil, and the pods that must leave
 // its virtual node. If taken, an older binding of the provider has the namespace, and this one is not
 // selected.
-func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, pods eviction.Left, taken bool) {
+func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, pods eviction.Remaining, taken bool) {
 	nso := s.Offloading
 	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
 	if err != nil {
@@ -72,13 +72,13 @@ func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha
 	}
 	c := cluster(nso.Namespace, binding, nsm)
 	c.Pods = pods
-	c.Selected = selected && s.Refusal == "" && binding.DeletionTimestamp.IsZero() && (!taken || isThere(c.Current))
+	c.Selected = selected && s.Refusal == "" && binding.DeletionTimestamp.IsZero() && (!taken || exists(c.Current))
 	if selected && s.Refusal == "" && !binding.DeletionTimestamp.IsZero() {
 		c.Leaving = binding.Name
 	}
 	s.name(&c)
 	deleting := !nso.DeletionTimestamp.IsZero()
-	if c.Selected || c.Leaving != "" || c.asked() || (deleting && c.Pods.Count > 0) {
+	if c.Selected || c.Leaving != "" || c.mayBeRequested() || (deleting && c.Pods.Count > 0) {
 		s.Clusters = append(s.Clusters, c)
 	}
 }
@@ -142,7 +142,7 @@ func WritesRefused(binding *v1alpha1.ClusterBinding) string {
 //
 // The entry is removed once the offloading is being deleted, or no longer selects the binding, and nothing
 // holds the entry (held). Pods hold it, and so does a status that does not report on it yet
-// (namespacemap.Unanswered).
+// (namespacemap.Unreported).
 func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, asked, held bool, settings Settings) (namespacemap.Wanted, bool) {
 	if !asked && !slices.Contains(nso.Finalizers, v1alpha1.FinalizerOffloading) || namespacemap.CheckLocal(nso.Namespace, settings.ManagerNamespace) != nil {
 		return namespacemap.Wanted{}, false

@@ -37,8 +37,8 @@ func TestNothingToWaitFor(t *testing.T) {
 		"pods alone":                     {"team", builder.Map("us"), 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			world := World{Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{*away}), Maps: []v1alpha1.NamespaceMap{*test.nsm.Unobserved().Obj()},
-				Pods: map[string]eviction.Left{"us": {Count: test.pods}}}
+			world := Providers{Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{*away}), Maps: []v1alpha1.NamespaceMap{*test.nsm.Unobserved().Obj()},
+				Pods: map[string]eviction.Remaining{"us": {Count: test.pods}}}
 			s := Observe(builder.Offloading(test.namespace).Deleted(0).Obj(), world, settings, builder.Epoch)
 			if got, _ := Removable(s); got != test.want {
 				t.Errorf("the finalizer may go: %v; it waits for %v", got, s.Clusters)
@@ -148,7 +148,7 @@ func TestObserve(t *testing.T) {
 				maps = append(maps, *m)
 			}
 			test.want.Offloading, test.want.Now = test.nso.Obj(), builder.Epoch
-			got := Observe(test.nso.Obj(), World{Bindings: placement.NewIndex(bindings), Maps: maps}, settings, builder.Epoch)
+			got := Observe(test.nso.Obj(), Providers{Bindings: placement.NewIndex(bindings), Maps: maps}, settings, builder.Epoch)
 			if n := len(test.want.Refusal); n < len(got.Refusal) && n > 0 { // The rest of the message comes from the library.
 				got.Refusal = got.Refusal[:n]
 			}
@@ -160,7 +160,7 @@ func TestObserve(t *testing.T) {
 }
 
 func TestPodsAreObserved(t *testing.T) {
-	left := eviction.Left{Count: 2, Names: []string{"team/a", "team/b"}}
+	left := eviction.Remaining{Count: 2, Names: []string{"team/a", "team/b"}}
 	bindings := []v1alpha1.ClusterBinding{*builder.Binding("eu").Label("region", "eu").Connected().Obj(), *builder.Binding("us").Connected().Obj()}
 	inEU := builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")
 	tests := map[string]struct {
@@ -180,7 +180,7 @@ func TestPodsAreObserved(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Observe(test.nso.Obj(), World{Bindings: placement.NewIndex(bindings), Maps: test.maps, Pods: map[string]eviction.Left{"us": left}}, settings, builder.Epoch)
+			got := Observe(test.nso.Obj(), Providers{Bindings: placement.NewIndex(bindings), Maps: test.maps, Pods: map[string]eviction.Remaining{"us": left}}, settings, builder.Epoch)
 			if diff := cmp.Diff(test.want, got.Clusters, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

@@ -13,15 +13,15 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// outageToldAfter is how long a provider may be away before teams are told. Most outages are shorter. Each
+// outageReportAfter is how long a provider may be away before teams are told. Most outages are shorter. Each
 // reported outage costs two writes for every offloading, one at its beginning and one at its end.
-const outageToldAfter = 30 * time.Second
+const outageReportAfter = 30 * time.Second
 
 // Outage returns the reason why a provider cannot be used, once that has lasted long enough to tell teams.
 // Until then reason is "", and again is when to check.
 func Outage(binding *v1alpha1.ClusterBinding, now time.Time) (reason string, again time.Duration) {
 	reason, since := Away(binding)
-	if wait := outageToldAfter - now.Sub(since); reason != "" && wait > 0 {
+	if wait := outageReportAfter - now.Sub(since); reason != "" && wait > 0 {
 		return "", wait
 	}
 	return reason, 0
@@ -51,7 +51,7 @@ func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
 		if !c.Selected || c.Away == "" || !s.Offloading.DeletionTimestamp.IsZero() {
 			continue
 		}
-		if wait := outageToldAfter - s.Now.Sub(c.AwaySince); wait > 0 {
+		if wait := outageReportAfter - s.Now.Sub(c.AwaySince); wait > 0 {
 			again = retry.Sooner(again, wait)
 			continue
 		}

@@ -37,7 +37,7 @@ func TestOutage(t *testing.T) {
 		{"it is paused", time.Hour, eu().Paused(), "the platform engineer has paused provider eu (spec.paused of its ClusterBinding); as far as is known, pods there keep running", 0, 4},
 		{"and is not", time.Hour, eu(), "", 0, 5},
 	} {
-		snapshot := Observe(nso, World{Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{*step.binding.Obj()}), Maps: []v1alpha1.NamespaceMap{*nsm}}, settings, builder.Epoch.Add(step.after))
+		snapshot := Observe(nso, Providers{Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{*step.binding.Obj()}), Maps: []v1alpha1.NamespaceMap{*nsm}}, settings, builder.Epoch.Add(step.after))
 		plan := Decide(snapshot)
 		if !equality.Semantic.DeepEqual(plan.Status, nso.Status) {
 			writes++
@@ -53,8 +53,8 @@ func TestOutage(t *testing.T) {
 		if strings.Contains(told, "5 minutes") != strings.Contains(told, "unreachable providers") {
 			t.Errorf("%s: for how long pods are waited for is said of outages, and of nothing else: %q", step.name, told)
 		}
-		if plan.Again != step.again {
-			t.Errorf("%s: it looks again after %s, want %s", step.name, plan.Again, step.again)
+		if plan.RecheckAfter != step.again {
+			t.Errorf("%s: it looks again after %s, want %s", step.name, plan.RecheckAfter, step.again)
 		}
 		if reason, again := Outage(step.binding.Obj(), builder.Epoch.Add(step.after)); again != step.again || (reason != "") != (told != "") {
 			t.Errorf("%s: pods are told of %q, and looked at again after %s", step.name, reason, again)
@@ -119,8 +119,8 @@ func TestOutagesOfSeveral(t *testing.T) {
 			if c := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.OffloadingProvidersReachable); c != nil {
 				says = c.Message
 			}
-			if (says != "") != (test.says != "") || !strings.HasPrefix(says, test.says) || plan.Again != test.again {
-				t.Errorf("it says %q, and looks again after %s", says, plan.Again)
+			if (says != "") != (test.says != "") || !strings.HasPrefix(says, test.says) || plan.RecheckAfter != test.again {
+				t.Errorf("it says %q, and looks again after %s", says, plan.RecheckAfter)
 			}
 		})
 	}

@@ -21,11 +21,11 @@ func TakenBy(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding
 // GoesElsewhere reports whether the offloading's remote namespace should belong to an older binding of the
 // provider, and this binding has none yet according to its map.
 func GoesElsewhere(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, all placement.Index, nsm *v1alpha1.NamespaceMap) bool {
-	return TakenBy(nso, binding, all) != "" && !isThere(namespacemap.FindCurrent(nsm.Status.CurrentMapping, nso.Namespace))
+	return TakenBy(nso, binding, all) != "" && !exists(namespacemap.FindCurrent(nsm.Status.CurrentMapping, nso.Namespace))
 }
 
-// isThere reports whether a remote namespace is known to exist. An existing one stays, whichever binding
+// exists reports whether a remote namespace is known to exist. An existing one stays, whichever binding
 // should have it.
-func isThere(current *v1alpha1.CurrentMapping) bool {
+func exists(current *v1alpha1.CurrentMapping) bool {
 	return current != nil && current.Phase == v1alpha1.MappingAccepted
 }

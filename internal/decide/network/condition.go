@@ -32,15 +32,15 @@ func Condition(binding *v1alpha1.ClusterBinding, all placement.Index, nodes []co
 		"addresses of the provider's pods in "+strings.Join(cidrs, ", ")+" are shown")
 }
 
-// A claim is a range and its owner.
-type claim struct {
+// An ownedRange is a range and its owner.
+type ownedRange struct {
 	prefix netip.Prefix
 	whose  string
 }
 
 // overlap names the binding's ranges that overlap a range of somebody else, or returns "". Older bindings
 // take precedence. A refused binding takes no range from younger ones.
-func overlap(binding *v1alpha1.ClusterBinding, all placement.Index, taken []claim) string {
+func overlap(binding *v1alpha1.ClusterBinding, all placement.Index, taken []ownedRange) string {
 	for _, b := range all.Oldest() {
 		if b.Spec.Network.Mode != v1alpha1.NetworkRouted {
 			continue
@@ -54,13 +54,13 @@ func overlap(binding *v1alpha1.ClusterBinding, all placement.Index, taken []clai
 			continue
 		}
 		for _, prefix := range mine {
-			taken = append(taken, claim{prefix, "of ClusterBinding " + b.Name + ", which is older"})
+			taken = append(taken, ownedRange{prefix, "of ClusterBinding " + b.Name + ", which is older"})
 		}
 	}
 	return ""
 }
 
-func firstOverlap(mine []netip.Prefix, taken []claim) string {
+func firstOverlap(mine []netip.Prefix, taken []ownedRange) string {
 	for _, prefix := range mine {
 		for _, other := range taken {
 			if prefix.Overlaps(other.prefix) {
@@ -73,18 +73,18 @@ func firstOverlap(mine []netip.Prefix, taken []claim) string {
 
 // local returns the pod ranges of the consumer's own nodes, as far as the nodes show them. They are sorted,
 // so that overlap always names the same one.
-func local(nodes []corev1.Node) []claim {
-	var claims []claim
+func local(nodes []corev1.Node) []ownedRange {
+	var claims []ownedRange
 	for i := range nodes {
 		if nodes[i].Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
 			continue
 		}
 		for _, cidr := range nodes[i].Spec.PodCIDRs {
 			if prefix, err := netip.ParsePrefix(cidr); err == nil {
-				claims = append(claims, claim{prefix.Masked(), "of the consumer's own pods"})
+				claims = append(claims, ownedRange{prefix.Masked(), "of the consumer's own pods"})
 			}
 		}
 	}
-	slices.SortFunc(claims, func(a, b claim) int { return a.prefix.Compare(b.prefix) })
+	slices.SortFunc(claims, func(a, b ownedRange) int { return a.prefix.Compare(b.prefix) })
 	return claims
 }

@@ -27,8 +27,8 @@ const (
 // Snapshot is the input of Decide.
 type Snapshot struct {
 	Now time.Time
-	// Ahead is how far the provider's clock is ahead of the manager's; negative: behind.
-	Ahead time.Duration
+	// ClockSkew is how far the provider's clock is ahead of the manager's; negative: behind.
+	ClockSkew time.Duration
 	// ClusterID and Node belong to the binding.
 	ClusterID, Node string
 	// Local is the consumer's object that the events are about.
@@ -61,7 +61,7 @@ func Decide(s Snapshot) Plan {
 		name := s.Name(o)
 		before, shown := s.Shown[name]
 		switch {
-		case shown && says(before, o), !shown && (room <= 0 || s.isStale(o)):
+		case shown && matches(before, o), !shown && (room <= 0 || s.isStale(o)):
 			continue
 		case s.Waits[name] > 0:
 			plan.RetryAfter = retry.Sooner(plan.RetryAfter, s.Waits[name])
@@ -86,9 +86,9 @@ func (s Snapshot) Name(o Occurrence) string {
 	return object + "." + digest(s.ClusterID, string(s.Local.UID), o.ID)[:mostOfDigest]
 }
 
-// says reports whether an event shows an occurrence unchanged. It ignores times: they change with the count,
+// matches reports whether an event shows an occurrence unchanged. It ignores times: they change with the count,
 // and would never match if a clock is wrong.
-func says(event *corev1.Event, o Occurrence) bool {
+func matches(event *corev1.Event, o Occurrence) bool {
 	return event.Reason == reason(o) && event.Message == o.Message && event.Count == o.Count
 }
 
@@ -98,7 +98,7 @@ func (s Snapshot) isStale(o Occurrence) bool { return s.Now.Sub(s.last(o)) > sta
 
 // last returns when an occurrence was last seen, by the manager's clock, and not later than now.
 func (s Snapshot) last(o Occurrence) time.Time {
-	last := o.Last.Add(-s.Ahead)
+	last := o.Last.Add(-s.ClockSkew)
 	if o.Last.IsZero() || last.After(s.Now) {
 		return s.Now
 	}
@@ -108,7 +108,7 @@ func (s Snapshot) last(o Occurrence) time.Time {
 // event returns the event for an occurrence.
 func (s Snapshot) event(name string, o Occurrence) *corev1.Event {
 	last := s.last(o)
-	first := o.First.Add(-s.Ahead)
+	first := o.First.Add(-s.ClockSkew)
 	if o.First.IsZero() || first.After(last) {
 		first = last
 	}

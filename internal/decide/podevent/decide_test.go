@@ -31,7 +31,7 @@ func (s Snapshot) showing(shown ...Occurrence) Snapshot {
 }
 
 func (s Snapshot) ahead(by time.Duration) Snapshot {
-	s.Ahead = by
+	s.ClockSkew = by
 	return s
 }
 

@@ -3,7 +3,7 @@
 //
 // # How it works
 //
-// Read keeps the needed parts of an event, as an Occurrence. A Shelf holds the occurrences of one provider,
+// Read keeps the needed parts of an event, as an Occurrence. A Buffer holds the occurrences of one provider,
 // and limits everything that a provider could make grow. Decide compares one object's occurrences with the
 // consumer's events about it. Each occurrence has one event in the consumer, whose name is derived from it.
 // So after a crash, or in a second reconcile, Decide finds the same event.

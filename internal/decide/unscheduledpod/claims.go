@@ -9,9 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Claim is what is known about a PersistentVolumeClaim that a pod names.
@@ -37,7 +38,7 @@ func Released(claim Claim, pods []corev1.Pod) bool {
 	taint := corev1.Taint{Key: v1alpha1.TaintVirtualNode, Value: strings.TrimPrefix(claim.SelectedNode, v1alpha1.VirtualNodePrefix), Effect: corev1.TaintEffectNoSchedule}
 	waits := false
 	for i := range pods {
-		if !pods[i].DeletionTimestamp.IsZero() || !slices.Contains(translate.Claims(&pods[i]), claim.Name) {
+		if !pods[i].DeletionTimestamp.IsZero() || !slices.Contains(needs.Claims(&pods[i]), claim.Name) {
 			continue
 		}
 		if tolerates(&pods[i], taint) {
@@ -62,19 +63,19 @@ func refused(claims []Claim) *field.Problem {
 	return nil
 }
 
-// leftToUs reports whether admission has left a pod's toleration to this package, because the pod names
+// waitsForClaims reports whether admission has left a pod's toleration to this package, because the pod names
 // claims.
-func leftToUs(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
-	return nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote && len(translate.Claims(pod)) > 0 && !pod.CreationTimestamp.Before(&nso.CreationTimestamp)
+func waitsForClaims(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
+	return nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote && len(needs.Claims(pod)) > 0 && !pod.CreationTimestamp.Before(&nso.CreationTimestamp)
 }
 
 // keepsTo reports whether admission has left a pod's toleration to this package, and the pod's affinity
 // limits it to nodes that allow the volumes that it describes.
 func keepsTo(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
-	if !leftToUs(pod, nso) || pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	if !waitsForClaims(pod, nso) || pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return false
 	}
-	allowed := admission.Allowed(nso, translate.DescribedVolumes(pod), false)
+	allowed := admission.Allowed(nso, accept.DescribedVolumes(pod), false)
 	return !slices.ContainsFunc(pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool {
 		return len(t.MatchExpressions)+len(t.MatchFields) > 0 &&
 			!slices.ContainsFunc(allowed, func(a corev1.NodeSelectorTerm) bool { return admission.Within(t, a) })
@@ -89,13 +90,13 @@ func stuck(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, n
 		return Plan{}
 	}
 	if left := pod.CreationTimestamp.Add(patience).Sub(now); left > 0 {
-		return Plan{After: left}
+		return Plan{RecheckAfter: left}
 	}
 	cure := "delete the pod, and its replacement starts on one of the consumer's own nodes"
 	if nso.Spec.PodOffloadingStrategy == v1alpha1.PodsRemote {
 		cure = "with podOffloadingStrategy Remote, a claim must be bound to a volume first; with LocalAndRemote or LocalFirst, new pods start on the consumer's own nodes"
 	}
-	return Plan{Reason: translate.ReasonClaimNotBound, Warns: true, Message: fmt.Sprintf(
+	return Plan{Reason: field.ReasonClaimNotBound, Warns: true, Message: fmt.Sprintf(
 		"PersistentVolumeClaim %s has no volume, and the scheduler waits for one on virtual node %s, where CSI drivers can rarely provision one: %s",
 		claims[i].Name, claims[i].SelectedNode, cure)}
 }

@@ -10,8 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestDecideClaims tests pods that name claims. The admission policy does not add the toleration to these.
@@ -39,7 +40,7 @@ func TestDecideClaims(t *testing.T) {
 				RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}}}
 		}
 	}
-	unbound := translate.NotBound(&metav1.ObjectMeta{Name: "data"})
+	unbound := persistentvolumeclaim.NotBound(&metav1.ObjectMeta{Name: "data"})
 	ready, fresh, stuck := Claim{Name: "data"}, Claim{Name: "data", Refusal: unbound}, Claim{Name: "data", Refusal: unbound, SelectedNode: "spillway-eu"}
 	for name, test := range map[string]struct {
 		strategy v1alpha1.PodOffloadingStrategy
@@ -56,12 +57,12 @@ func TestDecideClaims(t *testing.T) {
 		"fresh, older":               {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, older}, []Claim{fresh}, 0, Plan{Reason: ReasonStaysLocal, Message: waits}},
 		"fresh, Remote":              {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{fresh}, time.Hour, Plan{}},
 		"chosen":                     {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{stuck}, time.Hour, Plan{Reason: ReasonStaysLocal, Message: waits}},
-		"chosen just now":            {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{stuck}, 10 * time.Second, Plan{After: 20 * time.Second}},
+		"chosen just now":            {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{stuck}, 10 * time.Second, Plan{RecheckAfter: 20 * time.Second}},
 		"describes volumes, too":     {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, nfs, keptTo("spillway.io/volume-nfs")}, []Claim{ready}, 0, Plan{Tolerations: []corev1.Toleration{of("eu")}}},
 		"describes, and is not kept": {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, nfs, keptTo()}, []Claim{ready}, 0, Plan{Reason: ReasonStaysLocal, Message: whyDescribed}},
 		"chosen, it tolerates it": {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{ready, stuck}, time.Minute,
-			Plan{Reason: translate.ReasonClaimNotBound, Warns: true, Message: chosen + "delete the pod, and its replacement starts on one of the consumer's own nodes"}},
-		"chosen, Remote": {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{stuck}, time.Minute, Plan{Reason: translate.ReasonClaimNotBound, Warns: true, Message: chosen +
+			Plan{Reason: field.ReasonClaimNotBound, Warns: true, Message: chosen + "delete the pod, and its replacement starts on one of the consumer's own nodes"}},
+		"chosen, Remote": {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{stuck}, time.Minute, Plan{Reason: field.ReasonClaimNotBound, Warns: true, Message: chosen +
 			"with podOffloadingStrategy Remote, a claim must be bound to a volume first; with LocalAndRemote or LocalFirst, new pods start on the consumer's own nodes"}},
 	} {
 		t.Run(name, func(t *testing.T) {

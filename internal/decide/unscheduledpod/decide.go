@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
 )
 
 // Plan is what to add to the pod, and what to tell its owner.
@@ -31,8 +31,8 @@ type Plan struct {
 	Reason, Message string
 	// Warns reports that the event is a warning.
 	Warns bool
-	// After is how long until the next decision if nothing changes before; 0: never.
-	After time.Duration
+	// RecheckAfter is how long until the next decision if nothing changes before; 0: never.
+	RecheckAfter time.Duration
 }
 
 // Reasons of events.
@@ -48,7 +48,7 @@ const (
 // namespace, or nil. clusterIDs name the selected providers, sorted. claims are the pod's claims.
 func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []string, claims []Claim, now time.Time) Plan {
 	if len(clusterIDs) == 0 || nso == nil || !nso.DeletionTimestamp.IsZero() || nso.Spec.PodOffloadingStrategy == v1alpha1.PodsLocal ||
-		pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() || ofDaemonSet(pod) {
+		pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() || isDaemonSetPod(pod) {
 		return Plan{}
 	}
 	plan := Plan{Tolerations: Missing(pod, clusterIDs)}
@@ -59,7 +59,7 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []str
 	switch {
 	case !late:
 		return stuck(pod, nso, claims, now)
-	case leftToUs(pod, nso):
+	case waitsForClaims(pod, nso):
 		return plan
 	}
 	plan.Reason, plan.Message = ReasonOffloadedLate, message(pod, nso, clusterIDs)
@@ -83,9 +83,9 @@ func Missing(pod *corev1.Pod, clusterIDs []string) []corev1.Toleration {
 // whyLocal returns why a pod may have to stay on local nodes, or "". late reports that the pod lacks what the
 // admission policy adds.
 func whyLocal(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, late bool) string {
-	refusal, described := translate.PodRefusal(pod), strings.Join(translate.DescribedVolumes(pod), ", ")
+	refusal, described := accept.Refusal(pod), strings.Join(accept.DescribedVolumes(pod), ", ")
 	switch {
-	case late && refusal != nil && translate.NeverSent(pod) == nil:
+	case late && refusal != nil && accept.NeverSent(pod) == nil:
 		return "the pod exceeds pod security baseline, so only a provider that allows this can run it, and only if it is created with podOffloadingStrategy Remote; " +
 			"it waits for one of the consumer's own nodes: " + refusal.Message
 	case late && refusal != nil:
@@ -121,8 +121,8 @@ func tolerates(pod *corev1.Pod, taint corev1.Taint) bool {
 	})
 }
 
-// ofDaemonSet reports whether the pod belongs to one node, which its DaemonSet has chosen.
-func ofDaemonSet(pod *corev1.Pod) bool {
+// isDaemonSetPod reports whether the pod belongs to one node, which its DaemonSet has chosen.
+func isDaemonSetPod(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.Kind == "DaemonSet"
 }

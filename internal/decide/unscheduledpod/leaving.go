@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/decide/placement"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Fate is what happens to a pod that waits for a node when its namespace is no longer offloaded. Kubernetes
@@ -20,8 +20,8 @@ type Fate string
 const (
 	// Stays: the pod continues to wait for a node on which it may run.
 	Stays Fate = ""
-	// Remade: the pod is evicted, and its controller creates one that is not meant for virtual nodes.
-	Remade Fate = "Remade"
+	// Recreated: the pod is evicted, and its controller creates one that is not meant for virtual nodes.
+	Recreated Fate = "Remade"
 	// Stranded: the pod would wait forever, and nobody would recreate it. Its owner is told.
 	Stranded Fate = "Stranded"
 )
@@ -40,9 +40,9 @@ func FateOf(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, bindings placeme
 		return Stays
 	}
 	virtual := OnlyVirtual(pod)
-	switch maker := makerOf(pod); {
-	case maker == makesAgain && (virtual || prepared(pod)), maker == countsFailures && virtual:
-		return Remade
+	switch maker := controllerBehaviorOf(pod); {
+	case maker == recreatesPod && (virtual || prepared(pod)), maker == countsFailures && virtual:
+		return Recreated
 	case Strands(pod, bindings):
 		return Stranded
 	default:
@@ -54,7 +54,7 @@ func FateOf(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, bindings placeme
 // virtual nodes. A binding with a mountNamespace accepts pods of such namespaces if they may run on its node.
 // A pod of a DaemonSet belongs to one node, and is recreated for it.
 func Strands(pod *corev1.Pod, bindings placement.Index) bool {
-	return pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() && !ofDaemonSet(pod) && OnlyVirtual(pod) &&
+	return pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() && !isDaemonSetPod(pod) && OnlyVirtual(pod) &&
 		!slices.ContainsFunc(bindings.Usable(), func(b *v1alpha1.ClusterBinding) bool {
 			return b.Spec.MountNamespace != "" && b.DeletionTimestamp.IsZero() && mayTake(b, required(pod))
 		})
@@ -66,7 +66,7 @@ func mayTake(binding *v1alpha1.ClusterBinding, terms []corev1.NodeSelectorTerm) 
 	terms = slices.Clone(terms)
 	for i := range terms {
 		terms[i].MatchExpressions = slices.DeleteFunc(slices.Clone(terms[i].MatchExpressions), func(r corev1.NodeSelectorRequirement) bool {
-			return slices.Contains(translate.NodeKeys, r.Key)
+			return slices.Contains(field.NodeKeys, r.Key)
 		})
 	}
 	matches, err := placement.Matches(&corev1.NodeSelector{NodeSelectorTerms: terms}, binding)
@@ -91,29 +91,29 @@ func prepared(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode })
 }
 
-// maker is what the controller of a pod does once the pod is gone.
-type maker int
+// controllerBehavior is what the controller of a pod does once the pod is gone.
+type controllerBehavior int
 
 const (
-	makesNone maker = iota
-	makesAgain
+	recreatesNothing controllerBehavior = iota
+	recreatesPod
 	countsFailures
 )
 
-// makerOf knows the controllers of Kubernetes itself. Another controller may interpret the deletion of a pod
-// as the end of its work.
-func makerOf(pod *corev1.Pod) maker {
+// controllerBehaviorOf knows the controllers of Kubernetes itself. Another controller may interpret the deletion
+// of a pod as the end of its work.
+func controllerBehaviorOf(pod *corev1.Pod) controllerBehavior {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {
-		return makesNone
+		return recreatesNothing
 	}
 	group, _, _ := strings.Cut(owner.APIVersion, "/")
 	switch group + "/" + owner.Kind {
 	case "apps/ReplicaSet", "apps/StatefulSet", "v1/ReplicationController":
-		return makesAgain
+		return recreatesPod
 	case "batch/Job":
 		return countsFailures
 	default:
-		return makesNone
+		return recreatesNothing
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
 	"github.com/spillway-io/spillway/internal/decide/admission"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Outdated reports whether a pod that waits for a node has the node affinity of an earlier version of its
@@ -53,7 +53,7 @@ func required(pod *corev1.Pod) []corev1.NodeSelectorTerm {
 		return nil
 	}
 	terms := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-	if keys := translate.DescribedVolumes(pod); len(keys) > 0 { // The policy requires these, whatever the offloading says.
+	if keys := accept.DescribedVolumes(pod); len(keys) > 0 { // The policy requires these, whatever the offloading says.
 		terms = slices.Clone(terms)
 		for i := range terms {
 			terms[i].MatchExpressions = slices.DeleteFunc(slices.Clone(terms[i].MatchExpressions), func(r corev1.NodeSelectorRequirement) bool { return slices.Contains(keys, r.Key) })

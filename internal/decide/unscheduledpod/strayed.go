@@ -11,11 +11,11 @@ import (
 // because admission did not change the pod.
 const ReasonOnLocalNode = "OnLocalNode"
 
-// Strayed returns a message for the owner of a pod that is on a local node, or about to be, although its
+// LocalNodeWarning returns a message for the owner of a pod that is on a local node, or about to be, although its
 // namespace has podOffloadingStrategy Remote; otherwise "". It reports a pod that lacks the toleration added
 // at admission. A pod with that toleration was created under another strategy, or brought the toleration
 // itself. A pod that is older than the offloading is not reported either.
-func Strayed(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) string {
+func LocalNodeWarning(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) string {
 	if nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote || !pod.DeletionTimestamp.IsZero() ||
 		pod.CreationTimestamp.Before(&nso.CreationTimestamp) || pod.Annotations[corev1.MirrorPodAnnotationKey] != "" ||
 		pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {

@@ -45,7 +45,7 @@ func TestStrayed(t *testing.T) {
 					"If that does not help, the manager's webhook does not answer the API server: kubectl spillway doctor"
 			}
 			node := pod.Spec.NodeName
-			if got := Strayed(pod, nso); got != want {
+			if got := LocalNodeWarning(pod, nso); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 			if pod.Spec.NodeName != node {

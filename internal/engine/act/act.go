@@ -45,7 +45,7 @@ type Actor[T client.Object] struct {
 
 // Do carries out the actions of a plan in order, and stops at the first that fails. It returns the answers, and
 // whether all actions are done. It remembers a refusal, which is no error.
-func (c *Actor[T]) Do(ctx context.Context, s decide.Subject[T], plan decide.Plan) (made []decide.Attempt, done bool, err error) {
+func (c *Actor[T]) Do(ctx context.Context, s decide.ObjectState[T], plan decide.Plan) (made []decide.AppliedAction, done bool, err error) {
 	for _, a := range plan.Actions {
 		if !c.mayGo(s, a) {
 			return made, false, nil
@@ -59,34 +59,34 @@ func (c *Actor[T]) Do(ctx context.Context, s decide.Subject[T], plan decide.Plan
 			return made, false, c.failed(ctx, s, a, err)
 		}
 		if answer != nil {
-			made = append(made, decide.Attempt{Action: a, Answer: answer})
+			made = append(made, decide.AppliedAction{Action: a, Response: answer})
 		}
 		c.succeeded(s, a)
 	}
 	return made, true, nil
 }
 
-func (c *Actor[T]) succeeded(s decide.Subject[T], a decide.Action) {
+func (c *Actor[T]) succeeded(s decide.ObjectState[T], a decide.Action) {
 	c.Memory.Succeeded(s.Key, a.Verb, c.Refusals.In(a))
 	if a.Verb == decide.PatchStatus {
 		c.Memory.Statuses.Wrote(s.Key)
 	}
-	c.brake(s, a)
+	c.noteSent(s, a)
 	if a.Verb == decide.Patch || c.Kind.Selection.Copies() && a.Verb != decide.Find && a.Verb != decide.Read {
-		c.Memory.Undone.Wrote(s.Key, a)
+		c.Memory.Reverted.NoteWrite(s.Key, a)
 	}
 	if c.Kind.Done == nil {
 		return
 	}
 	seen := time.Time{}
 	if a.Verb == decide.PatchStatus {
-		c.Memory.Change(s.Key, func(r *memory.Record) { seen, r.Unshown = r.Unshown, time.Time{} })
+		c.Memory.Change(s.Key, func(r *memory.Record) { seen, r.RemoteChangedAt = r.RemoteChangedAt, time.Time{} })
 	}
 	c.Kind.Done(s, a, seen)
 }
 
 // noteAnswer remembers a creation that got no answer: the API server may have carried it out.
-func (c *Actor[T]) noteAnswer(s decide.Subject[T], a decide.Action, err error) {
+func (c *Actor[T]) noteAnswer(s decide.ObjectState[T], a decide.Action, err error) {
 	if a.Verb != decide.Create || a.Side != decide.Remote || !decide.Present(s.Local) {
 		return
 	}
@@ -98,15 +98,15 @@ func (c *Actor[T]) noteAnswer(s decide.Subject[T], a decide.Action, err error) {
 	}
 }
 
-// written is the cluster to which an object is written.
-type written interface {
-	Wrote(obj client.Object)
-	Deleted(obj client.Object, grace *int64)
+// expecter notes what was written to a cluster, until the cache shows it.
+type expecter interface {
+	Expect(obj client.Object)
+	ExpectDeletion(obj client.Object, grace *int64)
 }
 
 // do sends one request, and notes the object in the answer. It returns that object, or nil.
-func (c *Actor[T]) do(ctx context.Context, s decide.Subject[T], a decide.Action) (answer client.Object, err error) {
-	to, side := c.Consumer, written(c.Locals)
+func (c *Actor[T]) do(ctx context.Context, s decide.ObjectState[T], a decide.Action) (answer client.Object, err error) {
+	to, side := c.Consumer, expecter(c.Locals)
 	if a.Side == decide.Remote {
 		to, side = c.Provider, c.Remotes
 	}
@@ -127,13 +127,13 @@ func (c *Actor[T]) do(ctx context.Context, s decide.Subject[T], a decide.Action)
 		return nil, err
 	}
 	if a.Verb == decide.Delete {
-		side.Deleted(obj, a.Grace)
+		side.ExpectDeletion(obj, a.Grace)
 		return nil, nil
 	}
 	if a.Side == decide.Remote {
 		c.Sent(obj)
 	}
-	side.Wrote(obj)
+	side.Expect(obj)
 	return obj, nil
 }
 
@@ -142,7 +142,7 @@ func (c *Actor[T]) do(ctx context.Context, s decide.Subject[T], a decide.Action)
 // from an old cache need no such check: later decisions correct them, and the transport holds back writes to
 // the provider.
 func (c *Actor[T]) mayEnd(a decide.Action) error {
-	if !a.Ends || c.Fenced == nil {
+	if !a.AllowsSuccessor || c.Fenced == nil {
 		return nil
 	}
 	return c.Fenced()
@@ -175,15 +175,15 @@ func remove(ctx context.Context, to client.Client, obj client.Object, a decide.A
 	return retry.IgnoreGone(to.Delete(ctx, obj, options))
 }
 
-// mayGo reports whether an action may run. While the brake holds a namespace back, it lets one pod at a time be
-// created.
-func (c *Actor[T]) mayGo(s decide.Subject[T], a decide.Action) bool {
-	return c.Kind.Ended == nil || a.Verb != decide.Create || a.Side != decide.Remote || c.Memory.Sent.MayGo(s.Key.Namespace)
+// mayGo reports whether an action may run. While the provider ends too many pods of a namespace soon after they
+// were sent, it lets one pod at a time be created.
+func (c *Actor[T]) mayGo(s decide.ObjectState[T], a decide.Action) bool {
+	return c.Kind.Ended == nil || a.Verb != decide.Create || a.Side != decide.Remote || c.Memory.Sent.Allow(s.Key.Namespace)
 }
 
-// brake notes what was sent, and what the provider has ended since. Only objects of the same local namespace
+// noteSent notes what was sent, and what the provider has ended since. Only objects of the same local namespace
 // wait for it.
-func (c *Actor[T]) brake(s decide.Subject[T], a decide.Action) {
+func (c *Actor[T]) noteSent(s decide.ObjectState[T], a decide.Action) {
 	if c.Kind.Ended == nil || !decide.Present(s.Local) {
 		return
 	}

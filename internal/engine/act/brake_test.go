@@ -30,8 +30,8 @@ func TestBrake(t *testing.T) {
 					break
 				}
 				sent++
-				c.brake(s, create)
-				c.brake(s, decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Object: local})
+				c.noteSent(s, create)
+				c.noteSent(s, decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Object: local})
 			}
 			if held := sent < many; held != ended || sent == 0 {
 				t.Errorf("%d of %d were sent", sent, many)

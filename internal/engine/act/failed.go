@@ -19,7 +19,7 @@ import (
 )
 
 // failed decides whether a failed action is an error, or a refusal to remember.
-func (c *Actor[T]) failed(ctx context.Context, s decide.Subject[T], a decide.Action, err error) error {
+func (c *Actor[T]) failed(ctx context.Context, s decide.ObjectState[T], a decide.Action, err error) error {
 	wrapped := fmt.Errorf("to %s %s %s in the %s (cluster %s): %w", a.Verb, c.Kind.Name, client.ObjectKeyFromObject(a.Object), a.Side, c.ClusterID, err)
 	switch {
 	case retry.IsGone(err) && a.Verb != decide.Create:
@@ -32,7 +32,7 @@ func (c *Actor[T]) failed(ctx context.Context, s decide.Subject[T], a decide.Act
 		return c.find(ctx, s, existing)
 	case c.Kind.Selection == kind.InMappedNamespace && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return wrapped // Spillway recreates the namespace. The NamespaceOffloading reports that.
-	case !decide.Present(s.Local), !retry.SaysWhy(err) && c.mayPass(s, a, err):
+	case !decide.Present(s.Local), !retry.SaysWhy(err) && c.isTransient(s, a, err):
 		return wrapped // An object that exists only in the provider has no owner to inform, so the error is logged.
 	}
 	if retry.IsServerError(err) { // It may concern more than this object, so it is logged, too.
@@ -42,16 +42,16 @@ func (c *Actor[T]) failed(ctx context.Context, s decide.Subject[T], a decide.Act
 	return nil
 }
 
-// mayPass reports whether an error may be temporary. If a creation meets one conflict after another, it counts
+// isTransient reports whether an error may be temporary. If a creation meets one conflict after another, it counts
 // as refused: it has no version that could be old, so an admission webhook must answer so. Repeated server
 // errors mostly come from a webhook that does not answer. Then the owner is informed, and retries are about as
 // frequent as before.
-func (c *Actor[T]) mayPass(s decide.Subject[T], a decide.Action, err error) bool {
+func (c *Actor[T]) isTransient(s decide.ObjectState[T], a decide.Action, err error) bool {
 	switch {
 	case a.Verb == decide.Create && apierrors.IsConflict(err):
-		return !c.Memory.Overtaken.Note(s.Key, c.Clock.Now())
+		return !c.Memory.Conflicts.Note(s.Key, c.Clock.Now())
 	case retry.IsServerError(err) && a.Side == decide.Remote && (a.Verb == decide.Create || a.Verb == decide.Patch || a.Verb == decide.Delete):
-		return !c.Memory.Failing.Note(s.Key, c.Clock.Now())
+		return !c.Memory.ServerErrors.Note(s.Key, c.Clock.Now())
 	default:
 		return true
 	}

@@ -18,11 +18,11 @@ import (
 // find reads an object from the provider without the cache. The cache has only objects with Spillway's mark,
 // and may lag. If wanted has no UID, Spillway wants to create the object, and another may have its name
 // already. If wanted has a UID, it is the object that the local one names.
-func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.Object) error {
+func (c *Actor[T]) find(ctx context.Context, s decide.ObjectState[T], wanted client.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	name, creating := client.ObjectKeyFromObject(wanted), wanted.GetUID() == ""
-	found, err := c.Remotes.Ask(ctx, name)
+	found, err := c.Remotes.GetLive(ctx, name)
 	if err == nil || retry.IsGone(err) {
 		c.Memory.Change(s.Key, func(r *memory.Record) { r.Unanswered = "" })
 	}
@@ -38,12 +38,12 @@ func (c *Actor[T]) find(ctx context.Context, s decide.Subject[T], wanted client.
 		return nil
 	case err != nil:
 		return fmt.Errorf("getting %s %s of provider %s: %w", c.Kind.Name, name, c.ClusterID, err)
-	case c.Remotes.StandsFor(found, s.Key):
+	case c.Remotes.Represents(found, s.Key):
 		// Spillway's own, whatever its UID: a reconcile created it, and ended before the answer.
-		c.Remotes.Wrote(found)
+		c.Remotes.Expect(found)
 		return nil
 	case c.recorded(s.Local, found):
-		c.Memory.Undone.Wrote(s.Key, decide.Action{Verb: decide.Find, Side: decide.Remote, Object: wanted})
+		c.Memory.Reverted.NoteWrite(s.Key, decide.Action{Verb: decide.Find, Side: decide.Remote, Object: wanted})
 		return c.relabel(ctx, found)
 	case !creating:
 		c.Memory.Change(s.Key, func(r *memory.Record) { r.Lost = s.Local.GetUID() }) // Another object has its name.
@@ -76,6 +76,6 @@ func (c *Actor[T]) relabel(ctx context.Context, found T) error {
 	if err := Send(ctx, c.Provider, marked, decide.Action{Verb: decide.Patch, Object: marked, Before: found, Locked: true}); err != nil {
 		return fmt.Errorf("restoring the labels of %s %s of provider %s: %w", c.Kind.Name, client.ObjectKeyFromObject(found), c.ClusterID, err)
 	}
-	c.Remotes.Wrote(marked)
+	c.Remotes.Expect(marked)
 	return nil
 }

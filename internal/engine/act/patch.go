@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/precondition"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // patch sends the difference between the object that was read and the wanted one. It includes the UID, so
@@ -42,7 +42,7 @@ func patch(ctx context.Context, to client.Client, obj client.Object, a decide.Ac
 // locked returns a patch that fails if anybody has written the object since.
 func locked(before client.Object) client.Patch {
 	how := precondition.Locked(before)
-	if translate.WithoutContent(before) == any(before) {
+	if field.WithoutContent(before) == any(before) {
 		return how // The caches hold it in full.
 	}
 	return wholeContent{how}
@@ -65,10 +65,10 @@ func (w wholeContent) Data(obj client.Object) ([]byte, error) {
 	if err := json.Unmarshal(diff, &fields); err != nil {
 		return nil, fmt.Errorf("reading a patch: %w", err)
 	}
-	for _, field := range fields {
-		values, ok := field.(map[string]any)
-		if _, replaced := values[translate.DigestKey]; ok && replaced {
-			delete(values, translate.DigestKey)
+	for _, value := range fields {
+		values, ok := value.(map[string]any)
+		if _, replaced := values[field.DigestKey]; ok && replaced {
+			delete(values, field.DigestKey)
 			values["$patch"] = "replace"
 		}
 	}

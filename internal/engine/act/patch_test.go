@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // TestLockedPatch checks that the copy in the provider becomes what it should be, although the consumer's side
@@ -35,7 +35,7 @@ func TestLockedPatch(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			remote := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9"}, Data: test.there}
-			before, ok := translate.WithoutContent(remote).(*corev1.ConfigMap)
+			before, ok := field.WithoutContent(remote).(*corev1.ConfigMap)
 			if !ok {
 				t.Fatal("it is of another kind")
 			}

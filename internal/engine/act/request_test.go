@@ -175,7 +175,7 @@ func newActing() *acting {
 	rig.Remotes.Live = a.provider
 	c.Consumer, c.Provider, c.Live = a.consumer, a.provider, a.consumer
 	c.Sent = func(obj client.Object) { a.sent = append(a.sent, client.ObjectKeyFromObject(obj).String()) }
-	c.Kind.Done = func(_ fixture.Subject, action decide.Action, seen time.Time) {
+	c.Kind.Done = func(_ fixture.ObjectState, action decide.Action, seen time.Time) {
 		line := string(action.Verb)
 		if !seen.IsZero() {
 			line += " of " + seen.Format(time.TimeOnly)
@@ -257,7 +257,7 @@ func TestDo(t *testing.T) {
 				if attempt.Verb == "" || attempt.Object == nil {
 					t.Errorf("it is not said what was answered: %v", attempt)
 				}
-				got.Answers = append(got.Answers, client.ObjectKeyFromObject(attempt.Answer).String()+" "+attempt.Answer.GetResourceVersion())
+				got.Answers = append(got.Answers, client.ObjectKeyFromObject(attempt.Response).String()+" "+attempt.Response.GetResourceVersion())
 			}
 			if diff := cmp.Diff(test.want, got, cmp.Comparer(errors.Is)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -283,20 +283,20 @@ func TestWhatWasDoneIsSeen(t *testing.T) {
 	}
 	at := types.NamespacedName{Namespace: "team-home", Name: "settings"}
 	do(decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote(func(m *corev1.ConfigMap) { m.UID, m.ResourceVersion = "", "" })})
-	if !a.Remotes.Ahead(at) || a.Locals.Ahead(s.Key) {
+	if !a.Remotes.IsStale(at) || a.Locals.IsStale(s.Key) {
 		t.Error("the copy is not seen, or the consumer's object was written")
 	}
 	do(decide.Action{Verb: decide.Patch, Side: decide.Local, Before: fixture.Local(), Object: fixture.Local(fixture.Sent)})
-	if !a.Locals.Ahead(s.Key) {
+	if !a.Locals.IsStale(s.Key) {
 		t.Error("the pin is not seen")
 	}
-	places := []decide.Place{{Target: fixture.Target, Local: "team", Open: true}}
-	found, err := a.Remotes.StandIns(t.Context(), s.Key, places)
+	places := []decide.Destination{{Target: fixture.Target, Local: "team", Open: true}}
+	found, err := a.Remotes.RemotesFor(t.Context(), s.Key, places)
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
 	do(decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: found[0], Grace: ptr.To[int64](0)})
-	if found, err := a.Remotes.StandIns(t.Context(), s.Key, places); err != nil || len(found) > 0 {
+	if found, err := a.Remotes.RemotesFor(t.Context(), s.Key, places); err != nil || len(found) > 0 {
 		t.Errorf("what is deleted is still seen: %v, %v", found, err)
 	}
 }
@@ -305,7 +305,7 @@ func TestWhatWasDoneIsSeen(t *testing.T) {
 func TestNothingLocalIsDeletedWithoutTheLease(t *testing.T) {
 	fenced := errors.New("the Lease has run out")
 	s := fixture.Observed(fixture.Local(), nil)
-	remove := decide.Action{Verb: decide.Delete, Side: decide.Local, Object: fixture.Local(), Ends: true, Grace: ptr.To[int64](0)}
+	remove := decide.Action{Verb: decide.Delete, Side: decide.Local, Object: fixture.Local(), AllowsSuccessor: true, Grace: ptr.To[int64](0)}
 	for _, test := range []struct {
 		held error
 		want []string
@@ -353,7 +353,7 @@ func TestCopiesThatAreMadeAgainWait(t *testing.T) {
 		s := fixture.Observed(fixture.Local(), nil)
 		create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
 		a.succeeded(s, create)
-		if wait, _ := a.rig.Memory.Undone.Wait(s.Key, create); wait != want {
+		if wait, _ := a.rig.Memory.Reverted.Wait(s.Key, create); wait != want {
 			t.Errorf("%s: it is made again after %s, want %s", selection, wait, want)
 		}
 	}
@@ -406,7 +406,7 @@ func TestFind(t *testing.T) {
 			}
 			at := client.ObjectKeyFromObject(wanted)
 			got := outcome{
-				Requests: a.requests, Lost: a.rig.Memory.Get(s.Key).Lost == "local-1", Refused: a.rig.Memory.Refusals.Has(s.Key), Seen: a.Remotes.Ahead(at),
+				Requests: a.requests, Lost: a.rig.Memory.Get(s.Key).Lost == "local-1", Refused: a.rig.Memory.Refusals.Has(s.Key), Seen: a.Remotes.IsStale(at),
 			}
 			stored := &corev1.ConfigMap{}
 			if err := a.provider.Get(t.Context(), at, stored); err == nil {
@@ -549,7 +549,7 @@ func TestRelabel(t *testing.T) {
 	if err := c.relabel(t.Context(), found); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(to.got.Data, `"resourceVersion":"9"`) || !strings.Contains(to.got.Data, `"uid":"remote-1"`) || !c.Remotes.Ahead(client.ObjectKeyFromObject(found)) {
+	if !strings.Contains(to.got.Data, `"resourceVersion":"9"`) || !strings.Contains(to.got.Data, `"uid":"remote-1"`) || !c.Remotes.IsStale(client.ObjectKeyFromObject(found)) {
 		t.Errorf("got %+v", to.got)
 	}
 	to.err = errors.New("broken")

@@ -10,40 +10,39 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Translation is what differs between the kinds of copied objects. It is pure.
 type Translation[T Object] interface {
 	// RemoteName returns the name of the copy.
-	RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName
+	RemoteName(t field.Target, local types.NamespacedName) types.NamespacedName
 	// Remote returns the copy, or why there is none.
-	Remote(local T, t translate.Target, around Around) (T, *field.Problem)
+	Remote(local T, t field.Target, around Inputs) (T, *field.Problem)
 	// Merge returns remote with the changes that desired, the copy as it would be created now, asks for.
 	// replace reports that an update cannot make these changes.
 	Merge(desired, remote T) (merged T, replace bool)
 }
 
-// Around is what a copy may depend on besides its object.
-type Around struct {
+// Inputs is what a copy may depend on besides its object.
+type Inputs struct {
 	// Now is the time.
 	Now time.Time
-	// Elsewhere returns where the objects of another local namespace go, for an object that names one of
+	// TargetFor returns where the objects of another local namespace go, for an object that names one of
 	// them.
-	Elsewhere func(namespace string) translate.Target
+	TargetFor func(namespace string) field.Target
 	// Limits are what the provider allows.
-	Limits *translate.Limits
+	Limits *field.Limits
 	// Classes maps the consumer's class names to the provider's.
-	Classes translate.Classes
+	Classes field.Classes
 	// Has reports whether the provider has a class; nil: unknown for all classes.
-	Has translate.Has
+	Has field.Has
 	// Hosts are the hosts that the ClusterBinding allows for Ingresses and routes.
-	Hosts translate.HostPatterns
+	Hosts field.HostPatterns
 	// Maps reports whether any ClusterBinding maps one of the consumer's classes.
 	Maps func(kind v1alpha1.ClassKind, name string) bool
-	// Namespaces returns the local namespaces that NetworkPolicies can name in the provider. They are shared,
+	// Peers returns the local namespaces that NetworkPolicies can name in the provider. They are shared,
 	// and must not be changed.
-	Namespaces func() []translate.PeerNamespace
+	Peers func() []PeerNamespace
 	// Node is the name of the provider's virtual node.
 	Node string
 	// Own returns a function that reports whether an address is one of the consumer's own.
@@ -55,7 +54,7 @@ type Around struct {
 
 // copies is the Syncer of the kinds whose objects are copied because something needs them.
 type copies[T Object] struct {
-	TopDown[T]
+	FromConsumer[T]
 	Translation[T]
 	fresh func() T
 }
@@ -66,18 +65,18 @@ func NewCopies[T Object](t Translation[T], fresh func() T) Syncer[T] {
 	return copies[T]{Translation: t, fresh: fresh}
 }
 
-// SyncToRemote pins the local object, then creates the copy. The API server answers the patch with the
+// SyncToRemote protects the local object, then creates the copy. The API server answers the patch with the
 // complete object, so usually no extra read is needed.
 func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
 	switch {
-	case s.Wanted && !s.Place.Open && !s.Place.Leaving && s.Local.GetDeletionTimestamp().IsZero():
-		return wait(s.Place.Problem)
-	case !s.toBeCopied(s.Site) && len(c.locations(s)) == 0:
-		return c.unpin(s)
-	case !s.toBeCopied(s.Site):
-		return Plan{} // The copies at other sites stay.
-	case !c.pinned(s):
-		return c.pin(s)
+	case s.Wanted && !s.Destination.Open && !s.Destination.Leaving && s.Local.GetDeletionTimestamp().IsZero():
+		return wait(s.Destination.Problem)
+	case !s.toBeCopied(s.RemoteState) && len(c.destinations(s)) == 0:
+		return c.unprotect(s)
+	case !s.toBeCopied(s.RemoteState):
+		return Plan{} // The copies at other destinations stay.
+	case !c.isProtected(s):
+		return c.protect(s)
 	case !s.Known:
 		return wait(field.Problem{Reason: v1alpha1.ReasonReferenceNotSynced, Message: "its content has not been read yet"})
 	}
@@ -102,17 +101,17 @@ func create[T Object](s Snapshot[T], desired T) Plan {
 
 // Sync updates the copy, or deletes it when nothing needs it any more.
 func (c copies[T]) Sync(s Snapshot[T]) Plan {
-	if s.Wanted && !s.Place.Open && s.Local.GetDeletionTimestamp().IsZero() {
+	if s.Wanted && !s.Destination.Open && s.Local.GetDeletionTimestamp().IsZero() {
 		return Plan{} // Remote pods still use it, whatever happens to the namespace.
 	}
-	if !s.toBeCopied(s.Site) {
+	if !s.toBeCopied(s.RemoteState) {
 		return act(cleanUp([]T{s.Remote})...)
 	}
 	if !s.Remote.GetDeletionTimestamp().IsZero() {
 		return wait(field.Problem{Reason: v1alpha1.ReasonReplacing, Message: "the remote object is being deleted; Spillway recreates it when it is gone"})
 	}
-	if !c.pinned(s) {
-		return c.pin(s)
+	if !c.isProtected(s) {
+		return c.protect(s)
 	}
 	if !s.Known {
 		return Plan{}
@@ -148,7 +147,7 @@ func (s Snapshot[T]) isRefused() bool {
 // desiredOf returns the desired copy, or why there is none. It leaves out labels and annotations that the
 // provider's limits do not allow. A refusal may come with a copy: see Keeping.
 func desiredOf[T Object](t Translation[T], s Snapshot[T]) (T, *field.Problem) {
-	desired, refusal := t.Remote(s.Local, s.Place.Target, s.around())
+	desired, refusal := t.Remote(s.Local, s.Destination.Target, s.inputs())
 	switch {
 	case !Present(desired):
 	case Present(s.Remote):
@@ -159,62 +158,62 @@ func desiredOf[T Object](t Translation[T], s Snapshot[T]) (T, *field.Problem) {
 	return desired, refusal
 }
 
-// toBeCopied reports whether there should be a copy at a site.
-func (s Subject[T]) toBeCopied(site Site[T]) bool {
-	return site.Wanted && site.Place.Open && s.Local.GetDeletionTimestamp().IsZero() && !withheld(s.Local)
+// toBeCopied reports whether there should be a copy at a destination.
+func (s ObjectState[T]) toBeCopied(site RemoteState[T]) bool {
+	return site.Wanted && site.Destination.Open && s.Local.GetDeletionTimestamp().IsZero() && !withheld(s.Local)
 }
 
-// pinned reports whether the local object has the whole pin, with all locations.
-func (c copies[T]) pinned(s Snapshot[T]) bool {
-	return isPinnedTo(s.Local, s.ClusterID, c.locations(s))
+// isProtected reports whether the local object is protected, with all locations of its copies.
+func (c copies[T]) isProtected(s Snapshot[T]) bool {
+	return isProtectedAt(s.Local, s.ClusterID, c.destinations(s))
 }
 
-// locations returns all places that have, or should have, a copy.
-func (c copies[T]) locations(s Snapshot[T]) []string {
+// destinations returns the locations of all copies that exist, or should exist.
+func (c copies[T]) destinations(s Snapshot[T]) []string {
 	var all []string
-	for _, site := range s.Sites {
+	for _, site := range s.RemoteStates {
 		switch {
 		case Present(site.Remote):
 			all = append(all, field.Location(KeyOf(site.Remote)))
 		case s.toBeCopied(site):
-			all = append(all, field.Location(c.RemoteName(site.Place.Target, s.Key)))
+			all = append(all, field.Location(c.RemoteName(site.Destination.Target, s.Key)))
 		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// around returns what a copy may depend on besides its object.
-func (s Snapshot[T]) around() Around {
-	around := s.Around
-	around.Now, around.Elsewhere = s.Now, s.targetOf
+// inputs returns what a copy may depend on besides its object.
+func (s Snapshot[T]) inputs() Inputs {
+	around := s.Inputs
+	around.Now, around.TargetFor = s.Now, s.targetOf
 	return around
 }
 
 // targetOf returns where the objects of a local namespace go. If it is the object's own namespace, they go to
-// the same place as the object.
-func (s Snapshot[T]) targetOf(namespace string) translate.Target {
-	if namespace == s.Place.Local {
-		return s.Place.Target
+// the same destination as the object.
+func (s Snapshot[T]) targetOf(namespace string) field.Target {
+	if namespace == s.Destination.Local {
+		return s.Destination.Target
 	}
-	return s.Elsewhere(namespace)
+	return s.TargetFor(namespace)
 }
 
-// pin pins the local object, unless the consumer has just refused that. For example, a webhook of the
+// protect protects the local object, unless the consumer has just refused that. For example, a webhook of the
 // consumer may add changes that the consumer's policies do not allow.
-func (c copies[T]) pin(s Snapshot[T]) Plan {
+func (c copies[T]) protect(s Snapshot[T]) Plan {
 	if s.Refused != nil && s.Refused.Verb == Patch && s.Refused.In == "" && s.Refused.Wait > 0 {
 		return Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
 	}
 	before, after := c.metadata(s.Local), c.metadata(s.Local)
-	pin(after, s.ClusterID, c.locations(s))
+	protect(after, s.ClusterID, c.destinations(s))
 	return act(Action{Verb: Patch, Side: Local, Object: after, Before: before})
 }
 
-// unpin removes the pin when no copy is left.
-func (c copies[T]) unpin(s Snapshot[T]) Plan {
+// unprotect removes the protection when no copy is left.
+func (c copies[T]) unprotect(s Snapshot[T]) Plan {
 	before, after := c.metadata(s.Local), c.metadata(s.Local)
-	if !Unpin(after, s.ClusterID) {
+	if !Unprotect(after, s.ClusterID) {
 		return Plan{}
 	}
 	return act(Action{Verb: Patch, Side: Local, Object: after, Before: before})

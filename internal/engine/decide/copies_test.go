@@ -14,7 +14,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestCopiesWithhold tests annotations that the provider does not allow. A new copy has none of them, and an
@@ -28,13 +27,13 @@ func TestCopiesWithhold(t *testing.T) {
 	}, fixture.Data("a", "0"))
 	for name, test := range map[string]struct {
 		remote *corev1.ConfigMap
-		limits *translate.Limits
+		limits *field.Limits
 		want   string // The value of the annotation example.com/a.
 	}{
-		"a new copy":           {nil, &translate.Limits{}, ""},
-		"a new copy, let in":   {nil, &translate.Limits{MetadataKeys: []string{"example.com/"}}, "new"},
-		"an older copy":        {old, &translate.Limits{}, "old"},
-		"an older one, let in": {old, &translate.Limits{MetadataKeys: []string{"example.com/"}}, "new"},
+		"a new copy":           {nil, &field.Limits{}, ""},
+		"a new copy, let in":   {nil, &field.Limits{MetadataKeys: []string{"example.com/"}}, "new"},
+		"an older copy":        {old, &field.Limits{}, "old"},
+		"an older one, let in": {old, &field.Limits{MetadataKeys: []string{"example.com/"}}, "new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := decide.Next(fixture.Observed(fixture.Local(fixture.Sent, annotated), test.remote, func(s *fixture.Snapshot) { s.Limits = test.limits }), fixture.Copies)
@@ -50,11 +49,11 @@ func TestCopiesWithhold(t *testing.T) {
 }
 
 func unopened(s *fixture.Snapshot) {
-	s.Place = decide.Place{Target: fixture.Target, Problem: field.Problem{Reason: "NotYet", Message: "wait"}}
+	s.Destination = decide.Destination{Target: fixture.Target, Problem: field.Problem{Reason: "NotYet", Message: "wait"}}
 }
 
 func closing(s *fixture.Snapshot) {
-	s.Place = decide.Place{Target: fixture.Target, Leaving: true, Problem: field.Problem{Reason: "Closing", Message: "too late"}}
+	s.Destination = decide.Destination{Target: fixture.Target, Leaving: true, Problem: field.Problem{Reason: "Closing", Message: "too late"}}
 }
 
 func backingOff(s *fixture.Snapshot) {
@@ -179,14 +178,14 @@ func TestCopies(t *testing.T) {
 		"the change is refused, and due":                   {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote(), refusedTo(decide.Patch, "team-home", 0)), []string{"patch in the provider team-home/settings map[a:2]"}},
 		"a change that is not needed any more was refused": {fixture.Wanted(fixture.Local(fixture.Sent), fixture.Remote(), backingOff), nil},
 		"it may not go any more":                           {fixture.Wanted(fixture.Local(fixture.Sent, fixture.Data("refuse", "x")), fixture.Remote()), []string{"problem Refused"}},
-		"another one of its name is there":                 {fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), []string{remove, "problem Replacing"}},
+		"another one of its name is there":                 {fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) { s.Duplicates = []*corev1.ConfigMap{fixture.Remote()} }), []string{remove, "problem Replacing"}},
 
 		// only in the provider
 		"nothing stands behind it": {fixture.Wanted(nil, fixture.Remote()), []string{remove}},
 		"nothing stands behind several": {fixture.Wanted(nil, fixture.Remote(), func(s *fixture.Snapshot) {
-			s.Strays = []*corev1.ConfigMap{fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}
+			s.Duplicates = []*corev1.ConfigMap{fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}
 		}), []string{remove, "delete in the provider UID remote-2"}},
-		"nothing stands behind a stray":              {fixture.Wanted(nil, nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), []string{remove}},
+		"nothing stands behind a stray":              {fixture.Wanted(nil, nil, func(s *fixture.Snapshot) { s.Duplicates = []*corev1.ConfigMap{fixture.Remote()} }), []string{remove}},
 		"nothing is anywhere":                        {fixture.Wanted(nil, nil), nil},
 		"nothing stands behind it, and it goes":      {fixture.Wanted(nil, fixture.Remote(fixture.Going)), nil},
 		"nothing stands behind it, namespace or not": {fixture.Wanted(nil, fixture.Remote(), unopened, fixture.Unwanted), []string{remove}},
@@ -210,7 +209,7 @@ func TestTwoCopies(t *testing.T) {
 		both = "spillway-mount/team-settings-x,team-home/settings"
 		mark = "patch in the consumer [finalizer sync.spillway.io/eu, label synced-to.spillway.io/eu, remote.spillway.io/eu="
 	)
-	mounted := translate.Target{Mark: fixture.Mark, Namespace: "spillway-mount", Hashed: true}
+	mounted := field.Target{Mark: fixture.Mark, Namespace: "spillway-mount", Hashed: true}
 	name := mounted.Name("team", "settings")
 	listed := strings.Replace(both, "team-settings-x", name, 1)
 	inMount := func(options ...fixture.Option) *corev1.ConfigMap {
@@ -218,23 +217,23 @@ func TestTwoCopies(t *testing.T) {
 		m.Namespace, m.Name, m.UID = mounted.Namespace, name, "remote-2"
 		return m
 	}
-	place := func(target translate.Target) decide.Place {
-		return decide.Place{Target: target, Local: "team", Open: true}
+	place := func(target field.Target) decide.Destination {
+		return decide.Destination{Target: target, Local: "team", Open: true}
 	}
-	at := func(target translate.Target, remote *corev1.ConfigMap) decide.Site[*corev1.ConfigMap] {
-		return decide.Site[*corev1.ConfigMap]{Place: place(target), Wanted: true, Remote: remote}
+	at := func(target field.Target, remote *corev1.ConfigMap) decide.RemoteState[*corev1.ConfigMap] {
+		return decide.RemoteState[*corev1.ConfigMap]{Destination: place(target), Wanted: true, Remote: remote}
 	}
-	in := func(local *corev1.ConfigMap, sites ...decide.Site[*corev1.ConfigMap]) fixture.Snapshot {
-		return fixture.Wanted(local, sites[0].Remote, func(s *fixture.Snapshot) { s.Sites = sites })
+	in := func(local *corev1.ConfigMap, sites ...decide.RemoteState[*corev1.ConfigMap]) fixture.Snapshot {
+		return fixture.Wanted(local, sites[0].Remote, func(s *fixture.Snapshot) { s.RemoteStates = sites })
 	}
 	unneeded := func(s fixture.Snapshot, remotes ...*corev1.ConfigMap) fixture.Snapshot {
-		s.Subject = fixture.Of(s)
+		s.ObjectState = fixture.Of(s)
 		for _, remote := range remotes {
-			s.Sites = append(s.Sites, decide.Site[*corev1.ConfigMap]{Remote: remote})
+			s.RemoteStates = append(s.RemoteStates, decide.RemoteState[*corev1.ConfigMap]{Remote: remote})
 		}
 		return s
 	}
-	unknown := decide.Site[*corev1.ConfigMap]{Wanted: true, Place: decide.Place{Local: "team", Problem: field.Problem{Reason: "NotYet", Message: "wait"}}}
+	unknown := decide.RemoteState[*corev1.ConfigMap]{Wanted: true, Destination: decide.Destination{Local: "team", Problem: field.Problem{Reason: "NotYet", Message: "wait"}}}
 	for name, test := range map[string]struct {
 		in   fixture.Snapshot
 		want []string
@@ -254,10 +253,10 @@ func TestTwoCopies(t *testing.T) {
 		"nothing needs either, and where it would go is not known": {func() fixture.Snapshot {
 			return unneeded(fixture.Wanted(fixture.Local(fixture.SentTo("eu", listed)), fixture.Remote(), fixture.Unwanted, unopened), inMount())
 		}(), []string{"delete in the provider UID remote-1", "delete in the provider UID remote-2"}},
-		"where it is is being closed": {unneeded(in(fixture.Local(fixture.SentTo("eu", listed)), decide.Site[*corev1.ConfigMap]{
-			Wanted: true, Place: decide.Place{Target: fixture.Target, Local: "team", Leaving: true}, Remote: fixture.Remote()}), inMount()), []string{"delete in the provider UID remote-2"}},
+		"where it is is being closed": {unneeded(in(fixture.Local(fixture.SentTo("eu", listed)), decide.RemoteState[*corev1.ConfigMap]{
+			Wanted: true, Destination: decide.Destination{Target: fixture.Target, Local: "team", Leaving: true}, Remote: fixture.Remote()}), inMount()), []string{"delete in the provider UID remote-2"}},
 		"one of them is left": {fixture.Wanted(fixture.Local(fixture.SentTo("eu", listed)), inMount(fixture.Going), fixture.Unwanted), nil},
-		"one is refused, the other follows": {in(fixture.Local(fixture.SentTo("eu", listed), fixture.Data("a", "2")), func() decide.Site[*corev1.ConfigMap] {
+		"one is refused, the other follows": {in(fixture.Local(fixture.SentTo("eu", listed), fixture.Data("a", "2")), func() decide.RemoteState[*corev1.ConfigMap] {
 			site := at(mounted, inMount())
 			site.Refused = &decide.Refused{Problem: field.Problem{Reason: "Rejected", Message: "no"}, Verb: decide.Patch, Wait: time.Minute}
 			return site

@@ -14,25 +14,25 @@ import (
 //
 // While it is unknown where an object that needs this one goes, Next deletes no unneeded copy: it may be
 // needed there.
-func Next[T Object](s Subject[T], syncer Syncer[T]) Plan {
-	if Present(s.Local) && len(s.Strays) > 0 {
+func Next[T Object](s ObjectState[T], syncer Syncer[T]) Plan {
+	if Present(s.Local) && len(s.Duplicates) > 0 {
 		plan := syncer.Wait(s.At(0), field.Problemf(v1alpha1.ReasonReplacing,
-			"%s in the provider belongs to an older object of this name, and is being deleted", KeyOf(s.Strays[0])))
-		plan.Actions = append(cleanUp(s.Strays), plan.Actions...)
+			"%s in the provider belongs to an older object of this name, and is being deleted", KeyOf(s.Duplicates[0])))
+		plan.Actions = append(cleanUp(s.Duplicates), plan.Actions...)
 		return plan
 	}
 	var plan Plan
-	for i, site := range s.Sites {
+	for i, site := range s.RemoteStates {
 		if Present(s.Local) && !site.Wanted && s.isPending() {
 			continue
 		}
-		here := here(s.At(i), syncer)
+		here := decideAt(s.At(i), syncer)
 		if len(here.Actions) > 0 && here.Actions[0].Side == Local {
 			return here
 		}
 		plan = plan.and(here)
 	}
-	plan.Actions = append(plan.Actions, cleanUp(s.Strays)...)
+	plan.Actions = append(plan.Actions, cleanUp(s.Duplicates)...)
 	return plan
 }
 
@@ -46,12 +46,12 @@ func (p Plan) and(other Plan) Plan {
 	case other.Problem != nil:
 		p.Problem = &field.Problem{Reason: p.Problem.Reason, Message: p.Problem.Message + "; " + other.Problem.Message}
 	}
-	p.RetryAfter, p.LookAgain = retry.Sooner(p.RetryAfter, other.RetryAfter), retry.Sooner(p.LookAgain, other.LookAgain)
+	p.RetryAfter, p.RecheckAfter = retry.Sooner(p.RetryAfter, other.RetryAfter), retry.Sooner(p.RecheckAfter, other.RecheckAfter)
 	return p
 }
 
-// here decides about an object at one place.
-func here[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
+// decideAt decides about an object at one destination.
+func decideAt[T Object](s Snapshot[T], syncer Syncer[T]) Plan {
 	switch {
 	case Present(s.Local) && Present(s.Remote):
 		return syncer.Sync(s)
@@ -76,17 +76,17 @@ type Syncer[T Object] interface {
 	Wait(Snapshot[T], field.Problem) Plan
 }
 
-// TopDown is the part of a Syncer that all kinds from the consumer share. It deletes remote objects that the
+// FromConsumer is the part of a Syncer that all kinds from the consumer share. It deletes remote objects that the
 // consumer does not have.
-type TopDown[T Object] struct{}
+type FromConsumer[T Object] struct{}
 
 // Wait reports nothing on the object, because the objects that need it report the problem.
-func (TopDown[T]) Wait(_ Snapshot[T], problem field.Problem) Plan {
+func (FromConsumer[T]) Wait(_ Snapshot[T], problem field.Problem) Plan {
 	return wait(problem)
 }
 
 // SyncToLocal deletes the remote object.
-func (TopDown[T]) SyncToLocal(s Snapshot[T]) Plan { return act(cleanUp([]T{s.Remote})...) }
+func (FromConsumer[T]) SyncToLocal(s Snapshot[T]) Plan { return act(cleanUp([]T{s.Remote})...) }
 
 // cleanUp deletes remote objects that are not yet being deleted.
 func cleanUp[T Object](remotes []T) []Action {

@@ -12,7 +12,7 @@ import (
 // Noticing is a Translation that tells the owner of an object something about its copy.
 type Noticing[T Object] interface {
 	// Notice returns what the owner should know about the written copy, or nil. It is pure.
-	Notice(local, remote T, around Around) *field.Problem
+	Notice(local, remote T, around Inputs) *field.Problem
 }
 
 // Reporting is a Translation of a kind whose copies report to the consumer, in the status and the annotations
@@ -21,7 +21,7 @@ type Reporting[T Object] interface {
 	// Report returns local with what remote reports about the provider with that clusterID, or local itself
 	// if nothing differs. problem says why some of it is not shown. If remote is nil, Report removes
 	// everything of that provider from local. It is pure.
-	Report(local, remote T, clusterID string, around Around) (reported T, problem *field.Problem)
+	Report(local, remote T, clusterID string, around Inputs) (reported T, problem *field.Problem)
 }
 
 // Keeping is a Translation that may keep the copy of an object that cannot be sent in its present state.
@@ -36,17 +36,17 @@ type Choosing[T Object] interface {
 	// Choose reports whether an object goes to the provider. If it does not, its owner gets no event. If
 	// known is false, that is not known yet: an existing copy stays as it is, and none is created. It is
 	// pure.
-	Choose(local T, reach network.Reach, around Around) (goes, known bool)
+	Choose(local T, reach network.Reach, around Inputs) (goes, known bool)
 }
 
 // mapped is the Syncer of the kinds whose objects are copied because their namespace is mapped. On the local
 // object it writes only what a Reporting kind reports, and nothing waits for the copy. So a copy takes one
 // request. If there is no copy, an event on the object says why.
 //
-// While Wanted is set and the place is not Open, it decides nothing. Either the remote namespace does not
+// While Wanted is set and the destination is not Open, it decides nothing. Either the remote namespace does not
 // exist yet, or it is being deleted with all copies.
 type mapped[T Object] struct {
-	TopDown[T]
+	FromConsumer[T]
 	Translation[T]
 }
 
@@ -66,13 +66,13 @@ func (m mapped[T]) create(s Snapshot[T]) Plan {
 	case !goes:
 		return Plan{}
 	case s.Limits != nil && s.Limits.Unknown != nil:
-		return tell(wait(*s.Limits.Unknown))
+		return withProblemEvent(wait(*s.Limits.Unknown))
 	case !known:
 		return Plan{}
 	}
 	desired, refusal := desiredOf(m.Translation, s)
 	if refusal != nil {
-		return tell(wait(*refusal))
+		return withProblemEvent(wait(*refusal))
 	}
 	return m.notice(s, desired, create(s, desired))
 }
@@ -80,7 +80,7 @@ func (m mapped[T]) create(s Snapshot[T]) Plan {
 func (m mapped[T]) update(s Snapshot[T]) Plan {
 	goes, known := m.goes(s)
 	switch {
-	case s.Wanted && !s.Place.Open:
+	case s.Wanted && !s.Destination.Open:
 		return Plan{}
 	case !goes:
 		return act(cleanUp([]T{s.Remote})...)
@@ -109,28 +109,28 @@ func (m mapped[T]) kept(s Snapshot[T], desired T, refusal *field.Problem) Plan {
 			return plan
 		}
 	}
-	return tell(wait(*refusal))
+	return withProblemEvent(wait(*refusal))
 }
 
 // SyncToLocal deletes a copy that has lost its local object, unless the remote namespace is being deleted.
 func (m mapped[T]) SyncToLocal(s Snapshot[T]) Plan {
-	if s.Place.Leaving || s.Wanted && !s.Place.Open {
+	if s.Destination.Leaving || s.Wanted && !s.Destination.Open {
 		return Plan{}
 	}
-	return m.TopDown.SyncToLocal(s)
+	return m.FromConsumer.SyncToLocal(s)
 }
 
-// goes reports whether there should be a copy at the object's place, and whether that is known.
+// goes reports whether there should be a copy at the object's destination, and whether that is known.
 func (m mapped[T]) goes(s Snapshot[T]) (goes, known bool) {
 	// An object that is being deleted stays in force in both clusters until its finalizers are removed.
-	if !s.Wanted || !s.Place.Open || withheld(s.Local) {
+	if !s.Wanted || !s.Destination.Open || withheld(s.Local) {
 		return false, true
 	}
 	choosing, ok := m.Translation.(Choosing[T])
 	if !ok {
 		return true, true
 	}
-	return choosing.Choose(s.Local, s.Reach, s.around())
+	return choosing.Choose(s.Local, s.Reach, s.inputs())
 }
 
 // reported adds to a plan what the copy reports to the consumer. It withdraws the report before the copy is
@@ -143,11 +143,11 @@ func (m mapped[T]) reported(s Snapshot[T], plan Plan) Plan {
 	remote := s.Remote
 	goes, _ := m.goes(s)
 	isDeletion := func(a Action) bool { return a.Verb == Delete }
-	if !goes || s.Place.Leaving || Present(remote) && (!remote.GetDeletionTimestamp().IsZero() || slices.ContainsFunc(plan.Actions, isDeletion)) {
+	if !goes || s.Destination.Leaving || Present(remote) && (!remote.GetDeletionTimestamp().IsZero() || slices.ContainsFunc(plan.Actions, isDeletion)) {
 		var none T
 		remote = none
 	}
-	reported, problem := reporting.Report(s.Local, remote, s.ClusterID, s.around())
+	reported, problem := reporting.Report(s.Local, remote, s.ClusterID, s.inputs())
 	if any(reported) != any(s.Local) {
 		plan.Actions = append([]Action{{Verb: PatchStatus, Side: Local, Object: reported, Before: s.Local, Locked: true, Paced: true}}, plan.Actions...)
 	}
@@ -157,27 +157,27 @@ func (m mapped[T]) reported(s Snapshot[T], plan Plan) Plan {
 	return plan
 }
 
-// isUndecided reports whether nothing can be said yet about what a copy reports. Either the object's place or
-// the provider's limits are unknown, or the object should have its copy at another site.
+// isUndecided reports whether nothing can be said yet about what a copy reports. Either the object's
+// destination or the provider's limits are unknown, or the object should have its copy at another destination.
 func (s Snapshot[T]) isUndecided() bool {
-	another := func(site Site[T]) bool { return site.Wanted }
-	return s.Wanted && !s.Place.Open && !s.Place.Leaving || s.Limits == nil || s.Limits.Unknown != nil && !s.Place.Leaving ||
-		!s.Wanted && slices.ContainsFunc(s.Sites, another)
+	another := func(site RemoteState[T]) bool { return site.Wanted }
+	return s.Wanted && !s.Destination.Open && !s.Destination.Leaving || s.Limits == nil || s.Limits.Unknown != nil && !s.Destination.Leaving ||
+		!s.Wanted && slices.ContainsFunc(s.RemoteStates, another)
 }
 
 // notice adds to a plan that writes the copy what the owner should know about it.
 func (m mapped[T]) notice(s Snapshot[T], desired T, plan Plan) Plan {
 	noticing, ok := m.Translation.(Noticing[T])
 	if ok && len(plan.Actions) > 0 && plan.Actions[0].Verb != Delete {
-		plan.Event = noticing.Notice(s.Local, desired, s.around())
+		plan.Event = noticing.Notice(s.Local, desired, s.inputs())
 	}
 	return plan
 }
 
-// Lacking returns a plan with an event for the owner of an object in a mapped namespace. The event says that
-// the object is not sent, because objects of its kind cannot be read in the provider. title is the kind's
+// ReportUnreadable returns a plan with an event for the owner of an object in a mapped namespace. The event says
+// that the object is not sent, because objects of its kind cannot be read in the provider. title is the kind's
 // name in messages.
-func Lacking[T Object](s Subject[T], syncer Syncer[T], title string, lack connection.Lack) Plan {
+func ReportUnreadable[T Object](s ObjectState[T], syncer Syncer[T], title string, lack connection.Unreadable) Plan {
 	if !Present(s.Local) {
 		return Plan{}
 	}
@@ -187,11 +187,11 @@ func Lacking[T Object](s Subject[T], syncer Syncer[T], title string, lack connec
 		}
 	}
 	problem := unreadable(title, s.Key, s.ClusterID, lack)
-	return tell(Plan{Problem: &problem})
+	return withProblemEvent(Plan{Problem: &problem})
 }
 
-// tell makes the plan's problem an event on the object.
-func tell(plan Plan) Plan {
+// withProblemEvent makes the plan's problem an event on the object.
+func withProblemEvent(plan Plan) Plan {
 	plan.TellsProblem = plan.Problem != nil
 	return plan
 }

@@ -12,13 +12,12 @@ import (
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // noticing returns a notice for each object with the key notice.
 type noticing struct{ fixture.Plain }
 
-func (noticing) Notice(local, _ *corev1.ConfigMap, _ decide.Around) *field.Problem {
+func (noticing) Notice(local, _ *corev1.ConfigMap, _ decide.Inputs) *field.Problem {
 	if local.Data["notice"] == "" {
 		return nil
 	}
@@ -44,7 +43,7 @@ func TestMapped(t *testing.T) {
 		change = "patch in the provider team-home/settings map[a:2]"
 		remove = "delete in the provider UID remote-1"
 	)
-	leaves := func(s *fixture.Snapshot) { s.Place.Leaving = true }
+	leaves := func(s *fixture.Snapshot) { s.Destination.Leaving = true }
 	known := func(local, remote *corev1.ConfigMap, changes ...func(*fixture.Snapshot)) fixture.Snapshot {
 		return fixture.Wanted(local, remote, append([]func(*fixture.Snapshot){func(s *fixture.Snapshot) { s.Known = true }}, changes...)...)
 	}
@@ -53,10 +52,10 @@ func TestMapped(t *testing.T) {
 			s.Needs = []decide.Need{{Kind: "x", Ready: ready, Problem: field.Problem{Reason: "Missing", Message: "gone"}}}
 		}
 	}
-	limited := func(limits *translate.Limits) func(*fixture.Snapshot) {
+	limited := func(limits *field.Limits) func(*fixture.Snapshot) {
 		return func(s *fixture.Snapshot) { s.Limits = limits }
 	}
-	unknown := &translate.Limits{Unknown: &field.Problem{Reason: "LimitsMissing", Message: "there are none"}}
+	unknown := &field.Limits{Unknown: &field.Problem{Reason: "LimitsMissing", Message: "there are none"}}
 	for name, test := range map[string]struct {
 		in   fixture.Snapshot
 		want []string
@@ -71,12 +70,12 @@ func TestMapped(t *testing.T) {
 		"its namespace is about to go":           {known(fixture.Local(), nil, leaves), []string{create}},
 		"it may not go":                          {known(fixture.Local(fixture.Data("refuse", "x")), nil), []string{"problem Refused", "event Refused"}},
 		"nothing is known of the limits":         {known(fixture.Local(), nil, limited(unknown)), []string{"problem LimitsMissing", "event LimitsMissing"}},
-		"the limits are known":                   {known(fixture.Local(), nil, limited(&translate.Limits{})), []string{create}},
+		"the limits are known":                   {known(fixture.Local(), nil, limited(&field.Limits{})), []string{create}},
 		"the provider has refused it":            {known(fixture.Local(), nil, backingOff), []string{"problem Rejected", "again after 1m0s"}},
 		"the provider has refused it, it is due": {known(fixture.Local(), nil, refusedTo(decide.Create, "team-home", 0)), []string{create}},
 		"it needs what is not there":             {known(fixture.Local(), nil, needing(false)), []string{"problem Missing"}},
 		"it needs what is there":                 {known(fixture.Local(), nil, needing(true)), []string{create}},
-		"another one of its name is there": {known(fixture.Local(), nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }),
+		"another one of its name is there": {known(fixture.Local(), nil, func(s *fixture.Snapshot) { s.Duplicates = []*corev1.ConfigMap{fixture.Remote()} }),
 			[]string{remove, "problem Replacing"}},
 
 		// on both sides
@@ -103,13 +102,13 @@ func TestMapped(t *testing.T) {
 		"its namespace is about to go there":  {known(fixture.Local(fixture.Data("a", "2")), fixture.Remote(), leaves), []string{change}},
 		"the change is refused":               {known(fixture.Local(fixture.Data("a", "2")), fixture.Remote(), backingOff), []string{"problem Rejected", "again after 1m0s"}},
 		"it is somewhere else, too": {known(fixture.Local(), fixture.Remote(), func(s *fixture.Snapshot) {
-			s.Sites = []decide.Site[*corev1.ConfigMap]{s.Site, {Remote: fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}}
+			s.RemoteStates = []decide.RemoteState[*corev1.ConfigMap]{s.RemoteState, {Remote: fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}}
 		}), []string{"delete in the provider UID remote-2"}},
 		"it is told, and it is somewhere else, too": {known(fixture.Local(fixture.Data("notice", "x")), nil, func(s *fixture.Snapshot) {
-			s.Sites = []decide.Site[*corev1.ConfigMap]{s.Site, {Remote: fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}}
+			s.RemoteStates = []decide.RemoteState[*corev1.ConfigMap]{s.RemoteState, {Remote: fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}}
 		}), []string{"create in the provider team-home/settings map[notice:x]", "delete in the provider UID remote-2", "event Notice"}},
 		"it was somewhere else, and nothing is known": {known(fixture.Local(), fixture.Remote(), unopened, func(s *fixture.Snapshot) {
-			s.Sites = []decide.Site[*corev1.ConfigMap]{s.Site, {Remote: fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}}
+			s.RemoteStates = []decide.RemoteState[*corev1.ConfigMap]{s.RemoteState, {Remote: fixture.Remote(func(m *corev1.ConfigMap) { m.UID = "remote-2" })}}
 		}), nil},
 
 		// only in the provider
@@ -148,7 +147,7 @@ func TestLacking(t *testing.T) {
 		"its namespace is not ready": {fixture.Wanted(fixture.Local(), nil, unopened), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, withEvent(decide.Lacking(fixture.Of(test.in), decide.NewMapped(decide.Translation[*corev1.ConfigMap](fixture.Plain{})), "ConfigMap", connection.NoRight("list configmaps")))); diff != "" {
+			if diff := cmp.Diff(test.want, withEvent(decide.ReportUnreadable(fixture.Of(test.in), decide.NewMapped(decide.Translation[*corev1.ConfigMap](fixture.Plain{})), "ConfigMap", connection.RightMissing("list configmaps")))); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
 		})
@@ -163,7 +162,7 @@ func (keeping) Keeps(refusal *field.Problem) bool { return refusal.Reason == "Re
 // following updates the copies of refused objects.
 type following struct{ keeping }
 
-func (following) Remote(local *corev1.ConfigMap, t translate.Target, around decide.Around) (*corev1.ConfigMap, *field.Problem) {
+func (following) Remote(local *corev1.ConfigMap, t field.Target, around decide.Inputs) (*corev1.ConfigMap, *field.Problem) {
 	remote, _ := fixture.Plain{}.Remote(local, t, around)
 	return remote, &field.Problem{Reason: "Refused"}
 }
@@ -218,7 +217,7 @@ func TestKeptFollows(t *testing.T) {
 // choosing is a kind that goes only to providers with routed networks.
 type choosing struct{ fixture.Plain }
 
-func (choosing) Choose(_ *corev1.ConfigMap, reach network.Reach, around decide.Around) (goes, known bool) {
+func (choosing) Choose(_ *corev1.ConfigMap, reach network.Reach, around decide.Inputs) (goes, known bool) {
 	return len(reach.Ranges) > 0 && around.Node == "spillway-eu", !reach.Pending
 }
 
@@ -248,7 +247,7 @@ func TestMappedChooses(t *testing.T) {
 			t.Errorf("%s: (-want +got):\n%s", name, diff)
 		}
 	}
-	if diff := cmp.Diff([]string(nil), withEvent(decide.Lacking(fixture.Of(in(network.Reach{}, fixture.Local(), nil)), syncer, "ConfigMap", connection.NoRight("list configmaps")))); diff != "" {
+	if diff := cmp.Diff([]string(nil), withEvent(decide.ReportUnreadable(fixture.Of(in(network.Reach{}, fixture.Local(), nil)), syncer, "ConfigMap", connection.RightMissing("list configmaps")))); diff != "" {
 		t.Errorf("without the right (-want +got):\n%s", diff)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Key names an object of a kind.
@@ -33,7 +32,7 @@ type Ref struct {
 // Assess decides whether a pod in a namespace of the provider can use an object, and what to do about the
 // object in that namespace. The argument title is the kind's name in messages. The argument lack is why the
 // provider's objects of the kind cannot be read.
-func Assess[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in string, lack connection.Lack) (Need, Plan) {
+func Assess[T Object](s ObjectState[T], syncer Syncer[T], ref Ref, title, in string, lack connection.Unreadable) (Need, Plan) {
 	need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName}
 	switch {
 	case !Present(s.Local):
@@ -47,22 +46,22 @@ func Assess[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in string,
 	}
 	at, elsewhere := s.in(in)
 	if elsewhere {
-		need.Problem = usedElsewhere(title, ref.NamespacedName, at.Place.Namespace, in)
+		need.Problem = usedElsewhere(title, ref.NamespacedName, at.Destination.Namespace, in)
 		return need, Plan{}
 	}
-	plan := here(at, syncer)
-	if len(s.Strays) > 0 {
+	plan := decideAt(at, syncer)
+	if len(s.Duplicates) > 0 {
 		plan = Next(s, syncer)
 	}
 	switch {
 	case plan.Problem != nil:
-		need.Ready = ref.isLeftOut(at.Place, plan.Problem)
+		need.Ready = ref.isLeftOut(at.Destination, plan.Problem)
 		need.Problem = plan.Problem.Of(title, ref.NamespacedName)
 	case withheld(s.Local):
 		need.Ready = ref.Optional
 		need.Problem = never(title, ref.NamespacedName)
-	case at.Wanted && !Present(at.Remote) && !at.Place.Open: // Nothing of its namespace is sent, so this object never will be.
-		need.Problem = at.Place.Problem.Of(title, ref.NamespacedName)
+	case at.Wanted && !Present(at.Remote) && !at.Destination.Open: // Nothing of its namespace is sent, so this object never will be.
+		need.Problem = at.Destination.Problem.Of(title, ref.NamespacedName)
 	case !Present(at.Remote) || len(plan.Actions) > 0:
 		need.Problem = NotSynced(title, ref.NamespacedName)
 	default:
@@ -72,26 +71,26 @@ func Assess[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in string,
 }
 
 // in returns the snapshot in a namespace of the provider. If no copy should be in that namespace, it returns
-// the snapshot at the first site. elsewhere then reports that the copy should be at the first site.
-func (s Subject[T]) in(namespace string) (at Snapshot[T], elsewhere bool) {
-	i := slices.IndexFunc(s.Sites, func(site Site[T]) bool { return site.Wanted && site.Place.Namespace == namespace })
+// the snapshot at the first destination. elsewhere then reports that the copy should be there.
+func (s ObjectState[T]) in(namespace string) (at Snapshot[T], elsewhere bool) {
+	i := slices.IndexFunc(s.RemoteStates, func(site RemoteState[T]) bool { return site.Wanted && site.Destination.Namespace == namespace })
 	at = s.At(max(i, 0))
-	return at, i < 0 && at.Wanted && at.Place.Namespace != ""
+	return at, i < 0 && at.Wanted && at.Destination.Namespace != ""
 }
 
 // AssessPreceding is Assess for an object that must be in the provider, and up to date, before a pod is sent
 // there. If the object should not be in the provider, its copy must be gone first.
-func AssessPreceding[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, in string, lack connection.Lack) (Need, Plan) {
+func AssessPreceding[T Object](s ObjectState[T], syncer Syncer[T], ref Ref, title, in string, lack connection.Unreadable) (Need, Plan) {
 	switch {
-	case !Present(s.Local) || !s.Sites[0].Wanted || withheld(s.Local):
-		isLeft := func(site Site[T]) bool { return Present(site.Remote) && site.Remote.GetNamespace() == in }
-		need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: !slices.ContainsFunc(s.Sites, isLeft)}
+	case !Present(s.Local) || !s.RemoteStates[0].Wanted || withheld(s.Local):
+		isLeft := func(site RemoteState[T]) bool { return Present(site.Remote) && site.Remote.GetNamespace() == in }
+		need := Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: !slices.ContainsFunc(s.RemoteStates, isLeft)}
 		need.Problem = field.Problemf(v1alpha1.ReasonNetworkPolicyPending, "%s %s is no longer sent, but the remote object is not deleted yet", title, field.Location(ref.NamespacedName))
 		if lack.Reason != "" {
 			need.Problem.Message += fmt.Sprintf("; provider %s %s, so its administrator must delete it there", s.ClusterID, lack.What)
 		}
 		return need, Plan{}
-	case s.Sites[0].Place.Namespace != in:
+	case s.RemoteStates[0].Destination.Namespace != in:
 		return Need{Kind: ref.Kind, NamespacedName: ref.NamespacedName, Ready: true}, Plan{}
 	}
 	need, plan := Assess(s, syncer, ref, title, in, lack)
@@ -99,9 +98,9 @@ func AssessPreceding[T Object](s Subject[T], syncer Syncer[T], ref Ref, title, i
 	return need, plan
 }
 
-// isLeftOut reports whether a pod at a place starts without the object, because the object is optional and
+// isLeftOut reports whether a pod at a destination starts without the object, because the object is optional and
 // the problem may last. A pod waits for an object that is being sent.
-func (r Ref) isLeftOut(at Place, p *field.Problem) bool {
+func (r Ref) isLeftOut(at Destination, p *field.Problem) bool {
 	return r.Optional && at.Open && p.Reason != v1alpha1.ReasonReferenceNotSynced && p.Reason != v1alpha1.ReasonReplacing
 }
 
@@ -117,7 +116,7 @@ func missing(kind string, name types.NamespacedName) field.Problem {
 // never is the problem for objects whose owner says not to send them. It has its own reason, because it lasts
 // until the owner changes that.
 func never(kind string, name types.NamespacedName) field.Problem {
-	return field.Problemf(translate.ReasonSyncNever, "%s %s has %s=%s, so it is not sent to any provider",
+	return field.Problemf(field.ReasonSyncNever, "%s %s has %s=%s, so it is not sent to any provider",
 		kind, field.Location(name), v1alpha1.LabelSync, v1alpha1.SyncNever)
 }
 
@@ -127,11 +126,11 @@ func NotSynced(kind string, name types.NamespacedName) field.Problem {
 }
 
 // unreadable is the problem for objects of a kind that cannot be read in the provider.
-func unreadable(kind string, name types.NamespacedName, clusterID string, lack connection.Lack) field.Problem {
+func unreadable(kind string, name types.NamespacedName, clusterID string, lack connection.Unreadable) field.Problem {
 	return field.Problemf(lack.Reason, "%s %s cannot be sent: provider %s %s", kind, field.Location(name), clusterID, lack.What)
 }
 
-// usedElsewhere is the problem for objects that can be in only one place at a time, and are in another place.
+// usedElsewhere is the problem for objects that can have only one destination at a time, and are at another one.
 func usedElsewhere(kind string, name types.NamespacedName, there, in string) field.Problem {
 	return field.Problemf(v1alpha1.ReasonReferenceNotSynced,
 		"%s %s is used by pods in namespace %s of the provider; it moves to namespace %s when they end", kind, field.Location(name), there, in)

@@ -13,30 +13,29 @@ import (
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 var (
-	mounted = translate.Target{Mark: fixture.Mark, Namespace: "spillway-mount", Hashed: true}
-	// inBoth are the places of settings, if pods need it in the remote namespace and in the mount namespace.
+	mounted = field.Target{Mark: fixture.Mark, Namespace: "spillway-mount", Hashed: true}
+	// inBoth are the locations of settings, if pods need it in the remote namespace and in the mount namespace.
 	inBoth  = "spillway-mount/" + mounted.Name("team", "settings") + ",team-home/settings"
 	inMount = fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace, m.Name = "spillway-mount", mounted.Name("team", "settings") })
 )
 
 // lacking returns the lack of a right, or no lack for "".
-func lacking(right string) connection.Lack {
+func lacking(right string) connection.Unreadable {
 	if right == "" {
-		return connection.Lack{}
+		return connection.Unreadable{}
 	}
-	return connection.NoRight(right)
+	return connection.RightMissing(right)
 }
 
-func site(target translate.Target, remote *corev1.ConfigMap) decide.Site[*corev1.ConfigMap] {
-	return decide.Site[*corev1.ConfigMap]{Place: decide.Place{Target: target, Local: "team", Open: true}, Wanted: true, Remote: remote}
+func site(target field.Target, remote *corev1.ConfigMap) decide.RemoteState[*corev1.ConfigMap] {
+	return decide.RemoteState[*corev1.ConfigMap]{Destination: decide.Destination{Target: target, Local: "team", Open: true}, Wanted: true, Remote: remote}
 }
 
-func at(sites ...decide.Site[*corev1.ConfigMap]) func(*fixture.Snapshot) {
-	return func(s *fixture.Snapshot) { s.Sites = sites }
+func at(sites ...decide.RemoteState[*corev1.ConfigMap]) func(*fixture.Snapshot) {
+	return func(s *fixture.Snapshot) { s.RemoteStates = sites }
 }
 
 // TestAssess tests what a pod waits for, and the message.
@@ -77,7 +76,7 @@ func TestAssess(t *testing.T) {
 		"the other place lacks it": {in: fixture.Wanted(both, nil, at(site(mounted, nil), site(fixture.Target, fixture.Remote()))), reason: ready},
 		"it is elsewhere": {in: fixture.Wanted(sent, nil, at(site(fixture.Target, fixture.Remote()))), place: "spillway-mount", reason: "ReferenceNotSynced",
 			message: "ConfigMap team/settings is used by pods in namespace team-home of the provider; it moves to namespace spillway-mount when they end"},
-		"an older one is there": {in: fixture.Wanted(sent, nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), reason: "Replacing",
+		"an older one is there": {in: fixture.Wanted(sent, nil, func(s *fixture.Snapshot) { s.Duplicates = []*corev1.ConfigMap{fixture.Remote()} }), reason: "Replacing",
 			message: "ConfigMap team/settings: team-home/settings in the provider belongs to an older object of this name, and is being deleted",
 			plan:    []string{"delete in the provider UID remote-1", "problem Replacing"}},
 	} {
@@ -107,7 +106,7 @@ func TestAssess(t *testing.T) {
 
 // TestTwoRefusals checks that two refusals are reported together, and that the one due first is tried first.
 func TestTwoRefusals(t *testing.T) {
-	refused := func(target translate.Target, remote *corev1.ConfigMap, message string, wait time.Duration) decide.Site[*corev1.ConfigMap] {
+	refused := func(target field.Target, remote *corev1.ConfigMap, message string, wait time.Duration) decide.RemoteState[*corev1.ConfigMap] {
 		s := site(target, remote)
 		s.Refused = &decide.Refused{Problem: field.Problem{Reason: "Rejected", Message: message}, Verb: decide.Patch, In: target.Namespace, Wait: wait}
 		return s
@@ -130,19 +129,19 @@ type naming struct {
 	went map[string]string
 }
 
-func (n naming) Remote(local *corev1.ConfigMap, t translate.Target, around decide.Around) (*corev1.ConfigMap, *field.Problem) {
+func (n naming) Remote(local *corev1.ConfigMap, t field.Target, around decide.Inputs) (*corev1.ConfigMap, *field.Problem) {
 	for _, namespace := range []string{"team", "other"} {
-		n.went[namespace] = around.Elsewhere(namespace).Namespace
+		n.went[namespace] = around.TargetFor(namespace).Namespace
 	}
 	return n.Plain.Remote(local, t, around)
 }
 
-// TestElsewhere checks that objects in the same namespace are expected at the same place.
+// TestElsewhere checks that objects in the same namespace are expected at the same destination.
 func TestElsewhere(t *testing.T) {
 	went := map[string]string{}
 	s := fixture.Wanted(fixture.Local(fixture.Sent), nil, func(s *fixture.Snapshot) {
-		s.Place.Local = "team"
-		s.Elsewhere = func(namespace string) translate.Target { return translate.Target{Namespace: namespace + "-elsewhere"} }
+		s.Destination.Local = "team"
+		s.TargetFor = func(namespace string) field.Target { return field.Target{Namespace: namespace + "-elsewhere"} }
 	})
 	decide.Next(fixture.Of(s), decide.NewCopies(naming{went: went}, func() *corev1.ConfigMap { return &corev1.ConfigMap{} }))
 	if diff := cmp.Diff(map[string]string{"team": "team-home", "other": "other-elsewhere"}, went); diff != "" {
@@ -153,7 +152,7 @@ func TestElsewhere(t *testing.T) {
 // TestPasses tests the refusals that may end without a change by the object's owner.
 func TestPasses(t *testing.T) {
 	for reason, want := range map[string]bool{"ServerError": true, "OverBudget": true, "Rejected": false, "": false} {
-		if got := (&decide.Refused{Problem: field.Problem{Reason: reason}}).Passes(); got != want {
+		if got := (&decide.Refused{Problem: field.Problem{Reason: reason}}).IsTransient(); got != want {
 			t.Errorf("%q: %t", reason, got)
 		}
 	}
@@ -198,7 +197,7 @@ func TestIsPinned(t *testing.T) {
 		"without the finalizer": {func(m *corev1.ConfigMap) { fixture.Sent(m); m.Finalizers = nil }, true},
 		"with a place only":     {func(m *corev1.ConfigMap) { fixture.Sent(m); m.Labels, m.Finalizers = nil, nil }, false},
 	} {
-		if got := decide.IsPinned(fixture.Local(test.change), "eu"); got != test.want {
+		if got := decide.IsProtected(fixture.Local(test.change), "eu"); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -219,7 +218,7 @@ func TestCopyMetadata(t *testing.T) {
 
 // TestAssessPreceding tests objects without which a pod must not run.
 func TestAssessPreceding(t *testing.T) {
-	elsewhere := func(s *fixture.Snapshot) { s.Place.Namespace = "spillway-mount" }
+	elsewhere := func(s *fixture.Snapshot) { s.Destination.Namespace = "spillway-mount" }
 	const beingSent = "NetworkPolicyPending: ConfigMap team/settings is being sent to the provider"
 	const stillThere = "NetworkPolicyPending: ConfigMap team/settings is no longer sent, but the remote object is not deleted yet"
 	for name, test := range map[string]struct {
@@ -246,7 +245,7 @@ func TestAssessPreceding(t *testing.T) {
 		"its copy is in another place":    {in: fixture.Wanted(nil, fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace = "spillway-mount" }))},
 		"the pod is in another place":     {in: fixture.Wanted(fixture.Local(), nil, elsewhere)},
 		"its copy is being made anew":     {in: fixture.Wanted(fixture.Local(), fixture.Remote(fixture.Going)), want: "NetworkPolicyPending: ConfigMap team/settings: the remote object is being deleted; Spillway recreates it when it is gone"},
-		"an older object's is in its way": {in: fixture.Wanted(fixture.Local(), nil, func(s *fixture.Snapshot) { s.Strays = []*corev1.ConfigMap{fixture.Remote()} }), want: "NetworkPolicyPending: ConfigMap team/settings: team-home/settings in the provider belongs to an older object of this name, and is being deleted"},
+		"an older object's is in its way": {in: fixture.Wanted(fixture.Local(), nil, func(s *fixture.Snapshot) { s.Duplicates = []*corev1.ConfigMap{fixture.Remote()} }), want: "NetworkPolicyPending: ConfigMap team/settings: team-home/settings in the provider belongs to an older object of this name, and is being deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.in.Known = true

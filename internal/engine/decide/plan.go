@@ -58,9 +58,9 @@ type Action struct {
 	// Paced reports that the action may wait, so that a provider that invents changes does not cause a write
 	// for each.
 	Paced bool
-	// Ends reports that the successor of a deleted local object may start after this action, because nothing
-	// of the old object may run any more.
-	Ends bool
+	// AllowsSuccessor reports that the successor of a deleted local object may start after this action, because
+	// nothing of the old object may run any more.
+	AllowsSuccessor bool
 	// Grace is the grace period of a deletion, in seconds; nil for the default.
 	Grace *int64
 }
@@ -70,10 +70,10 @@ func (a Action) String() string {
 	return fmt.Sprintf("%s %T %s in the %s", a.Verb, a.Object, KeyOf(a.Object), a.Side)
 }
 
-// Attempt is a request that an API server has accepted, and the object in the answer.
-type Attempt struct {
+// AppliedAction is a request that an API server has accepted, and the object in the answer.
+type AppliedAction struct {
 	Action
-	Answer Object
+	Response Object
 }
 
 // Plan is a list of actions, in order. Each prefix leaves a state from which the next decision leads to the
@@ -85,8 +85,8 @@ type Plan struct {
 	Problem *field.Problem
 	// RetryAfter is how long until the next decision if nothing changes before; zero: never.
 	RetryAfter time.Duration
-	// LookAgain is how long until the next decision although no action is waiting; zero: never.
-	LookAgain time.Duration
+	// RecheckAfter is how long until the next decision although no action is waiting; zero: never.
+	RecheckAfter time.Duration
 	// Event is what the owner of the local object is told once the actions are done.
 	Event *field.Problem
 	// TellsProblem makes Problem an event, once, when no action is left. It is for objects that no other

@@ -10,13 +10,12 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // reporting copies the copy's annotation says to an annotation of the local object. It does not show a lie.
 type reporting struct{ fixture.Plain }
 
-func (reporting) Report(local, remote *corev1.ConfigMap, clusterID string, _ decide.Around) (*corev1.ConfigMap, *field.Problem) {
+func (reporting) Report(local, remote *corev1.ConfigMap, clusterID string, _ decide.Inputs) (*corev1.ConfigMap, *field.Problem) {
 	says := ""
 	if remote != nil {
 		says = remote.Annotations["says"]
@@ -51,12 +50,12 @@ func TestReporting(t *testing.T) {
 		return func(m *corev1.ConfigMap) { m.Annotations = decide.With(m.Annotations, "says", what) }
 	}
 	in := func(local, remote *corev1.ConfigMap, changes ...func(*fixture.Snapshot)) fixture.Snapshot {
-		known := func(s *fixture.Snapshot) { s.Known, s.Limits = true, &translate.Limits{} }
+		known := func(s *fixture.Snapshot) { s.Known, s.Limits = true, &field.Limits{} }
 		return fixture.Wanted(local, remote, append([]func(*fixture.Snapshot){known}, changes...)...)
 	}
-	closed := func(s *fixture.Snapshot) { s.Place.Open = false }
-	leaves := func(s *fixture.Snapshot) { s.Place.Leaving = true }
-	unlimited := func(s *fixture.Snapshot) { s.Limits = translate.MissingLimits() }
+	closed := func(s *fixture.Snapshot) { s.Destination.Open = false }
+	leaves := func(s *fixture.Snapshot) { s.Destination.Leaving = true }
+	unlimited := func(s *fixture.Snapshot) { s.Limits = field.MissingLimits() }
 	refused := func(s *fixture.Snapshot) {
 		s.Refused = &decide.Refused{Verb: decide.PatchStatus, Wait: 1, Problem: field.Problem{Reason: v1alpha1.ReasonStatusRejected}}
 	}
@@ -87,7 +86,7 @@ func TestReporting(t *testing.T) {
 		"its namespace goes, without limits": {in(fixture.Local(shown("1")), fixture.Remote(says("1")), unlimited, closed, leaves), []string{untell}},
 		"the consumer refuses what it tells": {in(fixture.Local(shown("1"), fixture.Data("a", "2")), fixture.Remote(says("1")), refused), []string{"patch in the provider"}},
 		"another copy counts": {in(fixture.Local(shown("1")), fixture.Remote(says("1")), func(s *fixture.Snapshot) {
-			s.Sites = []decide.Site[*corev1.ConfigMap]{s.Site, {Remote: fixture.Remote(says("0"))}}
+			s.RemoteStates = []decide.RemoteState[*corev1.ConfigMap]{s.RemoteState, {Remote: fixture.Remote(says("0"))}}
 		}), []string{remove}},
 		"it is gone here": {in(nil, fixture.Remote(says("1"))), []string{remove}},
 	} {

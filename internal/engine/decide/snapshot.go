@@ -9,20 +9,19 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// Place is where the objects of a local namespace are, or go.
-type Place struct {
-	translate.Target
+// Destination is where the objects of a local namespace are, or go.
+type Destination struct {
+	field.Target
 	// Local is the local namespace.
 	Local string
-	// Open reports that the objects can go to the place now. If neither Open nor Leaving is set, that is not
+	// Open reports that the objects can go there now. If neither Open nor Leaving is set, that is not
 	// known yet, and decisions wait.
 	Open bool
-	// Leaving reports that the place should have no objects any more.
+	// Leaving reports that the destination should have no objects any more.
 	Leaving bool
-	// Problem is why the place is not open.
+	// Problem is why the destination is not open.
 	Problem field.Problem
 }
 
@@ -48,36 +47,36 @@ type Refused struct {
 	Wait time.Duration
 }
 
-// Passes reports whether the refusal may end at any time without a change of the object. Such a request is
+// IsTransient reports whether the refusal may end at any time without a change of the object. Such a request is
 // retried more often.
-func (r *Refused) Passes() bool {
+func (r *Refused) IsTransient() bool {
 	return r.Reason == v1alpha1.ReasonServerError || r.Reason == v1alpha1.ReasonOverBudget
 }
 
-// Subject is an object of the consumer, with everything that a decision about it uses. Missing objects are
+// ObjectState is an object of the consumer, with everything that a decision about it uses. Missing objects are
 // nil.
-type Subject[T Object] struct {
+type ObjectState[T Object] struct {
 	Key types.NamespacedName
 	// ClusterID is the clusterID of the ClusterBinding.
 	ClusterID string
 	// Now is the time.
 	Now time.Time
-	// Ahead is how far the provider's clock is ahead of the manager's, at least; negative: behind.
-	Ahead time.Duration
+	// ClockSkew is how far the provider's clock is ahead of the manager's, at least; negative: behind.
+	ClockSkew time.Duration
 	// Local is the object of the consumer. If Known is false, it has only Spillway's part of its metadata.
 	Local T
 	Known bool
-	// Sites are the places in the provider where the object should be, or is. There is at least one.
-	Sites []Site[T]
-	// Strays represent Local, or an older object of its name, but should not exist.
-	Strays []T
-	// Around is what its copies may depend on in addition.
-	Around
+	// RemoteStates has the state at each destination where the object should be, or is. There is at least one.
+	RemoteStates []RemoteState[T]
+	// Duplicates represent Local, or an older object of its name, but should not exist.
+	Duplicates []T
+	// Inputs are what its copies may depend on in addition.
+	Inputs
 	// Reach says which addresses of the provider are shown.
 	Reach network.Reach
-	// Held is how long until another object of the local namespace may be sent; zero: now. It is set when the
+	// SendBackoff is how long until another object of the local namespace may be sent; zero: now. It is set when the
 	// provider has ended too many objects soon after they were sent.
-	Held time.Duration
+	SendBackoff time.Duration
 	// Unanswered reports that the remote object may exist although the cache does not show it, because its
 	// creation was not answered.
 	Unanswered bool
@@ -88,17 +87,17 @@ type Subject[T Object] struct {
 	WaitingFor string
 }
 
-// Site is one place in the provider where an object should be, or is.
-type Site[T Object] struct {
-	Place Place
-	// Wanted reports whether a copy should be at the place. Either a sent object needs it there, or its
+// RemoteState is the state of an object at one destination where it should be, or is.
+type RemoteState[T Object] struct {
+	Destination Destination
+	// Wanted reports whether a copy should be at the destination. Either a sent object needs it there, or its
 	// namespace is mapped.
 	Wanted bool
-	// Remote is the remote object at the place.
+	// Remote is the remote object at the destination.
 	Remote T
-	// Needs are the objects that it needs at the place, if it does not exist there yet.
+	// Needs are the objects that it needs at the destination, if it does not exist there yet.
 	Needs []Need
-	// NamespaceUID is the UID of the place's namespace in the provider. A new remote pod needs it, because
+	// NamespaceUID is the UID of the destination's namespace. A new remote pod needs it, because
 	// that namespace is its owner.
 	NamespaceUID types.UID
 	// Outdated is why the objects that Remote uses differ from the consumer's, or are missing. Its message
@@ -108,33 +107,35 @@ type Site[T Object] struct {
 	Refused *Refused
 }
 
-// Snapshot is a Subject at one of its Sites. It is the input of a decision about one copy.
+// Snapshot is an ObjectState with one of its RemoteStates. It is the input of a decision about one copy.
 type Snapshot[T Object] struct {
-	Subject[T]
-	Site[T]
+	ObjectState[T]
+	RemoteState[T]
 }
 
-// At returns the snapshot at the site with that index.
-func (s Subject[T]) At(i int) Snapshot[T] { return Snapshot[T]{s, s.Sites[i]} }
+// At returns the snapshot with the RemoteState of that index.
+func (s ObjectState[T]) At(i int) Snapshot[T] { return Snapshot[T]{s, s.RemoteStates[i]} }
 
-// Gone reports whether neither cluster has the object.
-func (s Subject[T]) Gone() bool {
-	return !Present(s.Local) && !slices.ContainsFunc(s.Sites, func(site Site[T]) bool { return Present(site.Remote) })
+// NotFound reports whether neither cluster has the object.
+func (s ObjectState[T]) NotFound() bool {
+	return !Present(s.Local) && !slices.ContainsFunc(s.RemoteStates, func(site RemoteState[T]) bool { return Present(site.Remote) })
 }
 
 // Withdrawn reports whether no copy should exist, except in remote namespaces whose deletion the consumer has
 // requested.
-func (s Subject[T]) Withdrawn() bool {
-	return !slices.ContainsFunc(s.Sites, func(site Site[T]) bool { return site.Wanted && !site.Place.Leaving })
+func (s ObjectState[T]) Withdrawn() bool {
+	return !slices.ContainsFunc(s.RemoteStates, func(site RemoteState[T]) bool { return site.Wanted && !site.Destination.Leaving })
 }
 
-// isPending reports whether the place of some object that needs this one is unknown.
-func (s Subject[T]) isPending() bool {
-	return slices.ContainsFunc(s.Sites, func(site Site[T]) bool { return site.Wanted && !site.Place.Open && !site.Place.Leaving })
+// isPending reports whether the destination of some object that needs this one is unknown.
+func (s ObjectState[T]) isPending() bool {
+	return slices.ContainsFunc(s.RemoteStates, func(site RemoteState[T]) bool {
+		return site.Wanted && !site.Destination.Open && !site.Destination.Leaving
+	})
 }
 
 // Unready returns the first need that is not ready, or nil.
-func (s Site[T]) Unready() *Need {
+func (s RemoteState[T]) Unready() *Need {
 	for i := range s.Needs {
 		if !s.Needs[i].Ready {
 			return &s.Needs[i]

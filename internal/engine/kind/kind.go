@@ -11,7 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine/decide"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Kind is everything that the engine must know about a kind of objects.
@@ -36,28 +36,28 @@ type Kind[T decide.Object] struct {
 	Most int
 	// Syncer decides what to do about an object.
 	Syncer decide.Syncer[T]
-	// RemoteName returns the place of the remote object.
-	RemoteName func(t translate.Target, local types.NamespacedName) types.NamespacedName
+	// RemoteName returns the namespace and name of the remote object.
+	RemoteName func(t field.Target, local types.NamespacedName) types.NamespacedName
 	// Needs returns what an object needs in the provider before it is sent. It is pure.
 	Needs func(local T) []decide.Ref
 	// Refused, if set, reports whether the limits of the provider, or the classes of the ClusterBinding,
 	// prevent an object from being sent. It is pure.
-	Refused func(local T, around decide.Around) bool
+	Refused func(local T, around decide.Inputs) bool
 	// Awaits, if set, reports whether the result of Refused is not known yet, because it is unknown whether
 	// the provider has a class. Until then, nothing changes about missing objects that the object needs. It
 	// is pure.
-	Awaits func(local T, around decide.Around) bool
+	Awaits func(local T, around decide.Inputs) bool
 	// For, if set, returns the namespace of the provider that a remote object is for. It is for copied kinds
-	// whose objects can be in only one place at a time. It is pure.
+	// whose objects can have only one destination at a time. It is pure.
 	For func(remote T) string
 	// Precedes, if set, reports whether an object must be in the provider, and up to date, before a new pod
 	// of its namespace is sent. It is pure.
 	Precedes func(local T, pod *corev1.Pod) bool
-	// Peers, if set, reports whether the copy of an object names other namespaces. Then a change of those
+	// NamesNamespaces, if set, reports whether the copy of an object names other namespaces. Then a change of those
 	// enqueues the object. It is pure.
-	Peers func(local T) bool
+	NamesNamespaces func(local T) bool
 	// Counts, if set, returns a function that reports whether a pod on the virtual node is one of those that
-	// the copy's content counts (decide.Around.Counted). It must return false for a pod that is not Ready or
+	// the copy's content counts (decide.Inputs.Counted). It must return false for a pod that is not Ready or
 	// is being deleted. It is pure.
 	Counts func(local T) func(*corev1.Pod) bool
 	// Settles, if set, says how long a change of a copy must persist before it is written. It is for copies
@@ -88,7 +88,7 @@ type Kind[T decide.Object] struct {
 	Ended func(local T, a decide.Action) bool
 	// Done, if set, is called after each action, for metrics. seen is when the change of the remote object
 	// that caused the action arrived; zero if there was none.
-	Done func(s decide.Subject[T], a decide.Action, seen time.Time)
+	Done func(s decide.ObjectState[T], a decide.Action, seen time.Time)
 	// Sample returns an object for the tests that every kind passes. node is the virtual node, and namespace
 	// is offloaded to its provider.
 	Sample func(namespace, name, node string) Sample[T]
@@ -118,18 +118,19 @@ const (
 	InMappedNamespace Selection = "InMappedNamespace"
 )
 
-// Pins reports whether Spillway pins the consumer's objects while they are sent. A label makes the binding's
-// view select a pinned object, and a finalizer keeps it until its copies are gone. Other kinds need no pin.
+// Protects reports whether Spillway protects the consumer's objects while they are sent. A label makes the
+// binding's view select a protected object, and a finalizer keeps it until its copies are gone. Other kinds need
+// no protection.
 // The view selects pods by the name of the virtual node. Objects that are sent because of their namespace are
 // in a cache that all bindings share. When such an object is gone, Spillway finds its copy by the mark.
-func (s Selection) Pins() bool { return s == Referenced }
+func (s Selection) Protects() bool { return s == Referenced }
 
-// Copies reports whether the objects are copied. They may have a copy at several places, and an event on the
-// object reports a refused request. A pod is at one place, and its condition reports that.
+// Copies reports whether the objects are copied. They may have a copy at several destinations, and an event on
+// the object reports a refused request. A pod has one destination, and its condition reports that.
 func (s Selection) Copies() bool { return s != OnVirtualNode }
 
-// Whole reports whether all of the consumer's objects are held, shared by all bindings.
-func (s Selection) Whole() bool { return s == InMappedNamespace }
+// ClusterWide reports whether all of the consumer's objects are held, shared by all bindings.
+func (s Selection) ClusterWide() bool { return s == InMappedNamespace }
 
 // Scope says whether the objects of a kind are in namespaces.
 type Scope string
@@ -169,6 +170,6 @@ type (
 type Namespaced struct{}
 
 // RemoteName implements decide.Translation.
-func (Namespaced) RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName {
+func (Namespaced) RemoteName(t field.Target, local types.NamespacedName) types.NamespacedName {
 	return types.NamespacedName{Namespace: t.Namespace, Name: t.Name(local.Namespace, local.Name)}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// BenchmarkPlace measures finding the place of one of many namespaces, which happens for each object. It also
-// measures building the index, which happens for each version of the NamespaceMap.
+// BenchmarkPlace measures finding the destination of one of many namespaces, which happens for each object. It
+// also measures building the index, which happens for each version of the NamespaceMap.
 func BenchmarkPlace(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		binding, nsm := builder.Binding("eu").Obj(), builder.Map("eu")
@@ -27,7 +27,7 @@ func BenchmarkPlace(b *testing.B) {
 		b.Run(fmt.Sprintf("find/N=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if !mapping.Place("team-0042").Open {
+				if !mapping.Destination("team-0042").Open {
 					b.Fatal("it is there")
 				}
 			}

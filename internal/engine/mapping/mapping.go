@@ -15,7 +15,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Mapping is what a binding and its NamespaceMap say about each local namespace. It is immutable: when either
@@ -23,16 +22,16 @@ import (
 type Mapping struct {
 	mark    provenance.Mark
 	binding *v1alpha1.ClusterBinding
-	named   string // See translate.Target.
+	named   string // See field.Target.
 	// known reports whether the NamespaceMap exists.
 	known   bool
 	desired map[string]*v1alpha1.DesiredMapping
 	current map[string]*v1alpha1.CurrentMapping
-	World
+	LocalNamespaces
 }
 
-// World has further functions about namespaces.
-type World struct {
+// LocalNamespaces has further functions about namespaces.
+type LocalNamespaces struct {
 	// ManagerNamespace is never sent anywhere.
 	ManagerNamespace string
 	// Selects reports whether a local namespace has an offloading that selects the
@@ -41,15 +40,15 @@ type World struct {
 	// Offloading returns the offloading of a local namespace, or nil if none is known. Callers must not
 	// change it. It reads a cache.
 	Offloading func(namespace string) *v1alpha1.NamespaceOffloading
-	// Ends reports whether a local namespace is being deleted. It reads a cache.
-	Ends func(namespace string) bool
+	// IsTerminating reports whether a local namespace is being deleted. It reads a cache.
+	IsTerminating func(namespace string) bool
 	// Labels returns the labels of a local namespace, and whether it exists. It reads a cache.
 	Labels func(namespace string) (labels map[string]string, exists bool)
 }
 
 // New indexes a NamespaceMap, which may be nil. mark is the mark of the remote objects.
-func New(mark provenance.Mark, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, w World) *Mapping {
-	m := &Mapping{mark: mark, binding: binding, named: named(binding), desired: map[string]*v1alpha1.DesiredMapping{}, current: map[string]*v1alpha1.CurrentMapping{}, World: w}
+func New(mark provenance.Mark, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, w LocalNamespaces) *Mapping {
+	m := &Mapping{mark: mark, binding: binding, named: named(binding), desired: map[string]*v1alpha1.DesiredMapping{}, current: map[string]*v1alpha1.CurrentMapping{}, LocalNamespaces: w}
 	if nsm == nil {
 		return m
 	}
@@ -65,7 +64,7 @@ func New(mark provenance.Mark, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.N
 
 // WithMap returns the same Mapping with another NamespaceMap.
 func (m *Mapping) WithMap(nsm *v1alpha1.NamespaceMap) *Mapping {
-	return New(m.mark, m.binding, nsm, m.World)
+	return New(m.mark, m.binding, nsm, m.LocalNamespaces)
 }
 
 // WithBinding returns the same Mapping with another state of the binding.
@@ -87,46 +86,46 @@ func (m *Mapping) Concerns(namespace string) bool {
 	return m.desired[namespace] != nil || m.current[namespace] != nil
 }
 
-// Mapped returns the place of objects that are sent because their namespace is mapped: the remote namespace,
+// Mapped returns the destination of objects that are sent because their namespace is mapped: the remote namespace,
 // never the mount namespace. The argument resource is the offloading's name for the kind, or empty if teams
 // do not choose the kind. The result wanted reports whether the objects should be there.
 //
-// While they are wanted and the place is not Open, nothing is decided. Either too little is known yet, or the
-// remote namespace is being deleted with everything in it. The place is Leaving once that deletion was
-// requested. Objects that are deleted in the consumer after that need no request of their own.
-func (m *Mapping) Mapped(namespace string, resource v1alpha1.OffloadedResource) (place decide.Place, wanted bool) {
-	place = decide.Place{Target: translate.Target{Mark: m.mark}, Local: namespace}
+// While they are wanted and the destination is not Open, nothing is decided. Either too little is known yet, or the
+// remote namespace is being deleted with everything in it. The destination is Leaving once that deletion
+// was requested. Objects that are deleted in the consumer after that need no request of their own.
+func (m *Mapping) Mapped(namespace string, resource v1alpha1.OffloadedResource) (place decide.Destination, wanted bool) {
+	place = decide.Destination{Target: field.Target{Mark: m.mark}, Local: namespace}
 	switch {
 	case m.Concerns(namespace):
-		place = m.Place(namespace)
-	case !m.known, drain.Withdraws(m.binding), m.binding.DeletionTimestamp.IsZero() && m.Selects(m.binding, namespace):
+		place = m.Destination(namespace)
+	case !m.known, drain.ReachedCopies(m.binding), m.binding.DeletionTimestamp.IsZero() && m.Selects(m.binding, namespace):
 		return place, true
 	default:
 		return place, false
 	}
 	offloading := m.Offloading(namespace)
-	place.Open = place.Open && offloading != nil && !drain.Withdraws(m.binding)
-	place.Leaving = offloading != nil && !offloading.DeletionTimestamp.IsZero() || m.Ends(namespace) || drain.Withdraws(m.binding)
+	place.Open = place.Open && offloading != nil && !drain.ReachedCopies(m.binding)
+	place.Leaving = offloading != nil && !offloading.DeletionTimestamp.IsZero() || m.IsTerminating(namespace) || drain.ReachedCopies(m.binding)
 	return place, !place.Open || resource == "" || offloading.Spec.Sends(resource)
 }
 
-// Holds reports whether objects that are sent because a namespace is mapped may be in use in the provider,
+// MayBeInUse reports whether objects that are sent because a namespace is mapped may be in use in the provider,
 // together with what they need. It is false once the offloading or the binding is withdrawing them, or if
 // they should be nowhere.
-func Holds(m *Mapping, namespace string, resource v1alpha1.OffloadedResource) bool {
+func MayBeInUse(m *Mapping, namespace string, resource v1alpha1.OffloadedResource) bool {
 	place, wanted := m.Mapped(namespace, resource)
-	return wanted && (place.Open || !place.Leaving && !drain.Withdraws(m.binding))
+	return wanted && (place.Open || !place.Leaving && !drain.ReachedCopies(m.binding))
 }
 
 // Reach says which addresses of the provider are shown.
 func (m *Mapping) Reach() network.Reach { return network.Of(m.binding) }
 
-// Place returns where new objects of a local namespace go. If the NamespaceMap lists a remote namespace, they
+// Destination returns where new objects of a local namespace go. If the NamespaceMap lists a remote namespace, they
 // go there, under their own names. Otherwise they go to the binding's mount namespace, under hashed names, or
-// nowhere. Place waits for entries that may still be added, because objects that were sent to the mount
+// nowhere. Destination waits for entries that may still be added, because objects that were sent to the mount
 // namespace stay there.
-func (m *Mapping) Place(namespace string) decide.Place {
-	place := decide.Place{Target: translate.Target{Mark: m.mark, Named: m.named}, Local: namespace}
+func (m *Mapping) Destination(namespace string) decide.Destination {
+	place := decide.Destination{Target: field.Target{Mark: m.mark, Named: m.named}, Local: namespace}
 	desired, current := m.desired[namespace], m.current[namespace]
 	switch {
 	case desired != nil:
@@ -165,7 +164,7 @@ func (m *Mapping) Place(namespace string) decide.Place {
 // named returns the labels of kubelets for which the binding sets values of its own.
 func named(binding *v1alpha1.ClusterBinding) string {
 	var keys []string
-	for _, key := range translate.NodeKeys {
+	for _, key := range field.NodeKeys {
 		if _, set := binding.Spec.VirtualNode.Labels[key]; set {
 			keys = append(keys, key)
 		}
@@ -173,54 +172,55 @@ func named(binding *v1alpha1.ClusterBinding) string {
 	return strings.Join(keys, ",")
 }
 
-// mount returns the place of a local namespace's objects in the mount namespace. A namespace of that name may
+// mount returns the destination of a local namespace's objects in the mount namespace. A namespace of that name may
 // belong to somebody else, so nothing is sent there until Spillway's ownership is certain.
-func (m *Mapping) mount(namespace string) decide.Place {
-	return decide.Place{
-		Target: translate.Target{Mark: m.mark, Namespace: m.binding.Spec.MountNamespace, Hashed: true, Named: m.named}, Local: namespace, Open: mountnamespace.Usable(m.binding),
+func (m *Mapping) mount(namespace string) decide.Destination {
+	return decide.Destination{
+		Target: field.Target{Mark: m.mark, Namespace: m.binding.Spec.MountNamespace, Hashed: true, Named: m.named}, Local: namespace, Open: mountnamespace.Usable(m.binding),
 		Problem: field.Problemf(v1alpha1.ReasonNamespaceNotReady,
 			"the mountNamespace %s of ClusterBinding %s is not ready; see its condition %s", m.binding.Spec.MountNamespace, m.binding.Name, v1alpha1.BindingMountNamespaceReady),
 	}
 }
 
-// PlaceIn returns the place of objects that already are in a namespace of the provider, wherever new ones go.
-// If that namespace was mapped earlier, it is being deleted, and nothing more is decided about its content.
-func (m *Mapping) PlaceIn(namespace, remote string) decide.Place {
-	place := m.Place(namespace)
+// DestinationIn returns the destination of objects that already are in a namespace of the provider, wherever new
+// ones go. If that namespace was mapped earlier, it is being deleted, and nothing more is decided about its
+// content.
+func (m *Mapping) DestinationIn(namespace, remote string) decide.Destination {
+	place := m.Destination(namespace)
 	switch {
 	case place.Namespace == remote:
 		return place
 	case remote == m.binding.Spec.MountNamespace:
 		return m.mount(namespace)
 	default:
-		return decide.Place{Target: translate.Target{Mark: m.mark, Namespace: remote, Named: m.named}, Local: namespace, Problem: leaving(remote, m.mark.ClusterID, namespace)}
+		return decide.Destination{Target: field.Target{Mark: m.mark, Namespace: remote, Named: m.named}, Local: namespace, Problem: leaving(remote, m.mark.ClusterID, namespace)}
 	}
 }
 
-// Places returns all places where objects of a local namespace may be.
-func (m *Mapping) Places(namespace string) []decide.Place {
-	place := m.Place(namespace)
+// Destinations returns all destinations where objects of a local namespace may be.
+func (m *Mapping) Destinations(namespace string) []decide.Destination {
+	place := m.Destination(namespace)
 	if mount := m.binding.Spec.MountNamespace; mount == "" || mount == place.Namespace {
-		return []decide.Place{place}
+		return []decide.Destination{place}
 	}
-	return []decide.Place{place, m.mount(namespace)}
+	return []decide.Destination{place, m.mount(namespace)}
 }
 
-// Near returns where an object at a place finds what it needs from a local namespace. For the object's own
-// namespace, that is the same place. Otherwise it is where the objects of that namespace go.
-func (m *Mapping) Near(at decide.Place, namespace string) decide.Place {
+// Resolve returns where an object at a destination finds what it needs from a local namespace. For the object's
+// own namespace, that is the same destination. Otherwise it is where the objects of that namespace go.
+func (m *Mapping) Resolve(at decide.Destination, namespace string) decide.Destination {
 	if namespace == "" || namespace == at.Local {
 		return at
 	}
-	return m.Place(namespace)
+	return m.Destination(namespace)
 }
 
-// Differing returns the local namespaces whose place differs between the two.
+// Differing returns the local namespaces whose destination differs between the two.
 func (m *Mapping) Differing(other *Mapping) []string {
 	listed := sets.KeySet(m.desired).Union(sets.KeySet(m.current)).Union(sets.KeySet(other.desired)).Union(sets.KeySet(other.current))
 	var namespaces []string
 	for namespace := range listed {
-		if m.Place(namespace) != other.Place(namespace) {
+		if m.Destination(namespace) != other.Destination(namespace) {
 			namespaces = append(namespaces, namespace)
 		}
 	}

@@ -11,16 +11,15 @@ import (
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // testWorld has an offloading of each namespace. The offloading of the namespace waiting selects every
 // binding.
-var testWorld = World{
+var testWorld = LocalNamespaces{
 	ManagerNamespace: "spillway-system",
 	Selects:          func(_ *v1alpha1.ClusterBinding, namespace string) bool { return namespace == "waiting" },
 	Offloading:       func(namespace string) *v1alpha1.NamespaceOffloading { return builder.Offloading(namespace).Obj() },
-	Ends:             func(string) bool { return false },
+	IsTerminating:    func(string) bool { return false },
 }
 
 func TestPlace(t *testing.T) {
@@ -29,38 +28,38 @@ func TestPlace(t *testing.T) {
 	taken := mount().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNameConflict, "not ours").Obj()
 	plain := builder.Binding("eu").Obj()
 	none := builder.Map("eu").Obj()
-	at := func(namespace string) translate.Target {
-		return translate.Target{Mark: fixture.Mark, Namespace: namespace}
+	at := func(namespace string) field.Target {
+		return field.Target{Mark: fixture.Mark, Namespace: namespace}
 	}
 	for name, test := range map[string]struct {
 		binding *v1alpha1.ClusterBinding
 		nsm     *v1alpha1.NamespaceMap
-		want    decide.Place // Of its Problem, only the reason is compared.
+		want    decide.Destination // Of its Problem, only the reason is compared.
 	}{
-		"there": {plain, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), decide.Place{Target: at("team-home"), Open: true}},
+		"there": {plain, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), decide.Destination{Target: at("team-home"), Open: true}},
 		"asked for": {plain, builder.Map("eu").Desired("team", "team-home").Obj(),
-			decide.Place{Target: at("team-home"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Destination{Target: at("team-home"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"somebody else's": {plain, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingCreationLoopBackOff, "NameConflict", "not ours").Obj(),
-			decide.Place{Target: at("team-home"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Destination{Target: at("team-home"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"there under another name": {plain, builder.Map("eu").Desired("team", "team-new").Current("team", "team-old", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
-			decide.Place{Target: at("team-new"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Destination{Target: at("team-new"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"its entry has been taken out of the map": {plain, builder.Map("eu").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
-			decide.Place{Target: at("team-home"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Destination{Target: at("team-home"), Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not asked for any more": {plain, builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "").Obj(),
-			decide.Place{Target: at("team-home"), Leaving: true, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Destination{Target: at("team-home"), Leaving: true, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not asked for any more, and a mount namespace": {mounted, builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "").Obj(),
-			decide.Place{Target: at("team-home"), Leaving: true, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Destination{Target: at("team-home"), Leaving: true, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not mapped": {plain, builder.Map("eu").Current("other", "other-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
-			decide.Place{Target: at(""), Leaving: true, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded}}},
-		"not mapped, and a mount namespace": {mounted, none, decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Open: true}},
+			decide.Destination{Target: at(""), Leaving: true, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotOffloaded}}},
+		"not mapped, and a mount namespace": {mounted, none, decide.Destination{Target: field.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Open: true}},
 		"not mapped, and the mount namespace is somebody else's": {taken, none,
-			decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+			decide.Destination{Target: field.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
 		"not mapped, and nothing is known of the mount namespace": {mount().Obj(), none,
-			decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
-		"mapped, and a mount namespace": {mounted, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), decide.Place{Target: at("team-home"), Open: true}},
+			decide.Destination{Target: field.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Problem: field.Problem{Reason: v1alpha1.ReasonNamespaceNotReady}}},
+		"mapped, and a mount namespace": {mounted, builder.Map("eu").Desired("team", "team-home").Current("team", "team-home", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(), decide.Destination{Target: at("team-home"), Open: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := New(fixture.Mark, test.binding, test.nsm, testWorld).Place("team")
+			got := New(fixture.Mark, test.binding, test.nsm, testWorld).Destination("team")
 			if got.Local != "team" {
 				t.Errorf("it is the place of %q", got.Local)
 			}
@@ -96,7 +95,7 @@ func TestMapped(t *testing.T) {
 	left := func(phase v1alpha1.MappingPhase) *v1alpha1.NamespaceMap {
 		return builder.Map("eu").Current("team", "team-home", phase, "", "").Obj()
 	}
-	known := func(change func(*v1alpha1.NamespaceOffloading)) World {
+	known := func(change func(*v1alpha1.NamespaceOffloading)) LocalNamespaces {
 		w := testWorld
 		w.Offloading = func(namespace string) *v1alpha1.NamespaceOffloading {
 			nso := builder.Offloading(namespace).Obj()
@@ -107,8 +106,8 @@ func TestMapped(t *testing.T) {
 	}
 	unknown, ends := testWorld, testWorld
 	unknown.Offloading = func(string) *v1alpha1.NamespaceOffloading { return nil }
-	ends.Ends = func(string) bool { return true }
-	sends := func(all ...v1alpha1.OffloadedResource) World {
+	ends.IsTerminating = func(string) bool { return true }
+	sends := func(all ...v1alpha1.OffloadedResource) LocalNamespaces {
 		return known(func(nso *v1alpha1.NamespaceOffloading) {
 			nso.Spec.Resources = append([]v1alpha1.OffloadedResource{}, all...)
 		})
@@ -117,7 +116,7 @@ func TestMapped(t *testing.T) {
 	for name, test := range map[string]struct {
 		binding  *v1alpha1.ClusterBinding
 		nsm      *v1alpha1.NamespaceMap
-		world    World
+		world    LocalNamespaces
 		resource v1alpha1.OffloadedResource
 		want     mapped
 	}{
@@ -154,7 +153,7 @@ func TestMapped(t *testing.T) {
 	for name, test := range map[string]struct {
 		binding *v1alpha1.ClusterBinding
 		nsm     *v1alpha1.NamespaceMap
-		world   World
+		world   LocalNamespaces
 		want    bool
 	}{
 		"mapped":                    {plain, there, testWorld, true},
@@ -167,7 +166,7 @@ func TestMapped(t *testing.T) {
 		"its copies are deleted":    {drains(v1alpha1.ReasonDeletingCopies), there, testWorld, false},
 		"and of what is not mapped": {drains(v1alpha1.ReasonDeletingCopies), builder.Map("eu").Obj(), testWorld, false},
 	} {
-		if got := Holds(New(fixture.Mark, test.binding, test.nsm, test.world), "team", ""); got != test.want {
+		if got := MayBeInUse(New(fixture.Mark, test.binding, test.nsm, test.world), "team", ""); got != test.want {
 			t.Errorf("%s: it holds: %t", name, got)
 		}
 	}
@@ -238,7 +237,7 @@ func TestPlaceIsNotMountedYet(t *testing.T) {
 		"of the manager":                        {mounted, empty, "spillway-system", false, true, "NamespaceNeverOffloaded"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := New(fixture.Mark, test.binding, test.nsm, testWorld).Place(test.namespace)
+			got := New(fixture.Mark, test.binding, test.nsm, testWorld).Destination(test.namespace)
 			if got.Open {
 				got.Problem = field.Problem{}
 			}
@@ -249,7 +248,7 @@ func TestPlaceIsNotMountedYet(t *testing.T) {
 	}
 }
 
-// TestPlaceIn checks that remote objects keep their place, wherever their namespace goes now.
+// TestPlaceIn checks that remote objects keep their destination, wherever their namespace goes now.
 func TestPlaceIn(t *testing.T) {
 	mounted := builder.Binding("eu").MountNamespace("spillover").
 		Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "").Obj()
@@ -257,15 +256,15 @@ func TestPlaceIn(t *testing.T) {
 	for name, test := range map[string]struct {
 		in   *Mapping
 		at   string
-		want decide.Place // Without its Problem.
+		want decide.Destination // Without its Problem.
 	}{
-		"mapped":                    {mapped, "team-home", decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "team-home"}, Local: "team", Open: true}},
-		"mounted before":            {mapped, "spillover", decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Local: "team", Open: true}},
-		"mapped to another before":  {mapped, "team-old", decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "team-old"}, Local: "team"}},
-		"there, and no map is seen": {New(fixture.Mark, mounted, nil, testWorld), "team-home", decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "team-home"}, Local: "team"}},
+		"mapped":                    {mapped, "team-home", decide.Destination{Target: field.Target{Mark: fixture.Mark, Namespace: "team-home"}, Local: "team", Open: true}},
+		"mounted before":            {mapped, "spillover", decide.Destination{Target: field.Target{Mark: fixture.Mark, Namespace: "spillover", Hashed: true}, Local: "team", Open: true}},
+		"mapped to another before":  {mapped, "team-old", decide.Destination{Target: field.Target{Mark: fixture.Mark, Namespace: "team-old"}, Local: "team"}},
+		"there, and no map is seen": {New(fixture.Mark, mounted, nil, testWorld), "team-home", decide.Destination{Target: field.Target{Mark: fixture.Mark, Namespace: "team-home"}, Local: "team"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := test.in.PlaceIn("team", test.at)
+			got := test.in.DestinationIn("team", test.at)
 			got.Problem = field.Problem{}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("place (-want +got):\n%s", diff)
@@ -283,20 +282,20 @@ func TestPlaceSaysWhy(t *testing.T) {
 		"namespace team-home in provider eu is Terminating (NamespaceTerminating)":                            asked().Current("team", "team-home", v1alpha1.MappingTerminating, "NamespaceTerminating", ""),
 		"namespace left in provider eu is being deleted, because namespace team is no longer offloaded there": builder.Map("eu").Current("team", "left", v1alpha1.MappingTerminating, "NotRequired", ""),
 	} {
-		place := New(fixture.Mark, builder.Binding("eu").Obj(), nsm.Obj(), testWorld).Place("team")
+		place := New(fixture.Mark, builder.Binding("eu").Obj(), nsm.Obj(), testWorld).Destination("team")
 		if diff := cmp.Diff(field.Problem{Reason: "NamespaceNotReady", Message: want}, place.Problem); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
-	gone := New(fixture.Mark, builder.Binding("eu").Obj(), asked().Obj(), testWorld).PlaceIn("team", "old")
-	want := decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: "old"}, Local: "team", Problem: field.Problem{Reason: "NamespaceNotReady",
+	gone := New(fixture.Mark, builder.Binding("eu").Obj(), asked().Obj(), testWorld).DestinationIn("team", "old")
+	want := decide.Destination{Target: field.Target{Mark: fixture.Mark, Namespace: "old"}, Local: "team", Problem: field.Problem{Reason: "NamespaceNotReady",
 		Message: "namespace old in provider eu is being deleted, because namespace team is no longer offloaded there"}}
 	if diff := cmp.Diff(want, gone); diff != "" {
 		t.Errorf("where it was before (-want +got):\n%s", diff)
 	}
 }
 
-// TestPlaces checks all places where objects of a namespace may be, and where they find what they need.
+// TestPlaces checks all destinations where objects of a namespace may be, and where they find what they need.
 func TestPlaces(t *testing.T) {
 	accepted := builder.Map("eu").Accepted("team", "team-home").Obj()
 	for name, test := range map[string]struct {
@@ -311,7 +310,7 @@ func TestPlaces(t *testing.T) {
 	} {
 		m := New(fixture.Mark, builder.Binding("eu").MountNamespace(test.mount).Obj(), accepted, testWorld)
 		var got []string
-		for _, place := range m.Places(test.namespace) {
+		for _, place := range m.Destinations(test.namespace) {
 			got = append(got, place.Namespace)
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
@@ -319,9 +318,9 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	m := New(fixture.Mark, builder.Binding("eu").MountNamespace("spillover").Obj(), accepted, testWorld)
-	at := m.Place("other")
+	at := m.Destination("other")
 	for namespace, want := range map[string]string{"": "spillover", "other": "spillover", "team": "team-home"} {
-		if got := m.Near(at, namespace).Namespace; got != want {
+		if got := m.Resolve(at, namespace).Namespace; got != want {
 			t.Errorf("what is needed in namespace %q is in %q, want %q", namespace, got, want)
 		}
 	}
@@ -332,11 +331,11 @@ func TestWith(t *testing.T) {
 	eu, mounted := builder.Binding("eu").Obj(), builder.Binding("eu").MountNamespace("spillover").Obj()
 	unknown := New(fixture.Mark, eu, nil, testWorld)
 	mapped := unknown.WithMap(builder.Map("eu").Accepted("team", "team-home").Obj())
-	if unknown.Known() || !mapped.Known() || mapped.Place("team").Namespace != "team-home" || mapped.Binding() != eu {
-		t.Errorf("with a map: %+v", mapped.Place("team"))
+	if unknown.Known() || !mapped.Known() || mapped.Destination("team").Namespace != "team-home" || mapped.Binding() != eu {
+		t.Errorf("with a map: %+v", mapped.Destination("team"))
 	}
 	other := mapped.WithBinding(mounted)
-	if other.Binding() != mounted || mapped.Binding() != eu || other.Place("team").Namespace != "team-home" || other.Place("x").Namespace != "spillover" {
-		t.Errorf("with another binding: %+v", other.Place("x"))
+	if other.Binding() != mounted || mapped.Binding() != eu || other.Destination("team").Namespace != "team-home" || other.Destination("x").Namespace != "spillover" {
+		t.Errorf("with another binding: %+v", other.Destination("x"))
 	}
 }

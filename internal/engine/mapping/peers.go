@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 )
 
 // Peers returns the local namespaces that NetworkPolicies can name in the provider: those with an existing
@@ -14,7 +14,7 @@ import (
 //
 // If the NamespaceMap uses a name for a remote namespace, that name is not shared, even if the remote
 // namespace does not exist yet or is being deleted. The namespace with that name may be the remote one.
-func (m *Mapping) Peers() []translate.PeerNamespace {
+func (m *Mapping) Peers() []decide.PeerNamespace {
 	labels, mapped := map[string]map[string]string{}, map[string]string{}
 	note := func(namespace string) {
 		if of, exists := m.Labels(namespace); exists {
@@ -22,7 +22,7 @@ func (m *Mapping) Peers() []translate.PeerNamespace {
 		}
 	}
 	for namespace := range m.desired {
-		if place := m.Place(namespace); place.Open {
+		if place := m.Destination(namespace); place.Open {
 			mapped[namespace] = place.Namespace
 			note(namespace)
 		}
@@ -32,7 +32,7 @@ func (m *Mapping) Peers() []translate.PeerNamespace {
 	for _, name := range both {
 		note(name)
 	}
-	return translate.PeerNamespaces(labels, mapped, both, m.binding.Spec.MountNamespace)
+	return decide.PeerNamespaces(labels, mapped, both, m.binding.Spec.MountNamespace)
 }
 
 // IsPeer reports whether the labels of a local namespace may matter to Peers.

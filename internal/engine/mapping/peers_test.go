@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/testing/builder"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // TestPeers checks that a policy in the provider can name the consumer's namespaces that exist there, and
@@ -23,26 +23,26 @@ func TestPeers(t *testing.T) {
 		binding.Spec.Network.SharedNamespaces = names
 		return binding
 	}
-	of := func(local, remote string, shared bool) translate.PeerNamespace {
-		return translate.PeerNamespace{Labels: map[string]string{"of": local}, Remote: remote, Shared: shared}
+	of := func(local, remote string, shared bool) decide.PeerNamespace {
+		return decide.PeerNamespace{Labels: map[string]string{"of": local}, Remote: remote, Shared: shared}
 	}
 	dns := of("kube-system", "kube-system", true)
 	for name, test := range map[string]struct {
 		binding *v1alpha1.ClusterBinding
 		nsm     *v1alpha1.NamespaceMap
-		want    []translate.PeerNamespace
+		want    []decide.PeerNamespace
 	}{
-		"no map":                     {shares(), nil, []translate.PeerNamespace{dns}},
-		"mapped":                     {shares(), builder.Map("eu").Accepted("team", "team-home").Obj(), []translate.PeerNamespace{dns, of("team", "team-home", false)}},
-		"not there yet":              {shares(), builder.Map("eu").Desired("team", "team-home").Obj(), []translate.PeerNamespace{dns}},
-		"going":                      {shares(), builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, "", "").Obj(), []translate.PeerNamespace{dns}},
-		"gone here":                  {shares(), builder.Map("eu").Accepted("gone", "gone-home").Obj(), []translate.PeerNamespace{dns}},
-		"shared":                     {shares("monitoring", "kube-system"), builder.Map("eu").Obj(), []translate.PeerNamespace{dns, of("monitoring", "monitoring", true)}},
-		"shared, not here":           {shares("gone"), builder.Map("eu").Obj(), []translate.PeerNamespace{dns}},
-		"shared, and taken":          {shares("team"), builder.Map("eu").Accepted("other", "team").Obj(), []translate.PeerNamespace{dns, of("other", "team", false)}},
-		"shared, and to be taken":    {shares("team"), builder.Map("eu").Desired("other", "team").Obj(), []translate.PeerNamespace{dns}},
-		"shared, and still taken":    {shares("team"), builder.Map("eu").Current("other", "team", v1alpha1.MappingTerminating, "", "").Obj(), []translate.PeerNamespace{dns}},
-		"the mount namespace's name": {builder.Binding("eu").MountNamespace("mount").Obj(), builder.Map("eu").Accepted("team", "mount").Obj(), []translate.PeerNamespace{dns}},
+		"no map":                     {shares(), nil, []decide.PeerNamespace{dns}},
+		"mapped":                     {shares(), builder.Map("eu").Accepted("team", "team-home").Obj(), []decide.PeerNamespace{dns, of("team", "team-home", false)}},
+		"not there yet":              {shares(), builder.Map("eu").Desired("team", "team-home").Obj(), []decide.PeerNamespace{dns}},
+		"going":                      {shares(), builder.Map("eu").Current("team", "team-home", v1alpha1.MappingTerminating, "", "").Obj(), []decide.PeerNamespace{dns}},
+		"gone here":                  {shares(), builder.Map("eu").Accepted("gone", "gone-home").Obj(), []decide.PeerNamespace{dns}},
+		"shared":                     {shares("monitoring", "kube-system"), builder.Map("eu").Obj(), []decide.PeerNamespace{dns, of("monitoring", "monitoring", true)}},
+		"shared, not here":           {shares("gone"), builder.Map("eu").Obj(), []decide.PeerNamespace{dns}},
+		"shared, and taken":          {shares("team"), builder.Map("eu").Accepted("other", "team").Obj(), []decide.PeerNamespace{dns, of("other", "team", false)}},
+		"shared, and to be taken":    {shares("team"), builder.Map("eu").Desired("other", "team").Obj(), []decide.PeerNamespace{dns}},
+		"shared, and still taken":    {shares("team"), builder.Map("eu").Current("other", "team", v1alpha1.MappingTerminating, "", "").Obj(), []decide.PeerNamespace{dns}},
+		"the mount namespace's name": {builder.Binding("eu").MountNamespace("mount").Obj(), builder.Map("eu").Accepted("team", "mount").Obj(), []decide.PeerNamespace{dns}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, New(fixture.Mark, test.binding, test.nsm, w).Peers()); diff != "" {

@@ -13,9 +13,9 @@ import (
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
-// Told remembers which events inform the owners of the objects of one kind. It outlives the connection: a
+// Reported remembers which events inform the owners of the objects of one kind. It outlives the connection: a
 // provider that disconnects and comes back does not repeat an event.
-type Told struct {
+type Reported struct {
 	// Problems says why objects are not in the provider. Notices says what owners should know about copies that
 	// are.
 	Problems, Notices *Problems
@@ -29,20 +29,20 @@ const (
 	eventInterval = time.Minute
 )
 
-// NewTold returns an empty Told.
-func NewTold() *Told {
-	return &Told{&Problems{}, &Problems{}, throttle.NewAllowance[types.NamespacedName](fewEvents, eventInterval, clock.RealClock{})}
+// NewReported returns an empty Reported.
+func NewReported() *Reported {
+	return &Reported{&Problems{}, &Problems{}, throttle.NewAllowance[types.NamespacedName](fewEvents, eventInterval, clock.RealClock{})}
 }
 
 // Forget forgets an object that no longer exists.
-func (t *Told) Forget(key types.NamespacedName) {
+func (t *Reported) Forget(key types.NamespacedName) {
 	t.Events.Forget(key)
 	t.Problems.Clear(key)
 	t.Notices.Clear(key)
 }
 
-// Kept holds what outlives connections, for each binding and kind. Its zero value is empty.
-type Kept[V any] struct {
+// PerBinding holds what outlives connections, for each binding and kind. Its zero value is empty.
+type PerBinding[V any] struct {
 	mu     sync.Mutex
 	values map[kindOf]V
 }
@@ -54,7 +54,7 @@ type kindOf struct {
 }
 
 // Of returns the value of a binding's kind. At first, it is what fresh returns.
-func (k *Kept[V]) Of(binding types.UID, kind string, fresh func() V) V {
+func (k *PerBinding[V]) Of(binding types.UID, kind string, fresh func() V) V {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.values == nil {
@@ -67,8 +67,8 @@ func (k *Kept[V]) Of(binding types.UID, kind string, fresh func() V) V {
 	return k.values[of]
 }
 
-// Keep forgets all other bindings.
-func (k *Kept[V]) Keep(bindings sets.Set[types.UID]) {
+// Retain forgets all other bindings.
+func (k *PerBinding[V]) Retain(bindings sets.Set[types.UID]) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps.DeleteFunc(k.values, func(of kindOf, _ V) bool { return !bindings.Has(of.binding) })
@@ -81,29 +81,29 @@ const RepeatEvent = 20 * time.Minute
 // Problems has the last problem of each object that has one, and the time of its event.
 type Problems struct{ last sync.Map }
 
-type toldProblem struct {
+type reportedProblem struct {
 	field.Problem
 	at time.Time
 }
 
-// Tell notes the problem of an object, nil if it has none, and reports whether an event is due. It is due if
+// Note notes the problem of an object, nil if it has none, and reports whether an event is due. It is due if
 // the problem is new, or RepeatEvent has passed.
-func (p *Problems) Tell(key types.NamespacedName, problem *field.Problem, now time.Time) bool {
+func (p *Problems) Note(key types.NamespacedName, problem *field.Problem, now time.Time) bool {
 	if problem == nil {
 		p.Clear(key)
 		return false
 	}
-	if before, had := p.last.Load(key); had && before.(toldProblem).Problem == *problem && !p.Due(key, now) {
+	if before, had := p.last.Load(key); had && before.(reportedProblem).Problem == *problem && !p.Due(key, now) {
 		return false
 	}
-	p.last.Store(key, toldProblem{*problem, now})
+	p.last.Store(key, reportedProblem{*problem, now})
 	return true
 }
 
 // Due reports whether an object has a problem whose event should be repeated.
 func (p *Problems) Due(key types.NamespacedName, now time.Time) bool {
 	before, had := p.last.Load(key)
-	return had && now.Sub(before.(toldProblem).at) >= RepeatEvent
+	return had && now.Sub(before.(reportedProblem).at) >= RepeatEvent
 }
 
 // Clear forgets the problem of an object.

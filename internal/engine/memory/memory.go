@@ -29,14 +29,14 @@ const copyInterval = time.Second
 type Memory struct {
 	// Refusals has the requests that API servers have refused.
 	Refusals *Refusals
-	// Overtaken counts conflicts of creations. Failing counts server errors.
-	Overtaken, Failing *retry.Streaks[types.NamespacedName]
+	// Conflicts counts conflicts of creations. ServerErrors counts server errors.
+	Conflicts, ServerErrors *retry.Streaks[types.NamespacedName]
 	// Statuses paces the writes of statuses.
 	Statuses *throttle.Allowance[types.NamespacedName]
 	// Copies paces the writes of copies, for kinds that are paced.
 	Copies *throttle.Allowance[types.NamespacedName]
-	// Undone paces actions that are repeated because somebody reverts them.
-	Undone *Undone
+	// Reverted paces actions that are repeated because somebody reverts them.
+	Reverted *Reverted
 	// Sent has the objects that were sent recently. It outlives the connection.
 	Sent *Sent
 
@@ -48,15 +48,15 @@ type Memory struct {
 // New returns an empty Memory.
 func New(clock clock.WithTicker) *Memory {
 	return &Memory{
-		Refusals:  newRefusals(clock),
-		Overtaken: retry.NewConflicts[types.NamespacedName](),
-		Failing:   retry.NewServerErrors[types.NamespacedName](),
-		Statuses:  throttle.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),
-		Copies:    throttle.NewAllowance[types.NamespacedName](1, copyInterval, clock),
-		Undone:    newUndone(clock),
-		Sent:      NewSent(clock),
-		clock:     clock,
-		records:   map[types.NamespacedName]Record{},
+		Refusals:     newRefusals(clock),
+		Conflicts:    retry.NewConflicts[types.NamespacedName](),
+		ServerErrors: retry.NewServerErrors[types.NamespacedName](),
+		Statuses:     throttle.NewAllowance[types.NamespacedName](fewStatuses, statusInterval, clock),
+		Copies:       throttle.NewAllowance[types.NamespacedName](1, copyInterval, clock),
+		Reverted:     newReverted(clock),
+		Sent:         NewSent(clock),
+		clock:        clock,
+		records:      map[types.NamespacedName]Record{},
 	}
 }
 
@@ -65,9 +65,9 @@ func (m *Memory) Succeeded(key types.NamespacedName, verb decide.Verb, in string
 	if verb == decide.Read {
 		return // An object that can be read may still be refused.
 	}
-	m.Overtaken.Forget(key)
+	m.Conflicts.Forget(key)
 	if verb != decide.PatchStatus { // The status may say that another action fails.
-		m.Failing.Forget(key)
+		m.ServerErrors.Forget(key)
 	}
 	m.Refusals.succeeded(key, verb, in)
 }
@@ -75,11 +75,11 @@ func (m *Memory) Succeeded(key types.NamespacedName, verb decide.Verb, in string
 // Forget forgets an object that no longer exists.
 func (m *Memory) Forget(key types.NamespacedName) {
 	m.Refusals.forget(key)
-	m.Overtaken.Forget(key)
-	m.Failing.Forget(key)
+	m.Conflicts.Forget(key)
+	m.ServerErrors.Forget(key)
 	m.Statuses.Forget(key)
 	m.Copies.Forget(key)
-	m.Undone.forget(key)
+	m.Reverted.forget(key)
 	m.Sent.forget(key)
 	m.Change(key, func(r *Record) { *r = Record{} })
 }

@@ -132,8 +132,8 @@ func TestRecord(t *testing.T) {
 	m.Reconciled(web, &field.Problem{Reason: "A"})
 	m.Reconciled(web, nil)
 	m.RemoteChanged(web)
-	m.Shown(web, clock.Now())
-	m.Shown(web, clock.Now())
+	m.RemoteReported(web, clock.Now())
+	m.RemoteReported(web, clock.Now())
 	if len(m.records) > 0 {
 		t.Errorf("%d records say nothing", len(m.records))
 	}
@@ -143,10 +143,10 @@ func TestRemoteChanges(t *testing.T) {
 	m, clock := testMemory()
 	expect := func(when string, want time.Time) {
 		t.Helper()
-		if got := m.Get(web).Unshown; !got.Equal(want) {
+		if got := m.Get(web).RemoteChangedAt; !got.Equal(want) {
 			t.Errorf("%s: the change that is not shown yet is of %v, want %v", when, got, want)
 		}
-		m.Change(web, func(r *Record) { r.Unshown = time.Time{} })
+		m.Change(web, func(r *Record) { r.RemoteChangedAt = time.Time{} })
 	}
 	expect("at first", time.Time{})
 	first := clock.Now()
@@ -157,13 +157,13 @@ func TestRemoteChanges(t *testing.T) {
 	expect("after that was taken", time.Time{})
 
 	m.RemoteChanged(web)
-	m.Shown(web, clock.Now())
+	m.RemoteReported(web, clock.Now())
 	expect("after a pass with nothing to show", time.Time{})
 
 	observed := clock.Now()
 	clock.Step(time.Second)
 	m.RemoteChanged(web)
-	m.Shown(web, observed)
+	m.RemoteReported(web, observed)
 	expect("a change that came in after the pass had looked", clock.Now())
 }
 
@@ -185,7 +185,7 @@ func TestProblems(t *testing.T) {
 		{0, &field.Problem{Reason: "A", Message: "because of something else"}, true},
 	} {
 		now = now.Add(step.after)
-		if got := problems.Tell(web, step.problem, now); got != step.want {
+		if got := problems.Note(web, step.problem, now); got != step.want {
 			t.Errorf("step %d: an event is due: %t, want %t", i, got, step.want)
 		}
 	}
@@ -198,13 +198,15 @@ func TestForget(t *testing.T) {
 	refused := decide.Refused{Verb: decide.Create, Problem: field.Problem{Reason: "Rejected", Message: "no"}}
 	for _, key := range []types.NamespacedName{web, other} {
 		m.Refusals.Note(key, "1", refused)
-		m.Overtaken.Note(key, clock.Now())
-		m.Failing.Note(key, clock.Now())
+		m.Conflicts.Note(key, clock.Now())
+		m.ServerErrors.Note(key, clock.Now())
 		m.Change(key, func(r *Record) { r.Lost = "a" })
 		m.Change(key, func(r *Record) { r.Unanswered = "a" })
 		m.Reconciled(key, &refused.Problem)
 		m.RemoteChanged(key)
-		m.Change(key, func(r *Record) { r.Unkept = decide.Attempt{Action: decide.Action{Verb: decide.PatchStatus}} })
+		m.Change(key, func(r *Record) {
+			r.DroppedStatus = decide.AppliedAction{Action: decide.Action{Verb: decide.PatchStatus}}
+		})
 		for range 5 {
 			m.Statuses.Wrote(key)
 		}
@@ -214,9 +216,9 @@ func TestForget(t *testing.T) {
 		reason, _ := m.Waiting(key)
 		later := clock.Now().Add(6 * time.Second)
 		return map[string]bool{
-			"refused": m.Refusals.Of(key, "1", "") != nil, "overtaken": m.Overtaken.Note(key, later), "failing": m.Failing.Note(key, later),
-			"lost": m.Get(key).Lost == "a", "unanswered": m.Get(key).Unanswered == "a", "waiting": reason != "", "unshown": !m.Get(key).Unshown.IsZero(),
-			"unkept": m.Get(key).Unkept.Verb != "", "paced": m.Statuses.Wait(key) > 0, "sent": !m.Sent.objects[key].at.IsZero(),
+			"refused": m.Refusals.Of(key, "1", "") != nil, "overtaken": m.Conflicts.Note(key, later), "failing": m.ServerErrors.Note(key, later),
+			"lost": m.Get(key).Lost == "a", "unanswered": m.Get(key).Unanswered == "a", "waiting": reason != "", "unshown": !m.Get(key).RemoteChangedAt.IsZero(),
+			"unkept": m.Get(key).DroppedStatus.Verb != "", "paced": m.Statuses.Wait(key) > 0, "sent": !m.Sent.objects[key].at.IsZero(),
 		}
 	}
 	m.Forget(web)
@@ -243,15 +245,15 @@ func TestSucceeded(t *testing.T) {
 	} {
 		t.Run(string(verb), func(t *testing.T) {
 			m, clock := testMemory()
-			m.Overtaken.Note(web, clock.Now())
-			m.Failing.Note(web, clock.Now())
+			m.Conflicts.Note(web, clock.Now())
+			m.ServerErrors.Note(web, clock.Now())
 			m.Refusals.Note(web, "1", decide.Refused{Verb: decide.Create, Problem: field.Problem{Reason: "Rejected"}})
 			m.Succeeded(web, verb, "")
 			later := clock.Now().Add(6 * time.Second)
-			if got := m.Overtaken.Note(web, later); got != test.overtaken {
+			if got := m.Conflicts.Note(web, later); got != test.overtaken {
 				t.Errorf("overtaken: %t", got)
 			}
-			if got := m.Failing.Note(web, later); got != test.failing {
+			if got := m.ServerErrors.Note(web, later); got != test.failing {
 				t.Errorf("failing: %t", got)
 			}
 			if got := m.Refusals.Has(web); got != test.refused {
@@ -296,7 +298,7 @@ func TestRefusalsOfCopies(t *testing.T) {
 	if got := m.Refusals.Of(web, "1", "b").Wait; got != 5*time.Second {
 		t.Errorf("b waits for %s", got)
 	}
-	note(decide.Patch, "") // Of the pin.
+	note(decide.Patch, "") // Of the protection.
 	if got := m.Refusals.OfCopy(web, "c"); got == nil || got.In != "" {
 		t.Errorf("the change of all: %v", got)
 	}

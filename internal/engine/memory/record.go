@@ -16,13 +16,13 @@ type Record struct {
 	// Unanswered is the UID of the local object whose creation in the provider got no answer. The provider may
 	// have carried it out.
 	Unanswered types.UID
-	// Unkept is the last change of the status that the consumer did not keep.
-	Unkept decide.Attempt
+	// DroppedStatus is the last change of the status that the consumer did not keep.
+	DroppedStatus decide.AppliedAction
 	// WaitingFor is the reason of the object's problem. Since is when it began.
 	WaitingFor string
 	Since      time.Time
-	// Unshown is when the first change of the remote object arrived that the local object does not show yet.
-	Unshown time.Time
+	// RemoteChangedAt is when the first change of the remote object arrived that the local object does not show yet.
+	RemoteChangedAt time.Time
 }
 
 // Get returns the record of an object.
@@ -68,18 +68,18 @@ func (m *Memory) Reconciled(key types.NamespacedName, problem *field.Problem) {
 // RemoteChanged notes that a change of the remote object arrived just now.
 func (m *Memory) RemoteChanged(key types.NamespacedName) {
 	m.Change(key, func(r *Record) {
-		if r.Unshown.IsZero() {
-			r.Unshown = m.clock.Now()
+		if r.RemoteChangedAt.IsZero() {
+			r.RemoteChangedAt = m.clock.Now()
 		}
 	})
 }
 
-// Shown forgets a change of the remote object that arrived no later than observed, the time when the object was
-// read. The local object shows the change now, or there is nothing to show.
-func (m *Memory) Shown(key types.NamespacedName, observed time.Time) {
+// RemoteReported forgets a change of the remote object that arrived no later than observed, the time when the
+// object was read. The local object shows the change now, or there is nothing to show.
+func (m *Memory) RemoteReported(key types.NamespacedName, observed time.Time) {
 	m.Change(key, func(r *Record) {
-		if !r.Unshown.After(observed) {
-			r.Unshown = time.Time{}
+		if !r.RemoteChangedAt.After(observed) {
+			r.RemoteChangedAt = time.Time{}
 		}
 	})
 }

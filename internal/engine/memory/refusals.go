@@ -48,14 +48,14 @@ func (r *Refusals) Note(key types.NamespacedName, version string, what decide.Re
 	defer r.mu.Unlock()
 	i := r.find(key, what.In)
 	isNews = i < 0 || r.refused[key][i].version != version || !isSame(&r.refused[key][i].Refused, &what)
-	if !isNews && what.Passes() {
+	if !isNews && what.IsTransient() {
 		what.Problem = r.refused[key][i].Problem
 	}
 	now, id := r.backoff.Clock.Now(), backoffID(key, what.In)
 	r.backoff.GC() // Of changes that were accepted later.
 	r.backoff.Next(id, now)
 	wait := r.backoff.Get(id)
-	if what.Passes() || what.Verb == decide.Delete {
+	if what.IsTransient() || what.Verb == decide.Delete {
 		wait = min(wait, retry.ServerErrorWait)
 	}
 	r.drop(key, what.In)
@@ -118,7 +118,7 @@ func (r *Refusals) Of(key types.NamespacedName, version, in string) *decide.Refu
 	}
 	found := r.refused[key][i]
 	if found.version != version {
-		r.forgive(key)
+		r.reset(key)
 		return nil
 	}
 	what := found.Refused
@@ -143,10 +143,10 @@ func (r *Refusals) succeeded(key types.NamespacedName, verb decide.Verb, in stri
 func (r *Refusals) forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.forgive(key)
+	r.reset(key)
 }
 
-func (r *Refusals) forgive(key types.NamespacedName) {
+func (r *Refusals) reset(key types.NamespacedName) {
 	for _, found := range r.refused[key] {
 		r.backoff.DeleteEntry(backoffID(key, found.In))
 	}

@@ -84,8 +84,8 @@ func (s *Sent) wait(namespace string) time.Duration {
 	return min(lives, s.trials.Wait(namespace))
 }
 
-// MayGo reports whether an object may be sent now. While others are held back, this object becomes a trial.
-func (s *Sent) MayGo(namespace string) bool {
+// Allow reports whether an object may be sent now. While others are held back, this object becomes a trial.
+func (s *Sent) Allow(namespace string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.wait(namespace) > 0 {

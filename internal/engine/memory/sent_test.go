@@ -16,7 +16,7 @@ const many = 200
 func lives(s *Sent, namespace string, each func()) int {
 	for i := range many {
 		key, uid := types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(i)}, types.UID(fmt.Sprint(i))
-		if !s.MayGo(namespace) {
+		if !s.Allow(namespace) {
 			return i
 		}
 		s.Note(key, uid)
@@ -42,7 +42,7 @@ func TestSent(t *testing.T) {
 		m.Sent.Note(key, "uid")
 		m.Forget(key)
 	}
-	if !m.Sent.MayGo("jobs") || len(m.Sent.objects) > 0 {
+	if !m.Sent.Allow("jobs") || len(m.Sent.objects) > 0 {
 		t.Errorf("%d are remembered that are gone", len(m.Sent.objects))
 	}
 }
@@ -64,7 +64,7 @@ func TestBrakeOfOne(t *testing.T) {
 // TestReconnecting checks that a provider gains no early ends by ending the connection.
 func TestReconnecting(t *testing.T) {
 	_, clock := testMemory()
-	var kept Kept[*Sent]
+	var kept PerBinding[*Sent]
 	connect := func(binding types.UID) *Sent {
 		return kept.Of(binding, "pod", func() *Sent { return NewSent(clock) })
 	}
@@ -73,15 +73,15 @@ func TestReconnecting(t *testing.T) {
 	if got := lives(connect("eu"), "team", func() {}); got != 20 {
 		t.Errorf("%d were sent after one has ended early, want 20", got)
 	}
-	if connect("eu").MayGo("team") || !connect("us").MayGo("team") {
+	if connect("eu").Allow("team") || !connect("us").Allow("team") {
 		t.Error("the next connection of the binding sends more, or another binding waits")
 	}
-	kept.Keep(sets.New[types.UID]("eu"))
-	if connect("eu").MayGo("team") {
+	kept.Retain(sets.New[types.UID]("eu"))
+	if connect("eu").Allow("team") {
 		t.Error("a binding that is there is forgotten")
 	}
-	kept.Keep(sets.New[types.UID]("us"))
-	if !connect("eu").MayGo("team") {
+	kept.Retain(sets.New[types.UID]("us"))
+	if !connect("eu").Allow("team") {
 		t.Error("a binding that is gone is remembered")
 	}
 }
@@ -97,18 +97,18 @@ func TestTrials(t *testing.T) {
 		wait := m.Sent.Wait("team")
 		waits = append(waits, wait)
 		clock.Step(wait)
-		if !m.Sent.MayGo("team") || m.Sent.MayGo("team") {
+		if !m.Sent.Allow("team") || m.Sent.Allow("team") {
 			t.Errorf("trial %d is not one", i)
 		}
 		m.Sent.Note(key, "uid")
 		m.Sent.Ended(key, "uid")
 	}
 	clock.Step(10 * time.Minute)
-	if !m.Sent.MayGo("team") || m.Sent.Wait("team") != 10*time.Minute {
+	if !m.Sent.Allow("team") || m.Sent.Wait("team") != 10*time.Minute {
 		t.Error("a trial that was not sent, for another reason, is repeated at once")
 	}
 	clock.Step(10 * time.Minute)
-	m.Sent.MayGo("team")
+	m.Sent.Allow("team")
 	m.Sent.Note(types.NamespacedName{Namespace: "team", Name: "last"}, "uid")
 	if wait := m.Sent.Wait("team"); wait != time.Minute {
 		t.Errorf("while a trial lives, the next waits for %s", wait)
@@ -158,13 +158,13 @@ func TestTrialThatLives(t *testing.T) {
 	m, clock := testMemory()
 	lives(m.Sent, "team", func() {})
 	clock.Step(10 * time.Second)
-	if !m.Sent.MayGo("team") {
+	if !m.Sent.Allow("team") {
 		t.Fatal("none is tried")
 	}
 	m.Sent.Note(types.NamespacedName{Namespace: "team", Name: "trial"}, "uid")
 	clock.Step(time.Minute)
 	for range 10 {
-		if !m.Sent.MayGo("team") {
+		if !m.Sent.Allow("team") {
 			t.Fatal("the next are held back still")
 		}
 	}
@@ -217,14 +217,14 @@ func TestSentIsBounded(t *testing.T) {
 	sent := 0
 	key := types.NamespacedName{Namespace: "team", Name: "web"}
 	for range 24 * 60 * 60 {
-		if m.Sent.MayGo("team") {
+		if m.Sent.Allow("team") {
 			sent++
 			m.Sent.Note(key, "uid")
 			m.Sent.Ended(key, "uid")
 		}
 		clock.Step(time.Second)
 	}
-	if most := 21 + 2 + 7 + 24*6; sent > most || sent < 24*6 { // Before the brake, during the slowdown, and every ten minutes after that.
+	if most := 21 + 2 + 7 + 24*6; sent > most || sent < 24*6 { // Before the back-off, during the slowdown, and every ten minutes after that.
 		t.Errorf("%d were sent, want at most %d", sent, most)
 	}
 }

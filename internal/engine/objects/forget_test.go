@@ -35,9 +35,9 @@ func TestForget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			reader := ownwrites.New(nil, testclock.NewFakePassiveClock(builder.Epoch))
-			reader.Wrote(at("7"))
+			reader.Expect(at("7"))
 			forget(reader, test.change)
-			if got := reader.Ahead(at(""), client.ObjectKeyFromObject(at(""))); got != test.want {
+			if got := reader.IsStale(at(""), client.ObjectKeyFromObject(at(""))); got != test.want {
 				t.Errorf("it is remembered: %t", got)
 			}
 		})

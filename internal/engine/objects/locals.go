@@ -24,30 +24,30 @@ import (
 // FieldNeeds is the index of the consumer's caches that lists what a local object needs in the provider.
 const FieldNeeds = "spillway.needs"
 
-// Locals are the consumer's objects of one kind. For kinds that are pinned, the view has the objects pinned for
-// this binding, and the catalogue has the metadata of all objects. For other kinds, the view has all objects,
-// and all bindings may share it.
+// Locals are the consumer's objects of one kind. If the kind is protected, the view has the objects that are
+// protected for this binding, and the shared cache has the metadata of all objects. For other kinds, the view
+// has all objects, and all bindings may share it.
 type Locals[T client.Object] struct {
-	Kind      *kind.Kind[T]
-	ClusterID string
-	View      cache.Cache
-	Catalogue cache.Cache
-	// Seen is the view, and Listed the catalogue. Both include this process's writes.
-	Seen, Listed *ownwrites.Reader
-	// Metadata is the type by which the catalogue is asked for the kind.
+	Kind        *kind.Kind[T]
+	ClusterID   string
+	View        cache.Cache
+	SharedCache cache.Cache
+	// ViewReader reads the view, and SharedReader the shared cache. Both include this process's writes.
+	ViewReader, SharedReader *ownwrites.Reader
+	// Metadata is the type by which the shared cache is asked for the kind.
 	Metadata metav1.TypeMeta
 }
 
 // Get returns the local object, or an absent one if there is none. If known is false, the result has only the
-// metadata that the catalogue keeps.
+// metadata that the shared cache keeps.
 func (l *Locals[T]) Get(ctx context.Context, key types.NamespacedName) (local T, known bool, err error) {
 	var none T
 	content := l.Kind.New()
-	err = l.Seen.Get(ctx, key, content)
+	err = l.ViewReader.Get(ctx, key, content)
 	if client.IgnoreNotFound(err) != nil {
 		return none, false, err
 	}
-	if !l.Kind.Selection.Pins() {
+	if !l.Kind.Selection.Protects() {
 		if err != nil {
 			return none, false, nil //nolint:nilerr // It is not found.
 		}
@@ -55,7 +55,7 @@ func (l *Locals[T]) Get(ctx context.Context, key types.NamespacedName) (local T,
 	}
 	seen := err == nil
 	metadata := l.metadata()
-	if err := l.Listed.Get(ctx, key, metadata); err != nil {
+	if err := l.SharedReader.Get(ctx, key, metadata); err != nil {
 		return none, false, client.IgnoreNotFound(err)
 	}
 	if seen && content.GetUID() == metadata.UID && !ownwrites.Older(content, metadata) {
@@ -70,9 +70,9 @@ func (l *Locals[T]) metadata() *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: l.Metadata}
 }
 
-// Held lists the objects of a namespace that the view holds, in order. An empty name means all namespaces.
+// InView lists the objects of a namespace that the view holds, in order. An empty name means all namespaces.
 // Callers share the objects, and must not change them.
-func (l *Locals[T]) Held(ctx context.Context, namespace string) ([]T, error) {
+func (l *Locals[T]) InView(ctx context.Context, namespace string) ([]T, error) {
 	return l.list(ctx, client.InNamespace(namespace))
 }
 
@@ -90,67 +90,72 @@ func (l *Locals[T]) list(ctx context.Context, of client.ListOption) ([]T, error)
 	return all, err
 }
 
-// Unheld lists the names of the objects in a namespace that the catalogue has, and that are not pinned for this
-// binding.
-func (l *Locals[T]) Unheld(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
-	if !l.Kind.Selection.Pins() {
+// Unprotected lists the names of the objects in a namespace that the shared cache has, and that are not
+// protected for this binding.
+func (l *Locals[T]) Unprotected(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	if !l.Kind.Selection.Protects() {
 		return nil, nil
 	}
 	listed := &metav1.PartialObjectMetadataList{TypeMeta: l.Metadata}
-	if err := l.Catalogue.List(ctx, listed, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := l.SharedCache.List(ctx, listed, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	var keys []types.NamespacedName
 	for i := range listed.Items {
-		if !decide.IsPinned(&listed.Items[i], l.ClusterID) {
+		if !decide.IsProtected(&listed.Items[i], l.ClusterID) {
 			keys = append(keys, client.ObjectKeyFromObject(&listed.Items[i]))
 		}
 	}
 	return keys, nil
 }
 
-// Ahead reports whether this process has written something about an object that the caches do not show yet.
-func (l *Locals[T]) Ahead(key types.NamespacedName) bool { return l.Seen.Ahead(l.Kind.New(), key) }
+// IsStale reports whether this process has written something about an object that the caches do not show yet.
+func (l *Locals[T]) IsStale(key types.NamespacedName) bool {
+	return l.ViewReader.IsStale(l.Kind.New(), key)
+}
 
-// Wrote notes an answer of the API server. The view does not show an object that is no longer pinned, but the
-// catalogue does.
-func (l *Locals[T]) Wrote(obj client.Object) {
-	if !l.Kind.Selection.Pins() {
-		l.Seen.Wrote(obj)
+// Expect notes an answer of the API server. The view does not show an object that is no longer protected, but
+// the shared cache does.
+func (l *Locals[T]) Expect(obj client.Object) {
+	if !l.Kind.Selection.Protects() {
+		l.ViewReader.Expect(obj)
 		return
 	}
 	metadata := l.metadata()
 	decide.CopyMetadata(metadata, obj)
 	if !obj.GetDeletionTimestamp().IsZero() && len(obj.GetFinalizers()) == 0 { // Spillway's finalizer was the last.
-		l.Listed.Gone(metadata)
+		l.SharedReader.ExpectDeleted(metadata)
 	} else {
-		l.Listed.Wrote(metadata)
+		l.SharedReader.Expect(metadata)
 	}
-	if decide.IsPinned(obj, l.ClusterID) {
-		l.Seen.Wrote(obj)
+	if decide.IsProtected(obj, l.ClusterID) {
+		l.ViewReader.Expect(obj)
 	} else {
-		l.Seen.Drop(obj)
+		l.ViewReader.Drop(obj)
 	}
 }
 
-// Deleted notes that the API server accepted a deletion with this grace period, in seconds.
-func (l *Locals[T]) Deleted(obj client.Object, grace *int64) { deleted(l.Seen, obj, grace) }
+// ExpectDeletion notes that the API server accepted a deletion with this grace period, in seconds.
+func (l *Locals[T]) ExpectDeletion(obj client.Object, grace *int64) {
+	deleted(l.ViewReader, obj, grace)
+}
 
-// Need makes the view watch the kind from now on, if its objects are pinned, and reports whether it can be
-// read. If it cannot be read yet, then is called once it can.
+// Need makes the view watch the kind from now on, if its objects are protected, and reports whether it
+// can be read. If it cannot be read yet, then is called once it can.
 func (l *Locals[T]) Need(ctx context.Context, who any, then func()) (bool, error) {
-	if !l.Kind.Selection.Pins() {
+	if !l.Kind.Selection.Protects() {
 		return true, nil
 	}
 	return informer.Need(ctx, l.View, l.Kind.New(), who, then)
 }
 
-// Watch calls held for each change in the view, and listed for each change in the catalogue, until ctx ends.
+// Watch calls held for each change in the view, and listed for each change in the shared cache, until
+// ctx ends.
 func (l *Locals[T]) Watch(ctx context.Context, held, listed func(informer.Change)) error {
-	if err := watch(ctx, l.View, l.Kind.New(), l.Seen, held); err != nil || !l.Kind.Selection.Pins() {
+	if err := watch(ctx, l.View, l.Kind.New(), l.ViewReader, held); err != nil || !l.Kind.Selection.Protects() {
 		return err
 	}
-	return watch(ctx, l.Catalogue, l.metadata(), l.Listed, listed)
+	return watch(ctx, l.SharedCache, l.metadata(), l.SharedReader, listed)
 }
 
 // keysOf returns the names of objects.

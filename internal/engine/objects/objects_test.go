@@ -32,20 +32,20 @@ func TestLocalsWrote(t *testing.T) {
 		version   string // Empty if the object is gone.
 		known     bool
 	}{
-		"pinned":                      {kind.Referenced, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(fixture.Sent, newer)) }, "6", true},
-		"unpinned":                    {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer)) }, "6", false},
-		"the last finalizer":          {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer, fixture.Going)) }, "", false},
-		"another finalizer":           {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer, fixture.Going, held)) }, "6", false},
-		"on the node":                 {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Wrote(fixture.Local(newer)) }, "6", true},
-		"deleted at once":             {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Deleted(unpinned, ptr.To[int64](0)) }, "", false},
-		"deleted at once, and held":   {kind.OnVirtualNode, fixture.Local(held), func(l *objects.Locals[*corev1.ConfigMap]) { l.Deleted(fixture.Local(held), ptr.To[int64](0)) }, "5", true},
-		"deleted, with no grace said": {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Deleted(unpinned, nil) }, "5", true},
-		"deleted, with grace":         {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Deleted(unpinned, ptr.To[int64](30)) }, "5", true},
+		"pinned":                      {kind.Referenced, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Expect(fixture.Local(fixture.Sent, newer)) }, "6", true},
+		"unpinned":                    {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Expect(fixture.Local(newer)) }, "6", false},
+		"the last finalizer":          {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Expect(fixture.Local(newer, fixture.Going)) }, "", false},
+		"another finalizer":           {kind.Referenced, sent, func(l *objects.Locals[*corev1.ConfigMap]) { l.Expect(fixture.Local(newer, fixture.Going, held)) }, "6", false},
+		"on the node":                 {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.Expect(fixture.Local(newer)) }, "6", true},
+		"deleted at once":             {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.ExpectDeletion(unpinned, ptr.To[int64](0)) }, "", false},
+		"deleted at once, and held":   {kind.OnVirtualNode, fixture.Local(held), func(l *objects.Locals[*corev1.ConfigMap]) { l.ExpectDeletion(fixture.Local(held), ptr.To[int64](0)) }, "5", true},
+		"deleted, with no grace said": {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.ExpectDeletion(unpinned, nil) }, "5", true},
+		"deleted, with grace":         {kind.OnVirtualNode, unpinned, func(l *objects.Locals[*corev1.ConfigMap]) { l.ExpectDeletion(unpinned, ptr.To[int64](30)) }, "5", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := enginetest.New()
 			rig.Kind.Selection = test.selection
-			rig.Catalogue.Has = []client.Object{test.has}
+			rig.SharedCache.Has = []client.Object{test.has}
 			if len(test.has.Labels) > 0 || test.selection == kind.OnVirtualNode {
 				rig.View.Has = []client.Object{test.has}
 			}
@@ -64,7 +64,7 @@ func TestLocalsWrote(t *testing.T) {
 			if going := strings.HasPrefix(name, "deleted"); local != nil && local.DeletionTimestamp.IsZero() == going && test.selection == kind.OnVirtualNode {
 				t.Errorf("it is being deleted since %v", local.DeletionTimestamp)
 			}
-			if ahead := rig.Locals.Ahead(settings); ahead != (test.selection == kind.OnVirtualNode || name == "pinned") {
+			if ahead := rig.Locals.IsStale(settings); ahead != (test.selection == kind.OnVirtualNode || name == "pinned") {
 				t.Errorf("something was written that the view will show: %t", ahead)
 			}
 		})
@@ -73,22 +73,22 @@ func TestLocalsWrote(t *testing.T) {
 
 func held(m *corev1.ConfigMap) { m.Finalizers = []string{"example.com/held"} }
 
-// TestUnheld checks that Unheld leaves out pinned objects, which the view has.
+// TestUnheld checks that Unprotected leaves out protected objects, which the view has.
 func TestUnheld(t *testing.T) {
 	rig := enginetest.New()
 	other := fixture.Local(func(m *corev1.ConfigMap) { m.Name = "other" })
-	rig.Catalogue.Has = []client.Object{fixture.Local(fixture.Sent), other}
-	got, err := rig.Locals.Unheld(t.Context(), "team")
+	rig.SharedCache.Has = []client.Object{fixture.Local(fixture.Sent), other}
+	got, err := rig.Locals.Unprotected(t.Context(), "team")
 	if diff := cmp.Diff([]types.NamespacedName{client.ObjectKeyFromObject(other)}, got); diff != "" || err != nil {
 		t.Errorf("%v, (-want +got):\n%s", err, diff)
 	}
 	rig.Kind.Selection = kind.OnVirtualNode
-	if got, err = rig.Locals.Unheld(t.Context(), "team"); len(got) > 0 || err != nil {
+	if got, err = rig.Locals.Unprotected(t.Context(), "team"); len(got) > 0 || err != nil {
 		t.Errorf("of a kind without a catalogue: %v, %v", got, err)
 	}
 }
 
-// TestGet checks that the content comes from the view, unless the catalogue has a newer object.
+// TestGet checks that the content comes from the view, unless the shared cache has a newer object.
 func TestGet(t *testing.T) {
 	type found struct {
 		UID   types.UID
@@ -127,9 +127,9 @@ func TestGet(t *testing.T) {
 				rig.View.Has = []client.Object{test.view}
 			}
 			if test.listed != nil {
-				rig.Catalogue.Has = []client.Object{test.listed}
+				rig.SharedCache.Has = []client.Object{test.listed}
 			}
-			rig.View.Err, rig.Catalogue.Err = test.viewErr, test.listedErr
+			rig.View.Err, rig.SharedCache.Err = test.viewErr, test.listedErr
 			local, known, err := rig.Locals.Get(t.Context(), settings)
 			got := found{Known: known, Err: err != nil}
 			if local != nil {
@@ -142,14 +142,14 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestHeldIsInOrder checks the order of Held, so that each pass over it is the same.
+// TestHeldIsInOrder checks the order of InView, so that each pass over it is the same.
 func TestHeldIsInOrder(t *testing.T) {
 	rig := enginetest.New()
 	for _, name := range []string{"team/c", "team/a", "other/b", "team/b", "other/c"} {
 		rig.View.Has = append(rig.View.Has, fixture.Local(func(m *corev1.ConfigMap) { m.Namespace, m.Name, _ = strings.Cut(name, "/") }))
 	}
 	for namespace, want := range map[string][]string{"team": {"team/a", "team/b", "team/c"}, "": {"other/b", "other/c", "team/a", "team/b", "team/c"}} {
-		found, err := rig.Locals.Held(t.Context(), namespace)
+		found, err := rig.Locals.InView(t.Context(), namespace)
 		var got []string
 		for _, m := range found {
 			got = append(got, client.ObjectKeyFromObject(m).String())
@@ -160,13 +160,13 @@ func TestHeldIsInOrder(t *testing.T) {
 	}
 }
 
-// TestStandIns checks that StandIns finds what the index has, and what was written but is not in the index yet.
+// TestStandIns checks that RemotesFor finds what the index has, and what was written but is not in the index yet.
 func TestStandIns(t *testing.T) {
 	rig := enginetest.New()
-	place := decide.Place{Target: fixture.Target, Local: "team", Open: true}
+	place := decide.Destination{Target: fixture.Target, Local: "team", Open: true}
 	find := func() []*corev1.ConfigMap {
 		t.Helper()
-		found, err := rig.Remotes.StandIns(t.Context(), settings, []decide.Place{place})
+		found, err := rig.Remotes.RemotesFor(t.Context(), settings, []decide.Destination{place})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestStandIns(t *testing.T) {
 	if found := find(); len(found) > 0 {
 		t.Fatalf("found %v", found)
 	}
-	if rig.Remotes.Ahead(types.NamespacedName{Namespace: "team-home", Name: "settings"}) {
+	if rig.Remotes.IsStale(types.NamespacedName{Namespace: "team-home", Name: "settings"}) {
 		t.Error("something was written already")
 	}
 	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: func(client.Object) []string { return nil }}
@@ -186,11 +186,11 @@ func TestStandIns(t *testing.T) {
 		t.Errorf("what stands for another one: %v", found)
 	}
 	rig.Provider.Has = nil
-	rig.Remotes.Wrote(fixture.Remote())
+	rig.Remotes.Expect(fixture.Remote())
 	if found := find(); len(found) != 1 || found[0].UID != "remote-1" {
 		t.Errorf("of what was written: %v", found)
 	}
-	if !rig.Remotes.Ahead(types.NamespacedName{Namespace: "team-home", Name: "settings"}) {
+	if !rig.Remotes.IsStale(types.NamespacedName{Namespace: "team-home", Name: "settings"}) {
 		t.Error("the cache shows it already")
 	}
 	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal(kind.InMappedNamespace)}
@@ -200,7 +200,7 @@ func TestStandIns(t *testing.T) {
 	if found := find(); len(found) != 2 || found[1].UID != "remote-2" {
 		t.Errorf("with what is elsewhere, and with another's: %v", found)
 	}
-	rig.Remotes.Deleted(elsewhere, ptr.To[int64](0))
+	rig.Remotes.ExpectDeletion(elsewhere, ptr.To[int64](0))
 	if found := find(); len(found) != 1 {
 		t.Errorf("after a deletion: %v", found)
 	}
@@ -215,15 +215,15 @@ func TestStandIns(t *testing.T) {
 func TestCachesThatHaveStopped(t *testing.T) {
 	stopped := errors.New("stopped")
 	rig := enginetest.New()
-	rig.View.Err, rig.Catalogue.Err, rig.Provider.Err = stopped, stopped, stopped
+	rig.View.Err, rig.SharedCache.Err, rig.Provider.Err = stopped, stopped, stopped
 	of := decide.Key{Kind: "secret", NamespacedName: settings}
 	for what, ask := range map[string]func() error{
-		"held":      func() error { _, err := rig.Locals.Held(t.Context(), "team"); return err },
+		"held":      func() error { _, err := rig.Locals.InView(t.Context(), "team"); return err },
 		"needing":   func() error { _, err := rig.Locals.Needing(t.Context(), of); return err },
-		"unheld":    func() error { _, err := rig.Locals.Unheld(t.Context(), "team"); return err },
-		"stand-ins": func() error { _, err := rig.Remotes.StandIns(t.Context(), settings, nil); return err },
+		"unheld":    func() error { _, err := rig.Locals.Unprotected(t.Context(), "team"); return err },
+		"stand-ins": func() error { _, err := rig.Remotes.RemotesFor(t.Context(), settings, nil); return err },
 		"locals":    func() error { _, err := rig.Remotes.Locals(t.Context(), ""); return err },
-		"ask":       func() error { _, err := rig.Remotes.Ask(t.Context(), settings); return err },
+		"ask":       func() error { _, err := rig.Remotes.GetLive(t.Context(), settings); return err },
 	} {
 		if err := ask(); !errors.Is(err, stopped) {
 			t.Errorf("%s: %v", what, err)
@@ -241,7 +241,7 @@ func TestNeedingAndAsk(t *testing.T) {
 		t.Errorf("needing: %v, %v", got, err)
 	}
 	rig.Provider.Has = []client.Object{fixture.Remote()}
-	if got, err := rig.Remotes.Ask(t.Context(), client.ObjectKeyFromObject(fixture.Remote())); err != nil || got.UID != "remote-1" {
+	if got, err := rig.Remotes.GetLive(t.Context(), client.ObjectKeyFromObject(fixture.Remote())); err != nil || got.UID != "remote-1" {
 		t.Errorf("asked: %v, %v", got, err)
 	}
 }

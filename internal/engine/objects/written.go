@@ -13,10 +13,10 @@ import (
 // deleted notes that an object is being deleted. Without finalizers and grace period, it is gone at once.
 func deleted(reader *ownwrites.Reader, obj client.Object, grace *int64) {
 	if grace != nil && *grace == 0 && len(obj.GetFinalizers()) == 0 {
-		reader.Gone(obj)
+		reader.ExpectDeleted(obj)
 		return
 	}
-	reader.Deleting(obj, grace)
+	reader.ExpectTerminating(obj, grace)
 }
 
 // watch calls handle for each change of an object. For an object that is gone, it first forgets this process's

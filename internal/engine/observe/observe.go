@@ -24,23 +24,22 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/refusal"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Uses knows the objects of all kinds that need others, and those that are needed.
 type Uses interface {
-	// Places lists where all objects are that need the given one. used reports whether there is such an object:
-	// it may be in no place yet.
-	Places(ctx context.Context, of decide.Key) (places []decide.Place, used bool, err error)
+	// Destinations lists where all objects are that need the given one. used reports whether there is such an object:
+	// it may have no destination yet.
+	Destinations(ctx context.Context, of decide.Key) (places []decide.Destination, used bool, err error)
 	// Before lists the objects that must be in the provider before the pod is sent there.
 	Before(ctx context.Context, pod *corev1.Pod) ([]decide.Ref, error)
-	// Needs returns, for each of refs, whether it is ready for who at a place.
-	Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at decide.Place) ([]decide.Need, error)
+	// Needs returns, for each of refs, whether it is ready for who at a destination.
+	Needs(ctx context.Context, who decide.Key, refs []decide.Ref, at decide.Destination) ([]decide.Need, error)
 	// AnyRefused reports whether an API server has refused a request for any copy. If not, no copy is outdated.
 	AnyRefused() bool
-	// Outdated says why one of refs is out of date at a place of the provider. It returns nil if all are up to
+	// Outdated says why one of refs is out of date at a destination. It returns nil if all are up to
 	// date.
-	Outdated(refs []decide.Ref, at decide.Place) *field.Problem
+	Outdated(refs []decide.Ref, at decide.Destination) *field.Problem
 }
 
 // Observer observes the objects of one kind in one connection.
@@ -59,25 +58,25 @@ type Observer[T client.Object] struct {
 	Namespace func(ctx context.Context, name string) (types.UID, error)
 	// Mapping returns where the namespaces go now, and Limits what the provider allows now.
 	Mapping func() *mapping.Mapping
-	Limits  func() *translate.Limits
+	Limits  func() *field.Limits
 	// Has reports whether the provider has a class.
-	Has translate.Has
+	Has field.Has
 	// Peers returns the local namespaces that have a remote namespace in the provider now.
-	Peers func() []translate.PeerNamespace
+	Peers func() []decide.PeerNamespace
 	// Own returns a function that reports whether an address belongs to the consumer.
 	Own func(context.Context) (func(netip.Addr) bool, error)
 	// Maps reports whether any ClusterBinding maps the given class of the consumer.
 	Maps  func(ctx context.Context, kind v1alpha1.ClassKind, name string) bool
 	Clock clock.PassiveClock
-	// Skew returns how far the provider's clock is ahead of Clock, at least. Negative means behind.
-	Skew func() time.Duration
+	// ClockSkew returns how far the provider's clock is ahead of Clock, at least. Negative means behind.
+	ClockSkew func() time.Duration
 }
 
 // Observe reads what a decision about a local object depends on. made is what the reconcile has already done.
-func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, made []decide.Attempt) (s decide.Subject[T], err error) {
+func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, made []decide.AppliedAction) (s decide.ObjectState[T], err error) {
 	namespaces := o.Mapping()
-	s = decide.Subject[T]{
-		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), Ahead: o.Skew(), Reach: namespaces.Reach(), Around: o.around(ctx, namespaces),
+	s = decide.ObjectState[T]{
+		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), ClockSkew: o.ClockSkew(), Reach: namespaces.Reach(), Inputs: o.inputs(ctx, namespaces),
 	}
 	s.WaitingFor, s.Waiting = o.Memory.Waiting(key)
 	if s.Local, s.Known, err = o.Locals.Get(ctx, key); err != nil {
@@ -86,14 +85,14 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 	if o.Kind.Selection.Copies() && s.Known {
 		s.Local = answered(s.Local, made)
 	}
-	if err := o.sites(ctx, &s, namespaces); err != nil || !decide.Present(s.Local) {
+	if err := o.findRemoteStates(ctx, &s, namespaces); err != nil || !decide.Present(s.Local) {
 		return s, err
 	}
 	o.Refusals.Recall(&s)
-	s.Held = o.Memory.Sent.Wait(key.Namespace)
+	s.SendBackoff = o.Memory.Sent.Wait(key.Namespace)
 	remembered := o.Memory.Get(key)
 	s.Lost = remembered.Lost == s.Local.GetUID()
-	s.Unanswered = !decide.Present(s.Sites[0].Remote) && remembered.Unanswered == s.Local.GetUID()
+	s.Unanswered = !decide.Present(s.RemoteStates[0].Remote) && remembered.Unanswered == s.Local.GetUID()
 	if o.Kind.Counts != nil {
 		if s.Counted, err = o.counted(ctx, s); err != nil {
 			return s, err
@@ -105,40 +104,40 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 	return s, o.needs(ctx, &s)
 }
 
-// around returns what decisions about all objects depend on.
-func (o *Observer[T]) around(ctx context.Context, namespaces *mapping.Mapping) decide.Around {
-	return decide.Around{
-		Elsewhere: func(namespace string) translate.Target { return namespaces.Place(namespace).Target },
-		Limits:    o.Limits(), Classes: translate.Classes(namespaces.Binding().Spec.Classes), Has: o.Has,
-		Hosts:      namespaces.Binding().Spec.Hosts,
-		Maps:       func(kind v1alpha1.ClassKind, name string) bool { return o.Maps(ctx, kind, name) },
-		Namespaces: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
+// inputs returns what decisions about all objects depend on.
+func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) decide.Inputs {
+	return decide.Inputs{
+		TargetFor: func(namespace string) field.Target { return namespaces.Destination(namespace).Target },
+		Limits:    o.Limits(), Classes: field.Classes(namespaces.Binding().Spec.Classes), Has: o.Has,
+		Hosts: namespaces.Binding().Spec.Hosts,
+		Maps:  func(kind v1alpha1.ClassKind, name string) bool { return o.Maps(ctx, kind, name) },
+		Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
 		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 	}
 }
 
 // counted counts the pods that count for an object in the remote namespace that it goes to. It leaves out pods
 // that were sent to the mount namespace before their namespace was offloaded.
-func (o *Observer[T]) counted(ctx context.Context, s decide.Subject[T]) (n int, err error) {
+func (o *Observer[T]) counted(ctx context.Context, s decide.ObjectState[T]) (n int, err error) {
 	var pods corev1.PodList
 	err = o.Pods.List(ctx, &pods, client.InNamespace(s.Key.Namespace), client.UnsafeDisableDeepCopy)
 	counts := o.Kind.Counts(s.Local)
 	for i := range pods.Items {
-		if provenance.RemoteOf(&pods.Items[i]).Namespace == s.Sites[0].Place.Namespace && counts(&pods.Items[i]) {
+		if provenance.RemoteOf(&pods.Items[i]).Namespace == s.RemoteStates[0].Destination.Namespace && counts(&pods.Items[i]) {
 			n++
 		}
 	}
 	return n, err
 }
 
-// Places lists where an object of the kind is, or goes. If all pods of a namespace go to one place, it reads
-// none of them: there may be many.
-func (o *Observer[T]) Places(ctx context.Context, key types.NamespacedName) ([]decide.Place, error) {
+// Destinations lists where an object of the kind is, or goes. If all pods of a namespace have one destination, it
+// reads none of them: there may be many.
+func (o *Observer[T]) Destinations(ctx context.Context, key types.NamespacedName) ([]decide.Destination, error) {
 	namespaces := o.Mapping()
 	if waits, err := awaits(ctx, o, key, namespaces); waits || err != nil {
 		return nil, err
 	}
-	alternatives := namespaces.Places(key.Namespace)
+	alternatives := namespaces.Destinations(key.Namespace)
 	switch {
 	case !o.Kind.Selection.Copies() && len(alternatives) == 1:
 		return alternatives, nil
@@ -146,86 +145,86 @@ func (o *Observer[T]) Places(ctx context.Context, key types.NamespacedName) ([]d
 		places, _, err := o.wanted(ctx, key, namespaces)
 		return places, err
 	}
-	s := decide.Subject[T]{Key: key}
+	s := decide.ObjectState[T]{Key: key}
 	var err error
 	if s.Local, s.Known, err = o.Locals.Get(ctx, key); err != nil {
 		return nil, err
 	}
-	if err := o.sites(ctx, &s, namespaces); err != nil {
+	if err := o.findRemoteStates(ctx, &s, namespaces); err != nil {
 		return nil, err
 	}
-	return []decide.Place{s.Sites[0].Place}, nil
+	return []decide.Destination{s.RemoteStates[0].Destination}, nil
 }
 
 // awaits reports whether it is still unknown whether an object that is not in the provider will be sent. Such
-// an object is in no place yet.
+// an object has no destination yet.
 func awaits[T client.Object](ctx context.Context, o *Observer[T], key types.NamespacedName, namespaces *mapping.Mapping) (bool, error) {
 	if o.Kind.Awaits == nil || len(namespaces.Binding().Spec.Classes) == 0 {
 		return false, nil
 	}
 	local, known, err := o.Locals.Get(ctx, key)
-	if err != nil || !known || !o.Kind.Awaits(local, o.around(ctx, namespaces)) {
+	if err != nil || !known || !o.Kind.Awaits(local, o.inputs(ctx, namespaces)) {
 		return false, err
 	}
-	remotes, err := o.Remotes.StandIns(ctx, key, namespaces.Places(key.Namespace))
+	remotes, err := o.Remotes.RemotesFor(ctx, key, namespaces.Destinations(key.Namespace))
 	return len(remotes) == 0, err
 }
 
-// wanted returns the places where copies should be. For an object without such a place, it returns the site to
+// wanted returns the destinations where copies should be. For an object without one, it returns the RemoteState to
 // use instead.
-func (o *Observer[T]) wanted(ctx context.Context, key types.NamespacedName, namespaces *mapping.Mapping) (places []decide.Place, otherwise decide.Site[T], err error) {
+func (o *Observer[T]) wanted(ctx context.Context, key types.NamespacedName, namespaces *mapping.Mapping) (places []decide.Destination, otherwise decide.RemoteState[T], err error) {
 	if o.Kind.Selection == kind.InMappedNamespace {
 		place, wanted := namespaces.Mapped(key.Namespace, o.Kind.Resource)
 		if wanted = wanted && (o.Kind.Never == nil || !o.Kind.Never(key)); wanted && place.Open {
 			places = append(places, place)
 		}
-		return places, decide.Site[T]{Place: place, Wanted: wanted}, nil
+		return places, decide.RemoteState[T]{Destination: place, Wanted: wanted}, nil
 	}
-	near, used, err := o.Uses.Places(ctx, o.key(key))
+	near, used, err := o.Uses.Destinations(ctx, o.key(key))
 	for _, place := range near {
-		if place = namespaces.Near(place, key.Namespace); !slices.Contains(places, place) {
+		if place = namespaces.Resolve(place, key.Namespace); !slices.Contains(places, place) {
 			places = append(places, place)
 		}
 	}
-	slices.SortFunc(places, func(a, b decide.Place) int {
+	slices.SortFunc(places, func(a, b decide.Destination) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Local, b.Local))
 	})
 	if used { // The objects that need it are leaving, and may still use it.
-		return places, decide.Site[T]{Place: decide.Place{Problem: decide.NotSynced(o.Kind.Title(), key)}, Wanted: true}, err
+		return places, decide.RemoteState[T]{Destination: decide.Destination{Problem: decide.NotSynced(o.Kind.Title(), key)}, Wanted: true}, err
 	}
-	return places, decide.Site[T]{Place: namespaces.Place(key.Namespace)}, err
+	return places, decide.RemoteState[T]{Destination: namespaces.Destination(key.Namespace)}, err
 }
 
-// needs finds out which needed objects are ready at the places where the object is not yet. Where a pod already
-// is, it finds out which of them are out of date.
-func (o *Observer[T]) needs(ctx context.Context, s *decide.Subject[T]) (err error) {
+// needs finds out which needed objects are ready at the destinations where the object is not yet. Where a pod
+// already is, it finds out which of them are out of date.
+func (o *Observer[T]) needs(ctx context.Context, s *decide.ObjectState[T]) (err error) {
 	refs := o.Kind.Needs(s.Local)
-	for i := range s.Sites {
-		site := &s.Sites[i]
+	for i := range s.RemoteStates {
+		site := &s.RemoteStates[i]
 		switch {
 		case !decide.Present(site.Remote):
-			if site.Needs, err = o.Uses.Needs(ctx, o.key(s.Key), refs, site.Place); err != nil {
+			if site.Needs, err = o.Uses.Needs(ctx, o.key(s.Key), refs, site.Destination); err != nil {
 				return err
 			}
 		case !o.Kind.Selection.Copies() && o.Uses.AnyRefused():
-			site.Outdated = o.Uses.Outdated(refs, site.Place)
+			site.Outdated = o.Uses.Outdated(refs, site.Destination)
 		}
 	}
-	if o.Kind.Selection.Copies() || decide.Present(s.Sites[0].Remote) {
+	if o.Kind.Selection.Copies() || decide.Present(s.RemoteStates[0].Remote) {
 		return nil
 	}
-	return o.firstNeeds(ctx, s, &s.Sites[0])
+	return o.firstNeeds(ctx, s, &s.RemoteStates[0])
 }
 
 // firstNeeds adds what a new pod needs besides the objects that it names.
-func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.Subject[T], site *decide.Site[T]) error {
+func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.ObjectState[T], site *decide.RemoteState[T]) error {
 	if pod, ok := any(s.Local).(*corev1.Pod); ok && pod.DeletionTimestamp.IsZero() && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 		before, err := o.Uses.Before(ctx, pod)
 		if err != nil {
 			return err
 		}
 		for i := range before { // Many pods may wait for many objects: the first object that is not ready is enough.
-			need, err := o.Uses.Needs(ctx, o.key(s.Key), before[i:i+1], site.Place)
+			need, err := o.Uses.Needs(ctx, o.key(s.Key), before[i:i+1], site.Destination)
 			if err != nil {
 				return err
 			}
@@ -234,7 +233,7 @@ func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.Subject[T], site
 			}
 		}
 	}
-	if !site.Place.Open {
+	if !site.Destination.Open {
 		return nil
 	}
 	return o.namespace(ctx, site)
@@ -247,8 +246,8 @@ func (o *Observer[T]) key(name types.NamespacedName) decide.Key {
 
 // namespace adds the remote pod's namespace, which owns it. The NamespaceMap may have the namespace before the
 // cache does.
-func (o *Observer[T]) namespace(ctx context.Context, site *decide.Site[T]) (err error) {
-	name := site.Place.Namespace
+func (o *Observer[T]) namespace(ctx context.Context, site *decide.RemoteState[T]) (err error) {
+	name := site.Destination.Namespace
 	site.NamespaceUID, err = o.Namespace(ctx, name)
 	site.Needs = append(site.Needs, decide.Need{
 		Kind: "namespace", NamespacedName: types.NamespacedName{Name: name}, Ready: site.NamespaceUID != "",
@@ -257,10 +256,10 @@ func (o *Observer[T]) namespace(ctx context.Context, site *decide.Site[T]) (err 
 	return err
 }
 
-// Ahead reports whether this process has written something that the caches do not show yet.
-func (o *Observer[T]) Ahead(s decide.Subject[T]) bool {
-	return o.Locals.Ahead(s.Key) || slices.ContainsFunc(s.Sites, func(site decide.Site[T]) bool {
-		return o.Remotes.Ahead(o.Kind.RemoteName(site.Place.Target, s.Key))
+// IsStale reports whether this process has written something that the caches do not show yet.
+func (o *Observer[T]) IsStale(s decide.ObjectState[T]) bool {
+	return o.Locals.IsStale(s.Key) || slices.ContainsFunc(s.RemoteStates, func(site decide.RemoteState[T]) bool {
+		return o.Remotes.IsStale(o.Kind.RemoteName(site.Destination.Target, s.Key))
 	})
 }
 
@@ -274,10 +273,10 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 		return keys, err
 	}
 	namespaces := o.Mapping()
-	around := o.around(ctx, namespaces)
+	around := o.inputs(ctx, namespaces)
 	var needing []types.NamespacedName
 	for _, key := range keys {
-		if o.Kind.Selection == kind.InMappedNamespace && !mapping.Holds(namespaces, key.Namespace, o.Kind.Resource) {
+		if o.Kind.Selection == kind.InMappedNamespace && !mapping.MayBeInUse(namespaces, key.Namespace, o.Kind.Resource) {
 			continue
 		}
 		local, known, err := o.Locals.Get(ctx, key)
@@ -285,7 +284,7 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 			return nil, err
 		}
 		if known && o.Kind.Refused(local, around) {
-			remotes, err := o.Remotes.StandIns(ctx, key, namespaces.Places(key.Namespace))
+			remotes, err := o.Remotes.RemotesFor(ctx, key, namespaces.Destinations(key.Namespace))
 			if err != nil {
 				return nil, err
 			}
@@ -300,9 +299,9 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 
 // answered returns the local object from the consumer's last answer in this reconcile, which has its content.
 // If the one from the cache is newer, it returns that.
-func answered[T client.Object](seen T, made []decide.Attempt) T {
+func answered[T client.Object](seen T, made []decide.AppliedAction) T {
 	for _, before := range slices.Backward(made) {
-		whole, ok := before.Answer.(T)
+		whole, ok := before.Response.(T)
 		if ok && before.Side == decide.Local && whole.GetUID() == seen.GetUID() && !ownwrites.Older(whole, seen) {
 			return whole
 		}

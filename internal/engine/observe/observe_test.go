@@ -23,23 +23,22 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/objects"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
-// uses has objects that need the ConfigMap at these places.
+// uses has objects that need the ConfigMap at these destinations.
 type uses struct {
-	places []decide.Place
+	places []decide.Destination
 	used   bool
 }
 
-func (u uses) Places(_ context.Context, of decide.Key) ([]decide.Place, bool, error) {
+func (u uses) Destinations(_ context.Context, of decide.Key) ([]decide.Destination, bool, error) {
 	if of.Kind != "configmap" || of.Name != "settings" {
 		return nil, false, nil
 	}
 	return u.places, u.used, nil
 }
 
-func (uses) Needs(_ context.Context, _ decide.Key, refs []decide.Ref, at decide.Place) ([]decide.Need, error) {
+func (uses) Needs(_ context.Context, _ decide.Key, refs []decide.Ref, at decide.Destination) ([]decide.Need, error) {
 	var needs []decide.Need
 	for _, ref := range refs {
 		needs = append(needs, decide.Need{Kind: ref.Kind, NamespacedName: types.NamespacedName{Namespace: at.Namespace, Name: ref.Name}})
@@ -51,7 +50,7 @@ func (uses) Before(context.Context, *corev1.Pod) ([]decide.Ref, error) { return 
 
 func (uses) AnyRefused() bool { return true }
 
-func (uses) Outdated([]decide.Ref, decide.Place) *field.Problem {
+func (uses) Outdated([]decide.Ref, decide.Destination) *field.Problem {
 	return &field.Problem{Reason: "Outdated"}
 }
 
@@ -61,7 +60,7 @@ func namespaces() *mapping.Mapping {
 	binding := builder.Binding("eu").MountNamespace("spillover").Condition(v1alpha1.BindingMountNamespaceReady, "True", "", "").Obj()
 	nsm := builder.Map("eu").Accepted("team", "team-home").Desired("waiting", "waiting-home").
 		Current("closing", "closing-home", v1alpha1.MappingTerminating, "", "").Obj()
-	return mapping.New(fixture.Mark, binding, nsm, enginetest.World())
+	return mapping.New(fixture.Mark, binding, nsm, enginetest.LocalNamespaces())
 }
 
 func observer(u uses) (*Observer[*corev1.ConfigMap], *enginetest.Rig) {
@@ -69,33 +68,33 @@ func observer(u uses) (*Observer[*corev1.ConfigMap], *enginetest.Rig) {
 	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal(kind.InMappedNamespace)}
 	return &Observer[*corev1.ConfigMap]{
 		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: u, Memory: rig.Memory, Refusals: rig.Refusals,
-		Mapping: namespaces, Limits: func() *translate.Limits { return nil }, Clock: rig.Clock,
-		Skew: func() time.Duration { return time.Minute },
+		Mapping: namespaces, Limits: func() *field.Limits { return nil }, Clock: rig.Clock,
+		ClockSkew: func() time.Duration { return time.Minute },
 	}, rig
 }
 
-// seen is a short form of a subject.
+// seen is a short form of an ObjectState.
 type seen struct {
 	Known    bool
-	Sites    []string // What is known about the place, its namespace, and the remote object there.
+	Sites    []string // What is known about the destination, its namespace, and the remote object there.
 	Strays   []string
 	Outdated bool
 	Needs    []string
 }
 
-func inShort(s fixture.Subject) seen {
+func inShort(s fixture.ObjectState) seen {
 	short := seen{Known: s.Known}
 	name := func(m *corev1.ConfigMap) string { return client.ObjectKeyFromObject(m).String() }
-	for _, site := range s.Sites {
+	for _, site := range s.RemoteStates {
 		var words []string
 		if site.Wanted {
 			words = append(words, "wanted")
 		}
-		if site.Place.Open {
+		if site.Destination.Open {
 			words = append(words, "open")
 		}
-		if site.Place.Namespace != "" {
-			words = append(words, "in "+site.Place.Namespace)
+		if site.Destination.Namespace != "" {
+			words = append(words, "in "+site.Destination.Namespace)
 		}
 		if site.Remote != nil {
 			words = append(words, "there is "+name(site.Remote))
@@ -106,7 +105,7 @@ func inShort(s fixture.Subject) seen {
 			short.Needs = append(short.Needs, need.String())
 		}
 	}
-	for _, m := range s.Strays {
+	for _, m := range s.Duplicates {
 		short.Strays = append(short.Strays, name(m))
 	}
 	return short
@@ -144,10 +143,10 @@ func uid(uid types.UID) fixture.Option { return func(m *corev1.ConfigMap) { m.UI
 
 // TestObserve checks all parts of a snapshot.
 func TestObserve(t *testing.T) {
-	home := decide.Place{Target: fixture.Target, Local: "team", Open: true}
-	mount := namespaces().Place("other")
+	home := decide.Destination{Target: fixture.Target, Local: "team", Open: true}
+	mount := namespaces().Destination("other")
 	mount.Local = "team"
-	byPod := uses{[]decide.Place{home}, true}
+	byPod := uses{[]decide.Destination{home}, true}
 	type sides struct{ view, listed, remote []*corev1.ConfigMap }
 	one := func(all ...*corev1.ConfigMap) []*corev1.ConfigMap { return all }
 	local, sent := fixture.Local(), fixture.Local(fixture.Sent)
@@ -165,7 +164,7 @@ func TestObserve(t *testing.T) {
 			seen{Sites: []string{"wanted, open, in team-home"}}},
 		"a pod of another namespace needs it": {kind.Referenced, byPod, sides{listed: one(fixture.Local(in("other")))}, nil, "other",
 			seen{Sites: []string{"wanted, open, in spillover"}}},
-		"two pods need it there": {kind.Referenced, uses{[]decide.Place{home, home}, true}, sides{listed: one(local)}, nil, "",
+		"two pods need it there": {kind.Referenced, uses{[]decide.Destination{home, home}, true}, sides{listed: one(local)}, nil, "",
 			seen{Sites: []string{"wanted, open, in team-home"}}},
 		"it is pinned": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent)}, nil, "",
 			seen{Known: true, Sites: []string{"wanted, open, in team-home"}}},
@@ -173,9 +172,9 @@ func TestObserve(t *testing.T) {
 			seen{Sites: []string{"wanted, open, in team-home"}}},
 		"the copy is there": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())}, nil, "",
 			seen{Known: true, Sites: []string{"wanted, open, in team-home, there is team-home/settings"}}},
-		"two places need it": {kind.Referenced, uses{[]decide.Place{mount, home}, true}, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())}, nil, "",
+		"two places need it": {kind.Referenced, uses{[]decide.Destination{mount, home}, true}, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())}, nil, "",
 			seen{Known: true, Sites: []string{"wanted, open, in spillover", "wanted, open, in team-home, there is team-home/settings"}}},
-		"two, and it can be in one": {kind.Referenced, uses{[]decide.Place{mount, home}, true}, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())},
+		"two, and it can be in one": {kind.Referenced, uses{[]decide.Destination{mount, home}, true}, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote())},
 			func(k *kind.Kind[*corev1.ConfigMap]) { k.For = func(m *corev1.ConfigMap) string { return m.Namespace } }, "",
 			seen{Known: true, Sites: []string{"wanted, open, in team-home, there is team-home/settings"}}},
 		"a copy is where nothing needs it": {kind.Referenced, byPod, sides{view: one(sent), listed: one(sent), remote: one(fixture.Remote(in("left")))}, nil, "",
@@ -254,7 +253,7 @@ func TestObserve(t *testing.T) {
 			if test.change != nil {
 				test.change(o.Kind)
 			}
-			for cache, has := range map[*enginetest.Cache][]*corev1.ConfigMap{rig.View: test.has.view, rig.Catalogue: test.has.listed, rig.Provider: test.has.remote} {
+			for cache, has := range map[*enginetest.Cache][]*corev1.ConfigMap{rig.View: test.has.view, rig.SharedCache: test.has.listed, rig.Provider: test.has.remote} {
 				for _, m := range has {
 					cache.Has = append(cache.Has, m)
 				}
@@ -274,11 +273,11 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// TestObserveCounted checks that only pods at the place of the copy count.
+// TestObserveCounted checks that only pods at the destination of the copy count.
 func TestObserveCounted(t *testing.T) {
 	o, rig := observer(uses{})
 	rig.Shares()
-	o.Pods, rig.Catalogue.Has = rig.View, []client.Object{fixture.Local()}
+	o.Pods, rig.SharedCache.Has = rig.View, []client.Object{fixture.Local()}
 	for name, remote := range map[string]string{"there": "team-home", "mounted": "spillover", "unsent": "", "other": "team-home"} {
 		rig.View.Has = append(rig.View.Has, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: name, Annotations: map[string]string{v1alpha1.AnnotationRemoteNamespace: remote},
@@ -306,8 +305,8 @@ func TestObserveOutdated(t *testing.T) {
 	o.Kind.Selection = kind.OnVirtualNode
 	o.Kind.Needs = func(*corev1.ConfigMap) []decide.Ref { return nil }
 	rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, []client.Object{fixture.Remote()}
-	if s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil); err != nil || s.Sites[0].Outdated == nil {
-		t.Errorf("got %v, %v", s.Sites[0].Outdated, err)
+	if s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil); err != nil || s.RemoteStates[0].Outdated == nil {
+		t.Errorf("got %v, %v", s.RemoteStates[0].Outdated, err)
 	}
 }
 
@@ -333,8 +332,8 @@ func TestObserveNamespace(t *testing.T) {
 			o.Namespace = func(context.Context, string) (types.UID, error) { return test.uid, nil }
 			rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.there
 			s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
-			if diff := cmp.Diff(test.want, s.Sites[0].Needs); diff != "" || err != nil || s.Sites[0].NamespaceUID != test.uid {
-				t.Errorf("UID %q, %v (-want +got):\n%s", s.Sites[0].NamespaceUID, err, diff)
+			if diff := cmp.Diff(test.want, s.RemoteStates[0].Needs); diff != "" || err != nil || s.RemoteStates[0].NamespaceUID != test.uid {
+				t.Errorf("UID %q, %v (-want +got):\n%s", s.RemoteStates[0].NamespaceUID, err, diff)
 			}
 		})
 	}
@@ -355,7 +354,7 @@ func TestReferers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, rig := observer(uses{})
 			o.Kind.Selection = kind.OnVirtualNode
-			o.Kind.Refused = func(*corev1.ConfigMap, decide.Around) bool { return test.refused }
+			o.Kind.Refused = func(*corev1.ConfigMap, decide.Inputs) bool { return test.refused }
 			rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.remote
 			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}
 			keys, err := o.Referers(t.Context(), of)
@@ -376,9 +375,9 @@ func TestReferersInMappedNamespaces(t *testing.T) {
 	for namespace, want := range map[string]bool{"team": true, "waiting": true, "closing": true, "other": false} {
 		o, rig := observer(uses{})
 		rig.Shares()
-		o.Kind.Refused = func(*corev1.ConfigMap, decide.Around) bool { return false }
-		rig.Catalogue.Has = []client.Object{in(namespace)}
-		rig.Catalogue.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}
+		o.Kind.Refused = func(*corev1.ConfigMap, decide.Inputs) bool { return false }
+		rig.SharedCache.Has = []client.Object{in(namespace)}
+		rig.SharedCache.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}
 		keys, err := o.Referers(t.Context(), of)
 		if err != nil || (len(keys) > 0) != want {
 			t.Errorf("%s: got %v, %v", namespace, keys, err)
@@ -391,14 +390,14 @@ func TestPlacesOfOneOnTheNode(t *testing.T) {
 	o, rig := observer(uses{})
 	o.Kind.Selection = kind.OnVirtualNode
 	rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, []client.Object{fixture.Remote(in("spillover"))}
-	places, err := o.Places(t.Context(), client.ObjectKeyFromObject(fixture.Local()))
+	places, err := o.Destinations(t.Context(), client.ObjectKeyFromObject(fixture.Local()))
 	if err != nil || len(places) != 1 || places[0].Namespace != "spillover" || !places[0].Hashed {
 		t.Errorf("got %v, %v", places, err)
 	}
 }
 
-// TestPlacesOfOneThatAwaits checks that an object is in no place while it is unknown whether it is sent, unless
-// it is already in the provider.
+// TestPlacesOfOneThatAwaits checks that an object has no destination while it is unknown whether it is sent,
+// unless it is already in the provider.
 func TestPlacesOfOneThatAwaits(t *testing.T) {
 	for name, test := range map[string]struct {
 		awaits bool
@@ -414,9 +413,9 @@ func TestPlacesOfOneThatAwaits(t *testing.T) {
 		mapped := namespaces()
 		mapped.Binding().Spec.Classes = []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassIngress, Name: "public", RemoteName: "eu"}}
 		o.Mapping = func() *mapping.Mapping { return mapped }
-		o.Kind.Awaits = func(*corev1.ConfigMap, decide.Around) bool { return test.awaits }
-		rig.Catalogue.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.remote
-		places, err := o.Places(t.Context(), client.ObjectKeyFromObject(fixture.Local()))
+		o.Kind.Awaits = func(*corev1.ConfigMap, decide.Inputs) bool { return test.awaits }
+		rig.SharedCache.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.remote
+		places, err := o.Destinations(t.Context(), client.ObjectKeyFromObject(fixture.Local()))
 		if len(places) != test.want || err != nil {
 			t.Errorf("%s: %v, %v", name, places, err)
 		}
@@ -442,7 +441,7 @@ func TestReferersFail(t *testing.T) {
 			o, rig := observer(uses{})
 			o.Kind.Selection = kind.OnVirtualNode
 			if test.limited {
-				o.Kind.Refused = func(*corev1.ConfigMap, decide.Around) bool { return true }
+				o.Kind.Refused = func(*corev1.ConfigMap, decide.Inputs) bool { return true }
 			}
 			rig.View.Has = []client.Object{fixture.Local()}
 			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}
@@ -458,10 +457,10 @@ func TestReferersFail(t *testing.T) {
 // TestWhatIsOnItsWayOut checks that an object that is leaving waits, and says for what.
 func TestWhatIsOnItsWayOut(t *testing.T) {
 	o, rig := observer(uses{used: true})
-	rig.Catalogue.Has = []client.Object{fixture.Local()}
+	rig.SharedCache.Has = []client.Object{fixture.Local()}
 	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
 	want := field.Problem{Reason: "ReferenceNotSynced", Message: "ConfigMap team/settings is being sent to the provider"}
-	if diff := cmp.Diff(want, s.Sites[0].Place.Problem); diff != "" || err != nil {
+	if diff := cmp.Diff(want, s.RemoteStates[0].Destination.Problem); diff != "" || err != nil {
 		t.Errorf("%v, (-want +got):\n%s", err, diff)
 	}
 }
@@ -483,7 +482,7 @@ func TestNothingIsOutdated(t *testing.T) {
 	o.Mapping = func() *mapping.Mapping { return namespaces().WithBinding(routed) }
 	rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, []client.Object{fixture.Remote()}
 	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
-	if err != nil || s.Sites[0].Outdated != nil || !s.Reach.Pending || len(s.Classes) != 1 {
-		t.Errorf("got %v, %+v, %v, %v", s.Sites[0].Outdated, s.Reach, s.Classes, err)
+	if err != nil || s.RemoteStates[0].Outdated != nil || !s.Reach.Pending || len(s.Classes) != 1 {
+		t.Errorf("got %v, %+v, %v, %v", s.RemoteStates[0].Outdated, s.Reach, s.Classes, err)
 	}
 }

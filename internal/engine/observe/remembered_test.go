@@ -19,7 +19,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 var settings = types.NamespacedName{Namespace: "team", Name: "settings"}
@@ -55,7 +54,7 @@ func TestObserveWhatIsRemembered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, rig := observer(uses{})
 			o.Kind.Selection = kind.OnVirtualNode
-			o.Limits = func() *translate.Limits { return &translate.Limits{} }
+			o.Limits = func() *field.Limits { return &field.Limits{} }
 			if test.local != nil {
 				rig.View.Has = []client.Object{test.local}
 			}
@@ -76,14 +75,14 @@ func TestObserveWhatIsRemembered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Ahead != time.Minute {
-				t.Errorf("the provider's clock is ahead by %s", s.Ahead)
+			if s.ClockSkew != time.Minute {
+				t.Errorf("the provider's clock is ahead by %s", s.ClockSkew)
 			}
 			got := remembered{
-				WaitingFor: s.WaitingFor, Waiting: s.Waiting, Held: s.Held > 0, Lost: s.Lost, Unanswered: s.Unanswered,
-				ClusterID: s.ClusterID, Other: s.Elsewhere("other").Namespace, Now: s.Now, Limits: s.Limits != nil,
+				WaitingFor: s.WaitingFor, Waiting: s.Waiting, Held: s.SendBackoff > 0, Lost: s.Lost, Unanswered: s.Unanswered,
+				ClusterID: s.ClusterID, Other: s.TargetFor("other").Namespace, Now: s.Now, Limits: s.Limits != nil,
 			}
-			if refused := s.Sites[0].Refused; refused != nil {
+			if refused := s.RemoteStates[0].Refused; refused != nil {
 				got.Refused = refused.Reason
 			}
 			want := all
@@ -97,10 +96,10 @@ func TestObserveWhatIsRemembered(t *testing.T) {
 
 // TestObserveWhatWasAnswered checks that a snapshot has the complete object, where the caches have a digest.
 func TestObserveWhatWasAnswered(t *testing.T) {
-	o, rig := observer(uses{[]decide.Place{{Target: fixture.Target, Local: "team", Open: true}}, true})
+	o, rig := observer(uses{[]decide.Destination{{Target: fixture.Target, Local: "team", Open: true}}, true})
 	held := fixture.Held(fixture.Local(fixture.Sent))
-	rig.View.Has, rig.Catalogue.Has = []client.Object{held}, []client.Object{held}
-	made := []decide.Attempt{{Action: decide.Action{Verb: decide.Read, Side: decide.Local}, Answer: fixture.Local(fixture.Sent)}}
+	rig.View.Has, rig.SharedCache.Has = []client.Object{held}, []client.Object{held}
+	made := []decide.AppliedAction{{Action: decide.Action{Verb: decide.Read, Side: decide.Local}, Response: fixture.Local(fixture.Sent)}}
 	for name, test := range map[string]struct {
 		selection kind.Selection
 		want      string
@@ -124,19 +123,19 @@ type fails struct {
 	places, needs error
 }
 
-func (f fails) Places(ctx context.Context, of decide.Key) ([]decide.Place, bool, error) {
-	places, used, _ := f.uses.Places(ctx, of)
+func (f fails) Destinations(ctx context.Context, of decide.Key) ([]decide.Destination, bool, error) {
+	places, used, _ := f.uses.Destinations(ctx, of)
 	return places, used, f.places
 }
 
-func (f fails) Needs(context.Context, decide.Key, []decide.Ref, decide.Place) ([]decide.Need, error) {
+func (f fails) Needs(context.Context, decide.Key, []decide.Ref, decide.Destination) ([]decide.Need, error) {
 	return nil, f.needs
 }
 
 // TestObserveFails checks that any error ends Observe, so nothing is decided on half a snapshot.
 func TestObserveFails(t *testing.T) {
 	broken := errors.New("the cache has stopped")
-	home := uses{[]decide.Place{{Target: fixture.Target, Local: "team", Open: true}}, true}
+	home := uses{[]decide.Destination{{Target: fixture.Target, Local: "team", Open: true}}, true}
 	for name, test := range map[string]struct {
 		selection kind.Selection
 		uses      Uses
@@ -159,7 +158,7 @@ func TestObserveFails(t *testing.T) {
 			o.Kind.Selection, o.Uses = test.selection, test.uses
 			o.Kind.Needs = func(*corev1.ConfigMap) []decide.Ref { return []decide.Ref{{Key: decide.Key{Kind: "secret"}}} }
 			pinned := fixture.Local(fixture.Sent)
-			rig.View.Has, rig.Catalogue.Has, rig.Provider.Has = []client.Object{pinned}, []client.Object{pinned}, test.remote
+			rig.View.Has, rig.SharedCache.Has, rig.Provider.Has = []client.Object{pinned}, []client.Object{pinned}, test.remote
 			rig.View.Err, rig.Provider.Err = test.view, test.provider
 			if _, err := o.Observe(t.Context(), settings, nil); errors.Is(err, broken) != test.want {
 				t.Errorf("got %v", err)
@@ -170,11 +169,11 @@ func TestObserveFails(t *testing.T) {
 
 // TestPlaces checks that an object that is sent because others need it is where those are.
 func TestPlaces(t *testing.T) {
-	home := decide.Place{Target: fixture.Target, Local: "team", Open: true}
-	mount := namespaces().Place("other")
+	home := decide.Destination{Target: fixture.Target, Local: "team", Open: true}
+	mount := namespaces().Destination("other")
 	mount.Local = "team"
 	unmounted := func() *mapping.Mapping {
-		return mapping.New(fixture.Mark, builder.Binding("eu").Obj(), builder.Map("eu").Accepted("team", "team-home").Obj(), mapping.World{})
+		return mapping.New(fixture.Mark, builder.Binding("eu").Obj(), builder.Map("eu").Accepted("team", "team-home").Obj(), mapping.LocalNamespaces{})
 	}
 	for name, test := range map[string]struct {
 		selection kind.Selection
@@ -186,14 +185,14 @@ func TestPlaces(t *testing.T) {
 		want      []string
 		fails     bool
 	}{
-		"of two pods":                   {kind.Referenced, uses{[]decide.Place{home, mount}, true}, namespaces, false, nil, nil, []string{"spillover", "team-home"}, false},
+		"of two pods":                   {kind.Referenced, uses{[]decide.Destination{home, mount}, true}, namespaces, false, nil, nil, []string{"spillover", "team-home"}, false},
 		"of none":                       {kind.Referenced, uses{}, namespaces, false, nil, nil, nil, false},
-		"of two, and it can be in one":  {kind.Referenced, uses{[]decide.Place{home, mount}, true}, namespaces, true, []client.Object{fixture.Remote()}, nil, []string{"team-home"}, false},
-		"of two, and it is in none":     {kind.Referenced, uses{[]decide.Place{home, mount}, true}, namespaces, true, nil, nil, []string{"spillover"}, false},
+		"of two, and it can be in one":  {kind.Referenced, uses{[]decide.Destination{home, mount}, true}, namespaces, true, []client.Object{fixture.Remote()}, nil, []string{"team-home"}, false},
+		"of two, and it is in none":     {kind.Referenced, uses{[]decide.Destination{home, mount}, true}, namespaces, true, nil, nil, []string{"spillover"}, false},
 		"on the node":                   {kind.OnVirtualNode, uses{}, namespaces, false, nil, nil, []string{"team-home"}, false},
 		"on the node, not checked":      {kind.OnVirtualNode, uses{}, unmounted, false, nil, errors.New("stopped"), []string{"team-home"}, false},
 		"on the node, and it cannot be": {kind.OnVirtualNode, uses{}, namespaces, false, nil, errors.New("stopped"), nil, true},
-		"in one place, and it fails":    {kind.Referenced, uses{[]decide.Place{home}, true}, namespaces, true, nil, errors.New("stopped"), nil, true},
+		"in one place, and it fails":    {kind.Referenced, uses{[]decide.Destination{home}, true}, namespaces, true, nil, errors.New("stopped"), nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, rig := observer(test.uses)
@@ -202,8 +201,8 @@ func TestPlaces(t *testing.T) {
 				o.Kind.For = func(m *corev1.ConfigMap) string { return m.Namespace }
 			}
 			pinned := fixture.Local(fixture.Sent)
-			rig.View.Has, rig.Catalogue.Has, rig.Provider.Has, rig.Provider.Err = []client.Object{pinned}, []client.Object{pinned}, test.remote, test.err
-			places, err := o.Places(t.Context(), settings)
+			rig.View.Has, rig.SharedCache.Has, rig.Provider.Has, rig.Provider.Err = []client.Object{pinned}, []client.Object{pinned}, test.remote, test.err
+			places, err := o.Destinations(t.Context(), settings)
 			var got []string
 			for _, place := range places {
 				got = append(got, place.Namespace)
@@ -215,9 +214,9 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestAhead checks that Ahead notices writes in either cluster, at any of the object's places.
+// TestAhead checks that IsStale notices writes in either cluster, at any of the object's destinations.
 func TestAhead(t *testing.T) {
-	mount := namespaces().Place("other")
+	mount := namespaces().Destination("other")
 	in := func(namespace string) *corev1.ConfigMap {
 		return fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace = namespace })
 	}
@@ -228,19 +227,21 @@ func TestAhead(t *testing.T) {
 		want  bool
 	}{
 		"nothing was written":  {func(*enginetest.Rig) {}, false},
-		"the object was":       {func(r *enginetest.Rig) { r.Locals.Wrote(fixture.Local(fixture.Sent)) }, true},
-		"its copy was":         {func(r *enginetest.Rig) { r.Remotes.Wrote(in("team-home")) }, true},
-		"its other copy was":   {func(r *enginetest.Rig) { r.Remotes.Wrote(inMount) }, true},
-		"a copy elsewhere was": {func(r *enginetest.Rig) { r.Remotes.Wrote(in("left")) }, false},
-		"another object was":   {func(r *enginetest.Rig) { r.Locals.Wrote(fixture.Local(func(m *corev1.ConfigMap) { m.Name = "other" })) }, false},
+		"the object was":       {func(r *enginetest.Rig) { r.Locals.Expect(fixture.Local(fixture.Sent)) }, true},
+		"its copy was":         {func(r *enginetest.Rig) { r.Remotes.Expect(in("team-home")) }, true},
+		"its other copy was":   {func(r *enginetest.Rig) { r.Remotes.Expect(inMount) }, true},
+		"a copy elsewhere was": {func(r *enginetest.Rig) { r.Remotes.Expect(in("left")) }, false},
+		"another object was": {func(r *enginetest.Rig) {
+			r.Locals.Expect(fixture.Local(func(m *corev1.ConfigMap) { m.Name = "other" }))
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, rig := observer(uses{})
 			o.Kind.Selection = kind.OnVirtualNode
 			test.write(rig)
 			s := fixture.Observed(fixture.Local(), nil)
-			s.Sites = append(s.Sites, decide.Site[*corev1.ConfigMap]{Place: mount})
-			if got := o.Ahead(s); got != test.want {
+			s.RemoteStates = append(s.RemoteStates, decide.RemoteState[*corev1.ConfigMap]{Destination: mount})
+			if got := o.IsStale(s); got != test.want {
 				t.Errorf("ahead: %t", got)
 			}
 		})

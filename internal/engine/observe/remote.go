@@ -13,64 +13,64 @@ import (
 	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
-// sites finds where the object should be in the provider, and what represents it there.
-func (o *Observer[T]) sites(ctx context.Context, s *decide.Subject[T], namespaces *mapping.Mapping) error {
-	remotes, err := o.Remotes.StandIns(ctx, s.Key, namespaces.Places(s.Key.Namespace))
+// findRemoteStates finds where the object should be in the provider, and what represents it there.
+func (o *Observer[T]) findRemoteStates(ctx context.Context, s *decide.ObjectState[T], namespaces *mapping.Mapping) error {
+	remotes, err := o.Remotes.RemotesFor(ctx, s.Key, namespaces.Destinations(s.Key.Namespace))
 	if err != nil {
 		return err
 	}
 	remotes = slices.DeleteFunc(remotes, func(remote T) bool {
 		another := decide.Present(s.Local) && provenance.LocalOf(remote).UID != s.Local.GetUID()
 		if another {
-			s.Strays = append(s.Strays, remote)
+			s.Duplicates = append(s.Duplicates, remote)
 		}
 		return another
 	})
 	if !o.Kind.Selection.Copies() {
-		o.one(s, remotes, namespaces)
+		o.findPod(s, remotes, namespaces)
 		return nil
 	}
-	s.Sites, err = o.copies(ctx, s.Key, remotes, namespaces)
+	s.RemoteStates, err = o.copies(ctx, s.Key, remotes, namespaces)
 	return err
 }
 
-// copies returns the places where copies should be, each with its copy. Copies in other places follow.
-func (o *Observer[T]) copies(ctx context.Context, key types.NamespacedName, remotes []T, namespaces *mapping.Mapping) ([]decide.Site[T], error) {
+// copies returns the state of each destination where a copy should be. The states of copies elsewhere follow.
+func (o *Observer[T]) copies(ctx context.Context, key types.NamespacedName, remotes []T, namespaces *mapping.Mapping) ([]decide.RemoteState[T], error) {
 	places, otherwise, err := o.wanted(ctx, key, namespaces)
 	if o.Kind.For != nil && len(places) > 1 {
-		places = o.only(places, remotes)
+		places = o.currentDestination(places, remotes)
 	}
-	var sites []decide.Site[T]
+	var sites []decide.RemoteState[T]
 	for _, place := range places {
-		sites = append(sites, decide.Site[T]{Place: place, Wanted: true})
+		sites = append(sites, decide.RemoteState[T]{Destination: place, Wanted: true})
 	}
 	for _, remote := range remotes {
 		name := client.ObjectKeyFromObject(remote)
-		i := slices.IndexFunc(sites, func(site decide.Site[T]) bool {
-			return site.Wanted && o.Kind.RemoteName(site.Place.Target, key) == name
+		i := slices.IndexFunc(sites, func(site decide.RemoteState[T]) bool {
+			return site.Wanted && o.Kind.RemoteName(site.Destination.Target, key) == name
 		})
 		if i < 0 {
-			i, sites = len(sites), append(sites, decide.Site[T]{})
+			i, sites = len(sites), append(sites, decide.RemoteState[T]{})
 		}
 		sites[i].Remote = remote
 	}
 	switch {
 	case len(places) > 0:
 		return sites, err
-	case len(remotes) > 0: // The first copy counts as the copy at that place.
-		sites[0].Place, sites[0].Wanted = otherwise.Place, otherwise.Wanted
+	case len(remotes) > 0: // The first copy counts as the copy at that destination.
+		sites[0].Destination, sites[0].Wanted = otherwise.Destination, otherwise.Wanted
 		return sites, err
 	default:
-		return []decide.Site[T]{otherwise}, err
+		return []decide.RemoteState[T]{otherwise}, err
 	}
 }
 
-// one finds the remote pod. A pod stays where it was created, even if its namespace now goes elsewhere. If
-// there are several remote pods, one chooses the pod that the local one names. The others are strays.
-func (o *Observer[T]) one(s *decide.Subject[T], remotes []T, namespaces *mapping.Mapping) {
-	s.Sites = []decide.Site[T]{{Place: namespaces.Place(s.Key.Namespace)}}
-	site := &s.Sites[0]
-	at := o.Kind.RemoteName(site.Place.Target, s.Key)
+// findPod finds the remote pod. A pod stays where it was created, even if its namespace now goes elsewhere. If
+// there are several remote pods, findPod chooses the pod that the local one names. The others are duplicates.
+func (o *Observer[T]) findPod(s *decide.ObjectState[T], remotes []T, namespaces *mapping.Mapping) {
+	s.RemoteStates = []decide.RemoteState[T]{{Destination: namespaces.Destination(s.Key.Namespace)}}
+	site := &s.RemoteStates[0]
+	at := o.Kind.RemoteName(site.Destination.Target, s.Key)
 	var named provenance.Remote
 	if decide.Present(s.Local) {
 		named = provenance.RemoteOf(s.Local)
@@ -88,18 +88,18 @@ func (o *Observer[T]) one(s *decide.Subject[T], remotes []T, namespaces *mapping
 	slices.SortStableFunc(remotes, func(a, b T) int { return cmp.Compare(rank(a), rank(b)) })
 	there := named.Namespace
 	if len(remotes) > 0 {
-		site.Remote, s.Strays = remotes[0], append(s.Strays, remotes[1:]...)
+		site.Remote, s.Duplicates = remotes[0], append(s.Duplicates, remotes[1:]...)
 		there = site.Remote.GetNamespace()
 	} else if named.UID == "" || named.For != s.Local.GetUID() {
 		return // It was never started. Otherwise it may exist without Spillway's labels.
 	}
 	if decide.Present(s.Local) {
-		site.Place = namespaces.PlaceIn(s.Key.Namespace, there)
+		site.Destination = namespaces.DestinationIn(s.Key.Namespace, there)
 	}
 }
 
-// only returns the place of an object that can be in one place at a time: it stays in its present place.
-func (o *Observer[T]) only(places []decide.Place, remotes []T) []decide.Place {
+// currentDestination returns the destination of an object that can have one at a time: it stays where it is.
+func (o *Observer[T]) currentDestination(places []decide.Destination, remotes []T) []decide.Destination {
 	for _, remote := range remotes {
 		for i := range places {
 			if places[i].Namespace == o.Kind.For(remote) {

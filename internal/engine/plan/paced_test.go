@@ -52,12 +52,12 @@ func TestPaced(t *testing.T) {
 func TestPacedCopies(t *testing.T) {
 	p, rig := planner()
 	p.Kind.Paced = true
-	there := func(change ...fixture.Option) fixture.Subject {
+	there := func(change ...fixture.Option) fixture.ObjectState {
 		s := fixture.Observed(fixture.Local(append(change, fixture.Sent)...), fixture.Remote())
 		s.Known = true
 		return s
 	}
-	verbs := func(s fixture.Subject) (verbs []decide.Verb, again time.Duration) {
+	verbs := func(s fixture.ObjectState) (verbs []decide.Verb, again time.Duration) {
 		plan := p.Plan(s, nil)
 		for _, a := range plan.Actions {
 			verbs = append(verbs, a.Verb)
@@ -94,7 +94,7 @@ func TestSettles(t *testing.T) {
 	p.Kind.Settles = func(_, after *corev1.ConfigMap) (string, time.Duration) {
 		return after.Data["change"], 2 * time.Second
 	}
-	seen := func(remote *corev1.ConfigMap, options ...fixture.Option) fixture.Subject {
+	seen := func(remote *corev1.ConfigMap, options ...fixture.Option) fixture.ObjectState {
 		s := fixture.Observed(fixture.Local(append(options, fixture.Sent)...), remote)
 		s.Known = true
 		return s
@@ -102,7 +102,7 @@ func TestSettles(t *testing.T) {
 	as, other := seen(fixture.Remote()), seen(fixture.Remote(), fixture.Data("a", "2"))
 	another := seen(fixture.Remote(), fixture.Data("a", "2"), fixture.Data("change", "less"))
 	// planned remembers the plan as a reconcile does.
-	planned := func(s fixture.Subject) (verbs []decide.Verb, again time.Duration) {
+	planned := func(s fixture.ObjectState) (verbs []decide.Verb, again time.Duration) {
 		s.WaitingFor, s.Waiting = rig.Memory.Waiting(s.Key)
 		plan := p.Plan(s, nil)
 		for _, a := range plan.Actions {
@@ -116,7 +116,7 @@ func TestSettles(t *testing.T) {
 	const second = time.Second
 	for _, step := range []struct {
 		what  string
-		s     fixture.Subject
+		s     fixture.ObjectState
 		after time.Duration
 		want  []decide.Verb
 		again time.Duration

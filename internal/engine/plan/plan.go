@@ -14,7 +14,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/refusal"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Planner plans for one kind in one connection.
@@ -36,9 +35,9 @@ type Planner[T client.Object] struct {
 // are more, a decision is wrong.
 const mostRefusals = 8
 
-// toldAfter is the number of repetitions of an action after which an event tells the object's owner that
+// reportAfter is the number of repetitions of an action after which an event tells the object's owner that
 // somebody reverts it.
-const toldAfter = 2
+const reportAfter = 2
 
 // Plan returns what to do about an object. It does not repeat a write that an API server accepted without
 // making the change:
@@ -49,31 +48,31 @@ const toldAfter = 2
 //     the provider has. Plan leaves the field alone until one of the two pods changes.
 //
 // made is what the reconcile has already done.
-func (p *Planner[T]) Plan(s decide.Subject[T], made []decide.Attempt) decide.Plan {
+func (p *Planner[T]) Plan(s decide.ObjectState[T], made []decide.AppliedAction) decide.Plan {
 	return decide.WithContent(s, p.effective(s, made))
 }
 
-func (p *Planner[T]) effective(s decide.Subject[T], made []decide.Attempt) decide.Plan {
+func (p *Planner[T]) effective(s decide.ObjectState[T], made []decide.AppliedAction) decide.Plan {
 	plan := p.afforded(&s)
 	for _, a := range plan.Actions {
 		switch {
-		case !slices.ContainsFunc(made, func(before decide.Attempt) bool { return isRepeated(a, before) }):
+		case !slices.ContainsFunc(made, func(before decide.AppliedAction) bool { return isRepeated(a, before) }):
 		case a.Verb == decide.PatchStatus:
-			p.Memory.Change(s.Key, func(r *memory.Record) { r.Unkept = decide.Attempt{Action: a, Answer: a.Before} })
+			p.Memory.Change(s.Key, func(r *memory.Record) { r.DroppedStatus = decide.AppliedAction{Action: a, Response: a.Before} })
 		case a.Side == decide.Remote && decide.Present(s.Local):
-			p.Refusals.Note(s, a, problemOfTakenBack(a, p.ClusterID))
+			p.Refusals.Note(s, a, problemOfDropped(a, p.ClusterID))
 			p.Refusals.Recall(&s)
 			return p.due(s, p.afforded(&s))
 		}
 	}
-	unkept := p.Memory.Get(s.Key).Unkept
+	unkept := p.Memory.Get(s.Key).DroppedStatus
 	plan.Actions = slices.DeleteFunc(plan.Actions, func(a decide.Action) bool { return isRepeated(a, unkept) })
 	return p.due(s, plan)
 }
 
 // afforded returns what to do within the budget. It treats an action that exceeds the budget like one that an
 // API server refuses: it reports it, and retries later.
-func (p *Planner[T]) afforded(s *decide.Subject[T]) decide.Plan {
+func (p *Planner[T]) afforded(s *decide.ObjectState[T]) decide.Plan {
 	plan := decide.Next(*s, p.Kind.Syncer)
 	for range mostRefusals { // Other copies may exceed the budget, too.
 		i := slices.IndexFunc(plan.Actions, func(a decide.Action) bool { return p.tooMuch(*s, a) != nil })
@@ -88,11 +87,11 @@ func (p *Planner[T]) afforded(s *decide.Subject[T]) decide.Plan {
 }
 
 // tooMuch says why an action exceeds what may be sent. It returns nil if it does not.
-func (p *Planner[T]) tooMuch(s decide.Subject[T], a decide.Action) *field.Problem {
+func (p *Planner[T]) tooMuch(s decide.ObjectState[T], a decide.Action) *field.Problem {
 	if a.Side != decide.Remote || a.Verb != decide.Create && a.Verb != decide.Patch || !decide.Present(s.Local) {
 		return nil
 	}
-	if refusal := translate.MetadataTooLarge(s.Local, s.Limits); p.Kind.Selection.Copies() && refusal != nil {
+	if refusal := field.MetadataTooLarge(s.Local, s.Limits); p.Kind.Selection.Copies() && refusal != nil {
 		return refusal
 	}
 	if count := p.tooMany(s, a); count > 0 {
@@ -114,7 +113,7 @@ func (p *Planner[T]) tooMuch(s decide.Subject[T], a decide.Action) *field.Proble
 
 // tooMany returns how many objects of the local namespace the provider has, if it may have no more. Otherwise,
 // it returns 0.
-func (p *Planner[T]) tooMany(s decide.Subject[T], a decide.Action) int {
+func (p *Planner[T]) tooMany(s decide.ObjectState[T], a decide.Action) int {
 	if p.Kind.Most == 0 || a.Verb != decide.Create {
 		return 0
 	}
@@ -125,8 +124,8 @@ func (p *Planner[T]) tooMany(s decide.Subject[T], a decide.Action) int {
 }
 
 // due returns the part of a plan that may run now.
-func (p *Planner[T]) due(s decide.Subject[T], plan decide.Plan) decide.Plan {
-	plan = paced(p.redone(s, p.Refusals.Postpone(s, plan)), p.Memory.Statuses.Wait(s.Key), isPaced)
+func (p *Planner[T]) due(s decide.ObjectState[T], plan decide.Plan) decide.Plan {
+	plan = paced(p.limitReverted(s, p.Refusals.Postpone(s, plan)), p.Memory.Statuses.Wait(s.Key), isPaced)
 	if p.Kind.Paced && decide.Present(s.Local) {
 		plan = paced(plan, p.Memory.Copies.Wait(s.Key), func(a decide.Action) bool { return a.Side == decide.Remote })
 	}
@@ -135,7 +134,7 @@ func (p *Planner[T]) due(s decide.Subject[T], plan decide.Plan) decide.Plan {
 
 // settled drops changes of copies that are too recent. The returned problem holds, for memory, the time since
 // when this change has been due.
-func (p *Planner[T]) settled(s decide.Subject[T], plan decide.Plan) decide.Plan {
+func (p *Planner[T]) settled(s decide.ObjectState[T], plan decide.Plan) decide.Plan {
 	isChange := func(a decide.Action) bool { return a.Side == decide.Remote && a.Verb == decide.Patch }
 	i := slices.IndexFunc(plan.Actions, isChange)
 	if p.Kind.Settles == nil || i < 0 {
@@ -156,15 +155,15 @@ func (p *Planner[T]) settled(s decide.Subject[T], plan decide.Plan) decide.Plan 
 	return plan
 }
 
-// redone drops actions that somebody has reverted several times, until they may be repeated. One event informs
-// the owner of the object.
-func (p *Planner[T]) redone(s decide.Subject[T], plan decide.Plan) decide.Plan {
+// limitReverted drops actions that somebody has reverted several times, until they may be repeated. One event
+// informs the owner of the object.
+func (p *Planner[T]) limitReverted(s decide.ObjectState[T], plan decide.Plan) decide.Plan {
 	plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), func(a decide.Action) bool {
-		wait, times := p.Memory.Undone.Wait(s.Key, a)
+		wait, times := p.Memory.Reverted.Wait(s.Key, a)
 		if wait > 0 {
 			plan.RetryAfter = retry.Sooner(plan.RetryAfter, wait)
-		} else if times == toldAfter {
-			problem := problemOfUndone(a, p.ClusterID)
+		} else if times == reportAfter {
+			problem := problemOfReverted(a, p.ClusterID)
 			plan.Event = &problem
 		}
 		return wait > 0

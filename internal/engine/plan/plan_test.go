@@ -15,7 +15,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/enginetest"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 func planner() (*Planner[*corev1.ConfigMap], *enginetest.Rig) {
@@ -99,25 +98,25 @@ func TestTooMany(t *testing.T) {
 // read. For a copy, its owner is informed.
 func TestTooMuchMetadata(t *testing.T) {
 	long := func(m *corev1.ConfigMap) {
-		m.Annotations = decide.With(m.Annotations, "a", string(make([]byte, translate.MostMetadata)))
+		m.Annotations = decide.With(m.Annotations, "a", string(make([]byte, field.MostMetadata)))
 	}
-	short := func(m *corev1.ConfigMap) { m.Annotations = translate.Shortened(m.Annotations) }
+	short := func(m *corev1.ConfigMap) { m.Annotations = field.Shortened(m.Annotations) }
 	changed := fixture.Data("a", "2")
 	for name, test := range map[string]struct {
-		snapshot fixture.Subject
+		snapshot fixture.ObjectState
 		told     []string
 	}{
 		"whole":                         {fixture.Observed(fixture.Local(fixture.Sent, long), nil), nil},
 		"shortened":                     {fixture.Observed(fixture.Local(fixture.Sent, short), nil), nil},
-		"with a copy":                   {fixture.Observed(fixture.Local(fixture.Sent, long, changed), fixture.Remote()), []string{translate.ReasonMetadataTooLarge}},
-		"with a copy, shortened":        {fixture.Observed(fixture.Held(fixture.Local(fixture.Sent, short, changed)), fixture.Remote()), []string{translate.ReasonMetadataTooLarge}},
-		"with a copy of before it grew": {fixture.Observed(fixture.Local(fixture.Sent, short, changed), fixture.Remote(long)), []string{translate.ReasonMetadataTooLarge}},
+		"with a copy":                   {fixture.Observed(fixture.Local(fixture.Sent, long, changed), fixture.Remote()), []string{field.ReasonMetadataTooLarge}},
+		"with a copy, shortened":        {fixture.Observed(fixture.Held(fixture.Local(fixture.Sent, short, changed)), fixture.Remote()), []string{field.ReasonMetadataTooLarge}},
+		"with a copy of before it grew": {fixture.Observed(fixture.Local(fixture.Sent, short, changed), fixture.Remote(long)), []string{field.ReasonMetadataTooLarge}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, rig := planner()
 			plan := p.Plan(test.snapshot, nil)
-			if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != translate.ReasonMetadataTooLarge ||
-				plan.Problem.Message != translate.MetadataTooLarge(test.snapshot.Local, nil).Message {
+			if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != field.ReasonMetadataTooLarge ||
+				plan.Problem.Message != field.MetadataTooLarge(test.snapshot.Local, nil).Message {
 				t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
 			}
 			if diff := cmp.Diff(test.told, rig.Recorded()); diff != "" {
@@ -133,7 +132,7 @@ func TestTooMuchMetadataOfOneOnTheNode(t *testing.T) {
 	p, _ := planner()
 	p.Kind.Selection = kind.OnVirtualNode
 	local := fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) {
-		m.Annotations = decide.With(m.Annotations, "a", string(make([]byte, translate.MostMetadata)))
+		m.Annotations = decide.With(m.Annotations, "a", string(make([]byte, field.MostMetadata)))
 	})
 	if plan := p.Plan(fixture.Observed(local, nil), nil); len(plan.Actions) != 1 || plan.Problem != nil {
 		t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
@@ -170,13 +169,13 @@ func TestTakenBackContent(t *testing.T) {
 		t.Fatalf("got %v", first.Actions)
 	}
 	after := fixture.Held(fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })) // As it was before.
-	s.Sites[0].Remote = after
-	made := []decide.Attempt{{Action: first.Actions[0], Answer: after}}
+	s.RemoteStates[0].Remote = after
+	made := []decide.AppliedAction{{Action: first.Actions[0], Response: after}}
 	s.Local = fixture.Held(local)
 	if plan := p.Plan(s, made); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Read {
 		t.Fatalf("got %v", plan.Actions)
 	}
-	made = append(made, decide.Attempt{Action: decide.Action{Verb: decide.Read, Side: decide.Local}, Answer: local})
+	made = append(made, decide.AppliedAction{Action: decide.Action{Verb: decide.Read, Side: decide.Local}, Response: local})
 	s.Local = local // As the consumer answered.
 	if plan := p.Plan(s, made); len(plan.Actions) > 0 || plan.Problem == nil {
 		t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
@@ -243,7 +242,7 @@ func TestUnkept(t *testing.T) {
 	status := func(version string) decide.Action {
 		return decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Before: seen(version), Object: fixture.Local(fixture.Sent, fixture.Data("a", "2"), func(m *corev1.ConfigMap) { m.ResourceVersion = version })}
 	}
-	actions := func(version string, made ...decide.Attempt) int {
+	actions := func(version string, made ...decide.AppliedAction) int {
 		t.Helper()
 		s := fixture.Observed(seen(version), fixture.Remote())
 		p.Kind.Syncer = planned{fixture.Copies, decide.Plan{Actions: []decide.Action{status(version)}}}
@@ -252,13 +251,13 @@ func TestUnkept(t *testing.T) {
 	if got := actions("5"); got != 1 {
 		t.Fatalf("%d are planned at first", got)
 	}
-	if got := actions("6", decide.Attempt{Action: status("5"), Answer: seen("7")}); got != 1 {
+	if got := actions("6", decide.AppliedAction{Action: status("5"), Response: seen("7")}); got != 1 {
 		t.Errorf("%d are planned, though somebody else has written since", got)
 	}
 	if got := actions("6"); got != 1 {
 		t.Errorf("%d are planned: what has taken effect counts as unkept", got)
 	}
-	if got := actions("6", decide.Attempt{Action: status("5"), Answer: seen("6")}); got != 0 {
+	if got := actions("6", decide.AppliedAction{Action: status("5"), Response: seen("6")}); got != 0 {
 		t.Errorf("%d are planned again, without effect", got)
 	}
 	if got := actions("6"); got != 0 {
@@ -291,7 +290,7 @@ func TestTakenBack(t *testing.T) {
 			p, rig := planner()
 			p.Kind.Syncer = planned{fixture.Copies, decide.Plan{Actions: []decide.Action{change(test.side, "10")}}}
 			answer := fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })
-			p.Plan(fixture.Observed(test.local, answer), []decide.Attempt{{Action: change(test.side, "9"), Answer: answer}})
+			p.Plan(fixture.Observed(test.local, answer), []decide.AppliedAction{{Action: change(test.side, "9"), Response: answer}})
 			if got := rig.Refusals.Any(); got != test.want {
 				t.Errorf("refused: %t", got)
 			}

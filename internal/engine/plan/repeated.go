@@ -15,9 +15,9 @@ import (
 
 // isRepeated reports whether a patch of the previous answer only makes changes that the previous patch made,
 // too.
-func isRepeated(a decide.Action, before decide.Attempt) bool {
+func isRepeated(a decide.Action, before decide.AppliedAction) bool {
 	if a.Verb != decide.Patch && a.Verb != decide.PatchStatus || a.Verb != before.Verb || a.Side != before.Side ||
-		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.Answer.GetResourceVersion() {
+		a.Subresource != before.Subresource || a.Before.GetResourceVersion() != before.Response.GetResourceVersion() {
 		return false
 	}
 	change, err := changeOf(a)
@@ -57,15 +57,15 @@ func isWithin(change, other any) bool {
 	return true
 }
 
-// problemOfTakenBack is the problem of a change that an API server accepted but did not make.
-func problemOfTakenBack(a decide.Action, clusterID string) field.Problem {
+// problemOfDropped is the problem of a change that an API server accepted but did not make.
+func problemOfDropped(a decide.Action, clusterID string) field.Problem {
 	return field.Problemf(v1alpha1.ReasonUpdateRejected,
 		"provider %s accepts a change of %s, but does not keep it: a mutating policy or webhook there reverts it",
 		clusterID, client.ObjectKeyFromObject(a.Object))
 }
 
-// problemOfUndone is the problem of a change that somebody reverts each time.
-func problemOfUndone(a decide.Action, clusterID string) field.Problem {
+// problemOfReverted is the problem of a change that somebody reverts each time.
+func problemOfReverted(a decide.Action, clusterID string) field.Problem {
 	where := "the consumer"
 	if a.Side == decide.Remote {
 		where = "provider " + clusterID

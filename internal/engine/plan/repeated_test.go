@@ -21,8 +21,8 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 	patch := func(verb decide.Verb, side decide.Side, before, after *corev1.Pod) decide.Action {
 		return decide.Action{Verb: verb, Side: side, Before: before, Object: after}
 	}
-	labels := decide.Attempt{Action: patch(decide.Patch, decide.Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "b", "", "Pending")), Answer: pod("2", "a", "a", "", "Pending")}
-	status := decide.Attempt{Action: patch(decide.PatchStatus, decide.Local, pod("1", "a", "a", "", "Pending"), pod("1", "later", "a", "no", "Running")), Answer: pod("2", "a", "a", "", "Running")}
+	labels := decide.AppliedAction{Action: patch(decide.Patch, decide.Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "b", "", "Pending")), Response: pod("2", "a", "a", "", "Pending")}
+	status := decide.AppliedAction{Action: patch(decide.PatchStatus, decide.Local, pod("1", "a", "a", "", "Pending"), pod("1", "later", "a", "no", "Running")), Response: pod("2", "a", "a", "", "Running")}
 	resize, resized := labels, patch(decide.Patch, decide.Remote, pod("2", "a", "a", "", "Pending"), pod("2", "b", "b", "", "Pending"))
 	resize.Subresource = "resize"
 	bare := func() *corev1.Pod {
@@ -35,10 +35,10 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 		delete(p.Labels, "team")
 		return p
 	}
-	tier := decide.Attempt{Action: patch(decide.Patch, decide.Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "a", "", "Pending")), Answer: pod("2", "a", "a", "", "Pending")}
+	tier := decide.AppliedAction{Action: patch(decide.Patch, decide.Remote, pod("1", "a", "a", "", "Pending"), pod("1", "b", "a", "", "Pending")), Response: pod("2", "a", "a", "", "Pending")}
 	gone := decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: pod("2", "a", "a", "", "Pending")}
 	for name, tc := range map[string]struct {
-		made decide.Attempt
+		made decide.AppliedAction
 		now  decide.Action
 		want bool
 	}{
@@ -50,8 +50,8 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 		"it is something else":              {labels, decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: pod("2", "a", "b", "", "Pending")}, false},
 		"it is the status":                  {labels, patch(decide.PatchStatus, decide.Remote, pod("2", "a", "a", "", "Pending"), pod("2", "b", "b", "", "Pending")), false},
 		"it is another part":                {resize, resized, false},
-		"it is a deletion, as before":       {decide.Attempt{Action: gone, Answer: pod("2", "a", "a", "", "Pending")}, gone, false},
-		"nothing was made":                  {decide.Attempt{}, resized, false},
+		"it is a deletion, as before":       {decide.AppliedAction{Action: gone, Response: pod("2", "a", "a", "", "Pending")}, gone, false},
+		"nothing was made":                  {decide.AppliedAction{}, resized, false},
 		"all labels are to go":              {labels, patch(decide.Patch, decide.Remote, pod("2", "a", "a", "", "Pending"), bare()), false},
 		"one that was left alone is to go":  {tier, patch(decide.Patch, decide.Remote, pod("2", "a", "a", "", "Pending"), untied()), false},
 		"a field of a status is not kept":   {status, patch(decide.PatchStatus, decide.Local, pod("2", "a", "a", "", "Running"), pod("2", "latest", "a", "no", "Running")), true},
@@ -69,7 +69,7 @@ func TestOnlyWhatWasAskedOfTheAnswerHadNoEffect(t *testing.T) {
 // its owner is informed once.
 func TestRedone(t *testing.T) {
 	p, rig := planner()
-	s := fixture.Observed(fixture.Local(), nil) // The object has no pin.
+	s := fixture.Observed(fixture.Local(), nil) // The object is not protected.
 	s.Known = true
 	told := 0
 	for times := range 5 {
@@ -90,7 +90,7 @@ func TestRedone(t *testing.T) {
 				}
 			}
 		}
-		rig.Memory.Undone.Wrote(s.Key, plan.Actions[0])
+		rig.Memory.Reverted.NoteWrite(s.Key, plan.Actions[0])
 	}
 	if told != 1 {
 		t.Errorf("told %d times", told)

@@ -24,25 +24,25 @@ type Refusals[T client.Object] struct {
 	Kind   *kind.Kind[T]
 	Memory *memory.Refusals
 	Events events.EventRecorder
-	// Told remembers the events on the objects, also those of earlier connections. It is nil for kinds that
+	// Reported remembers the events on the objects, also those of earlier connections. It is nil for kinds that
 	// other objects wait for.
-	Told *memory.Told
+	Reported *memory.Reported
 }
 
-// Recall adds to a subject which of its requests were refused.
-func (r *Refusals[T]) Recall(s *decide.Subject[T]) {
+// Recall adds to an ObjectState which of its requests were refused.
+func (r *Refusals[T]) Recall(s *decide.ObjectState[T]) {
 	v := Version(s.Local)
-	for i := range s.Sites {
-		site := &s.Sites[i]
-		if site.Refused = r.Memory.Of(s.Key, v, r.in(site.Place)); site.Refused == nil {
-			site.Refused = r.Memory.Of(s.Key, v, "") // Of the pin, which is for all places.
+	for i := range s.RemoteStates {
+		site := &s.RemoteStates[i]
+		if site.Refused = r.Memory.Of(s.Key, v, r.in(site.Destination)); site.Refused == nil {
+			site.Refused = r.Memory.Of(s.Key, v, "") // Of the protection, which is for all destinations.
 		}
 	}
 }
 
-// in returns the namespace that distinguishes the refusals of copies. It is empty for a pod, which is in one
-// place, and for a volume, which has no namespace.
-func (r *Refusals[T]) in(place decide.Place) string {
+// in returns the namespace that distinguishes the refusals of copies. It is empty for a pod, which has one
+// destination, and for a volume, which has no namespace.
+func (r *Refusals[T]) in(place decide.Destination) string {
 	if !r.Kind.Selection.Copies() {
 		return ""
 	}
@@ -60,16 +60,16 @@ func (r *Refusals[T]) In(a decide.Action) string {
 // Note remembers a refused action. If the action changes or deletes a copy, an event on the local object
 // informs its owner: the pods that use the copy may run, and report nothing more. A refused creation is
 // reported by the pods that wait for it, if any.
-func (r *Refusals[T]) Note(s decide.Subject[T], a decide.Action, problem field.Problem) {
+func (r *Refusals[T]) Note(s decide.ObjectState[T], a decide.Action, problem field.Problem) {
 	refused := decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: r.In(a), Problem: problem}
 	isNews := r.Memory.Note(s.Key, Version(s.Local), refused)
 	if !r.Kind.Selection.Copies() || a.Verb == decide.Create && r.Kind.Selection == kind.Referenced {
 		return
 	}
-	if !isNews && (r.Told == nil || !r.Told.Problems.Due(s.Key, s.Now)) {
+	if !isNews && (r.Reported == nil || !r.Reported.Problems.Due(s.Key, s.Now)) {
 		return
 	}
-	if r.Told != nil && !r.Told.Problems.Tell(s.Key, &problem, s.Now) {
+	if r.Reported != nil && !r.Reported.Problems.Note(s.Key, &problem, s.Now) {
 		return
 	}
 	r.Events.Eventf(s.Local, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
@@ -77,7 +77,7 @@ func (r *Refusals[T]) Note(s decide.Subject[T], a decide.Action, problem field.P
 
 // Postpone drops refused actions from a plan until they may be retried: deletions of copies, and what copies
 // report to the consumer.
-func (r *Refusals[T]) Postpone(s decide.Subject[T], plan decide.Plan) decide.Plan {
+func (r *Refusals[T]) Postpone(s decide.ObjectState[T], plan decide.Plan) decide.Plan {
 	if !r.Kind.Selection.Copies() || !decide.Present(s.Local) {
 		return plan
 	}

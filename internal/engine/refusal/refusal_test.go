@@ -13,7 +13,6 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/enginetest"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 var no = field.Problem{Reason: "Rejected", Message: "no"}
@@ -27,11 +26,12 @@ func action(verb decide.Verb, side decide.Side, in string) decide.Action {
 	return decide.Action{Verb: verb, Side: side, Object: obj}
 }
 
-func place(namespace string) decide.Place {
-	return decide.Place{Target: translate.Target{Mark: fixture.Mark, Namespace: namespace}, Local: "team", Open: true}
+func place(namespace string) decide.Destination {
+	return decide.Destination{Target: field.Target{Mark: fixture.Mark, Namespace: namespace}, Local: "team", Open: true}
 }
 
-// TestRecall checks that a refusal for one copy does not apply to another. A refusal of the pin applies to all.
+// TestRecall checks that a refusal for one copy does not apply to another. A refusal of the protection
+// applies to all.
 func TestRecall(t *testing.T) {
 	type refused struct{ here, other bool }
 	for name, test := range map[string]struct {
@@ -48,10 +48,10 @@ func TestRecall(t *testing.T) {
 			rig := enginetest.New()
 			rig.Kind.Selection = test.selection
 			s := fixture.Observed(fixture.Local(), nil)
-			s.Sites = []decide.Site[*corev1.ConfigMap]{{Place: place("team-home")}, {Place: place("mount")}}
+			s.RemoteStates = []decide.RemoteState[*corev1.ConfigMap]{{Destination: place("team-home")}, {Destination: place("mount")}}
 			rig.Refusals.Note(s, test.action, no)
 			rig.Refusals.Recall(&s)
-			got := refused{s.Sites[0].Refused != nil, s.Sites[1].Refused != nil}
+			got := refused{s.RemoteStates[0].Refused != nil, s.RemoteStates[1].Refused != nil}
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(refused{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -76,8 +76,8 @@ func TestEnded(t *testing.T) {
 		"one has found it ready":  {func(t *testing.T, w *waiters) { w.asks(t, web, true, true, nothing) }, nil, nil},
 		"it was not there":        {func(t *testing.T, w *waiters) { w.asks(t, web, false, false, nothing) }, nil, nil},
 		"one waits, and is gone":  {func(t *testing.T, w *waiters) { w.asks(t, web, false, true, nothing); w.Forget(web) }, nil, nil},
-		"it was written":          {func(_ *testing.T, w *waiters) { w.Wrote(settings) }, nil, []string{"db", "idle", "web"}},
-		"another one was written": {func(_ *testing.T, w *waiters) { w.Wrote(key("configmap", "more")) }, nil, nil},
+		"it was written":          {func(_ *testing.T, w *waiters) { w.NoteWrite(settings) }, nil, []string{"db", "idle", "web"}},
+		"another one was written": {func(_ *testing.T, w *waiters) { w.NoteWrite(key("configmap", "more")) }, nil, nil},
 		"it has a problem":        {func(*testing.T, *waiters) {}, problem, []string{"db", "idle", "web"}},
 		"one waited before, and so did": {func(t *testing.T, w *waiters) {
 			w.asks(t, web, false, true, nothing)
@@ -88,7 +88,7 @@ func TestEnded(t *testing.T) {
 		}, nil, []string{"web"}},
 		"it ends while another one looks": {func(t *testing.T, w *waiters) {
 			w.asks(t, web, false, true, func() {
-				if err := w.Ended(t.Context(), settings, nil); err != nil || len(w.enqueued) != 1 {
+				if err := w.Reconciled(t.Context(), settings, nil); err != nil || len(w.enqueued) != 1 {
 					t.Errorf("nobody comes to know: %v, %v", w.enqueued, err)
 				}
 			})
@@ -97,18 +97,18 @@ func TestEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWaiters()
 			test.before(t, w)
-			if err := w.Ended(t.Context(), settings, test.verdict); err != nil {
+			if err := w.Reconciled(t.Context(), settings, test.verdict); err != nil {
 				t.Error(err)
 			}
 			if diff := cmp.Diff(test.want, w.enqueued); diff != "" {
 				t.Errorf("enqueued (-want +got):\n%s", diff)
 			}
 			w.enqueued = nil
-			if err := w.Ended(t.Context(), settings, test.verdict); err != nil || len(w.enqueued) > 0 {
+			if err := w.Reconciled(t.Context(), settings, test.verdict); err != nil || len(w.enqueued) > 0 {
 				t.Errorf("once more: %v, %v", w.enqueued, err)
 			}
-			if len(w.looking)+len(w.waiting) > 0 || w.untold.Has(settings) {
-				t.Errorf("it is not forgotten who waits: %v, %v, %v", w.looking, w.waiting, w.untold)
+			if len(w.lookups)+len(w.waiting) > 0 || w.dirty.Has(settings) {
+				t.Errorf("it is not forgotten who waits: %v, %v, %v", w.lookups, w.waiting, w.dirty)
 			}
 		})
 	}
@@ -129,7 +129,7 @@ func TestVerdicts(t *testing.T) {
 		{nil, false},
 	} {
 		w.enqueued = nil
-		if err := w.Ended(t.Context(), settings, step.problem); err != nil || (len(w.enqueued) == 3) != step.want {
+		if err := w.Reconciled(t.Context(), settings, step.problem); err != nil || (len(w.enqueued) == 3) != step.want {
 			t.Errorf("step %d: told %v, %v", i, w.enqueued, err)
 		}
 	}
@@ -140,14 +140,14 @@ func TestVerdicts(t *testing.T) {
 func TestTellFails(t *testing.T) {
 	w := newWaiters()
 	w.asks(t, web, false, true, func() {})
-	w.Wrote(settings)
+	w.NoteWrite(settings)
 	w.failure = errors.New("the cache has ended")
-	if err := w.Ended(t.Context(), settings, nil); !errors.Is(err, w.failure) || len(w.enqueued) > 0 {
+	if err := w.Reconciled(t.Context(), settings, nil); !errors.Is(err, w.failure) || len(w.enqueued) > 0 {
 		t.Errorf("got %v, %v", w.enqueued, err)
 	}
 	w.Forget(settings)
 	w.failure = nil
-	if err := w.Ended(t.Context(), settings, nil); err != nil || len(w.enqueued) != 3 {
+	if err := w.Reconciled(t.Context(), settings, nil); err != nil || len(w.enqueued) != 3 {
 		t.Errorf("got %v, %v", w.enqueued, err)
 	}
 }
@@ -156,7 +156,7 @@ func TestTellFails(t *testing.T) {
 func TestAskFails(t *testing.T) {
 	w, failure := newWaiters(), errors.New("the cache has ended")
 	_, err := w.Ask(web, settings, func() (decide.Need, bool, error) { return decide.Need{}, true, failure })
-	if !errors.Is(err, failure) || len(w.looking)+len(w.waiting) > 0 {
+	if !errors.Is(err, failure) || len(w.lookups)+len(w.waiting) > 0 {
 		t.Errorf("got %v, and waits: %v", err, w.waiting)
 	}
 }
@@ -174,7 +174,7 @@ type model struct {
 
 func (m *model) Reconcile(ctx context.Context, of decide.Key) (reconcile.Result, error) {
 	if of.Kind == "configmap" {
-		return reconcile.Result{}, m.Ended(ctx, of, nil)
+		return reconcile.Result{}, m.Reconciled(ctx, of, nil)
 	}
 	missing := 0
 	for i := range m.ready {
@@ -209,17 +209,17 @@ func TestNobodyWaitsForWhatIsReady(t *testing.T) {
 		m.Workers = work.New(m)
 		m.Workers.Add("pod", 8, retry.Backoff[decide.Key]())
 		m.Workers.Add("configmap", 4, retry.Backoff[decide.Key]())
-		m.Waits = New(func(keys ...decide.Key) { m.Enqueue(work.Rest, keys...) }, func(context.Context, decide.Key) ([]decide.Key, error) { return nil, nil })
+		m.Waits = New(func(keys ...decide.Key) { m.Enqueue(work.Normal, keys...) }, func(context.Context, decide.Key) ([]decide.Key, error) { return nil, nil })
 		ctx, cancel := context.WithCancel(t.Context())
 		ended, started := make(chan error, 1), make(chan struct{})
 		go func() { ended <- m.Run(ctx, func(context.Context) error { close(started); return nil }) }()
 		<-started
 		for i := range pods {
-			m.Enqueue(work.Rest, key("pod", fmt.Sprint(i)))
+			m.Enqueue(work.Normal, key("pod", fmt.Sprint(i)))
 		}
 		set := func(i int, ready bool) {
 			m.ready[i].Store(ready)
-			m.Enqueue(work.Rest, key("configmap", fmt.Sprint(i)))
+			m.Enqueue(work.Normal, key("configmap", fmt.Sprint(i)))
 		}
 		for range 200 {
 			set(rand.IntN(configMaps), rand.IntN(2) == 0)

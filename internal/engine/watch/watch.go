@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/engine/objects"
 	"github.com/spillway-io/spillway/internal/engine/work"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Queue takes the keys of objects to reconcile, of any kind.
@@ -67,11 +67,11 @@ func (w *Watcher[T]) onLocal(e informer.Change) {
 	if !w.concerns(obj.GetNamespace()) {
 		return
 	}
-	w.enqueue(work.Rest, client.ObjectKeyFromObject(obj))
+	w.enqueue(work.Normal, client.ObjectKeyFromObject(obj))
 	before, after := w.needsOf(e.Before), w.needsOf(e.After)
-	w.Queue.Enqueue(work.Rest, before.SymmetricDifference(after).UnsortedList()...)
+	w.Queue.Enqueue(work.Normal, before.SymmetricDifference(after).UnsortedList()...)
 	if w.moved(e) {
-		w.Queue.Enqueue(work.Rest, after.UnsortedList()...) // The objects that it needs are now needed elsewhere.
+		w.Queue.Enqueue(work.Normal, after.UnsortedList()...) // The objects that it needs are now needed elsewhere.
 	}
 }
 
@@ -81,10 +81,10 @@ func (w *Watcher[T]) concerns(namespace string) bool {
 	return w.Kind.Selection != kind.InMappedNamespace || w.Concerns(namespace)
 }
 
-// moved reports whether a pinned object has its copies in other places than before.
+// moved reports whether a protected object has its copies at other destinations than before.
 func (w *Watcher[T]) moved(e informer.Change) bool {
 	key := v1alpha1.AnnotationRemote + w.ClusterID
-	return w.Kind.Selection.Pins() && e.Before != nil && e.After != nil && e.Before.GetAnnotations()[key] != e.After.GetAnnotations()[key]
+	return w.Kind.Selection.Protects() && e.Before != nil && e.After != nil && e.Before.GetAnnotations()[key] != e.After.GetAnnotations()[key]
 }
 
 func (w *Watcher[T]) needsOf(obj client.Object) sets.Set[decide.Key] {
@@ -100,8 +100,8 @@ func (w *Watcher[T]) needsOf(obj client.Object) sets.Set[decide.Key] {
 // onListed ignores objects that nothing needs, which are nearly all.
 func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 	key := decide.Key{Kind: w.Kind.Name, NamespacedName: client.ObjectKeyFromObject(e.Object())}
-	if decide.IsPinned(e.Object(), w.ClusterID) {
-		w.Queue.Enqueue(work.Rest, key)
+	if decide.IsProtected(e.Object(), w.ClusterID) {
+		w.Queue.Enqueue(work.Normal, key)
 		return
 	}
 	found, err := w.Uses.Referers(ctx, key)
@@ -112,9 +112,9 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 	if len(found) == 0 {
 		return
 	}
-	w.Queue.Enqueue(work.Rest, key)
+	w.Queue.Enqueue(work.Normal, key)
 	if e.Before == nil || e.After == nil {
-		w.Queue.Enqueue(work.Rest, found...) // They wait for it, or can do without it.
+		w.Queue.Enqueue(work.Normal, found...) // They wait for it, or can do without it.
 	}
 }
 
@@ -124,17 +124,17 @@ func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	if w.Kind.Done != nil && e.Before != nil {
 		w.Memory.RemoteChanged(key)
 	}
-	priority := work.Rest
+	priority := work.Normal
 	if w.isUrgent(e) {
 		priority = work.Urgent
 	}
 	w.enqueue(priority, key)
 	if e.Before != nil && objects.LocalKey(e.Before) != key {
-		w.enqueue(work.Rest, objects.LocalKey(e.Before))
+		w.enqueue(work.Normal, objects.LocalKey(e.Before))
 	}
-	if e.After == nil && w.Kind.Refused != nil && w.Kind.Selection.Whole() {
+	if e.After == nil && w.Kind.Refused != nil && w.Kind.Selection.ClusterWide() {
 		if local, _, err := w.Locals.Get(ctx, key); err == nil && decide.Present(local) {
-			w.Queue.Enqueue(work.Rest, w.needsOf(local).UnsortedList()...)
+			w.Queue.Enqueue(work.Normal, w.needsOf(local).UnsortedList()...)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (w *Watcher[T]) EnqueueNamespace(ctx context.Context, namespace string) {
 }
 
 func (w *Watcher[T]) enqueueNamespace(ctx context.Context, namespace string) error {
-	held, err := w.Locals.Held(ctx, namespace)
+	held, err := w.Locals.InView(ctx, namespace)
 	if err != nil {
 		return err
 	}
@@ -165,29 +165,29 @@ func (w *Watcher[T]) enqueueNamespace(ctx context.Context, namespace string) err
 		if namespace == "" && !w.concerns(local.GetNamespace()) {
 			continue
 		}
-		w.enqueue(work.Rest, client.ObjectKeyFromObject(local))
-		w.Queue.Enqueue(work.Rest, w.needsOf(local).UnsortedList()...)
+		w.enqueue(work.Normal, client.ObjectKeyFromObject(local))
+		w.Queue.Enqueue(work.Normal, w.needsOf(local).UnsortedList()...)
 	}
-	if err := w.enqueueLeft(ctx, namespace); err != nil {
+	if err := w.enqueueCopied(ctx, namespace); err != nil {
 		return err
 	}
-	return w.enqueueUnheld(ctx, namespace)
+	return w.enqueueUnprotected(ctx, namespace)
 }
 
-// EnqueuePeers enqueues the objects whose copies name other namespaces, after the labels or the place of such a
-// namespace have changed.
+// EnqueuePeers enqueues the objects whose copies name other namespaces, after the labels or the destination of
+// such a namespace have changed.
 func (w *Watcher[T]) EnqueuePeers(ctx context.Context) {
-	if w.Kind.Peers == nil {
+	if w.Kind.NamesNamespaces == nil {
 		return
 	}
-	held, err := w.Locals.Held(ctx, "")
+	held, err := w.Locals.InView(ctx, "")
 	if err != nil {
 		// The cache and the connection are ending.
 		log.FromContext(ctx).Error(err, "a change of namespaces is lost", "kind", w.Kind.Name)
 	}
 	for _, local := range held {
-		if w.concerns(local.GetNamespace()) && w.Kind.Peers(local) {
-			w.enqueue(work.Rest, client.ObjectKeyFromObject(local))
+		if w.concerns(local.GetNamespace()) && w.Kind.NamesNamespaces(local) {
+			w.enqueue(work.Normal, client.ObjectKeyFromObject(local))
 		}
 	}
 }
@@ -200,23 +200,23 @@ func (w *Watcher[T]) Recount(ctx context.Context, before, after *corev1.Pod) {
 	if w.Kind.Counts == nil || !w.concerns(pod.Namespace) || was == is && (!is || maps.Equal(before.Labels, after.Labels)) {
 		return
 	}
-	held, err := w.Locals.Held(ctx, pod.Namespace)
+	held, err := w.Locals.InView(ctx, pod.Namespace)
 	if err != nil {
 		// The cache and the connection are ending.
 		log.FromContext(ctx).Error(err, "a change of a pod is lost", "kind", w.Kind.Name, "pod", client.ObjectKeyFromObject(pod))
 	}
 	for _, local := range held {
-		w.enqueue(work.Rest, client.ObjectKeyFromObject(local))
+		w.enqueue(work.Normal, client.ObjectKeyFromObject(local))
 	}
 }
 
 func mayCount(pod *corev1.Pod) bool {
-	return pod != nil && pod.DeletionTimestamp.IsZero() && translate.IsReady(pod)
+	return pod != nil && pod.DeletionTimestamp.IsZero() && field.IsReady(pod)
 }
 
-// enqueueLeft enqueues the local objects of all copies: some may have gone while the engine could not act. For
+// enqueueCopied enqueues the local objects of all copies: some may have gone while the engine could not act. For
 // a single namespace, only kinds selected by their namespace need this.
-func (w *Watcher[T]) enqueueLeft(ctx context.Context, namespace string) error {
+func (w *Watcher[T]) enqueueCopied(ctx context.Context, namespace string) error {
 	if namespace != "" && w.Kind.Selection != kind.InMappedNamespace {
 		return nil
 	}
@@ -224,14 +224,14 @@ func (w *Watcher[T]) enqueueLeft(ctx context.Context, namespace string) error {
 	if err != nil {
 		return err
 	}
-	w.enqueue(work.Rest, left...)
+	w.enqueue(work.Normal, left...)
 	return nil
 }
 
-// enqueueUnheld enqueues objects that something needs and that are not pinned yet. An object may be needed from
-// another namespace.
-func (w *Watcher[T]) enqueueUnheld(ctx context.Context, namespace string) error {
-	unheld, err := w.Locals.Unheld(ctx, namespace)
+// enqueueUnprotected enqueues objects that something needs and that are not protected yet. An object may be
+// needed from another namespace.
+func (w *Watcher[T]) enqueueUnprotected(ctx context.Context, namespace string) error {
+	unheld, err := w.Locals.Unprotected(ctx, namespace)
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (w *Watcher[T]) enqueueUnheld(ctx context.Context, namespace string) error 
 			return err
 		}
 		if len(needing) > 0 {
-			w.enqueue(work.Rest, key)
+			w.enqueue(work.Normal, key)
 		}
 	}
 	return nil

@@ -97,7 +97,7 @@ func TestChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rig, said := enginetest.New(), &transcript{needing: test.needing}
 			rig.Kind.Selection, rig.Kind.Needs = test.selection, needs
-			rig.Kind.Refused = func(*corev1.ConfigMap, decide.Around) bool { return true }
+			rig.Kind.Refused = func(*corev1.ConfigMap, decide.Inputs) bool { return true }
 			rig.Kind.Urgent = func(_, after *corev1.ConfigMap) bool { return after != nil && after.Data["urgent"] != "" }
 			w := watcher(rig, said)
 			switch test.side {
@@ -121,7 +121,7 @@ func standsFor(name string) fixture.Option {
 	return func(m *corev1.ConfigMap) {
 		other := fixture.Local()
 		other.Name = name
-		copied, _ := fixture.Plain{}.Remote(other, fixture.Target, decide.Around{})
+		copied, _ := fixture.Plain{}.Remote(other, fixture.Target, decide.Inputs{})
 		m.Annotations = copied.Annotations
 	}
 }
@@ -155,10 +155,10 @@ func TestUnshown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rig := enginetest.New()
 			if test.asked {
-				rig.Kind.Done = func(fixture.Subject, decide.Action, time.Time) {}
+				rig.Kind.Done = func(fixture.ObjectState, decide.Action, time.Time) {}
 			}
 			watcher(rig, &transcript{}).onRemote(t.Context(), test.change)
-			if got := !rig.Memory.Get(types.NamespacedName{Namespace: "team", Name: "settings"}).Unshown.IsZero(); got != test.want {
+			if got := !rig.Memory.Get(types.NamespacedName{Namespace: "team", Name: "settings"}).RemoteChangedAt.IsZero(); got != test.want {
 				t.Errorf("it is noted: %t", got)
 			}
 		})
@@ -180,14 +180,14 @@ func TestCachesThatHaveStopped(t *testing.T) {
 	}{
 		"the view":       {func(r *enginetest.Rig, _ *Watcher[*corev1.ConfigMap]) { r.View.Err = errors.New("stopped") }, nil},
 		"the provider's": {func(r *enginetest.Rig, _ *Watcher[*corev1.ConfigMap]) { r.Provider.Err = errors.New("stopped") }, []string{"team/pinned"}},
-		"the catalogue":  {func(r *enginetest.Rig, _ *Watcher[*corev1.ConfigMap]) { r.Catalogue.Err = errors.New("stopped") }, []string{"team/pinned", "team/settings"}},
+		"the catalogue":  {func(r *enginetest.Rig, _ *Watcher[*corev1.ConfigMap]) { r.SharedCache.Err = errors.New("stopped") }, []string{"team/pinned", "team/settings"}},
 		"another kind's": {func(_ *enginetest.Rig, w *Watcher[*corev1.ConfigMap]) { w.Uses = stopped{} }, []string{"team/pinned", "team/settings"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig, said := enginetest.New(), &transcript{}
 			w := watcher(rig, said)
 			rig.View.Has = []client.Object{fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) { m.Name = "pinned" })}
-			rig.Catalogue.Has = []client.Object{fixture.Local()}
+			rig.SharedCache.Has = []client.Object{fixture.Local()}
 			rig.Provider.Has = []client.Object{fixture.Remote()}
 			test.fail(rig, w)
 			w.EnqueueNamespace(t.Context(), "")
@@ -232,7 +232,7 @@ func TestEnqueueNamespace(t *testing.T) {
 			rig.Kind.Selection, rig.Kind.Needs = test.selection, needs
 			pinned := here("pinned", fixture.Sent)
 			rig.View.Has = []client.Object{pinned, other}
-			rig.Catalogue.Has = []client.Object{pinned, here("unpinned"), other}
+			rig.SharedCache.Has = []client.Object{pinned, here("unpinned"), other}
 			rig.Provider.Has = []client.Object{fixture.Remote()}
 			if test.selection == kind.InMappedNamespace {
 				rig.Shares()
@@ -253,7 +253,7 @@ func TestRecount(t *testing.T) {
 	of := func(namespace, name, app string) *corev1.ConfigMap {
 		return fixture.Local(fixture.Data("app", app), func(m *corev1.ConfigMap) { m.Namespace, m.Name = namespace, name })
 	}
-	rig.Catalogue.Has = []client.Object{of("team", "db", "db"), of("team", "web", "web"), of("team-b", "web", "web")}
+	rig.SharedCache.Has = []client.Object{of("team", "db", "db"), of("team", "web", "web"), of("team-b", "web", "web")}
 	pod := func(namespace, app string) *corev1.Pod {
 		return &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pod", Labels: map[string]string{"app": app}},
@@ -290,7 +290,7 @@ func TestRecount(t *testing.T) {
 			t.Errorf("%s: enqueued (-want +got):\n%s", name, diff)
 		}
 	}
-	said.lines, rig.Catalogue.Err = nil, errors.New("stopped")
+	said.lines, rig.SharedCache.Err = nil, errors.New("stopped")
 	w.Recount(t.Context(), nil, pod("team", "web"))
 	if len(said.lines) > 0 {
 		t.Errorf("a cache that has stopped: %s", said.lines)
@@ -303,18 +303,18 @@ func TestEnqueuePeers(t *testing.T) {
 	rig.Shares()
 	plain, elsewhere := fixture.Local(func(m *corev1.ConfigMap) { m.Name = "plain" }), fixture.Local(fixture.Data("peers", "x"))
 	elsewhere.Namespace = "team-b"
-	rig.Catalogue.Has = []client.Object{plain, fixture.Local(fixture.Data("peers", "x")), elsewhere}
+	rig.SharedCache.Has = []client.Object{plain, fixture.Local(fixture.Data("peers", "x")), elsewhere}
 	w := watcher(rig, said)
 	w.EnqueuePeers(t.Context())
 	if len(said.lines) > 0 {
 		t.Errorf("a kind that names none: %s", said.lines)
 	}
-	rig.Kind.Peers = func(m *corev1.ConfigMap) bool { return m.Data["peers"] != "" }
+	rig.Kind.NamesNamespaces = func(m *corev1.ConfigMap) bool { return m.Data["peers"] != "" }
 	w.EnqueuePeers(t.Context())
 	if diff := cmp.Diff([]string{"team/settings"}, said.lines); diff != "" {
 		t.Errorf("enqueued (-want +got):\n%s", diff)
 	}
-	rig.Catalogue.Err = errors.New("stopped")
+	rig.SharedCache.Err = errors.New("stopped")
 	w.EnqueuePeers(t.Context())
 	if len(said.lines) != 1 {
 		t.Errorf("a cache that has stopped: %s", said.lines)

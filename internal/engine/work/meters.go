@@ -77,7 +77,7 @@ func (queues) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(longest, prometheus.GaugeValue, hangs.Seconds(), name, name)
 }
 
-// waiting is the number of keys of a kind that are set aside: the queue does not count them.
+// waiting is the number of pending keys of a kind: the queue does not count them.
 func (m *meters) waiting(kind string, priority int) prometheus.Gauge {
 	return m.depth.WithLabelValues(kind, kind, strconv.Itoa(priority))
 }

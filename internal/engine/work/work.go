@@ -4,9 +4,9 @@
 //
 // There is one queue, from controller-runtime. Its keys name a kind besides the object. One goroutine takes
 // keys from the queue, and starts a goroutine for each: an idle connection has no workers. Each kind may run a
-// limited number at a time. Its other keys are set aside (lane). When one ends, the first key that was set
-// aside goes through the queue once more and is reconciled, urgent keys first. So a webhook that never answers
-// for Secrets uses up the places of Secrets, and delays no pod.
+// limited number at a time. Its other keys are pending (limiter). When one ends, the first pending key
+// goes through the queue once more and is reconciled, urgent keys first. So a webhook that never answers for
+// Secrets uses up the limit of Secrets, and delays no pod.
 //
 // The rest is as in controller-runtime's controllers. No key is reconciled twice at a time. A key that is
 // enqueued meanwhile is reconciled again. Errors are retried with back-off, panics count as errors, and the
@@ -34,7 +34,7 @@ import (
 
 // The priorities of keys.
 const (
-	Rest = iota
+	Normal = iota
 	// Urgent keys go before the rest of their kind.
 	Urgent
 )
@@ -44,27 +44,27 @@ const name = "sync"
 
 // Workers reconcile the objects of one connection.
 type Workers struct {
-	do     reconcile.TypedReconciler[decide.Key]
-	queue  priorityqueue.PriorityQueue[decide.Key]
-	lanes  map[string]*lane // By kind.
-	passes sync.WaitGroup
-	began  sync.Map // When the pass of a key began.
+	do       reconcile.TypedReconciler[decide.Key]
+	queue    priorityqueue.PriorityQueue[decide.Key]
+	limiters map[string]*limiter // By kind.
+	passes   sync.WaitGroup
+	began    sync.Map // When the pass of a key began.
 }
 
 // New returns Workers that call do. Add must be called for each kind.
 func New(do reconcile.TypedReconciler[decide.Key]) *Workers {
-	return &Workers{do: do, lanes: map[string]*lane{}}
+	return &Workers{do: do, limiters: map[string]*limiter{}}
 }
 
 // Add adds a kind. At most that many of its objects are reconciled at a time. After an error, backoff says how
 // long an object waits. Add must not be called after Run.
 func (w *Workers) Add(kind string, most int, backoff workqueue.TypedRateLimiter[decide.Key]) {
-	w.lanes[kind] = newLane(kind, most, backoff)
+	w.limiters[kind] = newLimiter(kind, most, backoff)
 }
 
 // Enqueue enqueues objects. It must not be called before Run calls start. It ignores kinds that were not added.
 func (w *Workers) Enqueue(priority int, keys ...decide.Key) {
-	known := slices.DeleteFunc(slices.Clone(keys), func(key decide.Key) bool { return w.lanes[key.Kind] == nil })
+	known := slices.DeleteFunc(slices.Clone(keys), func(key decide.Key) bool { return w.limiters[key.Kind] == nil })
 	w.queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, known...)
 }
 
@@ -72,7 +72,7 @@ func (w *Workers) Enqueue(priority int, keys ...decide.Key) {
 // has ended.
 func (w *Workers) Run(ctx context.Context, start func(context.Context) error) error {
 	w.queue = priorityqueue.New("", func(o *priorityqueue.Opts[decide.Key]) { // A queue with a name wakes up twice a second for its own metrics.
-		o.Log, o.RateLimiter = log.FromContext(ctx), backoff(w.lanes)
+		o.Log, o.RateLimiter = log.FromContext(ctx), backoff(w.limiters)
 	})
 	return w.run(ctx, start)
 }
@@ -93,7 +93,7 @@ func (w *Workers) run(ctx context.Context, start func(context.Context) error) er
 		if ctx.Err() != nil {
 			return nil
 		}
-		if !w.lanes[key.Kind].admit(key, priority) {
+		if !w.limiters[key.Kind].admit(key, priority) {
 			w.queue.Done(key)
 			continue
 		}
@@ -101,19 +101,19 @@ func (w *Workers) run(ctx context.Context, start func(context.Context) error) er
 	}
 }
 
-// drop waits until the last reconcile has ended, and forgets the keys that were set aside.
+// drop waits until the last reconcile has ended, and forgets the pending keys.
 func (w *Workers) drop() {
 	w.passes.Wait()
-	for _, lane := range w.lanes {
+	for _, lane := range w.limiters {
 		lane.drop()
 	}
 }
 
-// pass reconciles an object. Then it sends the next key that was set aside through the queue again.
+// pass reconciles an object. Then it sends the next pending key through the queue again.
 func (w *Workers) pass(ctx context.Context, key decide.Key, priority int) {
 	w.reconcile(ctx, key, priority)
 	w.queue.Done(key)
-	if next, priority, ok := w.lanes[key.Kind].next(); ok {
+	if next, priority, ok := w.limiters[key.Kind].next(); ok {
 		w.queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, next)
 	}
 }

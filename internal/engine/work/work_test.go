@@ -39,7 +39,7 @@ type running struct {
 	ended chan error
 }
 
-// start starts Workers with so many places per kind. They end before the test does.
+// start starts Workers with these limits per kind. They end before the test does.
 func start(t *testing.T, most map[string]int) *running {
 	t.Helper()
 	r := &running{begun: make(chan decide.Key), end: make(chan error), ended: make(chan error, 1)}
@@ -73,12 +73,12 @@ func start(t *testing.T, most map[string]int) *running {
 	return r
 }
 
-// settled waits until the queue is empty: all that was enqueued is in its lane.
+// settled waits until the queue is empty: all that was enqueued is active or pending.
 func (r *running) settled(kind string, aside int) {
-	l := r.lanes[kind]
+	l := r.limiters[kind]
 	for {
 		l.mu.Lock()
-		n := len(l.aside)
+		n := len(l.pending)
 		l.mu.Unlock()
 		if n == aside {
 			return
@@ -91,7 +91,7 @@ func (r *running) settled(kind string, aside int) {
 func TestSlowKindHoldsNoOther(t *testing.T) {
 	r := start(t, map[string]int{"secret": 4, "pod": 16})
 	for i := range 10 {
-		r.Enqueue(Rest, key("secret", fmt.Sprint(i)))
+		r.Enqueue(Normal, key("secret", fmt.Sprint(i)))
 	}
 	for range 4 {
 		if got := <-r.begun; got.Kind != "secret" {
@@ -99,25 +99,25 @@ func TestSlowKindHoldsNoOther(t *testing.T) {
 		}
 	}
 	r.settled("secret", 6)
-	r.Enqueue(Rest, key("secret", "late"), key("lease", "of a kind that nobody knows"), key("pod", "web"))
+	r.Enqueue(Normal, key("secret", "late"), key("lease", "of a kind that nobody knows"), key("pod", "web"))
 	if got := <-r.begun; got != key("pod", "web") {
 		t.Errorf("%s has begun", got)
 	}
 	r.settled("secret", 7)
 }
 
-// TestUrgentOvertakesWhatIsSetAside checks that keys that were set aside start in order, but urgent keys first.
-// That includes keys that became urgent after they were set aside.
+// TestUrgentOvertakesWhatIsSetAside checks that pending keys start in order, but urgent keys first. That
+// includes keys that became urgent while they were pending.
 func TestUrgentOvertakesWhatIsSetAside(t *testing.T) {
 	r := start(t, map[string]int{"pod": 1})
-	r.Enqueue(Rest, key("pod", "first"))
+	r.Enqueue(Normal, key("pod", "first"))
 	<-r.begun
-	r.Enqueue(Rest, key("pod", "a"), key("pod", "b"), key("pod", "c"), key("pod", "d"))
+	r.Enqueue(Normal, key("pod", "a"), key("pod", "b"), key("pod", "c"), key("pod", "d"))
 	r.settled("pod", 4)
 	r.Enqueue(Urgent, key("pod", "c"))
 	r.Enqueue(Urgent, key("pod", "e"))
 	r.settled("pod", 5)
-	r.Enqueue(Rest, key("pod", "e"), key("pod", "b"), key("pod", "f"))
+	r.Enqueue(Normal, key("pod", "e"), key("pod", "b"), key("pod", "f"))
 	r.settled("pod", 6)
 	var order []string
 	for range 6 {
@@ -136,9 +136,9 @@ func TestUrgentBeforeTheRest(t *testing.T) {
 	w.Add("pod", 1, retry.Backoff[decide.Key]())
 	w.queue = priorityqueue.New[decide.Key]("")
 	defer w.queue.ShutDown()
-	w.Enqueue(Rest, key("pod", "first"), key("pod", "second"), key("pod", "third"))
+	w.Enqueue(Normal, key("pod", "first"), key("pod", "second"), key("pod", "third"))
 	w.Enqueue(Urgent, key("pod", "third"), key("pod", "fourth"))
-	w.Enqueue(Rest, key("pod", "fourth"))
+	w.Enqueue(Normal, key("pod", "fourth"))
 	var order []string
 	for range 4 {
 		key, _, _ := w.queue.GetWithPriority()
@@ -170,7 +170,7 @@ func TestNoIdleWorkers(t *testing.T) {
 	is(0)
 	r := start(t, map[string]int{"pod": 16, "secret": 4})
 	is(5)
-	r.Enqueue(Rest, key("pod", "web"))
+	r.Enqueue(Normal, key("pod", "web"))
 	<-r.begun
 	is(6)
 	r.end <- nil
@@ -183,7 +183,7 @@ func TestNoIdleWorkers(t *testing.T) {
 func TestEnd(t *testing.T) {
 	r := start(t, map[string]int{"pod": 2})
 	for i := range 5 {
-		r.Enqueue(Rest, key("pod", fmt.Sprint(i)))
+		r.Enqueue(Normal, key("pod", fmt.Sprint(i)))
 	}
 	<-r.begun
 	<-r.begun
@@ -196,7 +196,7 @@ func TestEnd(t *testing.T) {
 		t.Errorf("%s has begun", got)
 	default:
 	}
-	r.Enqueue(Rest, key("pod", "late"))
+	r.Enqueue(Normal, key("pod", "late"))
 	if waits := value(t, "workqueue_depth", "name", "pod"); waits != 0 {
 		t.Errorf("%v wait, by the metrics", waits)
 	}
@@ -211,7 +211,7 @@ func TestEndsAtAnyTime(t *testing.T) {
 		err := w.Run(ctx, func(context.Context) error {
 			go cancel()
 			for i := range 20 {
-				go w.Enqueue(Rest, key("pod", fmt.Sprint(i)))
+				go w.Enqueue(Normal, key("pod", fmt.Sprint(i)))
 			}
 			return nil
 		})
@@ -226,7 +226,7 @@ func TestBackoff(t *testing.T) {
 	w := New(nil)
 	w.Add("pod", 1, workqueue.NewTypedItemExponentialFailureRateLimiter[decide.Key](time.Second, time.Minute))
 	w.Add("secret", 1, workqueue.NewTypedItemExponentialFailureRateLimiter[decide.Key](time.Minute, time.Hour))
-	all := backoff(w.lanes)
+	all := backoff(w.limiters)
 	for i, step := range []struct {
 		of   decide.Key
 		want time.Duration
@@ -283,9 +283,9 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	r.Enqueue(Rest, key(metered, "a"))
+	r.Enqueue(Normal, key(metered, "a"))
 	<-r.begun
-	r.Enqueue(Rest, key(metered, "b"))
+	r.Enqueue(Normal, key(metered, "b"))
 	r.settled(metered, 1)
 	r.Enqueue(Urgent, key(metered, "b"), key(metered, "c"))
 	r.settled(metered, 2)
@@ -321,9 +321,9 @@ func TestMetricsOfAllQueues(t *testing.T) {
 	a, b := start(t, map[string]int{"pod": 1}), start(t, map[string]int{"pod": 1})
 	is(0, false)
 	for _, r := range []*running{a, b} {
-		r.Enqueue(Rest, key("pod", "web"))
+		r.Enqueue(Normal, key("pod", "web"))
 		<-r.begun
-		r.Enqueue(Rest, key("pod", "web")) // It waits until its own reconcile has ended.
+		r.Enqueue(Normal, key("pod", "web")) // It waits until its own reconcile has ended.
 	}
 	is(2, true)
 	a.stop()
@@ -458,7 +458,7 @@ func (m *model) Reconcile(_ context.Context, key decide.Key) (reconcile.Result, 
 	return reconcile.Result{}, nil
 }
 
-// TestAnyOrder enqueues at random. No key is reconciled twice at a time, no kind takes more places than it has,
+// TestAnyOrder enqueues at random. No key is reconciled twice at a time, no kind exceeds its limit,
 // and each key is reconciled after it was last enqueued.
 func TestAnyOrder(t *testing.T) {
 	m := &model{versions: map[decide.Key]int{}, seen: map[decide.Key]int{}, at: map[decide.Key]bool{}, kinds: map[string]int{}}

@@ -12,7 +12,7 @@ import (
 )
 
 // cleaning are the functions that return text without unprintable characters.
-var cleaning = []string{"Clean", "Bound", "Short", "Note", "bounded", "boundedLines"}
+var cleaning = []string{"Clean", "Bound", "Short", "Note", "Bounded", "BoundedLines", "bounded"}
 
 // TestTextIsCleanedWhereItIsStored looks for places that put text into an object of the API, or into an
 // event. A provider may have written a part of that text, and people read it on terminals.

@@ -17,9 +17,9 @@ const MostOfAnswer = 64 << 10
 // mostQuoted limits, in characters, how much of a provider's message is quoted.
 const mostQuoted = 512
 
-// Answered returns the refusal for a provider's error or redirect. Redirects are never followed, because they
+// ProviderError returns the refusal for a provider's error or redirect. Redirects are never followed, because they
 // could take the credentials anywhere.
-func Answered(action Action, clusterID string, code int, body []byte) *Refusal {
+func ProviderError(action Action, clusterID string, code int, body []byte) *Refusal {
 	said := quoted(body)
 	switch {
 	case code < http.StatusBadRequest:

@@ -25,7 +25,7 @@ func TestAnswered(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := Answered(Exec, "eu", test.code, []byte(test.body)); *got != test.want {
+			if got := ProviderError(Exec, "eu", test.code, []byte(test.body)); *got != test.want {
 				t.Errorf("got %+v", *got)
 			}
 		})

@@ -13,12 +13,12 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
-// Seen is what the caches show about the pod of a request.
-type Seen struct {
+// Snapshot is what the caches show about the pod of a request.
+type Snapshot struct {
 	// Local is the pod in the consumer, or nil if it is on no virtual node of this manager.
 	Local *corev1.Pod
-	// Filling is set if the pods of some virtual node are not known yet.
-	Filling bool
+	// Incomplete is set if the pods of some virtual node are not known yet.
+	Incomplete bool
 	// Binding is the ClusterBinding of the pod's virtual node, or nil.
 	Binding *v1alpha1.ClusterBinding
 	// Provider is the state of the connection to the provider.
@@ -39,10 +39,10 @@ type Target struct {
 }
 
 // Decide returns the pod that a request may reach, or why it reaches none.
-func Decide(request Request, seen Seen) (Target, *Refusal) {
+func Decide(request Request, seen Snapshot) (Target, *Refusal) {
 	pod := request.Pod.String()
 	switch {
-	case seen.Local == nil && seen.Filling:
+	case seen.Local == nil && seen.Incomplete:
 		return Target{}, refuse(NotConnected, http.StatusBadGateway, "this manager has just started, and does not know yet where pod %s is: try again in a moment", pod)
 	case seen.Local == nil:
 		return Target{}, refuse(NoPod, http.StatusBadRequest, "pod %s is not on a virtual node of this manager", pod)
@@ -54,7 +54,7 @@ func Decide(request Request, seen Seen) (Target, *Refusal) {
 		return Target{}, refuse(NotConnected, http.StatusBadGateway, "provider %s, where pod %s runs, is not connected: %s", seen.Binding.Spec.ClusterID, pod,
 			cmp.Or(seen.Provider.Message, "it is being connected"))
 	}
-	remote := seen.standIn()
+	remote := seen.remote()
 	if remote == nil {
 		return Target{}, refuse(NoPod, http.StatusBadRequest, "pod %s is not in provider %s: %s", pod, seen.Binding.Spec.ClusterID, absent(seen.Local))
 	}
@@ -67,12 +67,12 @@ func Decide(request Request, seen Seen) (Target, *Refusal) {
 	}, nil
 }
 
-// Over says why an open stream to a target must end, or returns nil. While the provider is not connected the
+// MustEnd says why an open stream to a target must end, or returns nil. While the provider is not connected the
 // stream continues, because nothing is known about the remote pod.
-func Over(request Request, target Target, seen Seen) *Refusal {
+func MustEnd(request Request, target Target, seen Snapshot) *Refusal {
 	pod := request.Pod.String()
 	switch {
-	case seen.Local == nil && seen.Filling:
+	case seen.Local == nil && seen.Incomplete:
 		return nil
 	case seen.Local == nil || seen.Local.UID != target.LocalUID:
 		return refuse(NoPod, http.StatusBadRequest, "pod %s is gone", pod)
@@ -83,21 +83,21 @@ func Over(request Request, target Target, seen Seen) *Refusal {
 	case seen.Provider.Phase != connection.Connected:
 		return nil
 	}
-	if remote := seen.standIn(); remote == nil || remote.UID != target.RemoteUID {
+	if remote := seen.remote(); remote == nil || remote.UID != target.RemoteUID {
 		return refuse(NoPod, http.StatusBadRequest, "pod %s is gone in provider %s", pod, target.ClusterID)
 	}
 	return nil
 }
 
-func (s Seen) standIn() *corev1.Pod {
-	return StandIn(provenance.Mark{Origin: s.Origin, ClusterID: s.Binding.Spec.ClusterID}, s.Local, s.Remotes)
+func (s Snapshot) remote() *corev1.Pod {
+	return RemoteFor(provenance.Mark{Origin: s.Origin, ClusterID: s.Binding.Spec.ClusterID}, s.Local, s.Remotes)
 }
 
-// StandIn returns the remote pod that represents exactly this local pod, through the binding of the mark, or
+// RemoteFor returns the remote pod that represents exactly this local pod, through the binding of the mark, or
 // nil. If the local pod names a remote pod, only that one counts, because others in the provider can create
 // pods with the same marks in their own namespaces. A pod that is not being deleted takes precedence over one
 // that is.
-func StandIn(mark provenance.Mark, local *corev1.Pod, remotes []*corev1.Pod) *corev1.Pod {
+func RemoteFor(mark provenance.Mark, local *corev1.Pod, remotes []*corev1.Pod) *corev1.Pod {
 	named := provenance.RemoteOf(local)
 	names := named.UID != "" && named.For == local.UID
 	var found *corev1.Pod

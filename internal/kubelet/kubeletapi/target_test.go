@@ -37,8 +37,8 @@ func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
 }
 
 // running returns what the caches show of team/web, with these remote pods.
-func running(remotes ...*corev1.Pod) Seen {
-	return Seen{
+func running(remotes ...*corev1.Pod) Snapshot {
+	return Snapshot{
 		Local: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "local-1"}, Spec: corev1.PodSpec{
 			NodeName: "eu", Containers: []corev1.Container{{Name: "app"}, {Name: "unsent"}}, InitContainers: remote().Spec.InitContainers, EphemeralContainers: remote().Spec.EphemeralContainers,
 		}},
@@ -60,8 +60,8 @@ func TestDecide(t *testing.T) {
 		return func(p *corev1.Pod) { p.Status.Phase = phase }
 	}
 	twin := func(p *corev1.Pod) { p.Namespace, p.UID = "forged", "remote-2" }
-	names := func(uid, localUID string) func(*Seen) {
-		return func(s *Seen) {
+	names := func(uid, localUID string) func(*Snapshot) {
+		return func(s *Snapshot) {
 			s.Local.Annotations = map[string]string{v1alpha1.AnnotationRemoteUID: uid, v1alpha1.AnnotationRemoteFor: localUID}
 		}
 	}
@@ -69,7 +69,7 @@ func TestDecide(t *testing.T) {
 		action    Action
 		container string
 		remotes   []*corev1.Pod
-		change    func(*Seen)
+		change    func(*Snapshot)
 		code      int
 		says      string
 	}{
@@ -83,16 +83,16 @@ func TestDecide(t *testing.T) {
 		"named for another":       {Exec, "app", []*corev1.Pod{remote()}, names("remote-0", "local-0"), 0, ""},
 		"logs of an ended one":    {Logs, "app", []*corev1.Pod{remote(phase(corev1.PodFailed))}, nil, 0, ""},
 
-		"on no virtual node":             {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Local = nil }, 400, "pod team/web is not on a virtual node"},
-		"not known yet":                  {Logs, "app", nil, func(s *Seen) { s.Local, s.Filling = nil, true }, 502, "has just started"},
-		"the binding is gone":            {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Binding = nil }, 400, "node eu of pod team/web no longer has a ClusterBinding"},
-		"paused":                         {Logs, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Binding.Spec.Paused = true }, 403, "is paused"},
-		"the provider is away":           {Exec, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Provider = connection.State{Phase: connection.Disconnected, Message: "no route"} }, 502, "is not connected: no route"},
-		"it is being connected":          {Exec, "app", []*corev1.Pod{remote()}, func(s *Seen) { s.Provider.Phase = connection.Connecting }, 502, "is being connected"},
+		"on no virtual node":             {Logs, "app", []*corev1.Pod{remote()}, func(s *Snapshot) { s.Local = nil }, 400, "pod team/web is not on a virtual node"},
+		"not known yet":                  {Logs, "app", nil, func(s *Snapshot) { s.Local, s.Incomplete = nil, true }, 502, "has just started"},
+		"the binding is gone":            {Logs, "app", []*corev1.Pod{remote()}, func(s *Snapshot) { s.Binding = nil }, 400, "node eu of pod team/web no longer has a ClusterBinding"},
+		"paused":                         {Logs, "app", []*corev1.Pod{remote()}, func(s *Snapshot) { s.Binding.Spec.Paused = true }, 403, "is paused"},
+		"the provider is away":           {Exec, "app", []*corev1.Pod{remote()}, func(s *Snapshot) { s.Provider = connection.State{Phase: connection.Disconnected, Message: "no route"} }, 502, "is not connected: no route"},
+		"it is being connected":          {Exec, "app", []*corev1.Pod{remote()}, func(s *Snapshot) { s.Provider.Phase = connection.Connecting }, 502, "is being connected"},
 		"not sent":                       {Logs, "app", nil, nil, 400, "it has not been sent yet"},
-		"not sent, and it says why":      {Logs, "app", nil, func(s *Seen) { s.Local.Status.Message = "the namespace is taken" }, 400, "the namespace is taken"},
-		"gone there":                     {Logs, "app", nil, func(s *Seen) { s.Local.Status.Phase = corev1.PodSucceeded }, 400, "it has ended (Succeeded), and is gone there"},
-		"gone here":                      {Logs, "app", nil, func(s *Seen) { s.Local.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }, 400, "it is being deleted"},
+		"not sent, and it says why":      {Logs, "app", nil, func(s *Snapshot) { s.Local.Status.Message = "the namespace is taken" }, 400, "the namespace is taken"},
+		"gone there":                     {Logs, "app", nil, func(s *Snapshot) { s.Local.Status.Phase = corev1.PodSucceeded }, 400, "it has ended (Succeeded), and is gone there"},
+		"gone here":                      {Logs, "app", nil, func(s *Snapshot) { s.Local.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} }, 400, "it is being deleted"},
 		"another UID":                    {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalUID, "local-0"))}, nil, 400, "has not been sent"},
 		"no UID":                         {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalUID, ""))}, nil, 400, "has not been sent"},
 		"of another namespace":           {Exec, "app", []*corev1.Pod{remote(annotation(v1alpha1.AnnotationLocalNamespace, "other"))}, nil, 400, "has not been sent"},
@@ -134,21 +134,21 @@ func TestDecide(t *testing.T) {
 
 func TestOver(t *testing.T) {
 	tests := map[string]struct {
-		change func(*Seen)
+		change func(*Snapshot)
 		says   string // Empty: the stream continues.
 	}{
-		"nothing has changed":     {func(*Seen) {}, ""},
-		"it ends":                 {func(s *Seen) { s.Remotes[0].Status.Phase = corev1.PodSucceeded }, ""},
-		"the provider is away":    {func(s *Seen) { s.Provider.Phase, s.Remotes = connection.Disconnected, nil }, ""},
-		"not known yet":           {func(s *Seen) { s.Local, s.Filling = nil, true }, ""},
-		"gone":                    {func(s *Seen) { s.Local = nil }, "pod team/web is gone"},
-		"another one of the name": {func(s *Seen) { s.Local.UID = "local-2" }, "pod team/web is gone"},
-		"gone there":              {func(s *Seen) { s.Remotes = nil }, "gone in provider eu"},
-		"another one there":       {func(s *Seen) { s.Remotes[0].UID = "remote-2" }, "gone in provider eu"},
-		"a stripped mark":         {func(s *Seen) { s.Remotes[0].Labels = nil }, "gone in provider eu"},
-		"the binding is gone":     {func(s *Seen) { s.Binding = nil }, "the ClusterBinding of pod team/web is gone"},
-		"another binding":         {func(s *Seen) { s.Binding.Name = "us" }, "the ClusterBinding of pod team/web is gone"},
-		"paused":                  {func(s *Seen) { s.Binding.Spec.Paused = true }, "paused"},
+		"nothing has changed":     {func(*Snapshot) {}, ""},
+		"it ends":                 {func(s *Snapshot) { s.Remotes[0].Status.Phase = corev1.PodSucceeded }, ""},
+		"the provider is away":    {func(s *Snapshot) { s.Provider.Phase, s.Remotes = connection.Disconnected, nil }, ""},
+		"not known yet":           {func(s *Snapshot) { s.Local, s.Incomplete = nil, true }, ""},
+		"gone":                    {func(s *Snapshot) { s.Local = nil }, "pod team/web is gone"},
+		"another one of the name": {func(s *Snapshot) { s.Local.UID = "local-2" }, "pod team/web is gone"},
+		"gone there":              {func(s *Snapshot) { s.Remotes = nil }, "gone in provider eu"},
+		"another one there":       {func(s *Snapshot) { s.Remotes[0].UID = "remote-2" }, "gone in provider eu"},
+		"a stripped mark":         {func(s *Snapshot) { s.Remotes[0].Labels = nil }, "gone in provider eu"},
+		"the binding is gone":     {func(s *Snapshot) { s.Binding = nil }, "the ClusterBinding of pod team/web is gone"},
+		"another binding":         {func(s *Snapshot) { s.Binding.Name = "us" }, "the ClusterBinding of pod team/web is gone"},
+		"paused":                  {func(s *Snapshot) { s.Binding.Spec.Paused = true }, "paused"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestOver(t *testing.T) {
 				t.Fatal(refusal)
 			}
 			test.change(&seen)
-			over := Over(request, target, seen)
+			over := MustEnd(request, target, seen)
 			if (over == nil) != (test.says == "") || over != nil && !strings.Contains(over.Message, test.says) {
 				t.Errorf("got %v, want: %s", over, test.says)
 			}

@@ -4,10 +4,10 @@ import "time"
 
 // Meter has the counters of one virtual node. The zero value is ready for use.
 type Meter struct {
-	counters map[Container]counter
-	node     counter
-	at       time.Time // The last reading, by the manager's clock; zero: none yet.
-	told     bool      // The node is shown, because it was read twice.
+	counters  map[Container]counter
+	node      counter
+	at        time.Time // The last reading, by the manager's clock; zero: none yet.
+	nodeShown bool      // The node is shown, because it was read twice.
 }
 
 // counter is what a container, or a node, has used since its start time.
@@ -31,7 +31,7 @@ func (m *Meter) Read(readings map[Container]Reading, now time.Time) {
 		counters[of] = before.next(reading, known, first)
 		cores, bytes = cores+reading.Cores, bytes+reading.Bytes
 	}
-	m.counters, m.at, m.told = counters, now, !first
+	m.counters, m.at, m.nodeShown = counters, now, !first
 	m.node.at, m.node.bytes = now, max(leastBytes, bytes)
 	if !first {
 		m.node.seconds += cores * elapsed.Seconds()

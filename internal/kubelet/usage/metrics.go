@@ -31,7 +31,7 @@ func (m *Meter) Metrics() Metrics {
 		add(memory, prometheus.GaugeValue, c.at, c.bytes, names...)
 		add(containerAge, prometheus.GaugeValue, c.at, float64(c.began.UnixMilli())/1000, names...)
 	}
-	if m.told {
+	if m.nodeShown {
 		add(nodeCPU, prometheus.CounterValue, m.node.at, m.node.seconds)
 		add(nodeMemory, prometheus.GaugeValue, m.node.at, m.node.bytes)
 	}

@@ -147,8 +147,8 @@ func TestMeter(t *testing.T) {
 				if diff := cmp.Diff(s.container, m.counters[web], cmp.AllowUnexported(counter{}), nearly); diff != "" {
 					t.Errorf("step %d: %s", i, diff)
 				}
-				if m.told != (s.node > 0) || m.told && !cmp.Equal(m.node.seconds, s.node, nearly) {
-					t.Errorf("step %d: the node is shown: %t, with %g, want %g", i, m.told, m.node.seconds, s.node)
+				if m.nodeShown != (s.node > 0) || m.nodeShown && !cmp.Equal(m.node.seconds, s.node, nearly) {
+					t.Errorf("step %d: the node is shown: %t, with %g, want %g", i, m.nodeShown, m.node.seconds, s.node)
 				}
 			}
 		})

@@ -100,7 +100,7 @@ func ofWait(binding status.Binding, wait status.Wait) Finding {
 }
 
 // refuses reports whether evictions are refused.
-func refuses(wait status.Wait) bool { return strings.Contains(wait.Message, eviction.Refusing) }
+func refuses(wait status.Wait) bool { return strings.Contains(wait.Message, eviction.RefusedPrefix) }
 
 // goes reports whether somebody wants a remote namespace to go, and it is going.
 func goes(wait status.Wait) bool {
@@ -130,7 +130,7 @@ const setClocks = "set the clocks of both clusters by NTP: tokens, certificates 
 // much.
 func ofClock(name string, ahead time.Duration) Finding {
 	f := Finding{Level: OK, Check: "clock", Object: name, Message: "its clock is within 5 seconds of the clock of this cluster"}
-	if ahead.Abs() > connection.MostApart {
+	if ahead.Abs() > connection.MaxClockSkew {
 		where := "ahead of"
 		if ahead < 0 {
 			where = "behind"

@@ -181,7 +181,7 @@ type reading struct{ date, asked, answered time.Time }
 // ahead returns how far a clock is ahead of another one, at least. Negative: behind.
 func (r reading) ahead(of reading) time.Duration {
 	least, most := of.date.Sub(of.answered), of.date.Add(time.Second).Sub(of.asked) // How far the other clock is ahead of ours.
-	return connection.Apart(r.date, r.asked.Add(least), r.answered.Add(most))
+	return connection.ClockSkew(r.date, r.asked.Add(least), r.answered.Add(most))
 }
 
 // clock reads the clock of an API server.

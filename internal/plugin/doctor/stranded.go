@@ -30,7 +30,7 @@ func (e *exam) stranded() {
 
 // stranded returns such pods, by namespace: those that wait for a node, and those on a virtual node that are
 // not sent from there.
-func stranded(seen status.Seen) map[string]eviction.Left {
+func stranded(seen status.Seen) map[string]eviction.Remaining {
 	names := map[string][]types.NamespacedName{}
 	for i := range seen.Pods {
 		pod := &seen.Pods[i]
@@ -42,14 +42,14 @@ func stranded(seen status.Seen) map[string]eviction.Left {
 			names[pod.Namespace] = append(names[pod.Namespace], client.ObjectKeyFromObject(pod))
 		}
 	}
-	by := map[string]eviction.Left{}
+	by := map[string]eviction.Remaining{}
 	for namespace, of := range names {
 		by[namespace] = eviction.Summarise(of, nil)
 	}
 	return by
 }
 
-func ofStranded(namespace string, pods eviction.Left, unless string) Finding {
+func ofStranded(namespace string, pods eviction.Remaining, unless string) Finding {
 	return Finding{
 		Level: Warning, Check: "stranded", Object: namespace,
 		Message: "these pods can run only on virtual nodes, or are on one, but the namespace is not offloaded, so they wait forever" + unless + ": " + pods.String(),

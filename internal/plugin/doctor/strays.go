@@ -34,7 +34,7 @@ func strayed(offloading *v1alpha1.NamespaceOffloading, pods []corev1.Pod) []stri
 	for i := range pods {
 		pod := &pods[i]
 		if pod.Namespace == offloading.Namespace && pod.Spec.NodeName != "" && !strings.HasPrefix(pod.Spec.NodeName, v1alpha1.VirtualNodePrefix) &&
-			unscheduledpod.Strayed(pod, offloading) != "" {
+			unscheduledpod.LocalNodeWarning(pod, offloading) != "" {
 			names = append(names, pod.Name)
 		}
 	}

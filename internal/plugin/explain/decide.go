@@ -9,12 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/decide/placement"
-	"github.com/spillway-io/spillway/internal/decide/podsync"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/plugin/status"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Seen is what is known about a pod. Everything except the pod may be nil.
@@ -151,7 +151,7 @@ func (s Seen) excluded() string {
 		if s.Pod.CreationTimestamp.Before(&s.Offloading.CreationTimestamp) {
 			return text + "it was created before the namespace was offloaded; new pods tolerate it"
 		}
-		if s.strategy() != v1alpha1.PodsRemote && len(translate.Claims(s.Pod)) > 0 {
+		if s.strategy() != v1alpha1.PodsRemote && len(needs.Claims(s.Pod)) > 0 {
 			return text + "it uses PersistentVolumeClaims, and gets the toleration once all are bound to volumes that can be sent, and this cluster has no room"
 		}
 		return text + "the policy spillway-pods did not change it: either the pod cannot run in a provider, or the API server does not serve the policy; see kubectl spillway doctor"
@@ -176,7 +176,7 @@ func (s Seen) local() []string {
 func (e *Explanation) remote(s Seen) {
 	e.Provider = strings.TrimPrefix(s.Pod.Spec.NodeName, v1alpha1.VirtualNodePrefix)
 	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.rule())
-	if !podsync.Sent(s.Pod) {
+	if !pod.Sent(s.Pod) {
 		e.Where = append(e.Where, "it has not started there yet")
 		return
 	}

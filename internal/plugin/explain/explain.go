@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/status"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Command returns the command explain.
@@ -116,7 +116,7 @@ func claims(ctx context.Context, consumer client.Client, pod *corev1.Pod) ([]Cla
 		return nil, nil
 	}
 	var all []Claim
-	for _, name := range translate.Claims(pod) {
+	for _, name := range needs.Claims(pod) {
 		claim, hidden, err := optional(ctx, consumer, client.ObjectKey{Namespace: pod.Namespace, Name: name}, &corev1.PersistentVolumeClaim{})
 		if err != nil {
 			return nil, err

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/account"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
 	"github.com/spillway-io/spillway/internal/precondition"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Writer writes to one cluster.
@@ -116,13 +116,13 @@ func (w *Writer) keepLimits(before, shipped *unstructured.Unstructured) {
 // Wider returns a warning if the existing limits allow what the wanted limits do not; "" otherwise.
 func Wider(there, wanted *unstructured.Unstructured) string {
 	a, b := data(there), data(wanted)
-	more := translate.OpensMore(a, b)
+	more := field.OpensMore(a, b)
 	if len(more) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("THE CONSUMER IS LESS CONFINED THAN REQUESTED: the existing limits are those of the profile %q, not %q. They allow more in %s, and are kept. "+
 		"To replace them: kubectl delete configmap %s -n %s in the provider, and run this again",
-		translate.LimitsOf(a).Profile, translate.LimitsOf(b).Profile, strings.Join(more, ", "), there.GetName(), there.GetNamespace())
+		field.LimitsOf(a).Profile, field.LimitsOf(b).Profile, strings.Join(more, ", "), there.GetName(), there.GetNamespace())
 }
 
 func data(object *unstructured.Unstructured) map[string]string {

@@ -43,7 +43,7 @@ func Evicted(pods []corev1.Pod, offloading *v1alpha1.NamespaceOffloading) []core
 	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
 		there := strings.HasPrefix(pod.Spec.NodeName, v1alpha1.VirtualNodePrefix) &&
 			eviction.Decide(eviction.Snapshot{Pod: &pod, Binding: &v1alpha1.ClusterBinding{}, Offloading: ends}) == eviction.OffloadingDeleted
-		return !there && unscheduledpod.FateOf(&pod, ends, placement.Index{}) != unscheduledpod.Remade
+		return !there && unscheduledpod.FateOf(&pod, ends, placement.Index{}) != unscheduledpod.Recreated
 	})
 }
 
@@ -59,7 +59,7 @@ func removed(offloading *v1alpha1.NamespaceOffloading) []cli.Step {
 }
 
 // Stranded returns the other pods that would wait for ever in a namespace that is not offloaded.
-func Stranded(pods, evicted []corev1.Pod, bindings placement.Index) eviction.Left {
+func Stranded(pods, evicted []corev1.Pod, bindings placement.Index) eviction.Remaining {
 	var names []types.NamespacedName
 	for i := range pods {
 		if pod := &pods[i]; !contains(evicted, pod) && unscheduledpod.Strands(pod, bindings) {

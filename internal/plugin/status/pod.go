@@ -10,10 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
-	"github.com/spillway-io/spillway/internal/decide/podsync"
 	"github.com/spillway-io/spillway/internal/plugin/install"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Pod is a pod on a virtual node, or a pod without a node.
@@ -27,41 +27,41 @@ type Pod struct {
 	Waits        []Wait `json:"waits,omitempty"`
 }
 
-func podOf(pod *corev1.Pod, events ...corev1.Event) Pod {
-	p := Pod{Name: pod.Name, Phase: cmp.Or(string(pod.Status.Phase), string(corev1.PodPending))}
-	p.Waits = WaitsOf(pod, events...)
-	p.Runs = pod.Status.Phase == corev1.PodSucceeded && disruption(pod) == nil || pod.Status.Phase == corev1.PodRunning && len(p.Waits) == 0
-	p.WithoutToken = pod.Status.Phase == corev1.PodRunning && podsync.Sent(pod) && translate.WithheldToken(pod) != ""
+func podOf(shown *corev1.Pod, events ...corev1.Event) Pod {
+	p := Pod{Name: shown.Name, Phase: cmp.Or(string(shown.Status.Phase), string(corev1.PodPending))}
+	p.Waits = WaitsOf(shown, events...)
+	p.Runs = shown.Status.Phase == corev1.PodSucceeded && disruption(shown) == nil || shown.Status.Phase == corev1.PodRunning && len(p.Waits) == 0
+	p.WithoutToken = shown.Status.Phase == corev1.PodRunning && pod.Sent(shown) && accept.WithheldToken(shown) != ""
 	return p
 }
 
 // WaitsOf says what a pod waits for, and what is wrong with it, the cause first. It uses only the event that
 // says why the pod does not start.
-func WaitsOf(pod *corev1.Pod, events ...corev1.Event) []Wait {
+func WaitsOf(shown *corev1.Pod, events ...corev1.Event) []Wait {
 	var waits []Wait
-	for _, c := range pod.Status.Conditions {
+	for _, c := range shown.Status.Conditions {
 		if string(c.Type) == v1alpha1.PodOffloaded && c.Status != corev1.ConditionTrue {
 			waits = append(waits, NewWait(string(c.Type), c.Reason, c.Message))
 		}
 	}
-	if pod.DeletionTimestamp != nil {
+	if shown.DeletionTimestamp != nil {
 		waits = append(waits, Wait{Reason: "Deleting", Message: "it is being deleted"})
 	}
-	if ended(pod) {
-		if wait := disruption(pod); wait != nil {
+	if ended(shown) {
+		if wait := disruption(shown); wait != nil {
 			waits = append(waits, *wait)
 		}
-		return append(waits, failures(pod)...)
+		return append(waits, failures(shown)...)
 	}
-	if why := install.Wait(pod); why != "" {
+	if why := install.Wait(shown); why != "" {
 		reason, message, _ := strings.Cut(why, ": ")
 		waits = append(waits, NewWait("", reason, message))
 	}
-	if len(waits) == 0 && pod.Status.Phase != corev1.PodRunning {
-		waits = append(waits, starting(pod, events))
+	if len(waits) == 0 && shown.Status.Phase != corev1.PodRunning {
+		waits = append(waits, starting(shown, events))
 	}
 	if len(waits) == 0 {
-		for _, c := range pod.Status.Conditions {
+		for _, c := range shown.Status.Conditions {
 			if c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse {
 				waits = append(waits, NewWait("", cmp.Or(c.Reason, "NotReady"), c.Message))
 			}
@@ -80,16 +80,16 @@ const (
 const failedScheduling = "FailedScheduling"
 
 // starting says how far the start of a pod is, if its status shows no problem.
-func starting(pod *corev1.Pod, events []corev1.Event) Wait {
-	there := isVirtual(pod.Spec.NodeName)
+func starting(shown *corev1.Pod, events []corev1.Event) Wait {
+	there := isVirtual(shown.Spec.NodeName)
 	wait := Wait{Reason: starts, Message: "its containers are starting"}
-	event := Latest(events, func(e *corev1.Event) bool { return holdsUp(pod, e) })
+	event := Latest(events, func(e *corev1.Event) bool { return holdsUp(shown, e) })
 	switch {
-	case pod.Spec.NodeName == "":
+	case shown.Spec.NodeName == "":
 		wait = Wait{Reason: notScheduled, Message: "the scheduler has not chosen a node for it yet"}
-	case pod.Status.StartTime == nil && there:
+	case shown.Status.StartTime == nil && there:
 		wait = Wait{Reason: notStarted, Message: "no node of the provider has started it yet"}
-	case pod.Status.StartTime == nil:
+	case shown.Status.StartTime == nil:
 		wait = Wait{Reason: notStarted, Message: "its node has not started it yet"}
 	}
 	if event != nil {
@@ -102,14 +102,14 @@ func isVirtual(node string) bool { return strings.HasPrefix(node, v1alpha1.Virtu
 
 // holdsUp reports whether an event may say why a pod does not start. A scheduler's event does not matter once
 // the pod has a node: here, or, for a pod on a virtual node, in the provider.
-func holdsUp(pod *corev1.Pod, e *corev1.Event) bool {
+func holdsUp(shown *corev1.Pod, e *corev1.Event) bool {
 	scheduler := e.Reason == failedScheduling
 	switch {
 	case !Warns(e):
 		return false
-	case isVirtual(pod.Spec.NodeName):
-		return ofProvider(e) && (pod.Status.StartTime == nil || !scheduler)
-	case pod.Spec.NodeName == "":
+	case isVirtual(shown.Spec.NodeName):
+		return ofProvider(e) && (shown.Status.StartTime == nil || !scheduler)
+	case shown.Spec.NodeName == "":
 		return scheduler || Ours(e)
 	default:
 		return !scheduler && !ofProvider(e)
@@ -156,12 +156,12 @@ func When(e *corev1.Event) time.Time {
 // disruption says why a pod was ended from outside, for example by a drain; nil if it was not. Such a pod is
 // Succeeded if its containers exit with 0 on the signal. A pod whose containers had ended before does not
 // count.
-func disruption(pod *corev1.Pod) *Wait {
-	for _, c := range pod.Status.Conditions {
-		if c.Type != corev1.DisruptionTarget || c.Status != corev1.ConditionTrue || c.Reason == pod.Status.Reason {
+func disruption(shown *corev1.Pod) *Wait {
+	for _, c := range shown.Status.Conditions {
+		if c.Type != corev1.DisruptionTarget || c.Status != corev1.ConditionTrue || c.Reason == shown.Status.Reason {
 			continue // Or the status itself has that reason.
 		}
-		if all := pod.Status.ContainerStatuses; len(all) > 0 && !slices.ContainsFunc(all, func(one corev1.ContainerStatus) bool {
+		if all := shown.Status.ContainerStatuses; len(all) > 0 && !slices.ContainsFunc(all, func(one corev1.ContainerStatus) bool {
 			return one.State.Terminated == nil || !one.State.Terminated.FinishedAt.Before(&c.LastTransitionTime)
 		}) {
 			continue
@@ -174,19 +174,19 @@ func disruption(pod *corev1.Pod) *Wait {
 
 // failures returns what the status of a failed pod says about the pod, and about the container that failed
 // first.
-func failures(pod *corev1.Pod) []Wait {
-	if pod.Status.Phase != corev1.PodFailed {
+func failures(shown *corev1.Pod) []Wait {
+	if shown.Status.Phase != corev1.PodFailed {
 		return nil
 	}
 	var waits []Wait
-	if pod.Status.Reason != "" || pod.Status.Message != "" {
-		waits = append(waits, NewWait("", cmp.Or(pod.Status.Reason, "Failed"), pod.Status.Message))
+	if shown.Status.Reason != "" || shown.Status.Message != "" {
+		waits = append(waits, NewWait("", cmp.Or(shown.Status.Reason, "Failed"), shown.Status.Message))
 	}
 	var first *corev1.ContainerStatus
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+	for _, statuses := range [][]corev1.ContainerStatus{shown.Status.InitContainerStatuses, shown.Status.ContainerStatuses} {
 		for i := range statuses {
 			ended := statuses[i].State.Terminated
-			if ended == nil || ended.ExitCode == 0 || ended.Message != "" && ended.Message == pod.Status.Message {
+			if ended == nil || ended.ExitCode == 0 || ended.Message != "" && ended.Message == shown.Status.Message {
 				continue // It succeeded, or the pod's message is the same.
 			}
 			if first == nil || ended.FinishedAt.Before(&first.State.Terminated.FinishedAt) {

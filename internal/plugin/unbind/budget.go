@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // WarnOfBudgets warns about PodDisruptionBudgets that currently allow none of these pods to be evicted. Users
@@ -61,5 +61,5 @@ func keeps(budget *policyv1.PodDisruptionBudget, selector labels.Selector, pod *
 		return false
 	}
 	policy, status := budget.Spec.UnhealthyPodEvictionPolicy, budget.Status
-	return translate.IsReady(pod) || (policy == nil || *policy != policyv1.AlwaysAllow) && (status.CurrentHealthy < status.DesiredHealthy || status.DesiredHealthy == 0)
+	return field.IsReady(pod) || (policy == nil || *policy != policyv1.AlwaysAllow) && (status.CurrentHealthy < status.DesiredHealthy || status.DesiredHealthy == 0)
 }

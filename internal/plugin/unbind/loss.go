@@ -75,7 +75,7 @@ func loss(binding *v1alpha1.ClusterBinding, pods []corev1.Pod, namespaces *v1alp
 	drains := binding.Spec.Drains()
 	for i := range pods {
 		pod := &pods[i]
-		if !pod.DeletionTimestamp.IsZero() || eviction.OfDaemonSet(pod) {
+		if !pod.DeletionTimestamp.IsZero() || eviction.IsDaemonSetPod(pod) {
 			continue
 		}
 		step := Eviction(pod)

@@ -38,7 +38,7 @@ func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output, bindin
 
 // OnlyThere returns the pods without a node that fit one node and no other, by their node selectors and
 // affinity.
-func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string) eviction.Left {
+func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string) eviction.Remaining {
 	var names []types.NamespacedName
 	for i := range pods {
 		pod := &pods[i]
@@ -50,7 +50,7 @@ func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string) eviction.Lef
 			}
 			there, elsewhere = there || nodes[j].Name == node, elsewhere || nodes[j].Name != node
 		}
-		if there && !elsewhere && pod.DeletionTimestamp.IsZero() && !eviction.OfDaemonSet(pod) {
+		if there && !elsewhere && pod.DeletionTimestamp.IsZero() && !eviction.IsDaemonSetPod(pod) {
 			names = append(names, client.ObjectKeyFromObject(pod))
 		}
 	}

@@ -132,9 +132,9 @@ func (l *Ledger) subtract(kind *holding, was entry) {
 // Exceeds says why sending an object would exceed the budget, if it replaces before, which may be nil. It
 // returns "" if it would not.
 func (l *Ledger) Exceeds(before, after client.Object) string {
-	more := amountOf(held(after))
+	more := amountOf(trimmed(after))
 	if before != nil {
-		more = more.minus(amountOf(held(before)))
+		more = more.minus(amountOf(trimmed(before)))
 	}
 	namespace := provenance.LocalOf(after).Namespace
 	l.mu.Lock()

@@ -16,7 +16,7 @@ func (l *Ledger) Follow(object client.Object, seen func() string) {
 // Sent counts the provider's answer to a creation or a change before the cache shows it, because more may be
 // sent until then. It ignores an answer that the cache has already shown.
 func (l *Ledger) Sent(object client.Object) {
-	object = held(object)
+	object = trimmed(object)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kind, key := l.holding(object), client.ObjectKeyFromObject(object)

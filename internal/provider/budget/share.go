@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // How much of the budget may be sent. No namespace of the consumer fills it alone. All together leave room for
@@ -55,8 +55,8 @@ func exceeded(there, more, allowed amount) (have, most string) {
 	}
 }
 
-// held returns what the caches keep of an object.
-func held(object client.Object) client.Object {
+// trimmed returns what the caches keep of an object.
+func trimmed(object client.Object) client.Object {
 	kept, err := WithoutContent(object)
 	if kept, ok := kept.(client.Object); ok && err == nil {
 		return kept
@@ -70,5 +70,5 @@ func WithoutContent(obj any) (any, error) {
 	if object, ok := obj.(client.Object); ok && len(object.GetManagedFields()) > 0 {
 		object.SetManagedFields(nil)
 	}
-	return translate.WithoutContent(obj), nil
+	return field.WithoutContent(obj), nil
 }

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/transport/decoded"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // perObject is what the caches, their indexes and the ledger need per object, in bytes, besides the object
@@ -37,7 +37,7 @@ func (a amount) minus(b amount) amount {
 // amountOf measures an object. Its encoded size says little about memory: a container without fields takes two
 // bytes encoded, and about 800 in memory.
 func amountOf(object client.Object) amount {
-	a := amount{objects: 1, memory: perObject, sent: translate.ContentSize(object)}
+	a := amount{objects: 1, memory: perObject, sent: field.ContentSize(object)}
 	a.add(reflect.ValueOf(object))
 	switch object.(type) {
 	case *gatewayv1.HTTPRoute, *gatewayv1.GRPCRoute:

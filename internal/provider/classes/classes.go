@@ -36,16 +36,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/gather"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Classes has the classes of one connection. A nil one knows nothing.
 type Classes struct {
 	config     *rest.Config
 	httpClient *http.Client
-	gathering  *gather.Gathering
+	debouncer  *gather.Debouncer
 
 	mu        sync.Mutex
 	watched   map[v1alpha1.ClassKind]*watched
@@ -57,7 +57,7 @@ type Classes struct {
 // New returns the Classes of a new connection. Nothing is watched before Want.
 func New(config *rest.Config, httpClient *http.Client, with clock.WithDelayedExecution) *Classes {
 	c := &Classes{config: config, httpClient: httpClient, watched: map[v1alpha1.ClassKind]*watched{}}
-	c.gathering = gather.New(with, c.tell)
+	c.debouncer = gather.New(with, c.notify)
 	return c
 }
 
@@ -100,16 +100,16 @@ func (c *Classes) Want(ctx context.Context, mapped []v1alpha1.ClassMapping) {
 }
 
 // Has reports whether the provider has a class.
-func (c *Classes) Has(kind v1alpha1.ClassKind, name string) translate.Presence {
+func (c *Classes) Has(kind v1alpha1.ClassKind, name string) field.Presence {
 	if _, is := resources[kind]; c == nil || !is {
-		return translate.ClassUnknown
+		return field.ClassUnknown
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w := c.watched[kind]; w != nil {
 		return w.class(name).Presence
 	}
-	return translate.ClassUnread // It will be read: the binding has just changed.
+	return field.ClassUnread // It will be read: the binding has just changed.
 }
 
 // All returns what the followers last got.
@@ -133,21 +133,21 @@ func (c *Classes) Follow(ctx context.Context, follower func()) {
 	})
 }
 
-// tellEvery is the time between two changes that followers get. Each change enqueues all objects, and a
+// notifyInterval is the time between two changes that followers get. Each change enqueues all objects, and a
 // provider may change its classes as often as it likes.
-const tellEvery = 2 * time.Second
+const notifyInterval = 2 * time.Second
 
 // begin calls the followers a moment after the first answer. The lock must be held.
 func (c *Classes) begin() {
 	if c.all == nil {
-		c.gathering.Begin()
+		c.debouncer.Trigger()
 	} else {
-		c.gathering.BeginIn(tellEvery)
+		c.debouncer.TriggerAfter(notifyInterval)
 	}
 }
 
-// tell calls the followers if anything has changed.
-func (c *Classes) tell() {
+// notify calls the followers if anything has changed.
+func (c *Classes) notify() {
 	c.mu.Lock()
 	all := connection.Classes{}
 	for _, w := range c.watched {
@@ -193,7 +193,7 @@ func (w *watched) start(ctx context.Context, resource classResource) error {
 	}
 	ctx, w.stop = context.WithCancel(ctx)
 	silent := logr.Discard() // The Reflector would log each refusal, again and again.
-	reflector := toolscache.NewReflectorWithOptions(&asked{from, w}, resource.object, w, toolscache.ReflectorOptions{Name: string(w.kind), Logger: &silent})
+	reflector := toolscache.NewReflectorWithOptions(&classListWatch{from, w}, resource.object, w, toolscache.ReflectorOptions{Name: string(w.kind), Logger: &silent})
 	go reflector.RunWithContext(log.IntoContext(ctx, silent))
 	return nil
 }
@@ -206,19 +206,19 @@ func (w *watched) class(name string) connection.Class {
 	}
 	switch {
 	case !w.answered || !w.names.Has(name):
-		class.Presence = translate.ClassUnread
+		class.Presence = field.ClassUnread
 	case w.unreadable:
-		class.Presence = translate.ClassUnknown
+		class.Presence = field.ClassUnknown
 	case there:
-		class.Presence = translate.ClassThere
+		class.Presence = field.ClassThere
 	default:
-		class.Presence = translate.ClassMissing
+		class.Presence = field.ClassMissing
 	}
 	return class
 }
 
 // change notes an answer, and has the followers called. An answer after stop changes nothing that they see:
-// tell reads c.watched.
+// notify reads c.watched.
 func (w *watched) change(change func()) error {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()

@@ -19,12 +19,12 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/gather"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
-const there, missing, unread, unknown = translate.ClassThere, translate.ClassMissing, translate.ClassUnread, translate.ClassUnknown
+const there, missing, unread, unknown = field.ClassThere, field.ClassMissing, field.ClassUnread, field.ClassUnknown
 
 func to(kind v1alpha1.ClassKind, names ...string) (all []v1alpha1.ClassMapping) {
 	for _, name := range names {
@@ -62,7 +62,7 @@ func TestHas(t *testing.T) {
 	fail := func(err error) func(*watched) { return func(w *watched) { w.failed(err) } }
 	for name, test := range map[string]struct {
 		answers []func(*watched)
-		want    translate.Presence // Of a.
+		want    field.Presence // Of a.
 	}{
 		"no answer":                 {nil, unread},
 		"it is listed":              {[]func(*watched){list(a, b)}, there},
@@ -93,7 +93,7 @@ func TestHas(t *testing.T) {
 		})
 	}
 	c, _ := asking(t)
-	for kind, want := range map[v1alpha1.ClassKind]translate.Presence{v1alpha1.ClassRuntime: unread, v1alpha1.ClassLoadBalancer: unknown} {
+	for kind, want := range map[v1alpha1.ClassKind]field.Presence{v1alpha1.ClassRuntime: unread, v1alpha1.ClassLoadBalancer: unknown} {
 		if got := c.Has(kind, "a"); got != want {
 			t.Errorf("a %s that is not mapped to is %q, want %q", kind, got, want)
 		}
@@ -147,7 +147,7 @@ func TestFollow(t *testing.T) {
 	overhead := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m")}
 	expect := func(when string, times int, want ...connection.Class) {
 		t.Helper()
-		if now.Step(tellEvery); told != times {
+		if now.Step(notifyInterval); told != times {
 			t.Errorf("%s: told %d times, want %d", when, told, times)
 		}
 		if diff := cmp.Diff(connection.Classes(want), *c.All()); diff != "" {

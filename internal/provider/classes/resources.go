@@ -42,16 +42,16 @@ func (r classResource) client(config *rest.Config, httpClient *http.Client) (*to
 	return toolscache.NewListWatchFromClient(of, r.name, metav1.NamespaceAll, fields.Everything()), nil
 }
 
-// asked lists and watches, and notes lists that fail.
-type asked struct {
+// classListWatch lists and watches, and notes lists that fail.
+type classListWatch struct {
 	*toolscache.ListWatch
 	by *watched
 }
 
-var _ toolscache.ListerWatcherWithContext = &asked{}
+var _ toolscache.ListerWatcherWithContext = &classListWatch{}
 
 // ListWithContext implements ListerWatcherWithContext.
-func (a *asked) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+func (a *classListWatch) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list, err := a.ListWatch.ListWithContext(ctx, options)
 	a.by.failed(err)
 	return list, err
@@ -59,4 +59,4 @@ func (a *asked) ListWithContext(ctx context.Context, options metav1.ListOptions)
 
 // IsWatchListSemanticsUnSupported makes the Reflector list. The transport limits the size of a list, but not
 // what a streaming list sends before it is complete.
-func (*asked) IsWatchListSemanticsUnSupported() bool { return true }
+func (*classListWatch) IsWatchListSemanticsUnSupported() bool { return true }

@@ -4,14 +4,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Class is a class of a provider.
 type Class struct {
 	Kind     v1alpha1.ClassKind
 	Name     string
-	Presence translate.Presence
+	Presence field.Presence
 	// Value is the value of a PriorityClass. Overhead is what a pod of a RuntimeClass needs in addition. Both
 	// are set only if the class exists.
 	Value    int32
@@ -30,5 +30,5 @@ func (c *Classes) Of(kind v1alpha1.ClassKind, name string) Class {
 			}
 		}
 	}
-	return Class{Kind: kind, Name: name, Presence: translate.ClassUnread}
+	return Class{Kind: kind, Name: name, Presence: field.ClassUnread}
 }

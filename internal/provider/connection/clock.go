@@ -2,9 +2,9 @@ package connection
 
 import "time"
 
-// Apart returns how far a server's clock is ahead of the manager's, at least. Negative means behind. The
+// ClockSkew returns how far a server's clock is ahead of the manager's, at least. Negative means behind. The
 // server's answer has that date, cut to a second. The server wrote the answer between asked and answered.
-func Apart(date, asked, answered time.Time) time.Duration {
+func ClockSkew(date, asked, answered time.Time) time.Duration {
 	const cut = time.Second
 	switch latest := date.Add(cut); {
 	case date.IsZero(): // It does not say.
@@ -23,30 +23,30 @@ type Skew int
 const (
 	// InStep means that the difference is too small to count, or unknown.
 	InStep Skew = iota
-	// Ahead means ahead by more than MostApart.
+	// Ahead means ahead by more than MaxClockSkew.
 	Ahead
-	// Behind means behind by more than MostApart.
+	// Behind means behind by more than MaxClockSkew.
 	Behind
-	// Doubtful means that the difference is a little less than MostApart. The verdict before it still holds, so
-	// that it does not flip back and forth.
+	// Doubtful means that the difference is a little less than MaxClockSkew. The result before it still holds,
+	// so that it does not flip back and forth.
 	Doubtful
 )
 
 const (
-	// MostApart is how far clocks may be apart.
-	MostApart = 5 * time.Second
-	// leastApart is the difference below which clocks are in step again.
-	leastApart = 3 * time.Second
+	// MaxClockSkew is how far clocks may be apart.
+	MaxClockSkew = 5 * time.Second
+	// minClockSkew is the difference below which clocks are in step again.
+	minClockSkew = 3 * time.Second
 )
 
 // Skew returns the Skew of the provider's clock.
 func (s State) Skew() Skew {
-	switch ahead := s.Ahead; {
-	case ahead > MostApart:
+	switch ahead := s.ClockSkew; {
+	case ahead > MaxClockSkew:
 		return Ahead
-	case ahead < -MostApart:
+	case ahead < -MaxClockSkew:
 		return Behind
-	case ahead.Abs() > leastApart:
+	case ahead.Abs() > minClockSkew:
 		return Doubtful
 	}
 	return InStep

@@ -19,7 +19,7 @@ func TestApart(t *testing.T) {
 		"ahead":                          {at.Add(30 * time.Second), 10 * time.Second, 20 * time.Second},
 		"behind, though the answer took": {at.Add(-30 * time.Second), 10 * time.Second, -29 * time.Second},
 	} {
-		if got := Apart(test.date, at, at.Add(test.answered)); got != test.want {
+		if got := ClockSkew(test.date, at, at.Add(test.answered)); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
@@ -36,7 +36,7 @@ func TestSameVerdict(t *testing.T) {
 		"in step again":      {4 * time.Second, 2 * time.Second, false},
 		"in step":            {2 * time.Second, -2 * time.Second, true},
 	} {
-		if got := SameVerdict(State{Ahead: test.before}, State{Ahead: test.after}); got != test.same {
+		if got := SameVerdict(State{ClockSkew: test.before}, State{ClockSkew: test.after}); got != test.same {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -42,14 +42,14 @@ type State struct {
 	Version string
 	// LastContact is when the provider last answered.
 	LastContact time.Time
-	// Ahead is how far the provider's clock is ahead of the manager's, at least. Negative means behind.
-	Ahead time.Duration
+	// ClockSkew is how far the provider's clock is ahead of the manager's, at least. Negative means behind.
+	ClockSkew time.Duration
 	// Holder is what the ClusterBinding should remember of the Lease.
 	Holder v1alpha1.HolderStatus
 	// Fence reports whether this manager holds the Lease in the provider.
 	Fence Fence
 	// Limited says which of the needed kinds the provider does not let the manager read, or does not serve.
-	Limited Lack
+	Limited Unreadable
 	// NoMetrics says why the usage of the consumer's pods there is unknown. It is empty if the usage is known,
 	// or nobody has asked for it.
 	NoMetrics string
@@ -80,6 +80,6 @@ func (s State) CredentialsRefused() bool {
 // SameVerdict reports whether two states are the same in everything that anybody waits for.
 func SameVerdict(a, b State) bool {
 	inStep := a.Skew() == b.Skew()
-	a.LastContact, a.Ahead, b.LastContact, b.Ahead = time.Time{}, 0, time.Time{}, 0
+	a.LastContact, a.ClockSkew, b.LastContact, b.ClockSkew = time.Time{}, 0, time.Time{}, 0
 	return inStep && a == b
 }

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/provider/budget"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // marked creates objects in the provider with the mark of a binding.
@@ -52,8 +52,8 @@ func TestContentIsNotHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range held.Items {
-		if size := held.Items[i].Size(); size > 2000 || translate.ContentSize(&held.Items[i]) < 750_000 {
-			t.Errorf("%s takes %d bytes, and represents %d", held.Items[i].Name, size, translate.ContentSize(&held.Items[i]))
+		if size := held.Items[i].Size(); size > 2000 || field.ContentSize(&held.Items[i]) < 750_000 {
+			t.Errorf("%s takes %d bytes, and represents %d", held.Items[i].Name, size, field.ContentSize(&held.Items[i]))
 		}
 	}
 	if len(held.Items) != 16 {

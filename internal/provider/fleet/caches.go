@@ -53,8 +53,8 @@ func isNode(object client.Object) bool {
 	return is
 }
 
-// ours matches the objects of a kind that carry the mark.
-func ours(mark provenance.Mark, kind Kind) labels.Selector {
+// markSelector matches the objects of a kind that carry the mark.
+func markSelector(mark provenance.Mark, kind Kind) labels.Selector {
 	requirements, _ := labels.SelectorFromSet(kind.Labels).Requirements()
 	return mark.Selector().Add(requirements...)
 }
@@ -69,7 +69,7 @@ func (c *caches) cacheOptions(mark provenance.Mark, fail func(error)) cache.Opti
 	}
 	for _, kind := range c.options.Kinds {
 		if len(kind.Labels) > 0 {
-			objects[kind.Object] = cache.ByObject{Label: ours(mark, kind)}
+			objects[kind.Object] = cache.ByObject{Label: markSelector(mark, kind)}
 		}
 	}
 	return cache.Options{
@@ -149,7 +149,7 @@ func (c *caches) fill(ctx, lifetime context.Context, of cluster.Cluster, used []
 	c.rights.Settle() // Before anything is decided from the caches.
 	if err := c.demand.Settle(ctx, func(kind client.Object) bool {
 		resource := ResourceOf(kind)
-		return c.rights.Lacks(resource).Reason == v1alpha1.ReasonRightsMissing ||
+		return c.rights.WhyUnreadable(resource).Reason == v1alpha1.ReasonRightsMissing ||
 			slices.ContainsFunc(used, func(one client.Object) bool { return ResourceOf(one) == resource })
 	}); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (c *caches) fill(ctx, lifetime context.Context, of cluster.Cluster, used []
 
 // notServed reports whether the provider does not serve a kind. No pending write of such an object can arrive.
 func (c *caches) notServed(kind client.Object) bool {
-	return c.rights.Lacks(ResourceOf(kind)).Reason == v1alpha1.ReasonKindNotServed
+	return c.rights.WhyUnreadable(ResourceOf(kind)).Reason == v1alpha1.ReasonKindNotServed
 }
 
 // forget forgets that the provider does not serve kinds that nobody needs so far: the manager no longer asks

@@ -125,14 +125,14 @@ func (s *session) renewToken(ctx context.Context) error {
 	}
 	latest := s.credentials.take(offered)
 	log.FromContext(ctx).V(1).Info("the token was renewed")
-	s.report.tell(ctx, func(state *State) { state.Untried = state.Untried && !latest })
+	s.report.update(ctx, func(state *State) { state.Untried = state.Untried && !latest })
 	return nil
 }
 
 // sameAccount asks the provider, with the offered token and over a separate connection, whether it is the same
 // cluster and knows the manager as before.
 func (s *session) sameAccount(ctx context.Context, offered *Target) error {
-	ctx, cancel := context.WithTimeout(transport.PastTheFence(ctx), s.options.ProbeTimeout)
+	ctx, cancel := context.WithTimeout(transport.WithoutFence(ctx), s.options.ProbeTimeout)
 	defer cancel()
 	apart, err := newClients(offered.Config, transport.Options{Wrap: s.wrap()}, s.options.mapper)
 	if err != nil {

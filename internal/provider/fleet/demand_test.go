@@ -89,7 +89,7 @@ func TestARightThatIsMissingWhenAKindIsNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := cl.Rights.Lacks("configmaps"); got.Reason == "" {
+	if got := cl.Rights.WhyUnreadable("configmaps"); got.Reason == "" {
 		t.Error("ConfigMaps can be read, and there is no right to them")
 	}
 	g.refuse("configmaps", false)
@@ -105,7 +105,7 @@ func TestAKindThatIsNotReadLimitsTheConnection(t *testing.T) {
 	read := c.opening(&corev1.ConfigMap{})
 	now.Step(time.Minute)
 	missing.Settle()
-	if got, want := missing.All(), connection.NoRight("list (there is no answer) configmaps"); got != want {
+	if got, want := missing.All(), connection.RightMissing("list (there is no answer) configmaps"); got != want {
 		t.Errorf("it lacks %q, want %q", got, want)
 	}
 	read()

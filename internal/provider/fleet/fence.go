@@ -50,8 +50,8 @@ func (f *fence) drop() (held bool) {
 	return held
 }
 
-// left returns how much time a write has. The second result is false if the time is unlimited.
-func (f *fence) left() (time.Duration, bool) {
+// remaining returns how much time a write has. The second result is false if the time is unlimited.
+func (f *fence) remaining() (time.Duration, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.until.Sub(f.clock.Now()), !f.lifted
@@ -59,7 +59,7 @@ func (f *fence) left() (time.Duration, bool) {
 
 // expired reports whether the manager held the Lease and did not renew it in time.
 func (f *fence) expired() bool {
-	left, fenced := f.left()
+	left, fenced := f.remaining()
 	return fenced && left <= 0
 }
 

@@ -10,11 +10,11 @@
 //
 // # Implementation
 //
-// Each connection has a keeper with its own goroutine, so a hanging provider blocks nobody else. The keeper
+// Each connection has a connector with its own goroutine, so a hanging provider blocks nobody else. The connector
 // runs one session after another, and reports why each ended. A session identifies the provider, acquires the
-// Lease there (leaser), fills the caches and engages the controllers. Then it probes the provider every few
+// Lease there (leaseManager), fills the caches and engages the controllers. Then it probes the provider every few
 // seconds until it stops answering. No request outlives the session. Only the link does: the credentials, the
-// report, what is known about the Lease (hold), and until when writes are allowed (fence).
+// report, what is known about the Lease (leaseState), and until when writes are allowed (fence).
 //
 // A token of the same account replaces the previous one without a new session. Caches are full before
 // controllers are engaged, because engaging waits for them and would block all others. The watch of a kind that
@@ -48,8 +48,8 @@ type Fleet struct {
 
 	mu          sync.Mutex
 	running     context.Context // Set by Start; nil before.
-	connections map[string]*keeper
-	ended       map[string]*keeper // The last stopped keeper of each name.
+	connections map[string]*connector
+	ended       map[string]*connector // The last stopped connector of each name.
 }
 
 // New returns a Fleet without connections.
@@ -59,8 +59,8 @@ func New(options Options) *Fleet {
 		engaged:     &engaged{providers: map[string]*Provider{}},
 		options:     options,
 		events:      make(chan event.TypedGenericEvent[*v1alpha1.ClusterBinding], 1024),
-		connections: map[string]*keeper{},
-		ended:       map[string]*keeper{},
+		connections: map[string]*connector{},
+		ended:       map[string]*connector{},
 	}
 }
 
@@ -94,7 +94,7 @@ func (f *Fleet) Connect(target Target) {
 	c, ok := f.connections[target.Name]
 	if ok && c.credentials.goesOn(target) {
 		c.credentials.pin(target.PinnedUID)
-		c.hold.record(target.Holder, target.TakeOver)
+		c.leaseState.record(target.Holder, target.TakeOver)
 		return
 	}
 	f.begin(target, ok && (c.credentials.now().Fingerprint != target.Fingerprint || c.report.now().Untried))
@@ -103,7 +103,7 @@ func (f *Fleet) Connect(target Target) {
 // begin starts a connection, and ends the previous one of that name. The lock must be held.
 func (f *Fleet) begin(target Target, untried bool) {
 	last := f.end(target.Name)
-	c := newKeeper(f, target, cmp.Or(last, f.ended[target.Name]))
+	c := newConnector(f, target, cmp.Or(last, f.ended[target.Name]))
 	c.report.state.Untried = untried
 	f.connections[target.Name] = c
 	if f.running != nil {
@@ -123,7 +123,7 @@ func (f *Fleet) Leave(name string) {
 	}
 	leaving := c.next(c.credentials.now())
 	leaving.Leaving = true
-	last := newKeeper(f, leaving, f.ended[name])
+	last := newConnector(f, leaving, f.ended[name])
 	f.ended[name] = last
 	last.start(f.running)
 }
@@ -137,7 +137,7 @@ func (f *Fleet) Disconnect(name string) {
 
 // replace begins the connection that follows one that has ended because of its credentials, unless somebody has
 // already done so.
-func (f *Fleet) replace(c *keeper, target Target) {
+func (f *Fleet) replace(c *connector, target Target) {
 	target = c.next(target)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,7 +148,7 @@ func (f *Fleet) replace(c *keeper, target Target) {
 
 // end stops the connection of that name, and returns it, or nil. The next connection of the name waits until it
 // has ended. The lock must be held.
-func (f *Fleet) end(name string) *keeper {
+func (f *Fleet) end(name string) *connector {
 	c, ok := f.connections[name]
 	if !ok {
 		return nil
@@ -175,7 +175,7 @@ func (f *Fleet) State(name string) State {
 }
 
 // forget drops a connection that has ended.
-func (f *Fleet) forget(c *keeper) {
+func (f *Fleet) forget(c *connector) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended[c.target.Name] == c {

@@ -129,7 +129,7 @@ func remember(ctx context.Context, f *Fleet, told ...func(State)) {
 			if c, ok := f.connections[e.Object.Name]; ok {
 				state := c.report.now()
 				if state.Holder.Generation > 0 {
-					c.hold.record(state.Holder, "")
+					c.leaseState.record(state.Holder, "")
 				}
 				for _, tell := range told {
 					tell(state)
@@ -217,7 +217,7 @@ func TestRefusals(t *testing.T) {
 	}
 
 	itself := New(Options{Origin: providerUID})
-	k := newKeeper(itself, target("itself", "1", ""), nil)
+	k := newConnector(itself, target("itself", "1", ""), nil)
 	var refused errNotUsable
 	if err := k.verify(providerUID); !errors.As(err, &refused) || refused.reason != v1alpha1.ReasonSameCluster {
 		t.Errorf("the consumer as its own provider: %v, want the reason SameCluster", err)

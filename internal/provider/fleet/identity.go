@@ -122,7 +122,7 @@ func (s *session) identify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.user, err = s.clients.whoami(transport.PastTheFence(bounded))
+	s.user, err = s.clients.whoami(transport.WithoutFence(bounded))
 	if err != nil {
 		return err
 	}
@@ -131,8 +131,8 @@ func (s *session) identify(ctx context.Context) error {
 	if err := s.verify(uid); err != nil {
 		return err
 	}
-	s.report.tell(ctx, func(state *State) {
-		state.UID, state.Authority, state.Version, state.Ahead, state.LastContact, state.Untried = uid, authority, version, ahead, s.options.Clock.Now(), false
+	s.report.update(ctx, func(state *State) {
+		state.UID, state.Authority, state.Version, state.ClockSkew, state.LastContact, state.Untried = uid, authority, version, ahead, s.options.Clock.Now(), false
 	})
 	return nil
 }
@@ -140,7 +140,7 @@ func (s *session) identify(ctx context.Context) error {
 // whoAndWhen asks for the identity of the provider, and compares its clock with the manager's.
 func (s *session) whoAndWhen(ctx context.Context) (uid, authority string, ahead time.Duration, err error) {
 	asked := s.options.Clock.Now()
-	ctx = transport.WithDate(ctx, func(date time.Time) { ahead = connection.Apart(date, asked, s.options.Clock.Now()) })
+	ctx = transport.WithDate(ctx, func(date time.Time) { ahead = connection.ClockSkew(date, asked, s.options.Clock.Now()) })
 	uid, authority, err = s.clients.identity(ctx)
 	return uid, authority, ahead, err
 }
@@ -156,8 +156,8 @@ func (s *session) probe(ctx context.Context) error {
 	if err := s.verify(uid); err != nil {
 		return err
 	}
-	s.report.tell(ctx, func(state *State) {
-		state.Authority, state.Ahead, state.LastContact = authority, ahead, s.options.Clock.Now()
+	s.report.update(ctx, func(state *State) {
+		state.Authority, state.ClockSkew, state.LastContact = authority, ahead, s.options.Clock.Now()
 	})
 	return nil
 }

@@ -29,8 +29,8 @@ const (
 	sharedLook = time.Second
 )
 
-// leaser acquires, renews and releases the Lease in a provider, during one session.
-type leaser struct {
+// leaseManager acquires, renews and releases the Lease in a provider, during one session.
+type leaseManager struct {
 	*link
 	provider *Provider
 	live     client.Reader
@@ -40,13 +40,13 @@ type leaser struct {
 	// asked is since when the ClusterBinding has been asked to remember a generation. Zero means that it has
 	// not been asked.
 	asked time.Time
-	// keeping is done when keep has returned.
+	// keeping is done when renewUntilDone has returned.
 	keeping sync.WaitGroup
 }
 
 // acquire returns when the manager may write in the provider: because it holds the Lease, or because the
 // provider denies it one. When leaving, it returns once the Lease is gone.
-func (l *leaser) acquire(ctx context.Context) error {
+func (l *leaseManager) acquire(ctx context.Context) error {
 	interval := l.options.LeaseDuration / 3
 	if l.options.Shares != nil {
 		interval = min(sharedLook, interval)
@@ -56,7 +56,7 @@ func (l *leaser) acquire(ctx context.Context) error {
 	l.waiting = true
 	defer func() { l.waiting = false }()
 	for {
-		settled, err := l.look(ctx)
+		settled, err := l.check(ctx)
 		if err != nil {
 			return l.unrenewed(ctx, err)
 		}
@@ -64,7 +64,7 @@ func (l *leaser) acquire(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-l.hold.news:
+		case <-l.leaseState.news:
 		case <-ticker.C():
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -72,10 +72,10 @@ func (l *leaser) acquire(ctx context.Context) error {
 	}
 }
 
-// keep renews the Lease until ctx ends. It calls end if another holder has the Lease, or if the Lease was not
-// renewed in time although the provider answers. It leaves other errors to the probes: the next try may
+// renewUntilDone renews the Lease until ctx ends. It calls end if another holder has the Lease, or if the Lease
+// was not renewed in time although the provider answers. It leaves other errors to the probes: the next try may
 // succeed.
-func (l *leaser) keep(ctx context.Context, end context.CancelCauseFunc) {
+func (l *leaseManager) renewUntilDone(ctx context.Context, end context.CancelCauseFunc) {
 	timer := l.options.Clock.NewTimer(l.options.untilRenewal())
 	defer timer.Stop()
 	asked := l.options.Clock.Now()
@@ -87,7 +87,7 @@ func (l *leaser) keep(ctx context.Context, end context.CancelCauseFunc) {
 			return
 		}
 		now := l.options.Clock.Now()
-		if !l.held() && now.Sub(asked) < min(unfencedRetry, refusedDurations*l.options.LeaseDuration) {
+		if !l.holds() && now.Sub(asked) < min(unfencedRetry, refusedDurations*l.options.LeaseDuration) {
 			continue
 		}
 		asked = now
@@ -116,7 +116,7 @@ func (o *Options) untilRenewal() time.Duration {
 // unrenewed handles an error with the Lease. If the provider answers a probe, only the Lease fails, mostly
 // because of an admission webhook, and unrenewed returns an error that says so: the manager may write nothing
 // there without the Lease. Otherwise it returns err.
-func (l *leaser) unrenewed(ctx context.Context, err error) error {
+func (l *leaseManager) unrenewed(ctx context.Context, err error) error {
 	if isRefused(err) || l.target.Leaving || ctx.Err() != nil || l.probe(ctx) != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func (l *leaser) unrenewed(ctx context.Context, err error) error {
 }
 
 // renew writes the Lease as last seen, and reads it only if that fails.
-func (l *leaser) renew(ctx context.Context) error {
-	if l.held() {
+func (l *leaseManager) renew(ctx context.Context) error {
+	if l.holds() {
 		s := l.snapshot()
 		if d := lease.Decide(s); d.Action == lease.Write {
 			l.remember(ctx, d.Record)
@@ -138,21 +138,21 @@ func (l *leaser) renew(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := l.look(ctx)
+	_, err := l.check(ctx)
 	return err
 }
 
-// look reads the Lease and acts on it. settled is true once the manager holds the Lease or can have none. When
+// check reads the Lease and acts on it. settled is true once the manager holds the Lease or can have none. When
 // leaving, settled is true once the Lease is gone.
-func (l *leaser) look(ctx context.Context) (settled bool, err error) {
+func (l *leaseManager) check(ctx context.Context) (settled bool, err error) {
 	found, err := l.read(ctx)
 	switch {
 	case err != nil && l.target.Leaving:
 		return false, err // The Lease may exist.
 	case err != nil:
-		return l.without(ctx, err, true)
+		return l.continueUnfenced(ctx, err, true)
 	}
-	if wentBack := l.hold.see(found); wentBack && !l.target.Leaving {
+	if wentBack := l.leaseState.observe(found); wentBack && !l.target.Leaving {
 		why := "the provider was restored from a backup: its resource versions went back, so the manager reads everything again"
 		if found == nil {
 			why = "the Lease in the provider is gone: the provider was restored from a backup, or somebody has deleted the Lease. The manager reads everything again"
@@ -161,11 +161,11 @@ func (l *leaser) look(ctx context.Context) (settled bool, err error) {
 	}
 	s := l.snapshot()
 	d := lease.Decide(s)
-	l.hold.judge(nil)
+	l.leaseState.setDenial(nil)
 	switch d.Action {
 	case lease.Refuse:
 		refused := errNotUsable{d.Reason, d.Message}
-		l.hold.judge(refused)
+		l.leaseState.setDenial(refused)
 		return false, refused
 	case lease.Record:
 		l.remember(ctx, d.Record)
@@ -180,12 +180,12 @@ func (l *leaser) look(ctx context.Context) (settled bool, err error) {
 	}
 }
 
-// held reports whether the manager holds the Lease, as far as it knows.
-func (l *leaser) held() bool { return l.fence.held() && l.hold.seen() != nil }
+// holds reports whether the manager holds the Lease, as far as it knows.
+func (l *leaseManager) holds() bool { return l.fence.held() && l.leaseState.lastSeen() != nil }
 
 // snapshot returns the input of the decision.
-func (l *leaser) snapshot() lease.Snapshot {
-	s := l.hold.snapshot()
+func (l *leaseManager) snapshot() lease.Snapshot {
+	s := l.leaseState.snapshot()
 	s.Mark, s.Account, s.Identity = l.mark(), l.provider.Account, l.options.Identity
 	s.Binding, s.Leaving = l.target.Name, l.target.Leaving
 	s.Sharing = l.waiting && s.Lease != nil && l.options.Shares != nil && l.options.Shares(ptr.Deref(s.Lease.Spec.HolderIdentity, ""))
@@ -193,15 +193,15 @@ func (l *leaser) snapshot() lease.Snapshot {
 }
 
 // remember reports a generation, which the status of the ClusterBinding then records.
-func (l *leaser) remember(ctx context.Context, generation int64) {
-	l.report.tell(ctx, func(s *State) {
+func (l *leaseManager) remember(ctx context.Context, generation int64) {
+	l.report.update(ctx, func(s *State) {
 		s.Holder = v1alpha1.HolderStatus{Generation: generation, Identity: l.options.Identity}
 	})
 }
 
 // unrecorded returns an error once the ClusterBinding has been asked to record a generation for a long time,
 // and has not done so.
-func (l *leaser) unrecorded() error {
+func (l *leaseManager) unrecorded() error {
 	now := l.options.Clock.Now()
 	if l.asked.IsZero() {
 		l.asked = now
@@ -213,7 +213,7 @@ func (l *leaser) unrecorded() error {
 		"see the conditions VersionSkew and WritesRefused"}
 }
 
-func (l *leaser) read(ctx context.Context) (*coordinationv1.Lease, error) {
+func (l *leaseManager) read(ctx context.Context) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.options.ProbeTimeout)
 	defer cancel()
 	found := &coordinationv1.Lease{}
@@ -228,10 +228,10 @@ func (l *leaser) read(ctx context.Context) (*coordinationv1.Lease, error) {
 }
 
 // write creates, takes or renews the Lease, unless it has changed since it was last seen.
-func (l *leaser) write(ctx context.Context, s lease.Snapshot, d lease.Decision) (done bool, err error) {
+func (l *leaseManager) write(ctx context.Context, s lease.Snapshot, d lease.Decision) (done bool, err error) {
 	began := l.options.Clock.Now()
 	var authority string
-	bounded, cancel := context.WithTimeout(transport.WithAuthority(transport.PastTheFence(ctx), func(of string) { authority = of }), l.options.LeaseDuration/3)
+	bounded, cancel := context.WithTimeout(transport.WithAuthority(transport.WithoutFence(ctx), func(of string) { authority = of }), l.options.LeaseDuration/3)
 	defer cancel()
 	written := lease.Written(s, d, began)
 	if s.Lease == nil {
@@ -241,17 +241,17 @@ func (l *leaser) write(ctx context.Context, s lease.Snapshot, d lease.Decision) 
 	}
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err) && s.Lease != nil:
-		l.hold.wake()
+		l.leaseState.wake()
 		return false, nil
 	case err != nil:
-		return l.without(ctx, fmt.Errorf("writing the Lease in provider %s: %w", l.target.ClusterID, err), false)
+		return l.continueUnfenced(ctx, fmt.Errorf("writing the Lease in provider %s: %w", l.target.ClusterID, err), false)
 	}
-	l.hold.wrote(written, s.Lease == nil || s.Lease.Annotations[v1alpha1.AnnotationGeneration] != written.Annotations[v1alpha1.AnnotationGeneration])
+	l.leaseState.noteWritten(written, s.Lease == nil || s.Lease.Annotations[v1alpha1.AnnotationGeneration] != written.Annotations[v1alpha1.AnnotationGeneration])
 	l.fence.extend(began)
 	l.asked = time.Time{}
 	// Only the cluster that has this Lease, in this version, can have changed it.
 	same := s.Lease == nil || s.Lease.UID == written.UID
-	l.report.tell(ctx, func(s *State) {
+	l.report.update(ctx, func(s *State) {
 		s.Fence = connection.Fence{Reason: v1alpha1.ReasonLeaseHeld}
 		if same {
 			s.Authority, s.LastContact = authority, l.options.Clock.Now()
@@ -270,9 +270,9 @@ func renewal(written *coordinationv1.Lease) client.Patch {
 	return client.RawPatch(types.MergePatchType, raw)
 }
 
-// without continues without a Lease if the provider denies one. unread is set if the provider does not even let
-// the manager read it.
-func (l *leaser) without(ctx context.Context, err error, unread bool) (settled bool, _ error) {
+// continueUnfenced continues without a Lease if the provider denies one. unread is set if the provider does not
+// even let the manager read it.
+func (l *leaseManager) continueUnfenced(ctx context.Context, err error, unread bool) (settled bool, _ error) {
 	fence := connection.Fence{}
 	switch {
 	case apierrors.IsForbidden(err):
@@ -284,31 +284,31 @@ func (l *leaser) without(ctx context.Context, err error, unread bool) (settled b
 	default:
 		return false, err
 	}
-	if verdict := l.hold.judged(); verdict != nil {
+	if verdict := l.leaseState.currentDenial(); verdict != nil {
 		return false, verdict
 	}
 	if l.options.Shares != nil {
 		return false, errNotUsable{fence.Reason, fence.Message + "; replicas that share the bindings need the Lease: only it keeps two of them from writing there"}
 	}
-	if l.hold.patient(unread) {
+	if l.leaseState.inGracePeriod(unread) {
 		return false, errNotUsable{fence.Reason, fence.Message + "; a Lease existed before: the manager continues without it in a minute"}
 	}
 	l.fence.lift()
-	l.report.tell(ctx, func(s *State) { s.Fence = fence })
+	l.report.update(ctx, func(s *State) { s.Fence = fence })
 	return true, nil
 }
 
 // delete deletes the Lease, if any, unless it has changed since it was last seen.
-func (l *leaser) delete(ctx context.Context, lease *coordinationv1.Lease) (done bool, err error) {
+func (l *leaseManager) delete(ctx context.Context, lease *coordinationv1.Lease) (done bool, err error) {
 	if lease == nil {
 		return true, nil
 	}
-	bounded, cancel := context.WithTimeout(transport.PastTheFence(ctx), l.options.ProbeTimeout)
+	bounded, cancel := context.WithTimeout(transport.WithoutFence(ctx), l.options.ProbeTimeout)
 	defer cancel()
 	err = l.provider.GetClient().Delete(bounded, lease, client.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion})
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		l.hold.wake()
+		l.leaseState.wake()
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("deleting the Lease in provider %s: %w", l.target.ClusterID, err)
@@ -318,13 +318,13 @@ func (l *leaser) delete(ctx context.Context, lease *coordinationv1.Lease) (done 
 
 // release releases the Lease, so that the next manager need not wait, unless the consumer was restored from a
 // backup. The manager writes nothing in the provider after that.
-func (l *leaser) release(ctx context.Context) {
+func (l *leaseManager) release(ctx context.Context) {
 	held := l.fence.drop()
-	last := l.hold.seen()
+	last := l.leaseState.lastSeen()
 	if !held || last == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(transport.PastTheFence(ctx), l.options.ProbeTimeout)
+	ctx, cancel := context.WithTimeout(transport.WithoutFence(ctx), l.options.ProbeTimeout)
 	defer cancel()
 	released := lease.Released(last)
 	switch {

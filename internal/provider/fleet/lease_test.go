@@ -301,12 +301,12 @@ func TestARestoredProviderIsReadAnew(t *testing.T) {
 		"with fewer characters": {lease("1000"), lease("999"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := &hold{clock: clock.RealClock{}}
-			h.see(test.seen)
-			if got := h.see(test.shown); got != test.want {
+			h := &leaseState{clock: clock.RealClock{}}
+			h.observe(test.seen)
+			if got := h.observe(test.shown); got != test.want {
 				t.Errorf("its resource versions went back: %v", got)
 			}
-			if h.see(test.shown) {
+			if h.observe(test.shown) {
 				t.Error("and again, for ever")
 			}
 		})
@@ -365,8 +365,8 @@ func TestTheLastRenewalEndsBeforeTheRelease(t *testing.T) {
 	stop()
 }
 
-// TestConnectionsRenewTogether: whenever a connection begins, it renews its Lease at the same few moments as all others,
-// and not later than after a third of its duration.
+// TestConnectionsRenewTogether: whenever a connection begins, it renews its Lease at the same few moments as all
+// others, and not later than after a third of its duration.
 func TestConnectionsRenewTogether(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Now())
 	f := New(Options{Clock: clock, LeaseDuration: 15 * time.Second})

@@ -26,9 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/transport"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Limits are what a provider allows, during one connection.
@@ -36,19 +36,19 @@ type Limits struct {
 	known chan struct{} // Closed once anything is known.
 
 	mu        sync.Mutex
-	now       *translate.Limits
-	followers []func(*translate.Limits)
+	now       *field.Limits
+	followers []func(*field.Limits)
 }
 
 // Now returns what the provider allows now.
-func (l *Limits) Now() *translate.Limits {
+func (l *Limits) Now() *field.Limits {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return cmp.Or(l.now, translate.MissingLimits())
+	return cmp.Or(l.now, field.MissingLimits())
 }
 
 // set passes changed limits to the followers.
-func (l *Limits) set(now *translate.Limits) {
+func (l *Limits) set(now *field.Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now == nil || reflect.DeepEqual(now, l.now) {
@@ -65,7 +65,7 @@ func (l *Limits) set(now *translate.Limits) {
 
 // Follow calls follow with what the provider allows: at once if that is known, and on every change while the
 // connection lasts.
-func (l *Limits) Follow(follow func(*translate.Limits)) {
+func (l *Limits) Follow(follow func(*field.Limits)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.followers = append(l.followers, follow)
@@ -75,13 +75,13 @@ func (l *Limits) Follow(follow func(*translate.Limits)) {
 }
 
 // noteLimits returns a function that notes in the report whether the limits are known.
-func noteLimits(ctx context.Context, to *report) func(*translate.Limits) {
-	return func(l *translate.Limits) {
+func noteLimits(ctx context.Context, to *report) func(*field.Limits) {
+	return func(l *field.Limits) {
 		verdict := connection.Limits{Reason: v1alpha1.ReasonLimitsRead, Message: "the provider's profile is " + l.Profile}
 		if l.Unknown != nil {
 			verdict = connection.Limits{Reason: l.Unknown.Reason, Message: l.Unknown.Message}
 		}
-		to.tell(ctx, func(state *State) { state.Limits = verdict })
+		to.update(ctx, func(state *State) { state.Limits = verdict })
 	}
 }
 
@@ -247,17 +247,17 @@ func (l *limitsReader) run(ctx context.Context) {
 }
 
 // current returns the limits, or why there are none. Nil means that they are not known yet.
-func (l *limitsReader) current() *translate.Limits {
+func (l *limitsReader) current() *field.Limits {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.read && l.found != nil:
-		return translate.LimitsOf(l.found.Data)
+		return field.LimitsOf(l.found.Data)
 	case l.read:
-		return translate.MissingLimits()
+		return field.MissingLimits()
 	case l.refused != nil:
 		_, message := transport.Classify(l.refused)
-		return translate.NoLimits(v1alpha1.ReasonLimitsForbidden, "ConfigMap spillway-provider/limits of the provider cannot be read: "+message)
+		return field.NoLimits(v1alpha1.ReasonLimitsForbidden, "ConfigMap spillway-provider/limits of the provider cannot be read: "+message)
 	}
 	return nil
 }

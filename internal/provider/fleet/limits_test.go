@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // TestLimitsThatCannotBeRead: such a provider blocks no connection, and allows nothing.
@@ -32,7 +32,7 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 			}
 			l.set(reader.current())
 			var got string
-			l.Follow(func(limits *translate.Limits) { got = limits.Unknown.Reason })
+			l.Follow(func(limits *field.Limits) { got = limits.Unknown.Reason })
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -54,9 +54,9 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 func TestFollowersOfLimits(t *testing.T) {
 	l := &Limits{known: make(chan struct{})}
 	var told []int
-	count := func(limits *translate.Limits) { told = append(told, len(limits.TolerationKeys)) }
-	of := func(keys string) *translate.Limits {
-		return translate.LimitsOf(map[string]string{"tolerationKeys": keys})
+	count := func(limits *field.Limits) { told = append(told, len(limits.TolerationKeys)) }
+	of := func(keys string) *field.Limits {
+		return field.LimitsOf(map[string]string{"tolerationKeys": keys})
 	}
 	l.Follow(count)
 	for _, keys := range []string{"a,b", "b, a", "a,b", "a,b", ""} {

@@ -24,10 +24,10 @@ func TestOurs(t *testing.T) {
 	} {
 		set := labels.Set(mark.Labels())
 		set["managed"] = test.managed
-		if got := ours(mark, test.kind).Matches(set); got != test.want {
+		if got := markSelector(mark, test.kind).Matches(set); got != test.want {
 			t.Errorf("%s: got %t", name, got)
 		}
-		if ours(mark, test.kind).Matches(labels.Set{"managed": test.managed}) {
+		if markSelector(mark, test.kind).Matches(labels.Set{"managed": test.managed}) {
 			t.Errorf("%s: it is ours without the mark", name)
 		}
 	}

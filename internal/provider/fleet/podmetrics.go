@@ -62,7 +62,7 @@ func newPodMetrics(ctx context.Context, config *rest.Config, httpClient *http.Cl
 			if ctx.Err() != nil {
 				return // An error at the end of the connection says nothing about the provider.
 			}
-			reported.tell(ctx, func(s *State) { s.NoMetrics = noMetrics(err) })
+			reported.update(ctx, func(s *State) { s.NoMetrics = noMetrics(err) })
 		},
 	}, nil
 }

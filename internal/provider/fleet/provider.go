@@ -39,12 +39,12 @@ type Provider struct {
 	Streams Streams
 	// PodMetrics reads what Spillway's pods there use.
 	PodMetrics *PodMetrics
-	// Seen reads the cache, corrected by the writes that are noted with it.
-	Seen *ownwrites.Reader
-	// Ahead returns how far the provider's clock is ahead of the manager's, at least. Negative means behind.
-	Ahead func() time.Duration
-	// left returns how long the Lease there is still valid, as for transport.Options.
-	left func() (time.Duration, bool)
+	// CacheReader reads the cache, corrected by the writes that are noted with it.
+	CacheReader *ownwrites.Reader
+	// ClockSkew returns how far the provider's clock is ahead of the manager's, at least. Negative means behind.
+	ClockSkew func() time.Duration
+	// remaining returns how long the Lease there is still valid, as for transport.Options.
+	remaining func() (time.Duration, bool)
 }
 
 // Streams opens streams to a provider with the credentials of one connection.
@@ -68,7 +68,7 @@ func Of(engaged cluster.Cluster) (*Provider, error) {
 // Fenced returns transport.ErrFenced if the Lease in the provider has expired. By then, another manager may
 // have sent objects that the caches do not show.
 func (p *Provider) Fenced() error {
-	if left, bounded := p.left(); bounded && left <= 0 {
+	if left, bounded := p.remaining(); bounded && left <= 0 {
 		return transport.ErrFenced
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 // refusals gathers the refused watches of a session, and ends it with the refusal whose text sorts first.
 // Watches of several kinds are refused at the same moment, and the reported reason must be the same each time.
 type refusals struct {
-	gathering *gather.Gathering
+	debouncer *gather.Debouncer
 
 	mu    sync.Mutex
 	first error // In the order of texts.
@@ -20,7 +20,7 @@ type refusals struct {
 
 func newRefusals(with clock.WithDelayedExecution, end context.CancelCauseFunc) *refusals {
 	r := &refusals{}
-	r.gathering = gather.New(with, func() {
+	r.debouncer = gather.New(with, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		end(r.first)
@@ -35,5 +35,5 @@ func (r *refusals) add(err error) {
 	if r.first == nil || err.Error() < r.first.Error() {
 		r.first = err
 	}
-	r.gathering.Begin()
+	r.debouncer.Trigger()
 }

@@ -112,9 +112,9 @@ func startLimited(t *testing.T, without ...string) (*Fleet, *manager, *gate) {
 
 // limitedTo reports that rights are missing; with "" that nothing is.
 func limitedTo(what string) func(State) bool {
-	want := connection.Lack{}
+	want := connection.Unreadable{}
 	if what != "" {
-		want = connection.NoRight(what)
+		want = connection.RightMissing(what)
 	}
 	return func(s State) bool { return s.Phase == Connected && s.Limited == want }
 }
@@ -125,7 +125,7 @@ func TestAKindThatIsNotServed(t *testing.T) {
 	g.unserved = true
 	g.refuse("configmaps", true)
 	f.Connect(target("eu", "1", providerUID))
-	if state := eventually(t, f, "eu", "is connected", connected); state.Limited != (connection.Lack{}) {
+	if state := eventually(t, f, "eu", "is connected", connected); state.Limited != (connection.Unreadable{}) {
 		t.Errorf("nobody needs it, and the connection is limited: %v", state.Limited)
 	}
 	if _, watched := watchedBy(t, f, "eu"); len(watched) > 0 {
@@ -152,14 +152,14 @@ func TestARightThatIsMissingSwitchesItsKindOff(t *testing.T) {
 	f, m, g := startLimited(t, "configmaps", "nodes")
 	f.Connect(target("eu", "1", providerUID))
 	state := eventually(t, f, "eu", "is connected", connected)
-	if want := connection.NoRight("list and watch configmaps, list and watch nodes"); state.Limited != want {
+	if want := connection.RightMissing("list and watch configmaps, list and watch nodes"); state.Limited != want {
 		t.Errorf("it is limited by %q when it is engaged, want %q", state.Limited, want)
 	}
 	cl, err := f.Get("eu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := cl.Rights.Lacks(ResourceOf(&corev1.ConfigMap{})); got != connection.NoRight("list and watch configmaps") {
+	if got := cl.Rights.WhyUnreadable(ResourceOf(&corev1.ConfigMap{})); got != connection.RightMissing("list and watch configmaps") {
 		t.Errorf("of ConfigMaps it lacks %q", got)
 	}
 	// No reader waits for the unreadable.

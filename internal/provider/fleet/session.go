@@ -54,7 +54,7 @@ func (s *session) run(ctx context.Context) error {
 	if err := s.connect(ctx); err != nil {
 		return fmt.Errorf("making a client for provider %s: %w", s.target.ClusterID, err)
 	}
-	lease := &leaser{link: s.link, provider: s.provider, live: s.clients.live, probe: s.probe}
+	lease := &leaseManager{link: s.link, provider: s.provider, live: s.clients.live, probe: s.probe}
 	defer func() {
 		s.engaged.disengage(s.target.Name)
 		s.end(nil)
@@ -76,10 +76,10 @@ func (s *session) connect(ctx context.Context) (err error) {
 	config, allowed := s.credentials.now().Config, s.target.Budget.Defaulted()
 	held := budget.NewLedger(allowed, s.end)
 	var missing *rights.Rights
-	missing = rights.New(s.options.Clock, func() { s.report.tell(ctx, func(state *State) { state.Limited = missing.All() }) })
+	missing = rights.New(s.options.Clock, func() { s.report.update(ctx, func(state *State) { state.Limited = missing.All() }) })
 	options := transport.Options{
 		MaxListBytes: allowed.ListBytes(), MaxListMemory: allowed.Memory,
-		Exceeded: s.end, Left: s.fence.left, Writing: s.fence.writing, Bearer: s.credentials.bearer, Wrap: s.wrap(),
+		Exceeded: s.end, Remaining: s.fence.remaining, Writing: s.fence.writing, Bearer: s.credentials.bearer, Wrap: s.wrap(),
 	}
 	again := options // For the connections that check the others.
 	options.Redialed = func(ctx context.Context) error { return s.recognise(ctx, again) }
@@ -122,14 +122,14 @@ func (s *session) connect(ctx context.Context) (err error) {
 	s.clients = &clients{config, httpClient, of.GetAPIReader()}
 	s.provider = &Provider{
 		Cluster: of, ClusterID: s.target.ClusterID, Rights: missing, Limits: limits, Classes: classes.New(config, httpClient, s.options.Clock), Budget: held, Streams: Streams{Streams: streams},
-		PodMetrics: metrics, Seen: ownwrites.New(of.GetCache(), s.options.Clock), Ahead: func() time.Duration { return s.report.now().Ahead }, left: s.fence.left,
+		PodMetrics: metrics, CacheReader: ownwrites.New(of.GetCache(), s.options.Clock), ClockSkew: func() time.Duration { return s.report.now().ClockSkew }, remaining: s.fence.remaining,
 	}
 	return nil
 }
 
 // use identifies the provider, waits until its identity is pinned and the manager holds its Lease, and engages
 // it. It returns why the provider can no longer be used. When leaving, it returns nil once the Lease is gone.
-func (s *session) use(ctx context.Context, lease *leaser) error {
+func (s *session) use(ctx context.Context, lease *leaseManager) error {
 	if err := s.identify(ctx); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (s *session) use(ctx context.Context, lease *leaser) error {
 	if err := lease.acquire(ctx); err != nil || s.target.Leaving {
 		return err
 	}
-	lease.keeping.Go(func() { lease.keep(ctx, s.end) })
+	lease.keeping.Go(func() { lease.renewUntilDone(ctx, s.end) })
 	if err := s.engage(connection.WithEnd(ctx, func(err error) { s.end(startFailed(err)) })); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *session) connected(ctx context.Context) {
 		return
 	}
 	log.FromContext(ctx).Info("provider is connected", "version", now.Version)
-	s.report.tell(ctx, func(state *State) {
+	s.report.update(ctx, func(state *State) {
 		state.Phase, state.Reason, state.Message, state.Limited, state.NoMetrics = Connected, "", "", s.provider.Rights.All(), ""
 	})
 }
@@ -193,7 +193,7 @@ func (s *session) engage(ctx context.Context) error {
 	defer cancel()
 	s.provider.Limits.Follow(noteLimits(ctx, s.report))
 	s.provider.Classes.Follow(ctx, func() {
-		s.report.tell(ctx, func(state *State) { state.Classes = s.provider.Classes.All() })
+		s.report.update(ctx, func(state *State) { state.Classes = s.provider.Classes.All() })
 	})
 	if err := s.caches.fill(syncCtx, ctx, s.provider, s.used); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (s *session) engage(ctx context.Context) error {
 	}
 	// The session has just filled the caches from the provider, so the provider answers. If it had to wait for
 	// the Lease, the last noted contact is old, and the controllers would think that the provider is away.
-	s.report.tell(ctx, func(state *State) { state.LastContact = s.options.Clock.Now() })
+	s.report.update(ctx, func(state *State) { state.LastContact = s.options.Clock.Now() })
 	if err := s.engaged.engage(ctx, s.target.Name, s.provider); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", s.target.ClusterID, err)
 	}

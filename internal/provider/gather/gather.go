@@ -1,6 +1,6 @@
 // Package gather delays a call for a moment, so that one call covers several events. For example, a role that
-// lacks several rights causes several refusals at once, in any order. Gathering keeps the reported message the
-// same each time: a different message would cause another write.
+// lacks several rights causes several refusals at once, in any order. The Debouncer keeps the reported message
+// the same each time: a different message would cause another write.
 package gather
 
 import (
@@ -13,8 +13,8 @@ import (
 // Moment is the delay between the first event and the call.
 const Moment = 500 * time.Millisecond
 
-// Gathering calls a function a moment after the first of several events.
-type Gathering struct {
+// Debouncer calls a function a moment after the first of several events.
+type Debouncer struct {
 	clock clock.WithDelayedExecution
 	then  func()
 
@@ -22,17 +22,17 @@ type Gathering struct {
 	due bool
 }
 
-// New returns a Gathering that calls then.
-func New(with clock.WithDelayedExecution, then func()) *Gathering {
-	return &Gathering{clock: with, then: then}
+// New returns a Debouncer that calls then.
+func New(with clock.WithDelayedExecution, then func()) *Debouncer {
+	return &Debouncer{clock: with, then: then}
 }
 
-// Begin calls BeginIn with Moment.
-func (g *Gathering) Begin() { g.BeginIn(Moment) }
+// Trigger calls TriggerAfter with Moment.
+func (g *Debouncer) Trigger() { g.TriggerAfter(Moment) }
 
-// BeginIn makes the function run after a delay, unless a run is already due. It may be called
+// TriggerAfter makes the function run after a delay, unless a run is already due. It may be called
 // under a lock that the function takes.
-func (g *Gathering) BeginIn(delay time.Duration) {
+func (g *Debouncer) TriggerAfter(delay time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.due {

@@ -19,15 +19,15 @@ func TestGathering(t *testing.T) {
 	}
 	now.Step(time.Hour)
 	expect("before the first", 0)
-	g.Begin()
+	g.Trigger()
 	now.Step(Moment / 2)
-	g.Begin()
+	g.Trigger()
 	expect("in between", 0)
 	now.Step(Moment / 2)
 	expect("a moment after the first", 1)
 	now.Step(time.Hour)
 	expect("afterwards", 1)
-	g.Begin()
+	g.Trigger()
 	now.Step(Moment)
 	expect("after another", 2)
 }

@@ -101,7 +101,7 @@ func (s Snapshot) hold() Decision {
 	if s.Lease == nil {
 		return s.take(0)
 	}
-	generation, problem := s.ours()
+	generation, problem := s.ownGeneration()
 	held := ptr.Deref(s.Lease.Spec.HolderIdentity, "")
 	fresh := held != "" && s.Unchanged < s.lasts()
 	behind := max(s.Recorded.Generation, s.takeOver(generation)) < generation
@@ -126,8 +126,8 @@ func (s Snapshot) hold() Decision {
 // generation never decreases.
 const mostGeneration = 1 << 53
 
-// ours returns the generation of the Lease, or why the Lease is not this consumer's.
-func (s Snapshot) ours() (generation int64, problem string) {
+// ownGeneration returns the generation of the Lease, or why the Lease is not this consumer's.
+func (s Snapshot) ownGeneration() (generation int64, problem string) {
 	named := fmt.Sprintf("Lease %s in namespace %s of the provider", s.Lease.Name, v1alpha1.ProviderNamespace)
 	if !s.Mark.IsOn(s.Lease) {
 		return 0, named + " exists, and is left alone: " + provenance.Describe(s.Lease)

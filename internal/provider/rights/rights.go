@@ -2,8 +2,8 @@
 // connection. Such a kind is switched off: nothing is decided about it, because the cache has no objects of it,
 // or old ones.
 //
-// Code that lists and watches notes each answer. Code that decides calls Lacks. Notes count a moment later: a
-// role that lacks a kind causes several refusals at once, and the message should be the same each time.
+// Code that lists and watches notes each answer. Code that decides calls WhyUnreadable. Notes count a moment
+// later: a role that lacks a kind causes several refusals at once, and the message should be the same each time.
 package rights
 
 import (
@@ -26,7 +26,7 @@ import (
 // Rights has the missing rights. A nil one lacks nothing.
 type Rights struct {
 	changed   func()
-	gathering *gather.Gathering
+	debouncer *gather.Debouncer
 
 	mu sync.Mutex
 	// refused has the verbs last refused for each resource. settled is a slightly older state of it, for
@@ -38,7 +38,7 @@ type Rights struct {
 // New returns the Rights of a new connection. changed, if not nil, is called when what is missing changes.
 func New(with clock.WithDelayedExecution, changed func()) *Rights {
 	r := &Rights{changed: changed, refused: map[string][]string{}, settled: map[string][]string{}, followers: map[*func()]bool{}}
-	r.gathering = gather.New(with, r.Settle)
+	r.debouncer = gather.New(with, r.Settle)
 	return r
 }
 
@@ -94,7 +94,7 @@ func (r *Rights) note(resource, verb string, missing bool) {
 		return
 	}
 	r.refused[resource] = verbs
-	r.gathering.Begin()
+	r.debouncer.Trigger()
 }
 
 // Settle makes all earlier notes count.
@@ -121,15 +121,15 @@ func (r *Rights) Settle() {
 	}
 }
 
-// Lacks says why a resource cannot be read.
-func (r *Rights) Lacks(resource string) connection.Lack {
-	return r.lack(func(of string) bool { return of == resource })
+// WhyUnreadable says why a resource cannot be read.
+func (r *Rights) WhyUnreadable(resource string) connection.Unreadable {
+	return r.unreadable(func(of string) bool { return of == resource })
 }
 
 // All says what cannot be read, in a fixed order.
-func (r *Rights) All() connection.Lack { return r.lack(func(string) bool { return true }) }
+func (r *Rights) All() connection.Unreadable { return r.unreadable(func(string) bool { return true }) }
 
-func (r *Rights) lack(is func(resource string) bool) (lack connection.Lack) {
+func (r *Rights) unreadable(is func(resource string) bool) (lack connection.Unreadable) {
 	if r == nil {
 		return lack
 	}
@@ -152,7 +152,7 @@ func (r *Rights) lack(is func(resource string) bool) (lack connection.Lack) {
 		return lack
 	}
 	also := lack.What
-	lack = connection.NoRight(strings.Join(missing, ", "))
+	lack = connection.RightMissing(strings.Join(missing, ", "))
 	if also != "" {
 		lack.What += ", and " + also
 	}

@@ -35,8 +35,8 @@ var odd = []error{
 // needed ends what is said of kinds that are not served.
 const needed = " in the required version"
 
-func textOf(lack connection.Lack) string {
-	if lack == (connection.Lack{}) {
+func textOf(lack connection.Unreadable) string {
+	if lack == (connection.Unreadable{}) {
 		return ""
 	}
 	return lack.Reason + ": " + lack.What
@@ -85,7 +85,7 @@ func TestNote(t *testing.T) {
 				t.Errorf("it counts at once: %s", all)
 			}
 			now.Step(gather.Moment)
-			if lacks, all := textOf(r.Lacks("configmaps")), textOf(r.All()); lacks != test.lacks || all != test.all || told != test.told {
+			if lacks, all := textOf(r.WhyUnreadable("configmaps")), textOf(r.All()); lacks != test.lacks || all != test.all || told != test.told {
 				t.Errorf("it lacks %q, in all %q, told %d times", lacks, all, told)
 			}
 		})
@@ -126,7 +126,7 @@ func TestNobodyLacksAnything(t *testing.T) {
 	var r *Rights
 	r.Note("nodes", "list", no("nodes"))
 	r.Follow(t.Context(), func() {})
-	if textOf(r.Lacks("nodes")) != "" || textOf(r.All()) != "" {
+	if textOf(r.WhyUnreadable("nodes")) != "" || textOf(r.All()) != "" {
 		t.Error("what is not connected lacks rights")
 	}
 }

@@ -117,8 +117,8 @@ func testWatched(t *testing.T, answer error, lack string) {
 		expect := func(what, lacks string, objects, requests int) {
 			t.Helper()
 			synctest.Wait()
-			if got := len(informer.GetStore().ListKeys()); !informer.HasSynced() || r.Lacks("configmaps").What != lacks || got != objects {
-				t.Errorf("%s: it lacks %q, and %d objects are there; want %q and %d", what, r.Lacks("configmaps"), got, lacks, objects)
+			if got := len(informer.GetStore().ListKeys()); !informer.HasSynced() || r.WhyUnreadable("configmaps").What != lacks || got != objects {
+				t.Errorf("%s: it lacks %q, and %d objects are there; want %q and %d", what, r.WhyUnreadable("configmaps"), got, lacks, objects)
 			}
 			if got := p.counted(); got == 0 || got > requests {
 				t.Errorf("%s: it has asked %d times; want at most %d", what, got, requests)
@@ -156,7 +156,7 @@ func TestARightCountsWhenTheCacheIsFull(t *testing.T) {
 		informer := informerOf(p, r, func(context.Context, *toolscache.Reflector, error) {})
 		settled := 0
 		r.Follow(t.Context(), func() {
-			if settled++; r.Lacks("configmaps").Reason == "" && len(informer.GetStore().ListKeys()) == 0 {
+			if settled++; r.WhyUnreadable("configmaps").Reason == "" && len(informer.GetStore().ListKeys()) == 0 {
 				t.Error("nothing is lacking, and nothing is there")
 			}
 		})
@@ -168,7 +168,7 @@ func TestARightCountsWhenTheCacheIsFull(t *testing.T) {
 		p.refuse(false)
 		<-time.After(time.Minute)
 		synctest.Wait()
-		if lacks := r.Lacks("configmaps"); lacks.Reason != "" || len(informer.GetStore().ListKeys()) != 1 {
+		if lacks := r.WhyUnreadable("configmaps"); lacks.Reason != "" || len(informer.GetStore().ListKeys()) != 1 {
 			t.Errorf("it lacks %q, and %v are there", lacks, informer.GetStore().ListKeys())
 		}
 		if settled != 2 {

@@ -19,7 +19,7 @@ func WithAuthority(ctx context.Context, note func(authority string)) context.Con
 	return context.WithValue(ctx, noteAuthority{}, note)
 }
 
-func tellAuthority(req *http.Request, resp *http.Response) {
+func passAuthority(req *http.Request, resp *http.Response) {
 	if note, ok := req.Context().Value(noteAuthority{}).(func(string)); ok {
 		note(authorityOf(resp.TLS))
 	}

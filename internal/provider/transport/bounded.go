@@ -81,8 +81,8 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 		deadline.cancel()
 		return nil, err
 	}
-	tellAuthority(req, resp)
-	tellDate(req, resp)
+	passAuthority(req, resp)
+	passDate(req, resp)
 	capRetryAfter(resp.Header)
 	body := &body{ReadCloser: resp.Body, owner: b, deadline: deadline}
 	refuse := b.mustBeProtobuf(req, resp, kind)

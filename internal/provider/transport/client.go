@@ -78,9 +78,9 @@ type Options struct {
 	// s.
 	PingTimeout time.Duration
 
-	// Left, if set, returns how much time a request that may change something has left. False means that the
+	// Remaining, if set, returns how much time a request that may change something has left. False means that the
 	// time is unlimited. If no time is left, the request is refused with ErrFenced. Optional.
-	Left func() (time.Duration, bool)
+	Remaining func() (time.Duration, bool)
 	// Writing, if set, is called when such a request is sent. The returned function is called when the request
 	// has ended, with whether it was answered. Optional.
 	Writing func() (ended func(answered bool))

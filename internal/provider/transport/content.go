@@ -72,9 +72,9 @@ func (b *bounded) ofEvents(req *http.Request, isProtobuf bool, resource string) 
 		excess, err := found.read(p)
 		switch {
 		case err != nil:
-			return b.excess.tell(notMeasured(err, "an event of the watch of "+resource))
+			return b.excess.report(notMeasured(err, "an event of the watch of "+resource))
 		case excess != "":
-			return b.excess.tell(tooLarge("an event of the watch of %s %s", resource, excess))
+			return b.excess.report(tooLarge("an event of the watch of %s %s", resource, excess))
 		}
 		return nil
 	}
@@ -99,7 +99,7 @@ func (b *bounded) mustBeProtobuf(req *http.Request, resp *http.Response, kind re
 		case kind == single:
 			return err
 		}
-		return b.excess.tell(err)
+		return b.excess.report(err)
 	}
 }
 

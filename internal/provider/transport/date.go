@@ -15,7 +15,7 @@ func WithDate(ctx context.Context, note func(date time.Time)) context.Context {
 	return context.WithValue(ctx, noteDate{}, note)
 }
 
-func tellDate(req *http.Request, resp *http.Response) {
+func passDate(req *http.Request, resp *http.Response) {
 	if note, ok := req.Context().Value(noteDate{}).(func(time.Time)); ok {
 		date, _ := http.ParseTime(resp.Header.Get("Date")) // Zero with an error.
 		note(date)

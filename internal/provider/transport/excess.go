@@ -46,10 +46,10 @@ type sequence struct {
 // excess limits what many requests do together. A list stays in memory until its last page has arrived, and
 // nobody else sees it earlier.
 type excess struct {
-	limit    int64 // In bytes, for all pages of a list.
-	memory   int64 // The same, decoded.
-	restarts *rate.Limiter
-	told     func(error)
+	limit      int64 // In bytes, for all pages of a list.
+	memory     int64 // The same, decoded.
+	restarts   *rate.Limiter
+	onExceeded func(error)
 
 	mu    sync.Mutex
 	lists map[string]*sequence // By path.
@@ -61,7 +61,7 @@ func newExcess(opts Options) *excess {
 		told = func(error) {}
 	}
 	return &excess{
-		limit: opts.MaxListBytes, memory: opts.MaxListMemory, told: told, lists: map[string]*sequence{},
+		limit: opts.MaxListBytes, memory: opts.MaxListMemory, onExceeded: told, lists: map[string]*sequence{},
 		restarts: rate.NewLimiter(rate.Every(restartInterval), restartBurst),
 	}
 }
@@ -73,7 +73,7 @@ func (e *excess) begin(req *http.Request, resource string) error {
 		defer e.mu.Unlock()
 		s := e.list(req.URL.Path)
 		if s.pages++; s.pages > maxPages {
-			return e.tell(tooLarge("a list of %s does not end: it has more than %d pages", resource, maxPages))
+			return e.report(tooLarge("a list of %s does not end: it has more than %d pages", resource, maxPages))
 		}
 		return nil
 	}
@@ -81,7 +81,7 @@ func (e *excess) begin(req *http.Request, resource string) error {
 	delete(e.lists, req.URL.Path)
 	e.mu.Unlock()
 	if !e.restarts.Allow() {
-		return e.tell(&ExcessError{Reason: v1alpha1.ReasonUnreachable,
+		return e.report(&ExcessError{Reason: v1alpha1.ReasonUnreachable,
 			Message: "the provider ends lists and watches as soon as they begin, including those of " + resource})
 	}
 	return nil
@@ -91,7 +91,7 @@ func (e *excess) begin(req *http.Request, resource string) error {
 func (e *excess) read(path, resource string, p []byte, meter decoded.Meter) error {
 	took, err := meter.Read(p)
 	if err != nil {
-		return e.tell(notMeasured(err, "a list of "+resource))
+		return e.report(notMeasured(err, "a list of "+resource))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -101,9 +101,9 @@ func (e *excess) read(path, resource string, p []byte, meter decoded.Meter) erro
 	const cure = "raise spec.budget.memory, or delete unneeded objects in the provider"
 	switch {
 	case s.size > e.limit:
-		return e.tell(tooLarge("a list of %s is larger than %s: %s", resource, inMiB(e.limit), cure))
+		return e.report(tooLarge("a list of %s is larger than %s: %s", resource, inMiB(e.limit), cure))
 	case s.took > e.memory:
-		return e.tell(tooLarge("a list of %s takes more than %s of memory: %s", resource, inMiB(e.memory), cure))
+		return e.report(tooLarge("a list of %s takes more than %s of memory: %s", resource, inMiB(e.memory), cure))
 	}
 	return nil
 }
@@ -117,10 +117,10 @@ func (e *excess) list(path string) *sequence {
 	return s
 }
 
-// tell passes an error to Exceeded, which can end the connection: the callers of requests
+// report passes an error to Exceeded, which can end the connection: the callers of requests
 // for caches would only log it and retry.
-func (e *excess) tell(err error) error {
-	e.told(err)
+func (e *excess) report(err error) error {
+	e.onExceeded(err)
 	return err
 }
 

@@ -11,18 +11,18 @@ import (
 // may be writing by now.
 var ErrFenced = errors.New("not sent: the Lease in the provider has not been renewed in time")
 
-// pastTheFence is the context key of requests that pass although no time is left.
-type pastTheFence struct{}
+// withoutFence is the context key of requests that pass although no time is left.
+type withoutFence struct{}
 
-// PastTheFence lets changing requests pass although no time is left: the requests that renew the Lease.
-func PastTheFence(ctx context.Context) context.Context {
-	return context.WithValue(ctx, pastTheFence{}, true)
+// WithoutFence lets changing requests pass although no time is left: the requests that renew the Lease.
+func WithoutFence(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutFence{}, true)
 }
 
 // fenced reports whether a request may change something, and is not past the fence.
 func fenced(req *http.Request) bool {
 	return req.Method != http.MethodGet && req.Method != http.MethodHead && req.Method != http.MethodOptions &&
-		req.Context().Value(pastTheFence{}) == nil
+		req.Context().Value(withoutFence{}) == nil
 }
 
 // writing reports the sending of a request.
@@ -36,10 +36,10 @@ func (o *Options) writing(req *http.Request) (ended func(answered bool)) {
 // withinFence shortens the timeout of a request that may change something to the time
 // left.
 func (o *Options) withinFence(req *http.Request, timeout time.Duration) (time.Duration, error) {
-	if o.Left == nil || !fenced(req) {
+	if o.Remaining == nil || !fenced(req) {
 		return timeout, nil
 	}
-	left, bounded := o.Left()
+	left, bounded := o.Remaining()
 	switch {
 	case !bounded:
 		return timeout, nil

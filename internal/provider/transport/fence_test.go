@@ -38,10 +38,10 @@ func TestFence(t *testing.T) {
 				sent.Add(1)
 				hang("")(w, r)
 			})
-			client := newClient(t, configFor(server), Options{Timeout: timeout, Left: test.left})
+			client := newClient(t, configFor(server), Options{Timeout: timeout, Remaining: test.left})
 			ctx := t.Context()
 			if test.past {
-				ctx = PastTheFence(ctx)
+				ctx = WithoutFence(ctx)
 			}
 			request, err := http.NewRequestWithContext(ctx, test.method, server.URL+"/api/v1/namespaces/team/pods/web", strings.NewReader("{}"))
 			if err != nil {

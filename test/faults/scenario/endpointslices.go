@@ -8,8 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/spillway-io/spillway/controllers/toprovider/endpointslice"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
-	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
@@ -79,8 +80,8 @@ func endpointsAre(provider string, addresses ...string) Func {
 			same("the mark", provenance.Mark{Origin: w.Origin, ClusterID: provider}.IsOn(remote), true),
 			same("what it stands for", provenance.LocalOf(remote), provenance.Local{Namespace: team, Name: database, UID: local.UID}),
 			same("that it stays", remote.DeletionTimestamp.IsZero(), true),
-			same("who manages it", remote.Labels[discoveryv1.LabelManagedBy], translate.EndpointSliceManager),
-			same("that it says what it lacks", translate.LeftOut(remote) != "", true),
+			same("who manages it", remote.Labels[discoveryv1.LabelManagedBy], endpointslice.EndpointSliceManager),
+			same("that it says what it lacks", field.LeftOut(remote) != "", true),
 			same("its addresses", strings.Join(has, ","), strings.Join(addresses, ",")))
 	}
 }

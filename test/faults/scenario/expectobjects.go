@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/test/faults/world"
 )
@@ -84,14 +84,14 @@ func unmarked[T any, P interface {
 // remoteVolume returns the key of the volume's copy.
 func remoteVolume(provider string) func(*world.World) client.ObjectKey {
 	return func(w *world.World) client.ObjectKey {
-		return client.ObjectKey{Name: namespacemap.Hashed(w.Origin+"/"+provider, data)}
+		return client.ObjectKey{Name: field.Hashed(w.Origin+"/"+provider, data)}
 	}
 }
 
 // hashed returns the key of the copy of the team's object in the mount namespace.
 func hashed(name string) func(*world.World) client.ObjectKey {
 	return func(w *world.World) client.ObjectKey {
-		return client.ObjectKey{Namespace: w.Remote(mount), Name: namespacemap.Hashed(team, name)}
+		return client.ObjectKey{Namespace: w.Remote(mount), Name: field.Hashed(team, name)}
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/status"
 	"github.com/spillway-io/spillway/internal/field/provenance"
-	"github.com/spillway-io/spillway/internal/translate"
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
@@ -33,7 +33,7 @@ func podAt(phase corev1.PodPhase, namespace, name, provider string, at func(*wor
 			same("the remote phase", remote.Status.Phase, phase),
 			same("whether it is Ready", podCondition(local, corev1.PodReady), podCondition(remote, corev1.PodReady)),
 			same("how many containers there are", len(local.Status.ContainerStatuses), len(remote.Status.ContainerStatuses)),
-			same("the IP that people are told", local.Annotations[v1alpha1.AnnotationRemoteIP], translate.RemoteIP(remote)),
+			same("the IP that people are told", local.Annotations[v1alpha1.AnnotationRemoteIP], status.RemoteIP(remote)),
 			same("the remote UID", local.Annotations[v1alpha1.AnnotationRemoteUID], string(remote.UID)),
 			same("the mark", provenance.Mark{Origin: w.Origin, ClusterID: provider}.IsOn(remote), true),
 			same("what the remote pod stands for", provenance.LocalOf(remote), provenance.Local{Namespace: namespace, Name: name, UID: local.UID}),

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
@@ -20,7 +20,7 @@ var volumeDescribed = Scenario{
 			pod.Spec.Volumes = []corev1.Volume{{Name: data, VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "nfs.example.com", Path: "/"}}}}
 			return w.Create(ctx, configMap("1"), secret("1"), pod)
 		},
-		Until: all(podStaysHome(team, web, translate.ReasonVolumeNotAllowed),
+		Until: all(podStaysHome(team, web, field.ReasonVolumeNotAllowed),
 			gone[corev1.Secret](world.P1, remotely(team, password)), unmarked[corev1.Secret](team, password)),
 	}, {
 		Name:  "its user deletes it",

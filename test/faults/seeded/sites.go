@@ -19,11 +19,11 @@ func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 `, `
 		named = provenance.RemoteOf(s.Local)
 	}
-	if site.Place.Open && seeded.On(seeded.PodMovedWithItsNamespace) {
+	if site.Destination.Open && seeded.On(seeded.PodMovedWithItsNamespace) {
 		remotes = slices.DeleteFunc(remotes, func(remote T) bool {
 			elsewhere := client.ObjectKeyFromObject(remote) != at
 			if elsewhere {
-				s.Strays = append(s.Strays, remote)
+				s.Duplicates = append(s.Duplicates, remote)
 			}
 			return elsewhere
 		})
@@ -63,11 +63,11 @@ func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 `, `
 		return Plan{} // Remote pods still use it, whatever happens to the namespace.
 	}
-	if seeded.On(seeded.CopyReleasedFirst) && !s.toBeCopied(s.Site) && c.pinned(s) {
-		return c.unpin(s)
+	if seeded.On(seeded.CopyReleasedFirst) && !s.toBeCopied(s.RemoteState) && c.isProtected(s) {
+		return c.unprotect(s)
 	}
 `},
-	CopyStays: {"internal/engine/decide/copies.go", `	if !s.toBeCopied(s.Site) {`, `	if !s.toBeCopied(s.Site) && (!seeded.On(seeded.CopyStays) || !s.Place.Open) {`},
+	CopyStays: {"internal/engine/decide/copies.go", `	if !s.toBeCopied(s.RemoteState) {`, `	if !s.toBeCopied(s.RemoteState) && (!seeded.On(seeded.CopyStays) || !s.Destination.Open) {`},
 	AddressTakenAtItsWord: {"internal/decide/network/reach.go", `func (r Reach) Shows(ip netip.Addr) bool {`, `
 func (r Reach) Shows(ip netip.Addr) bool {
 	if seeded.On(seeded.AddressTakenAtItsWord) {
@@ -77,20 +77,20 @@ func (r Reach) Shows(ip netip.Addr) bool {
 	OwnAddressShown:        {"internal/engine/address/address.go", `case own(ip):`, `case own(ip) && !seeded.On(seeded.OwnAddressShown):`},
 	UnlistedStays:          {"internal/engine/mapping/mapping.go", `offloading.Spec.Sends(resource)`, `offloading.Spec.Sends(resource) || seeded.On(seeded.UnlistedStays)`},
 	DrainForgetsNamespaces: {"internal/decide/drain/provider.go", `s.emptied(left) {`, `s.emptied(left) || seeded.On(seeded.DrainForgetsNamespaces) {`},
-	LostWithoutAsking:      {"internal/decide/podsync/lost.go", `if !s.Lost {`, `if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {`},
-	TerminalOverwritten: {"internal/decide/podsync/decide.go", `
-	case Terminal(s.Local):
-		return forget(s)`, `
-	case Terminal(s.Local) && !seeded.On(seeded.TerminalOverwritten):
-		return forget(s)`},
-	LocalPodGoesFirst: {"internal/decide/podsync/decide.go", `func end(s snapshot) decide.Plan {`, `
-func end(s snapshot) decide.Plan {
+	LostWithoutAsking:      {"controllers/toprovider/pod/lost.go", `if !s.Lost {`, `if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {`},
+	TerminalOverwritten: {"controllers/toprovider/pod/decide.go", `
+	case terminal(s.Local):
+		return cleanUpEnded(s)`, `
+	case terminal(s.Local) && !seeded.On(seeded.TerminalOverwritten):
+		return cleanUpEnded(s)`},
+	LocalPodGoesFirst: {"controllers/toprovider/pod/decide.go", `func deleteRemote(s snapshot) decide.Plan {`, `
+func deleteRemote(s snapshot) decide.Plan {
 	if seeded.On(seeded.LocalPodGoesFirst) {
-		return finish(s)
+		return finishDeletion(s)
 	}
 `},
-	CopiedPodBelieved: {"internal/decide/podsync/remote.go", `remote.For != local.UID {`, `remote.For != local.UID && !seeded.On(seeded.CopiedPodBelieved) {`},
-	LimitsIgnored: {"internal/translate/limits.go", `
+	CopiedPodBelieved: {"controllers/toprovider/pod/observed.go", `remote.For != local.UID {`, `remote.For != local.UID && !seeded.On(seeded.CopiedPodBelieved) {`},
+	LimitsIgnored: {"controllers/toprovider/pod/accept/limits.go", `
 	if limits.Unknown != nil {
 		return limits.Unknown
 	}
@@ -102,13 +102,13 @@ func end(s snapshot) decide.Plan {
 		return limits.Unknown
 	}
 `},
-	EndpointsUnchecked: {"internal/translate/endpointslice.go", `func (l *Limits) allowsAddress(ip netip.Addr) bool {`, `
-func (l *Limits) allowsAddress(ip netip.Addr) bool {
+	EndpointsUnchecked: {"controllers/toprovider/endpointslice/remote.go", `func allowsAddress(l *field.Limits, ip netip.Addr) bool {`, `
+func allowsAddress(l *field.Limits, ip netip.Addr) bool {
 	if seeded.On(seeded.EndpointsUnchecked) {
 		return true
 	}
 `},
-	PodWithoutLocalUID: {"internal/translate/metadata.go", `	annotations[v1alpha1.AnnotationLocalUID] = string(local.GetUID())`, `
+	PodWithoutLocalUID: {"internal/field/metadata.go", `	annotations[v1alpha1.AnnotationLocalUID] = string(local.GetUID())`, `
 	annotations[v1alpha1.AnnotationLocalUID] = string(local.GetUID())
 	if seeded.On(seeded.PodWithoutLocalUID) {
 		delete(annotations, v1alpha1.AnnotationLocalUID)
@@ -120,8 +120,8 @@ func (l *Limits) allowsAddress(ip netip.Addr) bool {
 		return s.take(generation)
 	case fresh && s.Renewed && !s.Sharing:
 `},
-	IdentityUnchecked: {"internal/provider/fleet/keeper.go", `pinned != "" && uid != pinned {`, `pinned != "" && uid != pinned && !seeded.On(seeded.IdentityUnchecked) {`},
-	LostForGood: {"internal/provider/fleet/keeper.go", `
+	IdentityUnchecked: {"internal/provider/fleet/connector.go", `pinned != "" && uid != pinned {`, `pinned != "" && uid != pinned && !seeded.On(seeded.IdentityUnchecked) {`},
+	LostForGood: {"internal/provider/fleet/connector.go", `
 		s.Untried = s.Untried && !s.CredentialsRefused()
 	})
 `, `
@@ -158,16 +158,16 @@ func (l *Ledger) count(object client.Object) {
 	}
 	if apierrors.IsAlreadyExists(err) && c.Namespace == "" {
 `},
-	HostUnchecked: {"internal/translate/hosts.go", `		case !provider.Allow(of.host):
-`, `		case !seeded.On(seeded.HostUnchecked) && !provider.Allow(of.host):
+	HostUnchecked: {"internal/field/hosts.go", `		case !provider.Allow(of.Host):
+`, `		case !seeded.On(seeded.HostUnchecked) && !provider.Allow(of.Host):
 `},
-	ElsewhereUncounted: {"internal/translate/disruptionbudget.go", `	wanted := max(0, desired-elsewhere)`, `
+	ElsewhereUncounted: {"controllers/toprovider/poddisruptionbudget/remote.go", `	wanted := max(0, desired-elsewhere)`, `
 	if seeded.On(seeded.ElsewhereUncounted) {
 		elsewhere = 0
 	}
 	wanted := max(0, desired-elsewhere)
 `},
-	BindingHeldLate:         {"controllers/clusterbinding/reconciler.go", `if before := cb.DeepCopy(); controllerutil.AddFinalizer(`, `if before := cb.DeepCopy(); !(seeded.On(seeded.BindingHeldLate) && conditions.Reason(clusterbinding.Decide(o.Snapshot).Conditions, v1alpha1.BindingReady) != v1alpha1.ReasonReady) && controllerutil.AddFinalizer(`},
+	BindingHeldLate:         {"controllers/clusterbinding/reconciler.go", `if before := cb.DeepCopy(); controllerutil.AddFinalizer(`, `if before := cb.DeepCopy(); !(seeded.On(seeded.BindingHeldLate) && conditions.Reason(Decide(o.snapshot).Conditions, v1alpha1.BindingReady) != v1alpha1.ReasonReady) && controllerutil.AddFinalizer(`},
 	RestartWritesAgain:      {"controllers/clusterbinding/reconciler.go", `o.Binding.Status, status) {`, `o.Binding.Status, status) && !seeded.Once(seeded.RestartWritesAgain, r) {`},
 	OffloadingReleasedFirst: {"controllers/namespaceoffloading/lifecycle.go", `if !removable {`, `if !removable && !seeded.On(seeded.OffloadingReleasedFirst) {`},
 }

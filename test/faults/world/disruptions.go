@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/spillway-io/spillway/internal/translate"
+	"github.com/spillway-io/spillway/controllers/toprovider/poddisruptionbudget"
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
@@ -41,7 +41,7 @@ func count(ctx context.Context, cached client.Reader, admin client.Client, budge
 	}
 	healthy := int32(0)
 	for i := range pods.Items {
-		if translate.IsHealthy(budget)(&pods.Items[i]) {
+		if poddisruptionbudget.IsHealthy(budget)(&pods.Items[i]) {
 			healthy++
 		}
 	}

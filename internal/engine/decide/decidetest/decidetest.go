@@ -12,36 +12,35 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/testing/builder"
-	"github.com/spillway-io/spillway/internal/translate"
 )
 
 // Plain is the simplest Translation: the copy has the data of the local object.
 type Plain struct{}
 
 // RemoteName implements decide.Translation.
-func (Plain) RemoteName(t translate.Target, local types.NamespacedName) types.NamespacedName {
+func (Plain) RemoteName(t field.Target, local types.NamespacedName) types.NamespacedName {
 	return types.NamespacedName{Namespace: t.Namespace, Name: t.Name(local.Namespace, local.Name)}
 }
 
 // Remote implements decide.Translation. A ConfigMap with the key refuse is not copied.
-func (Plain) Remote(local *corev1.ConfigMap, t translate.Target, _ decide.Around) (*corev1.ConfigMap, *field.Problem) {
+func (Plain) Remote(local *corev1.ConfigMap, t field.Target, _ decide.Inputs) (*corev1.ConfigMap, *field.Problem) {
 	if local.Data["refuse"] != "" {
 		return nil, &field.Problem{Reason: "Refused", Message: "it says so"}
 	}
-	return &corev1.ConfigMap{ObjectMeta: translate.Metadata(local, t), Data: local.Data}, nil
+	return &corev1.ConfigMap{ObjectMeta: field.Metadata(local, t), Data: local.Data}, nil
 }
 
 // Merge implements decide.Translation. A copy with the key frozen is replaced.
 func (Plain) Merge(desired, remote *corev1.ConfigMap) (*corev1.ConfigMap, bool) {
-	merged := translate.Merged(desired, remote)
-	merged.Data = translate.MergeContent(desired.Data, remote.Data)
+	merged := field.Merged(desired, remote)
+	merged.Data = field.MergeContent(desired.Data, remote.Data)
 	return merged, remote.Data["frozen"] != ""
 }
 
 // The owner of the objects, the target of their copies, and the Syncer.
 var (
 	Mark   = provenance.Mark{Origin: "home", ClusterID: "eu"}
-	Target = translate.Target{Mark: Mark, Namespace: "team-home"}
+	Target = field.Target{Mark: Mark, Namespace: "team-home"}
 	Copies = decide.NewCopies(Plain{}, func() *corev1.ConfigMap { return &corev1.ConfigMap{} })
 )
 
@@ -62,7 +61,7 @@ func Local(options ...Option) *corev1.ConfigMap {
 
 // Remote returns the copy of that ConfigMap.
 func Remote(options ...Option) *corev1.ConfigMap {
-	m, _ := Plain{}.Remote(Local(), Target, decide.Around{})
+	m, _ := Plain{}.Remote(Local(), Target, decide.Inputs{})
 	m.UID, m.ResourceVersion = "remote-1", "9"
 	for _, option := range options {
 		option(m)
@@ -70,7 +69,7 @@ func Remote(options ...Option) *corev1.ConfigMap {
 	return m
 }
 
-// SentTo pins a ConfigMap for a provider.
+// SentTo protects a ConfigMap for a provider.
 func SentTo(clusterID, place string) Option {
 	return func(m *corev1.ConfigMap) {
 		m.Labels = decide.With(m.Labels, v1alpha1.LabelSyncedTo+clusterID, "true")
@@ -79,7 +78,7 @@ func SentTo(clusterID, place string) Option {
 	}
 }
 
-// Sent pins a ConfigMap for the place where Remote is.
+// Sent protects a ConfigMap for the location of Remote.
 var Sent = SentTo("eu", "team-home/settings")
 
 // Data replaces the data with pairs of keys and values.
@@ -97,7 +96,7 @@ func Going(m *corev1.ConfigMap) { m.DeletionTimestamp = &metav1.Time{Time: build
 
 // Held returns a ConfigMap as the caches hold it: with a digest instead of its content.
 func Held(m *corev1.ConfigMap) *corev1.ConfigMap {
-	held, _ := translate.WithoutContent(m).(*corev1.ConfigMap)
+	held, _ := field.WithoutContent(m).(*corev1.ConfigMap)
 	return held
 }
 
@@ -109,17 +108,17 @@ func KeptHome(m *corev1.ConfigMap) {
 // Snapshot is a snapshot of a ConfigMap.
 type Snapshot = decide.Snapshot[*corev1.ConfigMap]
 
-// Subject is a ConfigMap as a subject.
-type Subject = decide.Subject[*corev1.ConfigMap]
+// ObjectState is the state of a ConfigMap.
+type ObjectState = decide.ObjectState[*corev1.ConfigMap]
 
 // Wanted returns a snapshot of a ConfigMap that a pod in an offloaded namespace needs.
 func Wanted(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) Snapshot {
 	s := Snapshot{
-		Subject: Subject{
+		ObjectState: ObjectState{
 			Key: types.NamespacedName{Namespace: "team", Name: "settings"}, ClusterID: "eu", Local: local,
-			Known: local != nil && local.Labels != nil, Around: decide.Around{Node: "spillway-eu"},
+			Known: local != nil && local.Labels != nil, Inputs: decide.Inputs{Node: "spillway-eu"},
 		},
-		Site: decide.Site[*corev1.ConfigMap]{Place: decide.Place{Target: Target, Open: true}, Wanted: true, Remote: remote},
+		RemoteState: decide.RemoteState[*corev1.ConfigMap]{Destination: decide.Destination{Target: Target, Open: true}, Wanted: true, Remote: remote},
 	}
 	for _, change := range changes {
 		change(&s)
@@ -127,17 +126,17 @@ func Wanted(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) Snapsho
 	return s
 }
 
-// Observed returns the subject of a ConfigMap that a pod in an offloaded namespace needs.
-func Observed(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) Subject {
+// Observed returns the state of a ConfigMap that a pod in an offloaded namespace needs.
+func Observed(local, remote *corev1.ConfigMap, changes ...func(*Snapshot)) ObjectState {
 	return Of(Wanted(local, remote, changes...))
 }
 
-// Of returns the subject of a snapshot. If the snapshot has no sites, the subject has one.
-func Of[T decide.Object](s decide.Snapshot[T]) decide.Subject[T] {
-	if len(s.Sites) == 0 {
-		s.Sites = []decide.Site[T]{s.Site}
+// Of returns the ObjectState of a snapshot. If it has no RemoteStates, it gets the snapshot's.
+func Of[T decide.Object](s decide.Snapshot[T]) decide.ObjectState[T] {
+	if len(s.RemoteStates) == 0 {
+		s.RemoteStates = []decide.RemoteState[T]{s.RemoteState}
 	}
-	return s.Subject
+	return s.ObjectState
 }
 
 // Unwanted makes the ConfigMap unneeded.

@@ -1,0 +1,38 @@
+package networkpolicy
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
+)
+
+var networkPolicySpecFields = field.Decisions{
+	"Ingress":     field.Change("see networkPolicyIngressRuleFields"),
+	"Egress":      field.Change("see networkPolicyEgressRuleFields"),
+	"PolicyTypes": field.Change("never empty: the default depends on egress rules, which may have been left out"),
+}.And(field.Send(), "PodSelector")
+
+var networkPolicyIngressRuleFields = field.Decisions{
+	"From": field.Change("see networkPolicyPeerFields"),
+}.And(field.Send(), "Ports")
+
+var networkPolicyEgressRuleFields = field.Decisions{
+	"To": field.Change("see networkPolicyPeerFields"),
+}.And(field.Send(), "Ports")
+
+var networkPolicyPeerFields = field.Decisions{
+	"NamespaceSelector": field.Change("the names of namespaces in the provider"),
+}.And(field.Send(), "PodSelector", "IPBlock")
+
+// Ports and ipBlocks are sent whole.
+var (
+	networkPolicyPortFields = field.Decisions{}.And(field.Send(), "Protocol", "Port", "EndPort")
+	ipBlockFields           = field.Decisions{}.And(field.Send(), "CIDR", "Except")
+)
+
+var (
+	networkPolicySpecPlan        = field.PlanFor[networkingv1.NetworkPolicySpec](networkPolicySpecFields)
+	networkPolicyIngressRulePlan = field.PlanFor[networkingv1.NetworkPolicyIngressRule](networkPolicyIngressRuleFields)
+	networkPolicyEgressRulePlan  = field.PlanFor[networkingv1.NetworkPolicyEgressRule](networkPolicyEgressRuleFields)
+	networkPolicyPeerPlan        = field.PlanFor[networkingv1.NetworkPolicyPeer](networkPolicyPeerFields)
+)

@@ -1,0 +1,51 @@
+package accept
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
+)
+
+const (
+	providerSchedules = "where a pod runs in the provider is for the provider's scheduler"
+
+	hostNamespace = "the pod would share it with a node of the provider"
+)
+
+// PodSpecFields are the decisions about the fields of a pod's spec.
+var PodSpecFields = field.Decisions{
+	"Volumes":             field.Change("see volumeSourceFields; the injected service account token is left out"),
+	"EphemeralContainers": field.Drop("a pod is not created with any; PodUpdate sends them"),
+	"ImagePullSecrets":    field.Change("names"),
+	"Hostname":            field.Change("where names are hashed, it is the local name of the pod"),
+	"Tolerations":         field.Change("the one for virtual nodes stays at home, and those that the provider has not offered; see limits.go"),
+	"NodeSelector":        field.Change("what is about labels that the provider's nodes have, too; see selection.go"),
+	"Affinity":            field.Change("what nodes require, as NodeSelector"),
+	"AutomountServiceAccountToken": field.Change(
+		"always false: a token of the provider's would be no use to the pod, and a right that nobody granted"),
+	"RuntimeClassName":  field.Change("its name in the provider, by spec.classes of the ClusterBinding; see ClassRefusal"),
+	"PriorityClassName": field.Change("its name in the provider, by spec.classes of the ClusterBinding; others are left out"),
+	"SecurityContext":   field.Change("see podSecurityContextFields"),
+	"SchedulingGates":   field.Drop("they are open: the pod is bound"),
+	"Overhead":          field.Drop("admission sets it out of the provider's RuntimeClass"),
+	"ReadinessGates":    field.Drop("their conditions are set in the consumer, and counted there"),
+	"ResourceClaims":    field.Deny(field.ReasonResourceClaims, "drivers of the consumer allocate the claims"),
+}.And(field.Change("see containerFields"), "InitContainers", "Containers").
+	And(field.Send(), "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "DNSPolicy", "DNSConfig", "HostAliases",
+		"Subdomain", "SetHostnameAsFQDN", "HostnameOverride", "HostUsers", "ShareProcessNamespace", "EnableServiceLinks",
+		"OS", "Resources").
+	And(field.Drop(providerSchedules), "NodeName", "TopologySpreadConstraints", "SchedulerName").
+	And(field.Drop(field.ConsumerOnly), "SchedulingGroup", "ServiceAccountName", "DeprecatedServiceAccount").
+	And(field.Drop("what is urgent in the provider is for the provider"), "Priority", "PreemptionPolicy").
+	And(field.Privileged(hostNamespace), "HostNetwork", "HostPID", "HostIPC")
+
+// PodSecurityContextFields and SecurityContextFields list fields that are refused whatever their values
+// are. baseline.go has the rest.
+var PodSecurityContextFields = field.Decisions{}.And(field.Send(), "SELinuxOptions", "WindowsOptions", "RunAsUser", "RunAsGroup", "RunAsNonRoot", "SupplementalGroups",
+	"SupplementalGroupsPolicy", "FSGroup", "FSGroupChangePolicy", "Sysctls", "SeccompProfile", "AppArmorProfile", "SELinuxChangePolicy")
+
+// The plans carry out the decisions above.
+var (
+	PodSpecPlan            = field.PlanFor[corev1.PodSpec](PodSpecFields)
+	PodSecurityContextPlan = field.PlanFor[corev1.PodSecurityContext](PodSecurityContextFields)
+)

@@ -1,0 +1,35 @@
+package accept
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
+)
+
+// podQuantities says which quantity of a pod may not be sent, or returns nil. It does not check the
+// divisors of resource fields, because Kubernetes allows only a few. Nor does it check the overhead,
+// which is not sent.
+func podQuantities(spec *corev1.PodSpec) *field.Problem {
+	if r := spec.Resources; r != nil {
+		if name := field.UnboundedRequirement(r); name != "" {
+			return field.QuantityRefusal("spec.resources." + name)
+		}
+	}
+	if refusal := firstRefusal(spec, containerQuantities); refusal != nil {
+		return refusal
+	}
+	for i := range spec.Volumes {
+		v := &spec.Volumes[i]
+		if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil && !field.IsBounded(*v.EmptyDir.SizeLimit) {
+			return field.QuantityRefusal("spec.volumes[" + v.Name + "].emptyDir.sizeLimit")
+		}
+	}
+	return nil
+}
+
+func containerQuantities(list string, c *corev1.Container) *field.Problem {
+	if name := field.UnboundedRequirement(&c.Resources); name != "" {
+		return field.QuantityRefusal("spec." + list + "[" + c.Name + "].resources." + name)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package pod
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
+	"github.com/spillway-io/spillway/internal/field"
+)
+
+// ToRemote returns the remote pod to create for local in a provider with these limits and classes.
+func ToRemote(local *corev1.Pod, t field.Target, limits *field.Limits, classes field.Classes) (*corev1.Pod, *field.Problem) {
+	if refusal := accept.NeverSent(local); refusal != nil {
+		return nil, refusal
+	}
+	if refusal := accept.LimitRefusal(local, limits); refusal != nil {
+		return nil, refusal
+	}
+	if refusal := classRefusal(local, classes, nil); refusal != nil {
+		return nil, refusal
+	}
+	remote := &corev1.Pod{ObjectMeta: field.Metadata(local, t)}
+	limits.Withhold(remote, nil)
+
+	spec := allowedPodSpec(&local.Spec, local.Name, limits)
+	remote.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil, spec.Tolerations)
+	if !slices.ContainsFunc(spec.Tolerations, func(t corev1.Toleration) bool { return !everyPodHas(&t) }) {
+		spec.Tolerations = nil
+	}
+	spec.DeepCopyInto(&remote.Spec)
+	localise(&remote.Spec, local, t, limits)
+	fillFiles(remote.Annotations, &remote.Spec, local)
+	selectNodes(&remote.Spec, &local.Spec, t)
+	nameClasses(&remote.Spec, &local.Spec, classes)
+	remote.Spec.AutomountServiceAccountToken = ptr.To(false)
+	if t.Hashed && remote.Spec.Hostname == "" {
+		remote.Spec.Hostname = hostname(local.Name)
+	}
+	return remote, nil
+}
+
+// allowedPodSpec returns the part of a spec that may be sent. It shares memory with spec.
+func allowedPodSpec(spec *corev1.PodSpec, pod string, limits *field.Limits) corev1.PodSpec {
+	tokens := accept.InjectedTokens(spec.Volumes)
+	allowed := accept.PodSpecPlan.Allowed(spec)
+	allowed.Volumes = allowedVolumes(spec.Volumes, pod)
+	allowed.InitContainers = allowedContainers(spec.InitContainers, tokens)
+	allowed.Containers = allowedContainers(spec.Containers, tokens)
+	allowed.Tolerations = allowedTolerations(spec.Tolerations, nil, limits)
+	if spec.SecurityContext != nil {
+		allowed.SecurityContext = ptr.To(accept.PodSecurityContextPlan.Allowed(spec.SecurityContext))
+	}
+	return allowed
+}
+
+func allowedVolumes(volumes []corev1.Volume, pod string) []corev1.Volume {
+	var all []corev1.Volume
+	for i := range volumes {
+		v := &volumes[i]
+		if accept.IsInjectedToken(v) {
+			continue
+		}
+		allowed := accept.VolumePlan.Allowed(v)
+		allowed.VolumeSource = accept.VolumeSourcePlan.Allowed(&v.VolumeSource)
+		if v.Ephemeral != nil {
+			allowed.VolumeSource = corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: needs.EphemeralClaim(pod, v.Name)},
+			}
+		}
+		all = append(all, allowed)
+	}
+	return all
+}
+
+func allowedContainers(containers []corev1.Container, tokens []string) []corev1.Container {
+	if containers == nil {
+		return nil
+	}
+	all := make([]corev1.Container, len(containers))
+	for i := range containers {
+		all[i] = allowedContainer(&containers[i], tokens)
+	}
+	return all
+}
+
+func allowedContainer(c *corev1.Container, tokens []string) corev1.Container {
+	allowed := accept.ContainerPlan.Allowed(c)
+	allowed.VolumeMounts = accept.WithoutMounts(c.VolumeMounts, tokens)
+	if c.SecurityContext != nil {
+		allowed.SecurityContext = ptr.To(accept.SecurityContextPlan.Allowed(c.SecurityContext))
+	}
+	return allowed
+}
+
+func toleratesVirtualNode(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode }
+
+// ephemeralContainer returns the remote form of an ephemeral container of the pod.
+func ephemeralContainer(c *corev1.EphemeralContainer, local *corev1.Pod, t field.Target, limits *field.Limits) corev1.EphemeralContainer {
+	allowed := accept.EphemeralContainerPlan.Allowed(c)
+	common := allowedContainer((*corev1.Container)(&c.EphemeralContainerCommon), accept.InjectedTokens(local.Spec.Volumes))
+	allowed.EphemeralContainerCommon = corev1.EphemeralContainerCommon(common)
+	spec := corev1.PodSpec{EphemeralContainers: []corev1.EphemeralContainer{*allowed.DeepCopy()}}
+	localise(&spec, local, t, limits)
+	return spec.EphemeralContainers[0]
+}
+
+// hostname returns the hostname that a kubelet derives from the name of a pod. It returns "" if
+// spec.hostname cannot express it, because that allows no dots.
+func hostname(pod string) string {
+	name := pod[:min(len(pod), validation.DNS1123LabelMaxLength)]
+	name = strings.TrimRight(name, "-.")
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return ""
+	}
+	return name
+}

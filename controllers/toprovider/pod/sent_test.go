@@ -1,0 +1,20 @@
+package pod
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/fieldtest"
+)
+
+// sentPod returns the remote pod of local, which must not be refused.
+func sentPod(t testing.TB, local *corev1.Pod, target field.Target) *corev1.Pod {
+	t.Helper()
+	remote, refusal := ToRemote(local, target, fieldtest.Generous, fieldtest.Classes)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	return remote
+}

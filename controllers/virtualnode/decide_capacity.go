@@ -1,0 +1,89 @@
+package virtualnode
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// capacity returns the sum of what the provider's nodes offer, up to the limit for each resource. A limit is
+// a quantity, or a percentage of that sum. Nodes that are not ready, cordoned, tainted or virtual offer
+// nothing. The provider's values are limited: see offered and bounded.
+func capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
+	total := corev1.ResourceList{}
+	for i := range offer.Nodes {
+		if !offer.TakesPods(&offer.Nodes[i]) {
+			continue
+		}
+		for name, quantity := range offer.Nodes[i].Status.Allocatable {
+			if !offered(name, quantity) {
+				continue
+			}
+			sum := total[name]
+			sum.Add(quantity)
+			total[name] = sum
+		}
+	}
+	total = bounded(total)
+	for name, limit := range limits {
+		if sum, ok := total[name]; ok {
+			total[name] = capped(name, sum, limit)
+		}
+	}
+	return total
+}
+
+// capped applies a limit that the API has validated. An invalid limit caps to nothing, because the
+// alternative would be everything.
+func capped(name corev1.ResourceName, sum resource.Quantity, limit intstr.IntOrString) resource.Quantity {
+	if percent, ok := strings.CutSuffix(limit.String(), "%"); ok {
+		share, err := strconv.ParseInt(percent, 10, 64)
+		if err != nil || share < 0 || share > 100 {
+			share = 0
+		}
+		return percentage(name, sum, share)
+	}
+	most, err := resource.ParseQuantity(limit.String())
+	if err != nil {
+		most = resource.Quantity{}
+	}
+	if sum.Cmp(most) <= 0 {
+		return sum
+	}
+	// Value rounds up.
+	if up := resource.NewQuantity(most.Value(), most.Format); name != corev1.ResourceCPU && up.Cmp(most) > 0 {
+		return *resource.NewQuantity(up.Value()-1, most.Format)
+	}
+	return most
+}
+
+// percentage computes CPUs in thousandths, so that 50% of three is one and a half. Other resources are whole:
+// the API server refuses a Node with 36.3 pods, or with one and a half devices.
+func percentage(name corev1.ResourceName, sum resource.Quantity, share int64) resource.Quantity {
+	const largestMilli = 1 << 52 // This leaves room for the multiplication.
+	if name == corev1.ResourceCPU && sum.Value() < largestMilli/1000 {
+		return *resource.NewMilliQuantity(sum.MilliValue()*share/100, sum.Format)
+	}
+	value := sum.Value()
+	return *resource.NewQuantity(value/100*share+value%100*share/100, sum.Format)
+}
+
+// shrinks reports whether the provider offers less of any resource than the node shows. The result nothing
+// reports that the provider has no room for pods any more, and that the node does not show this yet.
+func shrinks(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) (less, nothing bool) {
+	if frozen(binding) || offer.Unknown {
+		return false, false
+	}
+	rest := remainingCapacity(binding, offer)
+	for name, shown := range node.Status.Allocatable {
+		quantity := rest[name]
+		less = less || quantity.Cmp(shown) < 0
+	}
+	pods, shown := rest[corev1.ResourcePods], node.Status.Allocatable[corev1.ResourcePods]
+	return less, pods.IsZero() && !shown.IsZero()
+}

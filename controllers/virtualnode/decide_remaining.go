@@ -1,0 +1,32 @@
+package virtualnode
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// remainingCapacity returns the capacity of a binding's virtual node, given the older bindings of the same
+// provider, oldest first. Each binding offers its own capacity, but no more than the older ones leave.
+func remainingCapacity(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList {
+	rest := capacity(offer, nil)
+	for _, other := range offer.Older {
+		taken := least(capacity(offer, other.Spec.VirtualNode.Capacity), rest)
+		for name, quantity := range taken {
+			remaining := rest[name]
+			remaining.Sub(quantity)
+			rest[name] = remaining
+		}
+	}
+	return least(capacity(offer, binding.Spec.VirtualNode.Capacity), rest)
+}
+
+// least returns the smaller quantity of each resource.
+func least(offer, rest corev1.ResourceList) corev1.ResourceList {
+	for name, quantity := range offer {
+		if most := rest[name]; quantity.Cmp(most) > 0 {
+			offer[name] = most
+		}
+	}
+	return offer
+}

@@ -1,0 +1,72 @@
+package memory
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+// TestUndone checks that only a repeated action waits, longer each time.
+func TestUndone(t *testing.T) {
+	settings := types.NamespacedName{Namespace: "team", Name: "settings"}
+	patch := func(value string) decide.Action {
+		return decide.Action{Verb: decide.Patch, Side: decide.Remote, Before: fixture.Remote(), Object: fixture.Remote(fixture.Data("a", value))}
+	}
+	create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
+	elsewhere := create
+	elsewhere.Object = fixture.Remote(func(m *corev1.ConfigMap) { m.Namespace = "elsewhere" })
+	pin := decide.Action{Verb: decide.Patch, Side: decide.Local, Before: fixture.Local(), Object: fixture.Local(fixture.Sent)}
+	successor := fixture.Local(func(m *corev1.ConfigMap) { m.UID = "another" })
+	pinned := fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) { m.UID = "another" })
+	removed := decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}
+	relabelled := decide.Action{Verb: decide.Find, Side: decide.Remote, Object: fixture.Remote()}
+	status := decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Before: fixture.Local(), Object: fixture.Local(fixture.Sent)}
+	for name, test := range map[string]struct {
+		done []decide.Action // Each as soon as it may run.
+		next decide.Action
+		wait time.Duration
+	}{
+		"the first":                   {nil, patch("2"), 0},
+		"once more":                   {[]decide.Action{patch("2")}, patch("2"), time.Second},
+		"again and again":             {[]decide.Action{patch("2"), patch("2"), patch("2")}, patch("2"), 4 * time.Second},
+		"another change":              {[]decide.Action{patch("2"), patch("2")}, patch("3"), 0},
+		"back and forth":              {[]decide.Action{patch("2"), patch("3"), patch("2")}, patch("3"), 0},
+		"a pin":                       {[]decide.Action{pin, pin}, pin, 2 * time.Second},
+		"a pin of its successor":      {[]decide.Action{pin, pin}, decide.Action{Verb: decide.Patch, Side: decide.Local, Before: successor, Object: pinned}, 0},
+		"a pin, after a change there": {[]decide.Action{patch("2"), patch("2")}, pin, 0},
+		"a copy is made again":        {[]decide.Action{create, create}, create, 2 * time.Second},
+		"another copy":                {[]decide.Action{create, create}, elsewhere, 0},
+		"a copy that we have deleted": {[]decide.Action{create, create, removed}, create, 0},
+		"labels are put back":         {[]decide.Action{relabelled, relabelled}, relabelled, 2 * time.Second},
+		"what a copy tells":           {[]decide.Action{status, status}, status, 2 * time.Second},
+		"that, after a pin":           {[]decide.Action{pin, pin}, status, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := testclock.NewFakeClock(builder.Epoch)
+			undone := newReverted(clock)
+			for _, a := range test.done {
+				wait, _ := undone.Wait(settings, a)
+				clock.Step(wait)
+				undone.NoteWrite(settings, a)
+			}
+			if wait, _ := undone.Wait(settings, test.next); wait != test.wait {
+				t.Errorf("it waits for %s, want %s", wait, test.wait)
+			}
+			undone.Withdrawn(settings)
+			if wait, _ := undone.Wait(settings, test.next); test.next.Verb == decide.Create && wait != 0 || test.next.Verb != decide.Create && wait != test.wait {
+				t.Errorf("after the consumer had its copies go: %s", wait)
+			}
+			undone.forget(settings)
+			if wait, times := undone.Wait(settings, test.next); wait != 0 || times != 0 {
+				t.Errorf("of an object that is gone: %s, %d", wait, times)
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package field
+
+import (
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Limits say what the provider's administrator allows beyond what Spillway needs. They are in the
+// ConfigMap spillway-provider/limits. The provider's policies refuse everything else. The manager
+// checks it first to give a reason.
+type Limits struct {
+	// Unknown says why nothing is sent, because the limits are missing or invalid. Otherwise it is nil.
+	Unknown *Problem
+	// Profile describes the limits for people: confined, trusted, or confined with the keys that allow
+	// everything. It is empty if they are unknown.
+	Profile string
+	// PodSecurity is the pod security standard that new remote namespaces enforce.
+	PodSecurity Standard
+	// VolumeTypes are the types of volumes that pods may describe inline.
+	VolumeTypes []string
+	// TolerationKeys are the keys of taints that pods may tolerate. All stands for every taint. It also
+	// allows tolerations without a key.
+	TolerationKeys []string
+	// MetadataKeys are the keys, or their domains, of labels and annotations that are sent. Keys
+	// without a domain are always sent. All stands for every key. ReservedKeys are never sent.
+	MetadataKeys, ReservedKeys []string
+	// LoadBalancerClasses are the load balancer classes that Services may have. "default" stands for
+	// none, and All for every class.
+	LoadBalancerClasses []string
+	// IngressClasses are the classes that Ingresses may have. Gateways are the Gateways that routes may
+	// have, as namespace/name. IngressHosts are the hosts of both; see HostsFor. All stands for
+	// everything.
+	IngressClasses, Gateways, IngressHosts []string
+	// EndpointCIDRs are the ranges from which EndpointSlices may have addresses.
+	EndpointCIDRs []netip.Prefix
+}
+
+// Tolerates reports whether a toleration may be sent. It may be if the provider offers the taint, or
+// the taint keeps no pod off a node. The two tolerations that Kubernetes adds to each pod may also be
+// sent.
+func (l *Limits) Tolerates(t *corev1.Toleration) bool {
+	switch {
+	case t.Key == "":
+		return slices.Contains(l.TolerationKeys, All)
+	case t.Effect == corev1.TaintEffectPreferNoSchedule:
+		return true
+	case t.Effect == corev1.TaintEffectNoExecute && (t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable):
+		return true
+	}
+	return ListsOrAll(l.TolerationKeys, t.Key)
+}

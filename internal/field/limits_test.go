@@ -1,0 +1,116 @@
+package field_test
+
+import (
+	"maps"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
+)
+
+func TestLimitsOf(t *testing.T) {
+	want := &field.Limits{Profile: "confined, with all of podSecurity", PodSecurity: field.PodSecurityPrivileged, VolumeTypes: []string{"nfs", "csi"}, TolerationKeys: []string{"example.com/batch"},
+		MetadataKeys: []string{"example.com/", "helm.sh/chart"}, ReservedKeys: []string{"a", "b"},
+		EndpointCIDRs: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16"), netip.MustParsePrefix("fd00::/8")}}
+	got := field.LimitsOf(map[string]string{
+		"podSecurity": " privileged\n", "volumeTypes": " nfs ,, csi", "tolerationKeys": "example.com/batch\n", "priorityClasses": "low", "namespaceLabels": "team",
+		"namePattern": ".*-demo", "reservedNames": "a|\n b", "metadataKeys": "example.com/, helm.sh/chart", "reservedKeys": "a,\nb", "endpointCIDRs": "10.0.0.0/16, fd00::/8",
+	})
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(&field.Limits{Profile: "confined"}, field.LimitsOf(nil)); diff != "" {
+		t.Errorf("of an empty ConfigMap: %s", diff)
+	}
+}
+
+// TestProfile: shipped limits have a name. For limits between the profiles, the name says what they
+// open.
+func TestProfile(t *testing.T) {
+	trusted := map[string]string{"podSecurity": "privileged", "volumeTypes": "*", "tolerationKeys": "*", "metadataKeys": "*", "priorityClasses": "*"}
+	limits := field.LimitsOf(trusted)
+	if diff := cmp.Diff(&field.Limits{Profile: "trusted", PodSecurity: field.PodSecurityPrivileged, VolumeTypes: field.Describable, TolerationKeys: []string{field.All}, MetadataKeys: []string{field.All}}, limits); diff != "" {
+		t.Error(diff)
+	}
+	if limits.Enforced() != "privileged" || field.MissingLimits().Enforced() != "baseline" || field.LimitsOf(map[string]string{"podSecurity": "baseline"}).Enforced() != "baseline" {
+		t.Error("new namespaces enforce another standard than the limits say")
+	}
+	for key := range trusted {
+		alone := map[string]string{key: trusted[key], "namePattern": ".*-demo"}
+		if got, want := field.LimitsOf(alone).Profile, "confined, with all of "+key; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		most := maps.Clone(trusted)
+		most[key] = ""
+		if got := field.LimitsOf(most).Profile; strings.Contains(got, key) || strings.Count(got, ",") != 4 {
+			t.Errorf("all but %s: %q", key, got)
+		}
+	}
+}
+
+// TestTolerates: a toleration is sent if the provider offers the taint, the taint keeps no pod off, or
+// Kubernetes adds the toleration to all pods.
+func TestTolerates(t *testing.T) {
+	limits := &field.Limits{TolerationKeys: []string{"example.com/batch"}}
+	for name, test := range map[string]struct {
+		toleration corev1.Toleration
+		want       bool
+	}{
+		"offered":               {corev1.Toleration{Key: "example.com/batch", Effect: corev1.TaintEffectNoSchedule}, true},
+		"not offered":           {corev1.Toleration{Key: "example.com/gpu", Effect: corev1.TaintEffectNoSchedule}, false},
+		"of everything":         {corev1.Toleration{Operator: corev1.TolerationOpExists}, false},
+		"preferred":             {corev1.Toleration{Key: "example.com/gpu", Effect: corev1.TaintEffectPreferNoSchedule}, true},
+		"of everything, softly": {corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectPreferNoSchedule}, false},
+		"not ready":             {corev1.Toleration{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoExecute}, true},
+		"unreachable":           {corev1.Toleration{Key: "node.kubernetes.io/unreachable", Effect: corev1.TaintEffectNoExecute}, true},
+		"not ready, for new":    {corev1.Toleration{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoSchedule}, false},
+		"another, executed":     {corev1.Toleration{Key: "example.com/gpu", Effect: corev1.TaintEffectNoExecute}, false},
+	} {
+		if got := limits.Tolerates(&test.toleration); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestLimitSize: the manager reads a value of 4096 characters. A longer value makes the provider refuse
+// everything.
+func TestLimitSize(t *testing.T) {
+	for size, want := range map[int]bool{4096: true, 4097: false} {
+		if got := field.LimitsOf(map[string]string{"tolerationKeys": strings.Repeat("ü", size)}).Unknown == nil; got != want {
+			t.Errorf("%d characters are read: %t", size, got)
+		}
+	}
+}
+
+func TestLimitsThatMeanNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		data map[string]string
+		want string // A part of the message.
+	}{
+		"an unknown key":         {map[string]string{"tolerationKeys": "a", "tolerations": "b"}, "the provider refuses all new pods and namespaces, because its ConfigMap spillway-provider/limits has the unknown key tolerations; the keys are podSecurity, volumeTypes, "},
+		"a type that is never":   {map[string]string{"volumeTypes": "nfs, hostPath"}, "limits lists hostPath under volumeTypes, which may list only nfs, iscsi, fc and csi, or *"},
+		"a domain without a /":   {map[string]string{"metadataKeys": "a/b, example.com"}, "limits lists example.com under metadataKeys, which may list only keys with a domain, domains that end in /, or *"},
+		"no standard":            {map[string]string{"podSecurity": "restricted"}, "limits has restricted as podSecurity, which must be baseline or privileged"},
+		"no pattern":             {map[string]string{"namePattern": "("}, "limits has an invalid regular expression in namePattern: error parsing regexp: missing closing ): `(`"},
+		"no pattern of reserved": {map[string]string{"reservedNames": "a|["}, "limits has an invalid regular expression in reservedNames: error parsing regexp: missing closing ]: `[`"},
+		"no range":               {map[string]string{"endpointCIDRs": "10.0.0.0/16, 10.1.0.1"}, "limits lists 10.1.0.1 under endpointCIDRs, which may list only ranges such as 10.0.0.0/16 and fd00:1::/48"},
+		"a range of both":        {map[string]string{"endpointCIDRs": "::ffff:10.0.0.0/112"}, "under endpointCIDRs"},
+		"a list without end":     {map[string]string{"tolerationKeys": strings.Repeat("a,", 5000)}, "limits has more than 4096 characters in tolerationKeys"},
+		"text that is no text":   {map[string]string{"volumeTypes": "\x1b" + strings.Repeat("x", 3000)}, "lists  " + strings.Repeat("x", 126) + "… under volumeTypes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limits := field.LimitsOf(test.data)
+			if limits.Unknown == nil || limits.Unknown.Reason != v1alpha1.ReasonLimitsInvalid || !strings.Contains(limits.Unknown.Message, test.want) {
+				t.Errorf("got %v", limits.Unknown)
+			}
+			if limits.Unknown != nil && len(limits.Unknown.Message) > 1024 {
+				t.Errorf("the message has %d characters", len(limits.Unknown.Message))
+			}
+		})
+	}
+}

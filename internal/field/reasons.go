@@ -1,0 +1,42 @@
+package field
+
+import "github.com/spillway-io/spillway/api/v1alpha1"
+
+// PodReasons are all reasons of the condition v1alpha1.PodOffloaded with status False.
+var PodReasons = []string{
+	v1alpha1.ReasonNamespaceNotOffloaded,
+	v1alpha1.ReasonNamespaceNotReady,
+	v1alpha1.ReasonNameConflict,
+	v1alpha1.ReasonNamespaceNeverOffloaded,
+	v1alpha1.ReasonProviderAway,
+	v1alpha1.ReasonRightsMissing,
+	v1alpha1.ReasonClassNotMapped,
+	v1alpha1.ReasonClassMissing,
+	v1alpha1.ReasonDeletionFailed,
+	v1alpha1.ReasonReferenceNotFound,
+	v1alpha1.ReasonReferenceNotSynced,
+	v1alpha1.ReasonNetworkPolicyPending,
+	v1alpha1.ReasonRejected,
+	v1alpha1.ReasonUpdateRejected,
+	v1alpha1.ReasonServerError,
+	v1alpha1.ReasonOverBudget,
+	v1alpha1.ReasonStatusRejected,
+	v1alpha1.ReasonReplacing,
+	v1alpha1.ReasonEndedTooSoon,
+	v1alpha1.ReasonRemotePodDeleted,
+	v1alpha1.ReasonNodeLost,
+	ReasonStaticPod,
+	ReasonDaemonSetPod,
+	ReasonPodSecurity,
+	ReasonResourceClaims,
+	ReasonCredentials,
+	ReasonVolumeNotPortable,
+	ReasonVolumeNotAllowed,
+	ReasonQuantity,
+	v1alpha1.ReasonLimitsMissing,
+	v1alpha1.ReasonLimitsInvalid,
+	v1alpha1.ReasonLimitsForbidden,
+	ReasonClaimNotBound,
+	ReasonSyncNever,
+	ReasonMetadataTooLarge,
+}
