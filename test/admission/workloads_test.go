@@ -117,7 +117,8 @@ func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
 	}
 	var without []string
 	for _, what := range append(pod.Withheld(local, remote, p.limits), accept.WithheldToken(local)) {
-		if what, _, _ = strings.Cut(what, ": "); what != "" {
+		what, _, _ = strings.Cut(what, ": ")
+		if what, _, _ = strings.Cut(what, " is not sent"); what != "" {
 			without = append(without, what)
 		}
 	}

@@ -124,7 +124,7 @@ var _ = Describe("The PodDisruptionBudgets of an offloaded namespace", func() {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.GetName(), UID: owner.GetUID(), Controller: ptr.To(true)}},
 		}, Spec: newPodSpec()})
 		unknown := budget(t, "odd", intstr.FromString("50%"))
-		t.tells(unknown, poddisruptionbudget.ReasonBudgetUnknown, "its condition DisruptionAllowed says why")
+		t.tells(unknown, poddisruptionbudget.ReasonBudgetUnknown, "see its condition DisruptionAllowed")
 		Expect(eu.fetching(in(t.remote, unknown))()).To(absent)
 	})
 })
