@@ -28,7 +28,7 @@ func (n *newcomer) withHelm() {
 		n.helms("install", "spillway-provider", chart("spillway-provider"), "-n", provider, "--create-namespace", "--kube-context", "us", "--take-ownership", "--force-conflicts")
 		n.helms("install", "spillway", chart("spillway"), "-n", consumer, "--create-namespace", "--wait", "--timeout", "3m")
 		Expect(read(n.home, manager, &appsv1.Deployment{})()).To(HaveField("Status.ReadyReplicas", BeEquivalentTo(2)))
-		Expect(n.helms("test", "spillway", "-n", consumer)).To(ContainSubstring("works; 0 of 0 ClusterBindings are Ready"))
+		Expect(n.helms("test", "spillway", "-n", consumer)).To(ContainSubstring("is active; 0 of 0 ClusterBindings are Ready"))
 	})
 
 	It("lets kubectl spillway bind, and pods run in the provider", func() {
