@@ -217,6 +217,9 @@ func playLife(r *rig, s side, name string, p *points) bool {
 		r.mayCrash(name)
 	}
 	what := fmt.Sprintf("%s call %d", p.where, p.at)
+	if p.gone { // Perhaps in the last of these rounds.
+		r.mayCrash(name)
+	}
 	h := r.get(name)
 	r.condition(h, v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
 	r.condition(h, v1alpha1.HostedInSync, v1alpha1.ReasonAgreed, "")
