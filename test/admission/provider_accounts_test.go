@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,10 +18,18 @@ const notYours = "(label spillway.io/account)"
 // second returns the client of a second consumer with the same rights.
 func second(t *testing.T) client.Client {
 	t.Helper()
-	for _, part := range []string{"", "-services", "-networkpolicies", "-endpointslices", "-poddisruptionbudgets", "-ingresses", "-gatewayroutes"} {
+	var roles rbacv1.ClusterRoleList
+	if err := server(t).List(t.Context(), &roles); err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range roles.Items {
+		part, shipped := strings.CutPrefix(role.Name, shippedAccount)
+		if !shipped {
+			continue
+		}
 		err := server(t).Create(t.Context(), &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: "spillway-second" + part},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "spillway-consumer" + part},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "spillway-provider", Name: "second"}},
 		})
 		if client.IgnoreAlreadyExists(err) != nil {

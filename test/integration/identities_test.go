@@ -2,13 +2,13 @@ package integration
 
 import (
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // These objects stay until the control planes end: the deletion of a binding continues after its spec.
@@ -27,8 +27,13 @@ func (c *controlPlane) limited(rules ...rbacv1.PolicyRule) []byte {
 	return c.kubeconfig(providerNamespace, name)
 }
 
-// shippedRoles are the ClusterRoles of config/provider.
-var shippedRoles = []string{providerAccount, providerAccount + "-services", providerAccount + "-networkpolicies", providerAccount + "-endpointslices", providerAccount + "-poddisruptionbudgets", providerAccount + "-ingresses", providerAccount + "-gatewayroutes", providerAccount + "-logs", providerAccount + "-exec", providerAccount + "-metrics"}
+// shippedRoles returns the ClusterRoles of config/provider.
+func (c *controlPlane) shippedRoles() []rbacv1.ClusterRole {
+	GinkgoHelper()
+	var roles rbacv1.ClusterRoleList
+	Expect(c.List(ctx, &roles)).To(Succeed())
+	return slices.DeleteFunc(roles.Items, func(role rbacv1.ClusterRole) bool { return !strings.HasPrefix(role.Name, providerAccount) })
+}
 
 // lacking returns a kubeconfig of a ServiceAccount with the rights of config/provider, except the verbs on
 // one resource. The resource may name its group, as in pods.metrics.k8s.io; else it is the resource of every
@@ -36,9 +41,7 @@ var shippedRoles = []string{providerAccount, providerAccount + "-services", prov
 func (c *controlPlane) lacking(resource string, verbs ...string) []byte {
 	GinkgoHelper()
 	var shipped, rules []rbacv1.PolicyRule
-	for _, name := range shippedRoles {
-		role := &rbacv1.ClusterRole{}
-		Expect(c.Get(ctx, client.ObjectKey{Name: name}, role)).To(Succeed())
+	for _, role := range c.shippedRoles() {
 		shipped = append(shipped, role.Rules...)
 	}
 	for _, rule := range shipped {
@@ -62,9 +65,9 @@ func (c *controlPlane) secondConsumer() []byte {
 	GinkgoHelper()
 	name := unique("consumer")
 	c.make(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: providerNamespace, Name: name}})
-	for _, role := range shippedRoles {
+	for _, role := range c.shippedRoles() {
 		c.make(&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"},
-			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: providerNamespace, Name: name}},
 		})
 	}
