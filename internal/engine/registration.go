@@ -7,7 +7,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/consumer/views"
-	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/engine/mapping"
 	"github.com/spillway-io/spillway/internal/engine/objects"
@@ -25,8 +24,6 @@ type Registration struct {
 	mapped func(m *mapping.Mapping, local types.NamespacedName) (remote types.NamespacedName, wanted bool)
 	// Index indexes the consumer's objects of the kind by what they need.
 	Index views.Index
-	// Sample is nil if the kind has none.
-	Sample func(namespace, name, node string) kind.Sample[decide.Object]
 	// attach creates the controller of the kind for a connection.
 	attach func(c *connected) error
 }
@@ -52,11 +49,6 @@ func Register[T client.Object](k kind.Kind[T]) Registration {
 		}
 		return values
 	}}
-	if k.Sample != nil {
-		r.Sample = func(namespace, name, node string) kind.Sample[decide.Object] {
-			return k.Sample(namespace, name, node).Any()
-		}
-	}
 	return r
 }
 

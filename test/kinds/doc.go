@@ -1,5 +1,5 @@
 // Package kinds checks that every kind of object that is sent to providers keeps the same promises, on real
-// API servers. It gets the kinds from controllers.Kinds() and their samples (kind.Sample), and knows nothing
+// API servers. It gets the kinds from controllers.Kinds() and their samples (test/samples), and knows nothing
 // else about a kind. So a new kind is tested as soon as it is in the list.
 //
 // Each kind is tested in a world of the fault harness (test/faults/world): a consumer, a provider, the

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 )
 
@@ -96,7 +95,7 @@ func driftedThere(ctx context.Context, s *stage) error {
 }
 
 // differs returns an error unless a change alters what the sample shows.
-func (u *subject) differs(object client.Object, by func(decide.Object)) error {
+func (u *subject) differs(object client.Object, by func(client.Object)) error {
 	changed := object.DeepCopyObject().(client.Object)
 	by(changed)
 	if u.Shows(changed) == u.Shows(object) {
@@ -223,7 +222,7 @@ func deletedThere(ctx context.Context, s *stage) error {
 // holder is a finalizer by which somebody in the provider keeps an object.
 const holder = "example.com/hold"
 
-func hold(object decide.Object) { object.SetFinalizers([]string{holder}) }
+func hold(object client.Object) { object.SetFinalizers([]string{holder}) }
 
 // release removes the finalizers of an object that somebody keeps in the provider.
 func (s *stage) release(ctx context.Context, object client.Object) error {
@@ -375,7 +374,7 @@ func foreignInTheWay(ctx context.Context, s *stage) error {
 	if err := first.remove(ctx); err != nil {
 		return err
 	}
-	foreign := s.kind.Sample(team, name, "").Object
+	foreign := s.sample(team, name, "").Object
 	foreign.SetNamespace(remote.GetNamespace())
 	foreign.SetName(remote.GetName())
 	foreign.SetLabels(s.stranger())
@@ -413,7 +412,7 @@ func longName(ctx context.Context, s *stage) error {
 	var seen []client.ObjectKey
 	for _, end := range []string{"a", "b"} {
 		name := strings.Repeat("n", longest-1) + end
-		probe := s.kind.Sample(team, name, "").Object
+		probe := s.sample(team, name, "").Object
 		if err := s.here().Create(ctx, probe, client.DryRunAll); apierrors.IsInvalid(err) {
 			name = name[longest-label:]
 		} else if err != nil {
@@ -439,7 +438,7 @@ func hostileContent(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	by := func(object decide.Object) { u.Hostile(object, word) }
+	by := func(object client.Object) { u.Hostile(object, word) }
 	if err := change(ctx, s.there(), remote, by); err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine"
-	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/test/faults/world"
 	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/samples"
 )
 
 // The namespaces that are offloaded. Most parts use team. other is still offloaded when team is not any more.
@@ -28,6 +28,8 @@ type stage struct {
 	*world.World
 	*managed
 	kind engine.Registration
+	// sample returns a sample of the kind.
+	sample samples.New[client.Object]
 	// patience is the longest wait.
 	patience time.Duration
 }
@@ -46,13 +48,13 @@ func play(ctx context.Context, lane *world.Lane, kind engine.Registration, patie
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{World: w, kind: kind, patience: patience}
+	s := &stage{World: w, kind: kind, sample: samples.Of[kind.Name], patience: patience}
 	verdicts, err := s.play(ctx, parts)
 	return verdicts, errors.Join(err, w.End(context.WithoutCancel(ctx)))
 }
 
 func (s *stage) play(ctx context.Context, parts []part) ([]verdict, error) {
-	if s.kind.Sample == nil {
+	if s.sample == nil {
 		return nil, fmt.Errorf("the kind %s has no sample", s.kind.Name)
 	}
 	var err error
@@ -87,7 +89,7 @@ func (s *stage) play(ctx context.Context, parts []part) ([]verdict, error) {
 // offload binds the provider, and offloads both namespaces to it.
 func (s *stage) offload(ctx context.Context) error {
 	mapping := func(binding *v1alpha1.ClusterBinding) {
-		binding.Spec.Classes = kind.SampleClasses()
+		binding.Spec.Classes = samples.Classes()
 	}
 	if err := s.Bind(ctx, mapping, world.P1); err != nil {
 		return err

@@ -17,17 +17,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/test/faults/world"
+	"github.com/spillway-io/spillway/test/samples"
 )
 
 // subject is a sample that somebody has created.
 type subject struct {
 	*stage
-	kind.Sample[decide.Object]
+	samples.Sample[client.Object]
 	namespace, name string
 	// key is the key of the local object, and uid is its UID at creation.
 	key client.ObjectKey
@@ -36,7 +36,7 @@ type subject struct {
 
 // create creates a sample of the kind.
 func (s *stage) create(ctx context.Context, namespace, name string) (*subject, error) {
-	u := &subject{stage: s, Sample: s.kind.Sample(namespace, name, v1alpha1.VirtualNodePrefix+world.P1), namespace: namespace, name: name}
+	u := &subject{stage: s, Sample: s.sample(namespace, name, v1alpha1.VirtualNodePrefix+world.P1), namespace: namespace, name: name}
 	u.key = client.ObjectKeyFromObject(u.Object)
 	err := s.Create(ctx, u.all()...)
 	u.uid = u.Object.GetUID()
@@ -55,11 +55,7 @@ func (s *stage) createSent(ctx context.Context, namespace, name string) (*subjec
 
 // all returns the objects of the sample, its main object first.
 func (u *subject) all() []client.Object {
-	all := []client.Object{u.Object}
-	for _, object := range u.With {
-		all = append(all, object)
-	}
-	return all
+	return append([]client.Object{u.Object}, u.With...)
 }
 
 // local returns the local object as it is now.
@@ -205,7 +201,7 @@ func (u *subject) nothingThere(ctx context.Context) error {
 }
 
 // change changes an object of a cluster.
-func change(ctx context.Context, c client.Client, object client.Object, by func(decide.Object)) error {
+func change(ctx context.Context, c client.Client, object client.Object, by func(client.Object)) error {
 	before := object.DeepCopyObject().(client.Object)
 	by(object)
 	if err := c.Patch(ctx, object, client.MergeFrom(before)); err != nil {
@@ -215,7 +211,7 @@ func change(ctx context.Context, c client.Client, object client.Object, by func(
 }
 
 // changeStatus changes the status of an object, if its kind has one.
-func changeStatus(ctx context.Context, c client.Client, object client.Object, by func(decide.Object)) error {
+func changeStatus(ctx context.Context, c client.Client, object client.Object, by func(client.Object)) error {
 	before := object.DeepCopyObject().(client.Object)
 	by(object)
 	return client.IgnoreNotFound(c.Status().Patch(ctx, object, client.MergeFrom(before)))

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/spillway-io/spillway/config"
-	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/samples"
 )
 
 // Without leaves out the objects of some kinds.
@@ -43,12 +43,12 @@ func WithLimit(objects []*unstructured.Unstructured, key, value string) []*unstr
 // ForSamples makes a provider accept the samples of all kinds. It sets the limits that allow them, and adds
 // the class of their Ingresses.
 func ForSamples(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	for key, value := range kind.SampleLimits {
+	for key, value := range samples.Limits {
 		objects = WithLimit(objects, key, value)
 	}
 	class := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"controller": "example.com/ingress"}}}
 	class.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind("IngressClass"))
-	class.SetName(kind.SampleIngressClass)
+	class.SetName(samples.IngressClass)
 	return append(slices.Clone(objects), class)
 }
 

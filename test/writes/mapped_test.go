@@ -16,9 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/spillway-io/spillway/controllers/toprovider/route"
-	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/test/performance/rig"
+	"github.com/spillway-io/spillway/test/samples"
 )
 
 // mapped is a kind. All its objects in an offloaded namespace are sent.
@@ -55,12 +54,12 @@ var (
 	}
 	ingresses = mapped{
 		"ingresses", newIngress,
-		func(obj client.Object) { obj.(*networkingv1.Ingress).Spec.Rules[0].Host = "b." + kind.SampleDomain },
+		func(obj client.Object) { obj.(*networkingv1.Ingress).Spec.Rules[0].Host = "b." + samples.Domain },
 		func(obj client.Object) string { return obj.(*networkingv1.Ingress).Spec.Rules[0].Host },
 	}
 	routes = mapped{
 		"httproutes", newRoute,
-		func(obj client.Object) { obj.(*gatewayv1.HTTPRoute).Spec.Hostnames[0] = "b." + kind.SampleDomain },
+		func(obj client.Object) { obj.(*gatewayv1.HTTPRoute).Spec.Hostnames[0] = "b." + samples.Domain },
 		func(obj client.Object) string { return string(obj.(*gatewayv1.HTTPRoute).Spec.Hostnames[0]) },
 	}
 )
@@ -86,7 +85,7 @@ func (s *setup) mapped(t *testing.T) {
 		obj.(*networkingv1.Ingress).Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: ip}}
 	})...)
 	want = append(want, s.addressed(t, "httproutes", newRoute, func(obj client.Object, _ string) {
-		route.HTTP().Sample("", "", "").Report(obj.(*gatewayv1.HTTPRoute))
+		samples.HTTPRoute("", "", "").Report(obj.(*gatewayv1.HTTPRoute))
 	})...)
 	s.settled(t, time.Now())
 	compare(t, want, s.requests()[before:])
@@ -183,7 +182,7 @@ func newService(namespace, name string) client.Object {
 // newBalanced returns a Service with a load balancer in the providers.
 func newBalanced(namespace, name string) client.Object {
 	service := newService(namespace, name).(*corev1.Service)
-	service.Spec.Type, service.Spec.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, ptr.To(kind.SampleBalancer)
+	service.Spec.Type, service.Spec.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, ptr.To(samples.Balancer)
 	return service
 }
 
@@ -191,13 +190,13 @@ func newBalanced(namespace, name string) client.Object {
 func newIngress(namespace, name string) client.Object {
 	return &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       networkingv1.IngressSpec{IngressClassName: ptr.To(kind.SampleIngressClass), Rules: []networkingv1.IngressRule{{Host: "a." + kind.SampleDomain}}},
+		Spec:       networkingv1.IngressSpec{IngressClassName: ptr.To(samples.IngressClass), Rules: []networkingv1.IngressRule{{Host: "a." + samples.Domain}}},
 	}
 }
 
 // newRoute returns a route at a Gateway that is mapped.
 func newRoute(namespace, name string) client.Object {
-	return route.HTTP().Sample(namespace, name, "").Object
+	return samples.HTTPRoute(namespace, name, "").Object
 }
 
 // newEndpointSlice returns an EndpointSlice for a Service without a selector.

@@ -14,9 +14,7 @@ import (
 
 // Kind is the kind of ConfigMaps.
 func Kind() kind.Kind[*corev1.ConfigMap] {
-	configMaps := kind.NewCopy[corev1.ConfigMap, corev1.ConfigMapList]("configmap", kind.Referenced, translation{})
-	configMaps.Sample = sample
-	return configMaps
+	return kind.NewCopy[corev1.ConfigMap, corev1.ConfigMapList]("configmap", kind.Referenced, translation{})
 }
 
 type translation struct{ kind.Namespaced }

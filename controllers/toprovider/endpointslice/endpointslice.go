@@ -22,8 +22,7 @@ const most = 2000
 // Kind is the kind of EndpointSlices. They go where Services go.
 func Kind() kind.Kind[*discoveryv1.EndpointSlice] {
 	slices := kind.NewCopy[discoveryv1.EndpointSlice, discoveryv1.EndpointSliceList]("endpointslice", kind.InMappedNamespace, translation{})
-	slices.Resource, slices.Never, slices.Most, slices.Sample = v1alpha1.OffloadedServices, isAPIServer, most, sample
-	slices.Trim = trim
+	slices.Resource, slices.Never, slices.Most, slices.Trim = v1alpha1.OffloadedServices, isAPIServer, most, trim
 	slices.Paced = true // A roll of 500 pods changes them 500 times.
 	slices.Labels = map[string]string{discoveryv1.LabelManagedBy: EndpointSliceManager}
 	return slices

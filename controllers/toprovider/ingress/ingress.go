@@ -22,8 +22,7 @@ const most = 500
 // Kind is the kind of Ingresses.
 func Kind() kind.Kind[*networkingv1.Ingress] {
 	ingresses := kind.NewCopy[networkingv1.Ingress, networkingv1.IngressList]("ingress", kind.InMappedNamespace, translation{})
-	ingresses.Most, ingresses.Needs, ingresses.Refused, ingresses.Awaits, ingresses.Sample = most, needs, refused, awaits, sample
-	ingresses.Trim = trim
+	ingresses.Most, ingresses.Needs, ingresses.Refused, ingresses.Awaits, ingresses.Trim = most, needs, refused, awaits, trim
 	return ingresses
 }
 

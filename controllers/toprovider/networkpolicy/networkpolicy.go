@@ -22,9 +22,8 @@ const most = 1000
 // Kind is the kind of NetworkPolicies.
 func Kind() kind.Kind[*networkingv1.NetworkPolicy] {
 	policies := kind.NewCopy[networkingv1.NetworkPolicy, networkingv1.NetworkPolicyList]("networkpolicy", kind.InMappedNamespace, translation{})
-	policies.Resource, policies.NamesNamespaces, policies.Precedes, policies.Sample = v1alpha1.OffloadedNetworkPolicies, namesNamespaces, selects, sample
-	policies.Trim = trim
-	policies.Most = most
+	policies.Resource, policies.NamesNamespaces, policies.Precedes = v1alpha1.OffloadedNetworkPolicies, namesNamespaces, selects
+	policies.Most, policies.Trim = most, trim
 	return policies
 }
 

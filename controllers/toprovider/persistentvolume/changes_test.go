@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/spillway-io/spillway/internal/engine/decide"
-	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/fields"
+	"github.com/spillway-io/spillway/test/samples"
 )
 
 // TestChangesFollow: what the owner of a volume may change after it was sent.
@@ -41,7 +41,7 @@ func TestChangesFollow(t *testing.T) {
 			}
 			return remote
 		}
-		local := kind.SampleVolume("team", "data")
+		local := samples.Volume("team", "data")
 		remote := sent(local)
 		change(&local.Spec)
 		merged, _ := translation{}.Merge(sent(local), remote)

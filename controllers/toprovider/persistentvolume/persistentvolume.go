@@ -16,7 +16,7 @@ import (
 // Kind is the kind of PersistentVolumes.
 func Kind() kind.Kind[*corev1.PersistentVolume] {
 	volumes := kind.NewCopy[corev1.PersistentVolume, corev1.PersistentVolumeList]("persistentvolume", kind.Referenced, translation{})
-	volumes.Scope, volumes.Needs, volumes.For, volumes.Sample = kind.ScopeCluster, needs, claimant, sample
+	volumes.Scope, volumes.Needs, volumes.For = kind.ScopeCluster, needs, claimant
 	return volumes
 }
 

@@ -16,7 +16,7 @@ import (
 // Kind is the kind of PersistentVolumeClaims.
 func Kind() kind.Kind[*corev1.PersistentVolumeClaim] {
 	claims := kind.NewCopy[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList]("persistentvolumeclaim", kind.Referenced, translation{})
-	claims.Needs, claims.Sample = needs, sample
+	claims.Needs = needs
 	return claims
 }
 

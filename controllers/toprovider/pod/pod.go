@@ -57,7 +57,6 @@ func Kind() kind.Kind[*corev1.Pod] {
 		Urgent:     awaited,
 		Ended:      EndedByProvider,
 		Done:       measure,
-		Sample:     sample,
 	}
 }
 

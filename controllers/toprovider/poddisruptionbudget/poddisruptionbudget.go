@@ -39,8 +39,7 @@ func settles(before, after *policyv1.PodDisruptionBudget) (change string, _ time
 // Kind is the kind of PodDisruptionBudgets.
 func Kind() kind.Kind[*policyv1.PodDisruptionBudget] {
 	budgets := kind.NewCopy[policyv1.PodDisruptionBudget, policyv1.PodDisruptionBudgetList]("poddisruptionbudget", kind.InMappedNamespace, translation{})
-	budgets.Resource, budgets.Most, budgets.Sample = v1alpha1.OffloadedPodDisruptionBudgets, most, sample
-	budgets.Trim = trim
+	budgets.Resource, budgets.Most, budgets.Trim = v1alpha1.OffloadedPodDisruptionBudgets, most, trim
 	budgets.Counts, budgets.Settles = IsHealthy, settles
 	return budgets
 }

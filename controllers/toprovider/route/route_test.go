@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/test/samples"
 )
 
 // of is an HTTPRoute at Gateways of its namespace.
@@ -106,7 +107,7 @@ func TestReport(t *testing.T) {
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	HTTP().Sample("", "", "").Report(remote)
+	samples.HTTPRoute("", "", "").Report(remote)
 	told, problem := http.Report(local, remote, "eu", allowed)
 	if problem != nil || len(told.Status.Parents) != 1 || told.Status.Parents[0].ControllerName != "spillway.io/eu" || told.Status.Parents[0].ParentRef.Name != "public" {
 		t.Fatalf("told %v, %v", told.Status, problem)

@@ -14,9 +14,7 @@ import (
 
 // Kind is the kind of Secrets.
 func Kind() kind.Kind[*corev1.Secret] {
-	secrets := kind.NewCopy[corev1.Secret, corev1.SecretList]("secret", kind.Referenced, translation{})
-	secrets.Sample = sample
-	return secrets
+	return kind.NewCopy[corev1.Secret, corev1.SecretList]("secret", kind.Referenced, translation{})
 }
 
 type translation struct{ kind.Namespaced }

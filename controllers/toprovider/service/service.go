@@ -22,8 +22,7 @@ const most = 1000
 // Kind is the kind of Services.
 func Kind() kind.Kind[*corev1.Service] {
 	services := kind.NewCopy[corev1.Service, corev1.ServiceList]("service", kind.InMappedNamespace, translation{})
-	services.Resource, services.Never, services.Most, services.Sample = v1alpha1.OffloadedServices, isAPIServer, most, sample
-	services.Trim = trim
+	services.Resource, services.Never, services.Most, services.Trim = v1alpha1.OffloadedServices, isAPIServer, most, trim
 	return services
 }
 

@@ -89,9 +89,6 @@ type Kind[T decide.Object] struct {
 	// Done, if set, is called after each action, for metrics. seen is when the change of the remote object
 	// that caused the action arrived; zero if there was none.
 	Done func(s decide.ObjectState[T], a decide.Action, seen time.Time)
-	// Sample returns an object for the tests that every kind passes. node is the virtual node, and namespace
-	// is offloaded to its provider.
-	Sample func(namespace, name, node string) Sample[T]
 }
 
 // Title returns the kind's name in messages.

@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/test/faults/world"
+	"github.com/spillway-io/spillway/test/samples"
 )
 
 // Whatever happens to the manager, a Service of a mapped class has its load balancer in the provider, and
@@ -77,7 +77,7 @@ func mapping(classes ...v1alpha1.ClassMapping) Func {
 // between runs.
 func balanced() *corev1.Service {
 	local := service(team)
-	local.Spec.Type, local.Spec.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, ptr.To(kind.SampleBalancer)
+	local.Spec.Type, local.Spec.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, ptr.To(samples.Balancer)
 	local.Spec.AllocateLoadBalancerNodePorts = ptr.To(false)
 	return local
 }
@@ -133,6 +133,6 @@ func balancerIs(of corev1.ServiceType, addresses ...string) Func {
 			same("those that are said to be the provider's", local.Annotations[v1alpha1.AnnotationAddressesPrefix+world.P1], want),
 			same("that the copy stays", remote.DeletionTimestamp.IsZero(), true),
 			same("its type", remote.Spec.Type, of),
-			same("that it has the class", ptr.Deref(remote.Spec.LoadBalancerClass, "") == kind.SampleBalancer, of == corev1.ServiceTypeLoadBalancer))
+			same("that it has the class", ptr.Deref(remote.Spec.LoadBalancerClass, "") == samples.Balancer, of == corev1.ServiceTypeLoadBalancer))
 	}
 }

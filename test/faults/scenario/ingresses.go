@@ -10,9 +10,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/test/faults/world"
+	"github.com/spillway-io/spillway/test/samples"
 )
 
 // The addresses of the Ingress in the two providers.
@@ -31,8 +31,8 @@ var ingressLife = Scenario{
 			return w.Create(ctx, secret("1"), &networkingv1.Ingress{
 				ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: front},
 				Spec: networkingv1.IngressSpec{
-					IngressClassName: ptr.To(kind.SampleIngressClass), Rules: []networkingv1.IngressRule{{Host: "a." + kind.SampleDomain}},
-					TLS: []networkingv1.IngressTLS{{Hosts: []string{"a." + kind.SampleDomain}, SecretName: password}},
+					IngressClassName: ptr.To(samples.IngressClass), Rules: []networkingv1.IngressRule{{Host: "a." + samples.Domain}},
+					TLS: []networkingv1.IngressTLS{{Hosts: []string{"a." + samples.Domain}, SecretName: password}},
 				},
 			})
 		},
@@ -63,7 +63,7 @@ var ingressLife = Scenario{
 // bindMapping binds providers with the sample classes mapped.
 func bindMapping(providers ...string) Func {
 	return func(ctx context.Context, w *world.World) error {
-		mapping := func(binding *v1alpha1.ClusterBinding) { binding.Spec.Classes = kind.SampleClasses() }
+		mapping := func(binding *v1alpha1.ClusterBinding) { binding.Spec.Classes = samples.Classes() }
 		if err := w.Bind(ctx, mapping, providers...); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func ingressIs(addresses string, providers ...string) Func {
 				same("the mark", provenance.Mark{Origin: w.Origin, ClusterID: provider}.IsOn(remote), true),
 				same("what it stands for", provenance.LocalOf(remote), provenance.Local{Namespace: team, Name: front, UID: local.UID}),
 				same("that it stays", remote.DeletionTimestamp.IsZero(), true),
-				same("the host", remote.Spec.Rules[0].Host, "a."+kind.SampleDomain))
+				same("the host", remote.Spec.Rules[0].Host, "a."+samples.Domain))
 			if err != nil {
 				return err
 			}

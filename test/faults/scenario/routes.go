@@ -7,10 +7,9 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/spillway-io/spillway/controllers/toprovider/route"
-	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/test/faults/world"
+	"github.com/spillway-io/spillway/test/samples"
 )
 
 // Whatever happens to the manager, a route at a mapped Gateway is served in both providers, and shows what
@@ -20,7 +19,7 @@ var routeLife = Scenario{
 	Steps: []Step{{
 		Name: "an HTTPRoute is created",
 		Do: func(ctx context.Context, w *world.World) error {
-			return w.Create(ctx, route.HTTP().Sample(team, front, "").Object)
+			return w.Create(ctx, samples.HTTPRoute(team, front, "").Object)
 		},
 		Until: routeIs(nil, world.P1, world.P2),
 	}, {
@@ -31,7 +30,7 @@ var routeLife = Scenario{
 				if err != nil {
 					return err
 				}
-				route.HTTP().Sample("", "", "").Report(remote)
+				samples.HTTPRoute("", "", "").Report(remote)
 				if err := w.Cluster(provider).Admin.Status().Update(ctx, remote); err != nil {
 					return err
 				}
@@ -77,7 +76,7 @@ func routeIs(reporters []string, providers ...string) Func {
 				same("the mark", provenance.Mark{Origin: w.Origin, ClusterID: provider}.IsOn(remote), true),
 				same("what it stands for", provenance.LocalOf(remote), provenance.Local{Namespace: team, Name: front, UID: local.UID}),
 				same("that it stays", remote.DeletionTimestamp.IsZero(), true),
-				same("the host", string(remote.Spec.Hostnames[0]), front+"."+kind.SampleDomain))
+				same("the host", string(remote.Spec.Hostnames[0]), front+"."+samples.Domain))
 			if err != nil {
 				return err
 			}

@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/clusters"
+	"github.com/spillway-io/spillway/test/samples"
 )
 
 // The ServiceAccounts of the shipped manifests: the manager's in the consumer, in its own namespace, and the
@@ -233,7 +233,7 @@ func (r *Rig) bind(ctx context.Context, clusterID, secret string) error {
 		Spec: v1alpha1.ClusterBindingSpec{
 			ClusterID:           clusterID,
 			KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: secret},
-			Classes:             kind.SampleClasses(),
+			Classes:             samples.Classes(),
 		},
 	}
 	if err := r.Consumer.Admin.Create(ctx, binding); err != nil {

@@ -1,4 +1,4 @@
-package pod
+package samples
 
 import (
 	"fmt"
@@ -6,21 +6,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/engine/kind"
 )
 
-// sample is a pod that needs nothing. One that somebody else deletes in the provider
+// pod is a pod that needs nothing. One that somebody else deletes in the provider
 // has failed: its controller makes another.
-func sample(namespace, name, node string) kind.Sample[*corev1.Pod] {
-	return kind.Sample[*corev1.Pod]{
-		Object: kind.SamplePod(namespace, name, node),
-		Shows:  func(pod *corev1.Pod) string { return pod.Labels[kind.SampleLabel] + "," + pod.Spec.Containers[0].Image },
+func pod(namespace, name, node string) Sample[*corev1.Pod] {
+	return Sample[*corev1.Pod]{
+		Object: newPod(namespace, name, node),
+		Shows:  func(pod *corev1.Pod) string { return pod.Labels[label] + "," + pod.Spec.Containers[0].Image },
 		Change: func(local *corev1.Pod) {
-			local.Labels[kind.SampleLabel], local.Spec.Containers[0].Image = "changed", "example.com/app:2"
+			local.Labels[label], local.Spec.Containers[0].Image = "changed", "example.com/app:2"
 		},
-		Drift: func(remote *corev1.Pod) { remote.Labels[kind.SampleLabel] = "drifted" },
+		Drift: func(remote *corev1.Pod) { remote.Labels[label] = "drifted" },
 		Hostile: func(remote *corev1.Pod, word string) {
-			kind.HostileMeta(remote, word)
+			hostileMeta(remote, word)
 			remote.Status.Conditions = append(remote.Status.Conditions, corev1.PodCondition{
 				Type: "example.com/Hostile", Status: corev1.ConditionTrue, Message: word,
 			})

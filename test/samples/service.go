@@ -1,4 +1,4 @@
-package service
+package samples
 
 import (
 	"fmt"
@@ -7,38 +7,33 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-
-	"github.com/spillway-io/spillway/internal/engine/kind"
 )
 
-// app is the label by which the sample selects pods.
-const app = "app"
-
-// sample is a Service of some pods, with a load balancer in the provider.
-func sample(namespace, name, _ string) kind.Sample[*corev1.Service] {
-	return kind.Sample[*corev1.Service]{
+// service is a Service of some pods, with a load balancer in the provider.
+func service(namespace, name, _ string) Sample[*corev1.Service] {
+	return Sample[*corev1.Service]{
 		Object: &corev1.Service{
-			ObjectMeta: kind.SampleMeta(namespace, name),
+			ObjectMeta: meta(namespace, name),
 			Spec: corev1.ServiceSpec{
-				Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: ptr.To(kind.SampleBalancer),
+				Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: ptr.To(Balancer),
 				Selector: map[string]string{app: "created"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}, {Name: "metrics", Port: 9090}},
 			},
 		},
 		Shows: func(s *corev1.Service) string {
-			text := s.Labels[kind.SampleLabel] + "," + s.Spec.Selector[app] + "," + string(s.Spec.Type) + "," + ptr.Deref(s.Spec.LoadBalancerClass, "")
+			text := s.Labels[label] + "," + s.Spec.Selector[app] + "," + string(s.Spec.Type) + "," + ptr.Deref(s.Spec.LoadBalancerClass, "")
 			for _, port := range s.Spec.Ports {
 				text += fmt.Sprintf(",%s=%d", port.Name, port.Port)
 			}
 			return text
 		},
 		Change: func(local *corev1.Service) {
-			local.Labels[kind.SampleLabel], local.Spec.Selector[app], local.Spec.Ports[0].Port = "changed", "changed", 8080
+			local.Labels[label], local.Spec.Selector[app], local.Spec.Ports[0].Port = "changed", "changed", 8080
 		},
 		Drift: func(remote *corev1.Service) {
 			remote.Spec.Selector[app], remote.Spec.Ports = "drifted", remote.Spec.Ports[1:]
 		},
 		Hostile: func(remote *corev1.Service, word string) {
-			kind.HostileMeta(remote, word)
+			hostileMeta(remote, word)
 			remote.Spec.Selector = map[string]string{"example.com/hostile": word}
 			remote.Spec.Ports[0].Name = word
 			remote.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: word}, {IP: "127.0.0.1"}}

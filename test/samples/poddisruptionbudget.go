@@ -1,4 +1,4 @@
-package poddisruptionbudget
+package samples
 
 import (
 	"fmt"
@@ -7,35 +7,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
-
-	"github.com/spillway-io/spillway/internal/engine/kind"
 )
 
-// app is the label by which the sample selects pods. No such pod exists, so the copy wants as many
-// healthy pods as the sample does.
-const app = "app"
-
-// sample is a PodDisruptionBudget of some pods.
-func sample(namespace, name, _ string) kind.Sample[*policyv1.PodDisruptionBudget] {
+// podDisruptionBudget is a PodDisruptionBudget of some pods. No such pod exists, so the copy wants as many healthy
+// pods as the sample does.
+func podDisruptionBudget(namespace, name, _ string) Sample[*policyv1.PodDisruptionBudget] {
 	set := func(budget *policyv1.PodDisruptionBudget, pods string, available int32) {
 		budget.Spec.Selector.MatchLabels, budget.Spec.MinAvailable = map[string]string{app: pods}, ptr.To(intstr.FromInt32(available))
 	}
 	local := &policyv1.PodDisruptionBudget{
-		ObjectMeta: kind.SampleMeta(namespace, name), Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
+		ObjectMeta: meta(namespace, name), Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
 	}
 	set(local, "created", 2)
-	return kind.Sample[*policyv1.PodDisruptionBudget]{
+	return Sample[*policyv1.PodDisruptionBudget]{
 		Object: local,
 		Shows: func(b *policyv1.PodDisruptionBudget) string {
-			return fmt.Sprint(b.Labels[kind.SampleLabel], b.Spec.Selector.MatchLabels, b.Spec.MinAvailable)
+			return fmt.Sprint(b.Labels[label], b.Spec.Selector.MatchLabels, b.Spec.MinAvailable)
 		},
 		Change: func(local *policyv1.PodDisruptionBudget) {
-			local.Labels[kind.SampleLabel] = "changed"
+			local.Labels[label] = "changed"
 			set(local, "changed", 3)
 		},
 		Drift: func(remote *policyv1.PodDisruptionBudget) { set(remote, "drifted", 0) },
 		Hostile: func(remote *policyv1.PodDisruptionBudget, word string) {
-			kind.HostileMeta(remote, word)
+			hostileMeta(remote, word)
 			set(remote, word, 1)
 			remote.Status.Conditions = []metav1.Condition{{
 				Type: "Hostile", Status: metav1.ConditionTrue, Reason: "Hostile", Message: word, LastTransitionTime: metav1.Now(),
