@@ -125,59 +125,65 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	cached := local.GetClient()
 	present := inventory.New(o.Views)
 	left := run.counter(present)
-	return firstOf(map[string]error{
-		"sync":      run.all.Add(engine),
-		"inventory": run.local.Add(present),
-		"podevent":  warnings.SetupWithManager(run.local),
-		"clusterbinding": (&clusterbinding.Reconciler{
+	return firstOf([]added{
+		{"sync", run.all.Add(engine)},
+		{"inventory", run.local.Add(present)},
+		{"podevent", warnings.SetupWithManager(run.local)},
+		{"clusterbinding", (&clusterbinding.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PodAdmission.PolicyServed, Webhook: o.PodAdmission.Webhook, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
 			Inventory: present, Views: o.Views, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now), Refusals: o.Refusals, Definitions: o.Definitions,
-		}).SetupWithManager(run.local),
-		"eviction": (&eviction.Reconciler{
+		}).SetupWithManager(run.local)},
+		{"eviction", (&eviction.Reconciler{
 			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now}, Unhealthy: &eviction.Unhealthy{Kubernetes: o.Kubernetes, Clock: now},
-		}).SetupWithManager(run.local),
-		"virtualnode": (&virtualnode.Reconciler{
+		}).SetupWithManager(run.local)},
+		{"virtualnode", (&virtualnode.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			Shrinking:     throttle.NewAllowance[string](nodeShrinks, nodeInterval, now),
 			KeepsFeatures: o.PodAdmission.PolicyServed, // Both come with Kubernetes 1.36.
-		}).SetupWithManager(run.all, &virtualnode.Leases{Client: cached, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now}),
-		"namespacelabel": (&namespacelabel.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local),
-		"namespaceoffloading": (&namespaceoffloading.Lifecycle{
+		}).SetupWithManager(run.all, &virtualnode.Leases{Client: cached, Kubernetes: o.Kubernetes, Fleet: o.Fleet, Clock: now})},
+		{"namespacelabel", (&namespacelabel.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local)},
+		{"namespaceoffloading", (&namespaceoffloading.Lifecycle{
 			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Counter: left, Settings: o.Settings,
 			Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
-		}).SetupWithManager(local),
-		"namespacemapping": (&namespaceoffloading.Mapping{
+		}).SetupWithManager(local)},
+		{"namespacemapping", (&namespaceoffloading.Mapping{
 			Client: cached, Inventory: present, Counter: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
-		}).SetupWithManager(local),
-		"namespacemap": (&namespacemap.Reconciler{
+		}).SetupWithManager(local)},
+		{"namespacemap", (&namespacemap.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings,
 			Clock: now, Pace: throttle.New(statusInterval, statusMost, now),
-		}).SetupWithManager(run.all),
-		"offloadingstatus": (&offloadingstatus.Reconciler{
+		}).SetupWithManager(run.all)},
+		{"offloadingstatus", (&offloadingstatus.Reconciler{
 			Client: cached, Inventory: present, Counter: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
 			Clock: now, Pace: throttle.New(progressInterval, progressMost, now),
-		}).SetupWithManager(local),
-		"unscheduledpod": (&unscheduledpod.Reconciler{
+		}).SetupWithManager(local)},
+		{"unscheduledpod", (&unscheduledpod.Reconciler{
 			Client: cached, SharedCache: o.Views.SharedCache, Live: local.GetAPIReader(), Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"), Clock: now,
-		}).SetupWithManager(local),
-		"webhookremoval": only(o.PodAdmission.Remove, (&webhookremoval.Reconciler{Client: cached}).SetupWithManager, local),
-		"strayedpod":     only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local),
-		"unpin":          (&unpin.Reconciler{Client: cached, Views: o.Views}).SetupWithManager(local),
-		"importedclass":  (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass"), Clock: now}).SetupWithManager(local),
-		"unreport":       unreporting(local, o.Views),
-		"waitingpod":     (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local),
-		"leavingpods": only(run.sharing, (&leavingpods.Reconciler{
+		}).SetupWithManager(local)},
+		{"webhookremoval", only(o.PodAdmission.Remove, (&webhookremoval.Reconciler{Client: cached}).SetupWithManager, local)},
+		{"strayedpod", only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local)},
+		{"unpin", (&unpin.Reconciler{Client: cached, Views: o.Views}).SetupWithManager(local)},
+		{"importedclass", (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass"), Clock: now}).SetupWithManager(local)},
+		{"unreport", unreporting(local, o.Views)},
+		{"waitingpod", (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local)},
+		{"leavingpods", only(run.sharing, (&leavingpods.Reconciler{
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
-		}).SetupWithManager, run.local),
+		}).SetupWithManager, run.local)},
 	})
 }
 
-// firstOf returns an error from adding the controllers, or nil.
-func firstOf(adding map[string]error) error {
-	for name, err := range adding {
-		if err != nil {
-			return fmt.Errorf("adding the %s controller: %w", name, err)
+// added is a controller, and the error from adding it to the manager.
+type added struct {
+	controller string
+	err        error
+}
+
+// firstOf returns the first error, or nil.
+func firstOf(all []added) error {
+	for _, one := range all {
+		if one.err != nil {
+			return fmt.Errorf("adding the %s controller: %w", one.controller, one.err)
 		}
 	}
 	return nil
