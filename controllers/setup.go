@@ -6,7 +6,6 @@
 package controllers
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/namespacemap"
 	"github.com/spillway-io/spillway/controllers/namespaceoffloading"
 	"github.com/spillway-io/spillway/controllers/offloadingstatus"
+	"github.com/spillway-io/spillway/controllers/release"
 	"github.com/spillway-io/spillway/controllers/strayedpod"
 	"github.com/spillway-io/spillway/controllers/toprovider/configmap"
 	"github.com/spillway-io/spillway/controllers/toprovider/endpointslice"
@@ -36,8 +36,6 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/route"
 	"github.com/spillway-io/spillway/controllers/toprovider/secret"
 	"github.com/spillway-io/spillway/controllers/toprovider/service"
-	"github.com/spillway-io/spillway/controllers/unpin"
-	"github.com/spillway-io/spillway/controllers/unreport"
 	"github.com/spillway-io/spillway/controllers/unscheduledpod"
 	"github.com/spillway-io/spillway/controllers/virtualnode"
 	"github.com/spillway-io/spillway/controllers/waitingpod"
@@ -163,9 +161,8 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}).SetupWithManager(local)},
 		{"webhookremoval", only(o.PodAdmission.Remove, (&webhookremoval.Reconciler{Client: cached}).SetupWithManager, local)},
 		{"strayedpod", only(o.PodAdmission.Webhook, strayedpod.New(local).SetupWithManager, local)},
-		{"unpin", (&unpin.Reconciler{Client: cached, Views: o.Views}).SetupWithManager(local)},
 		{"importedclass", (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass"), Clock: now}).SetupWithManager(local)},
-		{"unreport", unreporting(local, o.Views)},
+		{"release", release.New(cached, o.Views).SetupWithManager(local)},
 		{"waitingpod", (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local)},
 		{"leavingpods", only(run.sharing, (&leavingpods.Reconciler{
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
@@ -187,15 +184,6 @@ func firstOf(all []added) error {
 		}
 	}
 	return nil
-}
-
-// unreporting adds the controllers that remove what providers have reported.
-func unreporting(mgr ctrl.Manager, of *views.Views) error {
-	return errors.Join(
-		unreport.Addresses(mgr.GetClient(), of.SharedCache, service.Kind()).SetupWithManager(mgr),
-		unreport.Addresses(mgr.GetClient(), of.SharedCache, ingress.Kind()).SetupWithManager(mgr),
-		unreport.Routes(mgr.GetClient(), of.SharedCache, route.HTTP()).SetupWithManager(mgr),
-		unreport.Routes(mgr.GetClient(), of.SharedCache, route.GRPC()).SetupWithManager(mgr))
 }
 
 // only adds a controller to the manager when it is needed.
