@@ -23,8 +23,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/podadmission"
 	"github.com/spillway-io/spillway/internal/manager"
-	"github.com/spillway-io/spillway/internal/podadmission"
 	"github.com/spillway-io/spillway/test/manifests"
 	"github.com/spillway-io/spillway/test/webhook"
 )

@@ -18,9 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/podadmission"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
-	"github.com/spillway-io/spillway/internal/podadmission"
 	"github.com/spillway-io/spillway/test/manifests"
 	"github.com/spillway-io/spillway/test/webhook"
 )

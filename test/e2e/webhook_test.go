@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/podadmission"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
-	"github.com/spillway-io/spillway/internal/podadmission"
 	"github.com/spillway-io/spillway/test/webhook"
 )
 

@@ -1,9 +1,4 @@
-// Package strayedpod reports pods of Remote namespaces that are on the consumer's own nodes. The webhook was
-// not called when they were created: the manager was down, or could not be reached in time.
-//
-// No cache has pods on such nodes. The manager lists them when a pod without the webhook's changes leaves the
-// cache of pods that wait for a node. It also lists them once for each Remote namespace when it starts.
-package strayedpod
+package podadmission
 
 import (
 	"context"
@@ -15,19 +10,32 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/trigger"
 )
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler reconciles the NamespaceOffloadings of Remote namespaces, one at a time.
-type Reconciler struct {
+// Strayed reports pods of Remote namespaces that are on the consumer's own nodes. The webhook was not called when
+// they were created: the manager was down, or could not be reached in time. It reconciles NamespaceOffloadings,
+// one at a time.
+//
+// No cache has pods on such nodes. The manager lists them when a pod without the webhook's changes leaves the
+// cache of pods that wait for a node. It also lists them once for each Remote namespace when it starts.
+type Strayed struct {
 	Client client.Client
 	// Live bypasses the caches.
 	Live   client.Reader
@@ -37,13 +45,8 @@ type Reconciler struct {
 	reported map[string]sets.Set[types.UID]
 }
 
-// New returns a reconciler that reads and writes as the manager does.
-func New(mgr ctrl.Manager) *Reconciler {
-	return &Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("spillway-strayedpod")}
-}
-
 // Reconcile informs the owners of pods on local nodes, once.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Strayed) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	err := r.Client.Get(ctx, req.NamespacedName, nso)
 	if err != nil || !nso.DeletionTimestamp.IsZero() || nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote {
@@ -77,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // onLocalNodes lists the pods on nodes that are not virtual.
-func (r *Reconciler) onLocalNodes(ctx context.Context, namespace string) ([]corev1.Pod, error) {
+func (r *Strayed) onLocalNodes(ctx context.Context, namespace string) ([]corev1.Pod, error) {
 	var bindings v1alpha1.ClusterBindingList
 	if err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing ClusterBindings: %w", err)
@@ -95,7 +98,7 @@ func (r *Reconciler) onLocalNodes(ctx context.Context, namespace string) ([]core
 
 // reportedIn returns the pods that have an event, from this manager or from an earlier one, as long as the API
 // server keeps the event.
-func (r *Reconciler) reportedIn(ctx context.Context, namespace string) (sets.Set[types.UID], error) {
+func (r *Strayed) reportedIn(ctx context.Context, namespace string) (sets.Set[types.UID], error) {
 	if told := r.reported[namespace]; told != nil {
 		return told, nil
 	}
@@ -112,4 +115,33 @@ func (r *Reconciler) reportedIn(ctx context.Context, namespace string) (sets.Set
 	}
 	r.reported[namespace] = told
 	return told, nil
+}
+
+// SetupWithManager adds the controller to the manager. The manager's cache has only pods without a node, so a
+// pod that gets a node is deleted from it.
+func (r *Strayed) SetupWithManager(mgr ctrl.Manager) error {
+	leaves := predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("strayedpod").
+		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(trigger.NotStatus())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(leaves)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: retry.Backoff[reconcile.Request]()}).
+		Complete(r)
+}
+
+// ofPod enqueues the offloading of a pod that no longer waits for a node, if the pod lacks the webhook's
+// changes. The cache holds less than a Pod, and a copy of it is a Pod.
+func (r *Strayed) ofPod(ctx context.Context, obj client.Object) []reconcile.Request {
+	pod, ok := obj.DeepCopyObject().(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	nso, key := &v1alpha1.NamespaceOffloading{}, client.ObjectKey{Namespace: pod.Namespace, Name: v1alpha1.OffloadingName}
+	if err := r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); err != nil || unscheduledpod.LocalNodeWarning(pod, nso) == "" {
+		return nil // An unreadable offloading is gone, or the manager is stopping.
+	}
+	return []reconcile.Request{{NamespacedName: key}}
 }

@@ -1,4 +1,4 @@
-package unscheduledpod
+package podadmission
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func TestReadsOfClaimsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := &counting{Reader: fake.NewClientBuilder().Build()} // It has no claim at all.
-			r := &Reconciler{SharedCache: bound{}, Live: live}
+			r := &Unscheduled{SharedCache: bound{}, Live: live}
 			claims, err := r.claims(t.Context(), test.pod, placement.Index{}, true)
 			if err != nil || len(claims) == 0 || claims[0].Refusal == nil {
 				t.Fatalf("%v, %v", claims, err)

@@ -14,15 +14,15 @@ import (
 	decide "github.com/spillway-io/spillway/internal/decide/admission"
 )
 
-// handler answers for one pod that is being created.
-type handler struct {
+// preparer answers for one pod that is being created.
+type preparer struct {
 	// offloadings is a cache.
 	offloadings client.Reader
 	decoder     admission.Decoder
 }
 
 // Handle implements admission.Handler. It never refuses a pod: it returns errors as warnings to the creator.
-func (h *handler) Handle(ctx context.Context, req admission.Request) admission.Response {
+func (h *preparer) Handle(ctx context.Context, req admission.Request) admission.Response {
 	nso := &v1alpha1.NamespaceOffloading{}
 	key := client.ObjectKey{Namespace: req.Namespace, Name: v1alpha1.OffloadingName}
 	if err := h.offloadings.Get(ctx, key, nso, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {

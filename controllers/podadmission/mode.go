@@ -5,6 +5,9 @@
 //
 // Both decide the same, and both leave the pod unchanged when they fail. The webhook decides from the
 // manager's cache of NamespaceOffloadings, and sends no request.
+//
+// Three controllers do the rest. Unscheduled prepares pods that are older than their offloading. Strayed reports
+// pods that the webhook has missed. WebhookRemoval deletes the webhook's configuration where the policy works.
 package podadmission
 
 import (

@@ -1,7 +1,4 @@
-// Package unscheduledpod does what can still be done for pods that wait for a node. It adds
-// tolerations to those that are older than the offloading of their namespace. It does the same
-// for those that name PersistentVolumeClaims, once these are bound.
-package unscheduledpod
+package podadmission
 
 import (
 	"context"
@@ -35,8 +32,10 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler reconciles pods that are not bound to a node.
-type Reconciler struct {
+// Unscheduled does what can still be done for pods that wait for a node. It adds tolerations to those that are
+// older than the offloading of their namespace. It does the same for those that name PersistentVolumeClaims, once
+// these are bound.
+type Unscheduled struct {
 	Client client.Client
 	// SharedCache has the metadata of all claims, and Live bypasses the caches.
 	SharedCache cache.Cache
@@ -47,7 +46,7 @@ type Reconciler struct {
 }
 
 // Reconcile adds the missing tolerations to one pod, and releases its claims.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Unscheduled) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	pod, nso := &corev1.Pod{}, &v1alpha1.NamespaceOffloading{}
 	if err := r.Client.Get(ctx, req.NamespacedName, pod); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -75,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // prepare adds what is planned, and informs the owner of the pod.
-func (r *Reconciler) prepare(ctx context.Context, pod *corev1.Pod, plan unscheduledpod.Plan) (ctrl.Result, error) {
+func (r *Unscheduled) prepare(ctx context.Context, pod *corev1.Pod, plan unscheduledpod.Plan) (ctrl.Result, error) {
 	if len(plan.Tolerations) > 0 {
 		before := pod.DeepCopy()
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, plan.Tolerations...)
@@ -94,7 +93,7 @@ func (r *Reconciler) prepare(ctx context.Context, pod *corev1.Pod, plan unschedu
 }
 
 // selected returns the clusterIDs of the providers that the offloading selects.
-func (r *Reconciler) selected(nso *v1alpha1.NamespaceOffloading, bindings placement.Index) []string {
+func (r *Unscheduled) selected(nso *v1alpha1.NamespaceOffloading, bindings placement.Index) []string {
 	var ids []string
 	for _, binding := range bindings.Usable() {
 		if _, wanted := namespaceoffloading.Wanted(nso, binding, false, false, r.Settings); wanted && binding.DeletionTimestamp.IsZero() && namespaceoffloading.TakenBy(nso, binding, bindings) == "" {
@@ -106,7 +105,7 @@ func (r *Reconciler) selected(nso *v1alpha1.NamespaceOffloading, bindings placem
 
 // SetupWithManager adds the controller to the manager, whose cache holds only
 // pods that are not bound to a node.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Unscheduled) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("unscheduledpod").
 		For(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }})).
@@ -117,20 +116,20 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-func (r *Reconciler) podsOf(ctx context.Context, nso client.Object) []reconcile.Request {
+func (r *Unscheduled) podsOf(ctx context.Context, nso client.Object) []reconcile.Request {
 	return r.pods(ctx, client.InNamespace(nso.GetNamespace()))
 }
 
 // allPods are reconciled when a provider is added or changes its labels: few pods wait
 // for a node.
-func (r *Reconciler) allPods(ctx context.Context, _ client.Object) []reconcile.Request {
+func (r *Unscheduled) allPods(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.pods(ctx)
 }
 
 // pods enqueues those in the cache. It cannot use trigger.Matching, which reads the cache's own
 // objects: only their copies are Pods (internal/manager, waitingPod). A cache that cannot be read is
 // stopping.
-func (r *Reconciler) pods(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+func (r *Unscheduled) pods(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, options...); err != nil {
 		return nil

@@ -1,6 +1,4 @@
-// Package webhookremoval deletes the configuration of the webhook that prepares pods, if a policy prepares them
-// instead. Otherwise the API server would keep calling a webhook that nobody serves.
-package webhookremoval
+package podadmission
 
 import (
 	"context"
@@ -15,11 +13,12 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// Reconciler reconciles the one MutatingWebhookConfiguration.
-type Reconciler struct{ Client client.Client }
+// WebhookRemoval deletes the configuration of the webhook, if a policy prepares pods instead. Otherwise the API
+// server would keep calling a webhook that nobody serves.
+type WebhookRemoval struct{ Client client.Client }
 
-// Reconcile deletes it.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+// Reconcile deletes the MutatingWebhookConfiguration.
+func (r *WebhookRemoval) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
 	if err := r.Client.Get(ctx, req.NamespacedName, configuration); err != nil || req.Name != v1alpha1.PodAdmissionName {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -34,6 +33,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // SetupWithManager adds the controller to the manager, whose cache holds only that one.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *WebhookRemoval) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("webhookremoval").For(&admissionregistrationv1.MutatingWebhookConfiguration{}).Complete(r)
 }

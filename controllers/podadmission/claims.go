@@ -1,4 +1,4 @@
-package unscheduledpod
+package podadmission
 
 import (
 	"context"
@@ -31,7 +31,7 @@ import (
 
 // claims returns what is known about the claims of a pod. It reads bound claims only if they matter, because
 // the pod lacks tolerations, and only until one cannot be sent.
-func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings placement.Index, matter bool) ([]unscheduledpod.Claim, error) {
+func (r *Unscheduled) claims(ctx context.Context, pod *corev1.Pod, bindings placement.Index, matter bool) ([]unscheduledpod.Claim, error) {
 	names := needs.Claims(pod)
 	if len(names) > needs.MostClaims {
 		return []unscheduledpod.Claim{{Name: names[0], Refusal: &field.Problem{
@@ -63,7 +63,7 @@ func (r *Reconciler) claims(ctx context.Context, pod *corev1.Pod, bindings place
 }
 
 // refusal says why a bound claim, or its volume, is not sent. It returns nil if it is sent.
-func (r *Reconciler) refusal(ctx context.Context, key client.ObjectKey) (*field.Problem, error) {
+func (r *Unscheduled) refusal(ctx context.Context, key client.ObjectKey) (*field.Problem, error) {
 	claim, volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: key.Name}}, &corev1.PersistentVolume{}
 	if err := r.Live.Get(ctx, key, claim); apierrors.IsNotFound(err) {
 		return persistentvolumeclaim.NotBound(claim), nil
@@ -81,7 +81,7 @@ func (r *Reconciler) refusal(ctx context.Context, key client.ObjectKey) (*field.
 
 // release makes the scheduler choose a node again for claims that wait for a volume on a virtual node to which
 // no waiting pod can go. Only the latest releases of the driver do that themselves.
-func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, claims []unscheduledpod.Claim) error {
+func (r *Unscheduled) release(ctx context.Context, pod *corev1.Pod, claims []unscheduledpod.Claim) error {
 	if !slices.ContainsFunc(claims, func(c unscheduledpod.Claim) bool { return c.SelectedNode != "" }) {
 		return nil
 	}
@@ -134,7 +134,7 @@ func virtual(claim client.Object, bindings placement.Index) string {
 // claimChanges enqueues the pods of a claim that is made, gets a node chosen, or goes. If it is
 // bound, each change counts: its phase, which is not in the metadata, follows a moment later.
 // Pods of claims that exist at the start are enqueued anyway.
-func (r *Reconciler) claimChanges() source.TypedSource[reconcile.Request] {
+func (r *Unscheduled) claimChanges() source.TypedSource[reconcile.Request] {
 	return source.TypedFunc[reconcile.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		return informer.Watch(ctx, r.SharedCache, claimMetadata(), func(e informer.Change) {
 			if e.Initially || e.Before != nil && e.After != nil && !isBound(e.After) && selectedNode(e.Before) == selectedNode(e.After) {
@@ -148,7 +148,7 @@ func (r *Reconciler) claimChanges() source.TypedSource[reconcile.Request] {
 }
 
 // podsOfClaim returns the pods that wait for a node and name the claim.
-func (r *Reconciler) podsOfClaim(ctx context.Context, claim client.Object) []reconcile.Request {
+func (r *Unscheduled) podsOfClaim(ctx context.Context, claim client.Object) []reconcile.Request {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(claim.GetNamespace())); err != nil { // The cache is ending, and the manager with it.
 		log.FromContext(ctx).Error(err, "an event is lost")

@@ -56,7 +56,7 @@ func Serve(everywhere ctrl.Manager, o Options, namespace string) error {
 		func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }, // Streams of HTTP/2 are not needed, and can be abused.
 	}})
 	server.Register(Path, &admission.Webhook{
-		Handler: &handler{offloadings: everywhere.GetClient(), decoder: admission.NewDecoder(everywhere.GetScheme())},
+		Handler: &preparer{offloadings: everywhere.GetClient(), decoder: admission.NewDecoder(everywhere.GetScheme())},
 		// The answer to a panic would refuse the pod. Without an answer, the pod is created.
 		RecoverPanic: ptr.To(false),
 	})

@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-func handling(t *testing.T, funcs interceptor.Funcs) *handler {
+func handling(t *testing.T, funcs interceptor.Funcs) *preparer {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
@@ -28,7 +28,7 @@ func handling(t *testing.T, funcs interceptor.Funcs) *handler {
 	offloaded := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: v1alpha1.OffloadingName},
 		Spec: v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsLocalFirst, ClusterSelector: &v1alpha1.ClusterSelector{}}}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(offloaded).WithInterceptorFuncs(funcs).Build()
-	return &handler{offloadings: c, decoder: admission.NewDecoder(scheme)}
+	return &preparer{offloadings: c, decoder: admission.NewDecoder(scheme)}
 }
 
 func asked(namespace, pod string) admission.Request {
@@ -71,7 +71,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestNeverRefused makes the handler fail. The pod is created unchanged, and its creator gets a warning.
+// TestNeverRefused makes the preparer fail. The pod is created unchanged, and its creator gets a warning.
 func TestNeverRefused(t *testing.T) {
 	unreadable := interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 		return errors.New("the cache is stopping")
