@@ -3,6 +3,7 @@ package field
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -63,4 +64,10 @@ func (c Classes) Gateways(local types.NamespacedName) (remote types.NamespacedNa
 	to, mapped := c.Of(v1alpha1.ClassGateway, local.String())
 	remote.Namespace, remote.Name, _ = strings.Cut(to, "/")
 	return remote, mapped
+}
+
+// HasClass reports whether a Service is of type LoadBalancer and has a class. The consumer's cloud
+// ignores such Services.
+func HasClass(service *corev1.Service) bool {
+	return service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass != nil
 }

@@ -31,6 +31,9 @@ func Send() Decision { return Decision{Verdict: Sent} }
 // Change sends a field in another form.
 func Change(why string) Decision { return Decision{Verdict: Changed, Why: why} }
 
+// ConsumerOnly says why a field with a name of the consumer is not sent.
+const ConsumerOnly = "it names an object of the consumer, which the provider does not have"
+
 // Drop leaves a field out.
 func Drop(why string) Decision { return Decision{Verdict: Dropped, Why: why} }
 

@@ -148,3 +148,11 @@ func IsCopiedLabel(key string) bool { return !IsOurs(key) && !slices.Contains(lo
 func IsCopiedAnnotation(key string) bool {
 	return !IsOurs(key) && key != DigestKey && !slices.ContainsFunc(localAnnotations, func(beginning string) bool { return strings.HasPrefix(key, beginning) })
 }
+
+// NeverSynced refuses an object whose owner marked it to stay in the consumer.
+func NeverSynced(kind string, local metav1.Object) *Problem {
+	if local.GetLabels()[v1alpha1.LabelSync] != v1alpha1.SyncNever && local.GetAnnotations()[v1alpha1.LabelSync] != v1alpha1.SyncNever {
+		return nil
+	}
+	return Refuse(ReasonSyncNever, "%s %s has %s=%s", kind, local.GetName(), v1alpha1.LabelSync, v1alpha1.SyncNever)
+}

@@ -6,6 +6,13 @@ import (
 	"strings"
 )
 
+// Annotations by which Kubernetes records the state of a claim: that it is bound, and for which node
+// the scheduler wants its volume.
+const (
+	AnnotationBindCompleted = "pv.kubernetes.io/bind-completed"
+	AnnotationSelectedNode  = "volume.kubernetes.io/selected-node"
+)
+
 // OnNodes, InCloud and Unplugged say why a volume of the consumer is not sent.
 const (
 	OnNodes   = "it is on a node"

@@ -1,6 +1,10 @@
 package field
 
-import "github.com/spillway-io/spillway/internal/field/provenance"
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/internal/field/provenance"
+)
 
 // Target says where the objects of one local namespace are in one provider.
 type Target struct {
@@ -30,3 +34,9 @@ func (t Target) Name(namespace, name string) string {
 func (t Target) ClusterScopedName(name string) string {
 	return Hashed(t.Mark.Origin+"/"+t.Mark.ClusterID, name)
 }
+
+// NodeKeys are labels that kubelets and clouds set on all nodes, including the provider's. A virtual
+// node has those whose value all nodes of the provider share. Zone and region are not included. A
+// virtual node with a zone of its own would count for spread constraints, and pods that are never
+// offloaded would wait for a node there.
+var NodeKeys = []string{corev1.LabelArchStable, corev1.LabelOSStable, corev1.LabelInstanceTypeStable}

@@ -14,7 +14,6 @@ import (
 
 // Reasons why an Ingress is not sent; see ingressRefusal.
 const (
-
 	// ReasonResourceBackend: a backend of the Ingress is not a Service.
 	ReasonResourceBackend = "ResourceBackend"
 )

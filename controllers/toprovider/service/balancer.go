@@ -15,6 +15,10 @@ import (
 // defaultBalancer is the name, in limits, of a provider's load balancers for Services without a class.
 const defaultBalancer = "default"
 
+// mostSourceRanges is how many loadBalancerSourceRanges a Service with a load balancer in a provider may have.
+// The consumer's caches keep one more, and drop the rest.
+const mostSourceRanges = 64
+
 // balanced reports whether a Service gets a load balancer in a provider with these limits and
 // classes.
 func balanced(local *corev1.Service, limits *field.Limits, classes field.Classes) bool {
@@ -35,7 +39,7 @@ func unbalanced(local *corev1.Service, limits *field.Limits, classes field.Class
 		return "spec.loadBalancerClass: the ClusterBinding does not map LoadBalancer " + class + " (spec.classes)"
 	case limits == nil || !field.ListsOrAll(limits.LoadBalancerClasses, cmp.Or(remote, defaultBalancer)):
 		return "spec.loadBalancerClass: the provider does not allow the class " + cmp.Or(remote, defaultBalancer) + " (" + field.LimitLoadBalancerClasses + " in ConfigMap spillway-provider/limits)"
-	case len(local.Spec.LoadBalancerSourceRanges) > field.MostSourceRanges:
+	case len(local.Spec.LoadBalancerSourceRanges) > mostSourceRanges:
 		return "spec.loadBalancerSourceRanges has more than 64 items"
 	case annotated && len(local.Spec.LoadBalancerSourceRanges) == 0:
 		return "metadata.annotations[" + corev1.AnnotationLoadBalancerSourceRangesKey + "] is not sent: use spec.loadBalancerSourceRanges"

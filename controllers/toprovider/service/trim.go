@@ -19,7 +19,7 @@ func trim(service *corev1.Service, oversized bool) {
 	}
 	ranges := 0
 	if field.HasClass(service) {
-		ranges = field.MostSourceRanges + 1
+		ranges = mostSourceRanges + 1
 	} else if len(service.Status.LoadBalancer.Ingress) > 0 {
 		service.Status.LoadBalancer.Ingress = nil
 	}
