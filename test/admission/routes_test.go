@@ -46,12 +46,12 @@ func TestRoutes(t *testing.T) {
 	t.Run("HTTPRoute", func(t *testing.T) {
 		local := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "web"}}
 		specOf(t, local.Namespace, bothRoutes+ofHTTP, &local.Spec)
-		travels(t, local, route.HTTPRoute, func(r *gatewayv1.HTTPRoute) *gatewayv1.RouteStatus { return &r.Status.RouteStatus })
+		travels(t, local, route.HTTPToRemote, func(r *gatewayv1.HTTPRoute) *gatewayv1.RouteStatus { return &r.Status.RouteStatus })
 	})
 	t.Run("GRPCRoute", func(t *testing.T) {
 		local := &gatewayv1.GRPCRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "web"}}
 		specOf(t, local.Namespace, bothRoutes+ofGRPC, &local.Spec)
-		travels(t, local, route.GRPCRoute, func(r *gatewayv1.GRPCRoute) *gatewayv1.RouteStatus { return &r.Status.RouteStatus })
+		travels(t, local, route.GRPCToRemote, func(r *gatewayv1.GRPCRoute) *gatewayv1.RouteStatus { return &r.Status.RouteStatus })
 	})
 }
 

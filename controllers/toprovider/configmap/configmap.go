@@ -21,7 +21,7 @@ type translation struct{ kind.Namespaced }
 
 // Remote implements decide.Translation.
 func (translation) Remote(local *corev1.ConfigMap, t field.Target, _ decide.Inputs) (*corev1.ConfigMap, *field.Problem) {
-	return ToRemote(local, t)
+	return toRemote(local, t)
 }
 
 // Merge implements decide.Translation. Spillway owns the whole content of the copy. remote has a digest instead

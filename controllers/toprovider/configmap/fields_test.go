@@ -14,7 +14,7 @@ func TestConfigmapFields(t *testing.T) {
 	fieldtest.CheckDecisions(t, map[string]fieldtest.Subject{
 		"ConfigMap": {Kind: reflect.TypeFor[corev1.ConfigMap](), Fields: configMapFields, Translate: fieldtest.AnywhereIn(func(*testing.T) *corev1.ConfigMap { return &corev1.ConfigMap{} },
 			func(all *corev1.ConfigMap) *corev1.ConfigMap { return all }, func(local *corev1.ConfigMap) (*corev1.ConfigMap, *field.Problem) {
-				return ToRemote(local, fieldtest.Mapped)
+				return toRemote(local, fieldtest.Mapped)
 			}, nil)},
 	})
 }

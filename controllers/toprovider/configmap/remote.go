@@ -6,8 +6,8 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// ToRemote returns the remote ConfigMap of local.
-func ToRemote(local *corev1.ConfigMap, t field.Target) (*corev1.ConfigMap, *field.Problem) {
+// toRemote returns the remote ConfigMap of local.
+func toRemote(local *corev1.ConfigMap, t field.Target) (*corev1.ConfigMap, *field.Problem) {
 	if local.Name == field.RootCertificate {
 		return nil, field.Refuse(field.ReasonEveryNamespaceHasOne, "ConfigMap %s: each namespace in the provider has its own, with another certificate", local.Name)
 	}

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/spillway-io/spillway/controllers/toprovider/service"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/fieldtest"
 )
@@ -180,12 +179,6 @@ func TestLabelsOfSlices(t *testing.T) {
 		if diff := cmp.Diff(fieldtest.ProvenanceOf("app,endpointslice.kubernetes.io/managed-by,kubernetes.io/service-name,service.kubernetes.io/headless;"), remote.Annotations); diff != "" {
 			t.Errorf("%s: (-want +got):\n%s", name, diff)
 		}
-	}
-	owner := fieldtest.ServiceOf(t, `{}`)
-	owner.Labels["kubernetes.io/service-name"] = "web"
-	remote, _ := service.ToRemote(owner, fieldtest.Mapped, nil, nil)
-	if fieldtest.Listing.Withhold(remote, nil); remote.Labels["kubernetes.io/service-name"] != "" {
-		t.Error("it is sent on a Service, too")
 	}
 }
 

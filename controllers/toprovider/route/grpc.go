@@ -8,8 +8,8 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// GRPCRoute returns the remote GRPCRoute of local. It follows the same rules as HTTPRoute.
-func GRPCRoute(local *gatewayv1.GRPCRoute, t field.Target, gateways field.Gateways) (*gatewayv1.GRPCRoute, *field.Problem) {
+// GRPCToRemote returns the remote GRPCRoute of local. It follows the same rules as HTTPToRemote.
+func GRPCToRemote(local *gatewayv1.GRPCRoute, t field.Target, gateways field.Gateways) (*gatewayv1.GRPCRoute, *field.Problem) {
 	r := &routeTranslation{namespace: local.Namespace, gateways: gateways, parents: local.Status.Parents}
 	r.refuseWhole("GRPCRoute", local)
 	remote := &gatewayv1.GRPCRoute{ObjectMeta: field.Metadata(local, t), Spec: r.grpcSpec(local.Spec.DeepCopy())}

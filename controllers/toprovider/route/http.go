@@ -8,11 +8,11 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// HTTPRoute returns the remote HTTPRoute of local, for which routeGoes must be true. Its parents are
+// HTTPToRemote returns the remote HTTPRoute of local, for which routeGoes must be true. Its parents are
 // the mapped Gateways, and its backends are the remote Services of the same names. It refuses a route
 // with a filter that is not sent, or with another kind of backend. LeftOut of the result says what it
 // lacks.
-func HTTPRoute(local *gatewayv1.HTTPRoute, t field.Target, gateways field.Gateways) (*gatewayv1.HTTPRoute, *field.Problem) {
+func HTTPToRemote(local *gatewayv1.HTTPRoute, t field.Target, gateways field.Gateways) (*gatewayv1.HTTPRoute, *field.Problem) {
 	r := &routeTranslation{namespace: local.Namespace, gateways: gateways, parents: local.Status.Parents}
 	r.refuseWhole("HTTPRoute", local)
 	remote := &gatewayv1.HTTPRoute{ObjectMeta: field.Metadata(local, t), Spec: r.httpSpec(local.Spec.DeepCopy())}

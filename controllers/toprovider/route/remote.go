@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// Reasons why a route is not sent, or is changed on the way; see HTTPRoute and GRPCRoute.
+// Reasons why a route is not sent, or is changed on the way; see HTTPToRemote and GRPCToRemote.
 const (
 	// ReasonFilterNotSent: the route has a filter that is not sent to providers.
 	ReasonFilterNotSent = "FilterNotSent"
@@ -45,7 +45,7 @@ func routeGoes[T Route](local T, gateways field.Gateways) bool {
 }
 
 // routeRefusal says why a route is not sent with these limits, or returns nil. remote is the result of
-// HTTPRoute or GRPCRoute. hosts are the patterns in the ClusterBinding. If there are none, all hosts
+// HTTPToRemote or GRPCToRemote. hosts are the patterns in the ClusterBinding. If there are none, all hosts
 // count that the provider allows. A route without hostnames serves the hosts of its Gateway, which may
 // be every host.
 func routeRefusal[T Route](local, remote T, t field.Target, limits *field.Limits, hosts field.HostPatterns) *field.Problem {
@@ -74,7 +74,7 @@ func routeRefusal[T Route](local, remote T, t field.Target, limits *field.Limits
 	return field.AnnotationRefusal(local, "the route", limits)
 }
 
-// Merge returns remote with the spec of desired, which HTTPRoute or GRPCRoute made.
+// Merge returns remote with the spec of desired, which HTTPToRemote or GRPCToRemote made.
 func Merge[T Route](desired, remote T) T {
 	merged := field.Merged(desired, remote)
 	reflect.ValueOf(partsOf(merged).spec).Elem().Set(reflect.ValueOf(partsOf(desired).spec).Elem())

@@ -42,7 +42,7 @@ func inHTTPRoute[T any](fields field.Decisions, where func(*gatewayv1.HTTPRouteS
 		t.Helper()
 		return routeOf[gatewayv1.HTTPRoute](t, routeWithAll)
 	}, func(r *gatewayv1.HTTPRoute) *T { return where(&r.Spec) }, func(local *gatewayv1.HTTPRoute) (*gatewayv1.HTTPRoute, *field.Problem) {
-		return HTTPRoute(local, fieldtest.Mapped, all)
+		return HTTPToRemote(local, fieldtest.Mapped, all)
 	}, fieldtest.InPlace(Merge[*gatewayv1.HTTPRoute]))}
 }
 
@@ -52,7 +52,7 @@ func inGRPCRoute[T any](fields field.Decisions, where func(*gatewayv1.GRPCRouteS
 		t.Helper()
 		return routeOf[gatewayv1.GRPCRoute](t, routeWithAll)
 	}, func(r *gatewayv1.GRPCRoute) *T { return where(&r.Spec) }, func(local *gatewayv1.GRPCRoute) (*gatewayv1.GRPCRoute, *field.Problem) {
-		return GRPCRoute(local, fieldtest.Mapped, all)
+		return GRPCToRemote(local, fieldtest.Mapped, all)
 	}, fieldtest.InPlace(Merge[*gatewayv1.GRPCRoute]))}
 }
 
@@ -152,10 +152,10 @@ func TestRoutes(t *testing.T) {
 	} {
 		local, want := `{spec: `+test.spec+`}`, `{spec: `+test.want+`}`
 		t.Run(name+"/HTTPRoute", func(t *testing.T) {
-			checkRoute(t, routeOf[gatewayv1.HTTPRoute](t, local), routeOf[gatewayv1.HTTPRoute](t, want), HTTPRoute, test.leftOut, test.stays)
+			checkRoute(t, routeOf[gatewayv1.HTTPRoute](t, local), routeOf[gatewayv1.HTTPRoute](t, want), HTTPToRemote, test.leftOut, test.stays)
 		})
 		t.Run(name+"/GRPCRoute", func(t *testing.T) {
-			checkRoute(t, routeOf[gatewayv1.GRPCRoute](t, local), routeOf[gatewayv1.GRPCRoute](t, want), GRPCRoute, test.leftOut, test.stays)
+			checkRoute(t, routeOf[gatewayv1.GRPCRoute](t, local), routeOf[gatewayv1.GRPCRoute](t, want), GRPCToRemote, test.leftOut, test.stays)
 		})
 	}
 }
@@ -189,7 +189,7 @@ func checkRoute[T Route](t *testing.T, local, want T, send func(T, field.Target,
 // them again and again.
 func TestRetriesAreLeftOut(t *testing.T) {
 	checkRoute(t, routeOf[gatewayv1.HTTPRoute](t, `{spec: {`+atGateway+`[{retry: {codes: [503]}, backendRefs: [{name: a}]}]}}`),
-		routeOf[gatewayv1.HTTPRoute](t, `{spec: {`+atPublic+`[{backendRefs: [{name: a}]}]}}`), HTTPRoute,
+		routeOf[gatewayv1.HTTPRoute](t, `{spec: {`+atPublic+`[{backendRefs: [{name: a}]}]}}`), HTTPToRemote,
 		"left out in the provider: spec.rules[0].retry (versions and channels of the Gateway API differ in its fields)", false)
 }
 
@@ -213,10 +213,10 @@ func TestRouteRefusals(t *testing.T) {
 		"two reasons":             {`{spec: {rules: [{filters: [{type: Firewall}], backendRefs: [{kind: Pod, name: a}]}]}}`, ReasonFilterNotSent, "spec.rules[0].filters[0].type"},
 	} {
 		local := func() *gatewayv1.HTTPRoute { return routeOf[gatewayv1.HTTPRoute](t, test.manifest) }
-		if got, refusal := HTTPRoute(local(), fieldtest.Mapped, gateways); got != nil || refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.message) {
+		if got, refusal := HTTPToRemote(local(), fieldtest.Mapped, gateways); got != nil || refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.message) {
 			t.Errorf("HTTPRoute %s: got %v, %v", name, got, refusal)
 		}
-		if got, refusal := GRPCRoute(routeOf[gatewayv1.GRPCRoute](t, test.manifest), fieldtest.Mapped, gateways); got != nil || refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.message) {
+		if got, refusal := GRPCToRemote(routeOf[gatewayv1.GRPCRoute](t, test.manifest), fieldtest.Mapped, gateways); got != nil || refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.message) {
 			t.Errorf("GRPCRoute %s: got %v, %v", name, got, refusal)
 		}
 	}
@@ -241,7 +241,7 @@ func TestNotAcceptedHere(t *testing.T) {
 		"all are refused":    {`{parentRef: {name: public}, ` + home + refuses + `}, {parentRef: {namespace: infra, name: private}, ` + home + refuses + `}`, nil},
 		"by one of two here": {`{parentRef: {name: public}, controllerName: example.com/other}, {parentRef: {name: public}, ` + home + refuses + `}`, []gatewayv1.ObjectName{"private"}},
 	} {
-		remote, refusal := HTTPRoute(routeOf[gatewayv1.HTTPRoute](t, `{spec: {parentRefs: [{name: public}, {namespace: infra, name: private}]}, status: {parents: [`+test.parents+`]}}`), fieldtest.Mapped, gateways)
+		remote, refusal := HTTPToRemote(routeOf[gatewayv1.HTTPRoute](t, `{spec: {parentRefs: [{name: public}, {namespace: infra, name: private}]}, status: {parents: [`+test.parents+`]}}`), fieldtest.Mapped, gateways)
 		if test.want == nil {
 			if refusal == nil || refusal.Reason != ReasonNotAcceptedHere || !strings.Contains(refusal.Message, "Gateway infra/private of this cluster does not accept the route (NotAllowedByListeners)") {
 				t.Errorf("%s: got %v, %v", name, remote, refusal)
@@ -284,7 +284,7 @@ func TestRouteRefusal(t *testing.T) {
 	} {
 		local := routeOf[gatewayv1.HTTPRoute](t, test.manifest)
 		local.Spec.ParentRefs = []gatewayv1.ParentReference{{Name: "public"}}
-		remote, refusal := HTTPRoute(local, fieldtest.Mapped, gateways)
+		remote, refusal := HTTPToRemote(local, fieldtest.Mapped, gateways)
 		if refusal == nil {
 			refusal = routeRefusal(local, remote, field.Target{Mark: provenance.Mark{Account: "eu"}}, test.limits, test.hosts)
 		}
@@ -312,7 +312,7 @@ func TestGatewaysOfClasses(t *testing.T) {
 // TestMergeRoute corrects a copy that somebody has changed.
 func TestMergeRoute(t *testing.T) {
 	const manifest = `{metadata: {labels: {app: web}}, spec: {parentRefs: [{name: public}], hostnames: [a.example.com], rules: [{backendRefs: [{name: a}]}]}}`
-	desired, refusal := HTTPRoute(routeOf[gatewayv1.HTTPRoute](t, manifest), fieldtest.Mapped, gateways)
+	desired, refusal := HTTPToRemote(routeOf[gatewayv1.HTTPRoute](t, manifest), fieldtest.Mapped, gateways)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -343,7 +343,7 @@ func TestMergeRoute(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	grpc, _ := GRPCRoute(routeOf[gatewayv1.GRPCRoute](t, manifest), fieldtest.Mapped, gateways)
+	grpc, _ := GRPCToRemote(routeOf[gatewayv1.GRPCRoute](t, manifest), fieldtest.Mapped, gateways)
 	remote := grpc.DeepCopy()
 	remote.Spec.Rules = nil
 	if diff := cmp.Diff(grpc, Merge(grpc, remote)); diff != "" {

@@ -21,14 +21,14 @@ const most = 500
 
 // HTTP is the kind of HTTPRoutes.
 func HTTP() kind.Kind[*gatewayv1.HTTPRoute] {
-	routes := kind.NewCopy[gatewayv1.HTTPRoute, gatewayv1.HTTPRouteList]("httproute", kind.InMappedNamespace, translation[*gatewayv1.HTTPRoute]{send: HTTPRoute})
+	routes := kind.NewCopy[gatewayv1.HTTPRoute, gatewayv1.HTTPRouteList]("httproute", kind.InMappedNamespace, translation[*gatewayv1.HTTPRoute]{send: HTTPToRemote})
 	routes.Most, routes.Extension, routes.Trim = most, true, trim[*gatewayv1.HTTPRoute]
 	return routes
 }
 
 // GRPC is the kind of GRPCRoutes.
 func GRPC() kind.Kind[*gatewayv1.GRPCRoute] {
-	routes := kind.NewCopy[gatewayv1.GRPCRoute, gatewayv1.GRPCRouteList]("grpcroute", kind.InMappedNamespace, translation[*gatewayv1.GRPCRoute]{send: GRPCRoute})
+	routes := kind.NewCopy[gatewayv1.GRPCRoute, gatewayv1.GRPCRouteList]("grpcroute", kind.InMappedNamespace, translation[*gatewayv1.GRPCRoute]{send: GRPCToRemote})
 	routes.Most, routes.Extension, routes.Trim = most, true, trim[*gatewayv1.GRPCRoute]
 	return routes
 }

@@ -35,7 +35,7 @@ func around(limits *field.Limits) decide.Inputs {
 	}
 }
 
-var http = translation[*gatewayv1.HTTPRoute]{send: HTTPRoute}
+var http = translation[*gatewayv1.HTTPRoute]{send: HTTPToRemote}
 
 // TestKinds: teams do not list them, and a cluster may lack them.
 func TestKinds(t *testing.T) {

@@ -91,11 +91,11 @@ func TestReportRoute(t *testing.T) {
 		}
 		t.Run(name+"/HTTPRoute", func(t *testing.T) {
 			checkReport(t, routeOf[gatewayv1.HTTPRoute](t, manifest(test.local)), routeOf[gatewayv1.HTTPRoute](t, manifest(test.want)),
-				routeOf[gatewayv1.HTTPRoute](t, `{status: {parents: [`+test.remote+`]}}`).Status.Parents, HTTPRoute, test.want != "", test.drifted, test.gone)
+				routeOf[gatewayv1.HTTPRoute](t, `{status: {parents: [`+test.remote+`]}}`).Status.Parents, HTTPToRemote, test.want != "", test.drifted, test.gone)
 		})
 		t.Run(name+"/GRPCRoute", func(t *testing.T) {
 			checkReport(t, routeOf[gatewayv1.GRPCRoute](t, manifest(test.local)), routeOf[gatewayv1.GRPCRoute](t, manifest(test.want)),
-				routeOf[gatewayv1.GRPCRoute](t, `{status: {parents: [`+test.remote+`]}}`).Status.Parents, GRPCRoute, test.want != "", test.drifted, test.gone)
+				routeOf[gatewayv1.GRPCRoute](t, `{status: {parents: [`+test.remote+`]}}`).Status.Parents, GRPCToRemote, test.want != "", test.drifted, test.gone)
 		})
 	}
 }
@@ -148,7 +148,7 @@ func TestReportRouteOfAPart(t *testing.T) {
 	}
 	want := routeOf[gatewayv1.HTTPRoute](t, manifest(entryOf+`{name: public, sectionName: https}`+accepted(3)+`, `+entryOf+`{name: public}`+accepted(3)))
 	said := routeOf[gatewayv1.HTTPRoute](t, `{status: {parents: [`+theirs+atRemote+accepted(7)+`]}}`).Status.Parents
-	checkReport(t, routeOf[gatewayv1.HTTPRoute](t, manifest("")), want, said, HTTPRoute, true, false, false)
+	checkReport(t, routeOf[gatewayv1.HTTPRoute](t, manifest("")), want, said, HTTPToRemote, true, false, false)
 }
 
 // TestReportRouteIsBounded: a status may have 32 entries. A provider gets at most 16 of them, and
@@ -162,7 +162,7 @@ func TestReportRouteIsBounded(t *testing.T) {
 		for range test.others {
 			local.Status.Parents = append(local.Status.Parents, gatewayv1.RouteParentStatus{ControllerName: "example.com/home"})
 		}
-		remote, refusal := HTTPRoute(local, fieldtest.Mapped, all)
+		remote, refusal := HTTPToRemote(local, fieldtest.Mapped, all)
 		if refusal != nil {
 			t.Fatal(refusal)
 		}

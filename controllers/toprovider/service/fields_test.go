@@ -16,7 +16,7 @@ func inService[T any](fields field.Decisions, where func(*corev1.Service) *T) fi
 		t.Helper()
 		return fieldtest.ServiceOf(t, `{type: LoadBalancer, loadBalancerClass: x, sessionAffinity: None, ports: [{port: 80}]}`)
 	}, where, func(local *corev1.Service) (*corev1.Service, *field.Problem) {
-		return ToRemote(local, fieldtest.Mapped, fieldtest.Balancing, fieldtest.Classes)
+		return toRemote(local, fieldtest.Mapped, fieldtest.Balancing, fieldtest.Classes)
 	}, merge)}
 }
 

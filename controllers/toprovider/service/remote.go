@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// Reasons why a Service is not sent, or is changed on the way; see ToRemote and serviceNotice.
+// Reasons why a Service is not sent, or is changed on the way; see toRemote and serviceNotice.
 const (
 	// ReasonExternalName: the Service is of type ExternalName, which is not sent.
 	ReasonExternalName = "ExternalName"
@@ -21,12 +21,12 @@ const (
 	ReasonSentAsClusterIP = "SentAsClusterIP"
 )
 
-// ToRemote returns the remote Service of local. It is reachable only within the provider, even if the
+// toRemote returns the remote Service of local. It is reachable only within the provider, even if the
 // local Service is open to the outside, unless it is Balanced.
 //
 // It refuses an alias (ExternalName). The provider's DNS would resolve a name of the consumer's choice,
 // and may resolve it to another host.
-func ToRemote(local *corev1.Service, t field.Target, limits *field.Limits, classes field.Classes) (*corev1.Service, *field.Problem) {
+func toRemote(local *corev1.Service, t field.Target, limits *field.Limits, classes field.Classes) (*corev1.Service, *field.Problem) {
 	if local.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, field.Refuse(ReasonExternalName,
 			"spec.type is ExternalName: an alias is not sent to a provider, where spec.externalName may resolve to another host; pods there must use %q itself",
@@ -84,7 +84,7 @@ func serviceNotice(local *corev1.Service, limits *field.Limits, classes field.Cl
 	}
 }
 
-// merge returns remote with what ToRemote decides. It keeps what the provider has filled in:
+// merge returns remote with what toRemote decides. It keeps what the provider has filled in:
 // addresses, IP families, defaults. replace reports that the Service became headless or stopped to be,
 // or has a load balancer of another class. The address and the class cannot be changed.
 func merge(desired, remote *corev1.Service) (merged *corev1.Service, replace bool) {

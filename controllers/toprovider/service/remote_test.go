@@ -41,7 +41,7 @@ func TestService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			local := fieldtest.ServiceOf(t, test.local)
 			before := local.DeepCopy()
-			got, refusal := ToRemote(local, fieldtest.Mapped, fieldtest.Balancing, fieldtest.Classes)
+			got, refusal := toRemote(local, fieldtest.Mapped, fieldtest.Balancing, fieldtest.Classes)
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
@@ -71,9 +71,19 @@ func TestServiceRefusals(t *testing.T) {
 		"an alias":     {fieldtest.ServiceOf(t, `{type: ExternalName, externalName: db.example.com}`), ReasonExternalName, `spec.type is ExternalName`},
 		"kept at home": {never, field.ReasonSyncNever, "spillway.io/sync=never"},
 	} {
-		if _, refusal := ToRemote(test.local, fieldtest.Mapped, nil, nil); refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.mention) {
+		if _, refusal := toRemote(test.local, fieldtest.Mapped, nil, nil); refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.mention) {
 			t.Errorf("%s: got %v", name, refusal)
 		}
+	}
+}
+
+// TestLabelOfSlices: the label that names the Service of an EndpointSlice is not sent on a Service.
+func TestLabelOfSlices(t *testing.T) {
+	local := fieldtest.ServiceOf(t, `{}`)
+	local.Labels["kubernetes.io/service-name"] = "web"
+	remote, _ := toRemote(local, fieldtest.Mapped, nil, nil)
+	if fieldtest.Listing.Withhold(remote, nil); remote.Labels["kubernetes.io/service-name"] != "" {
+		t.Error("it is sent")
 	}
 }
 
@@ -156,7 +166,7 @@ func TestMergeService(t *testing.T) {
 		"it is headless, and stays": {`{clusterIP: None, ` + defaults + `}`, `{type: ClusterIP, clusterIP: None, clusterIPs: [None], ` + defaults + `}`, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			desired, refusal := ToRemote(fieldtest.ServiceOf(t, test.local), fieldtest.Mapped, fieldtest.Balancing, fieldtest.Classes)
+			desired, refusal := toRemote(fieldtest.ServiceOf(t, test.local), fieldtest.Mapped, fieldtest.Balancing, fieldtest.Classes)
 			if refusal != nil {
 				t.Fatal(refusal)
 			}

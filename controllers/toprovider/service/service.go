@@ -41,7 +41,7 @@ var (
 
 // Remote implements decide.Translation.
 func (translation) Remote(local *corev1.Service, t field.Target, around decide.Inputs) (*corev1.Service, *field.Problem) {
-	return ToRemote(local, t, around.Limits, around.Classes)
+	return toRemote(local, t, around.Limits, around.Classes)
 }
 
 // Merge implements decide.Translation.

@@ -13,7 +13,7 @@ import (
 )
 
 // fieldProtected is the name of the shared cache's index by the clusterIDs that an object is protected for.
-const fieldProtected = "spillway.pinned"
+const fieldProtected = "spillway.protected"
 
 // Need makes the View watch a kind from now on, and reports whether the kind can be read. If not, Need calls
 // the function once it can. Until then the View shows no object of the kind, so call Need before you
@@ -29,7 +29,7 @@ func (view *View) WaitForCacheSync(ctx context.Context) bool {
 		return false
 	}
 	if err := view.of.needProtected(ctx, view); err != nil {
-		log.FromContext(ctx).Error(err, "what is pinned is not known", "clusterID", view.ClusterID)
+		log.FromContext(ctx).Error(err, "the protected objects are not known", "clusterID", view.ClusterID)
 		return false // The cache and the manager are stopping.
 	}
 	return view.Cache.WaitForCacheSync(ctx)
@@ -61,7 +61,7 @@ func (v *Views) follow(ctx context.Context, kind Kind) error {
 		}
 		for _, view := range v.of(decide.MarkedFor(e.After)) {
 			if _, err := view.Need(ctx, kind.Object, nil, nil); err != nil {
-				log.FromContext(ctx).Error(err, "a pinned object is not seen", "clusterID", view.ClusterID)
+				log.FromContext(ctx).Error(err, "a protected object is not seen", "clusterID", view.ClusterID)
 			}
 		}
 	})
