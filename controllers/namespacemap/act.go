@@ -199,14 +199,13 @@ func (a *executor) delete(ctx context.Context, d namespacemap.Delete) {
 // entry, and is retried soon. So is a write that somebody else's write preceded. That does not count as an
 // error, unless it happens every time. A server error that lasts is reported, too.
 func (a *executor) refused(namespace, remote string, outcome namespacemap.Outcome, err error) {
-	now, id := a.Clock.Now(), key(a.binding.Name, remote)
 	before, again := a.outcomes.last(a.binding.Name, remote, outcome.Phase)
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		outcome.Message = text.Clean(status.Status().Message)
 	}
 	switch {
-	case retry.IsServerError(err) && a.outcomes.serverErrors.Note(id, now):
+	case retry.IsServerError(err) && a.outcomes.serverError(a.binding.Name, remote):
 		outcome.Reason = v1alpha1.ReasonServerError
 		if again && before.Reason == outcome.Reason && retry.SameError(before.Message, outcome.Message) {
 			outcome = before
@@ -217,7 +216,7 @@ func (a *executor) refused(namespace, remote string, outcome namespacemap.Outcom
 		}
 		a.failed(err)
 		return
-	case apierrors.IsConflict(err) && !a.outcomes.conflicts.Note(id, now):
+	case apierrors.IsConflict(err) && !a.outcomes.conflict(a.binding.Name, remote):
 		a.retrySoon()
 		return
 	}

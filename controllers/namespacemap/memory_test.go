@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/util/flowcontrol"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -25,19 +24,19 @@ import (
 )
 
 func TestConflictsAreForgotten(t *testing.T) {
-	o := newOutcomes(time.Second, time.Minute)
-	now := builder.Epoch
+	clock := testclock.NewFakeClock(builder.Epoch)
+	o := newOutcomes(time.Second, time.Minute, clock)
 	for _, forget := range []func(){
 		func() { o.clear("eu", "r") }, func() { o.backingOff("eu", sets.New("s")) }, func() { o.forget("eu") },
 	} {
-		o.conflicts.Note(key("eu", "r"), now)
-		o.conflicts.Note(key("us", "r"), now)
+		o.conflict("eu", "r")
+		o.conflict("us", "r")
 		forget()
-		now = now.Add(9 * time.Second)
-		if o.conflicts.Note(key("eu", "r"), now) {
+		clock.Step(9 * time.Second)
+		if o.conflict("eu", "r") {
 			t.Error("a conflict of what is over counts")
 		}
-		if !o.conflicts.Note(key("us", "r"), now) {
+		if !o.conflict("us", "r") {
 			t.Error("conflicts of another binding are forgotten")
 		}
 	}
@@ -45,8 +44,7 @@ func TestConflictsAreForgotten(t *testing.T) {
 
 func TestServerErrorsWaitNoLongerThanOthers(t *testing.T) {
 	clock := testclock.NewFakeClock(builder.Epoch)
-	o := newOutcomes(10*time.Second, time.Minute)
-	o.backoff = flowcontrol.NewFakeBackOff(10*time.Second, time.Minute, clock)
+	o := newOutcomes(10*time.Second, time.Minute, clock)
 	outcome := namespacemap.Outcome{Phase: v1alpha1.MappingCreationLoopBackOff, Reason: v1alpha1.ReasonServerError}
 	for range 10 {
 		o.refused("eu", "r", outcome)
@@ -70,8 +68,7 @@ func TestServerErrorsWaitNoLongerThanOthers(t *testing.T) {
 
 func TestOutcomes(t *testing.T) {
 	clock := testclock.NewFakeClock(builder.Epoch)
-	o := newOutcomes(10*time.Second, time.Minute)
-	o.backoff = flowcontrol.NewFakeBackOff(10*time.Second, time.Minute, clock)
+	o := newOutcomes(10*time.Second, time.Minute, clock)
 	refused := namespacemap.Outcome{Phase: v1alpha1.MappingCreationLoopBackOff, Reason: "X"}
 	asks := sets.New("r")
 	expect := func(when string, binding string, asked sets.Set[string], waits bool, first time.Duration) {

@@ -28,7 +28,7 @@ const workers = 256
 
 // SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
-	r.outcomes, r.mounts = newOutcomes(firstRetry, mostRetry), newOutcomes(firstMountRetry, mostMountRetry)
+	r.outcomes, r.mounts = newOutcomes(firstRetry, mostRetry, r.Clock), newOutcomes(firstMountRetry, mostMountRetry, r.Clock)
 	engage := []mcbuilder.EngageOptions{mcbuilder.WithEngageWithLocalCluster(true), mcbuilder.WithEngageWithProviderClusters(false)}
 	c, err := mcbuilder.ControllerManagedBy(mgr).
 		Named("namespacemap").

@@ -22,13 +22,13 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/engine/act"
 	"github.com/spillway-io/spillway/internal/engine/address"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/engine/objects"
 	"github.com/spillway-io/spillway/internal/engine/observe"
 	"github.com/spillway-io/spillway/internal/engine/plan"
-	"github.com/spillway-io/spillway/internal/engine/refusal"
+	"github.com/spillway-io/spillway/internal/engine/report"
 	"github.com/spillway-io/spillway/internal/engine/waits"
 	"github.com/spillway-io/spillway/internal/engine/watch"
 	"github.com/spillway-io/spillway/internal/engine/work"
@@ -173,7 +173,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		return fmt.Errorf("the kind of a %s: %w", kind.Name, err)
 	}
 	apiVersion, typeName := gvk.ToAPIVersionAndKind()
-	clusterID, remembered := c.mark.ClusterID, memory.New(c.Clock)
+	clusterID, remembered := c.mark.ClusterID, attempts.New(c.Clock)
 	locals := &objects.Locals[T]{
 		Kind: kind, ClusterID: clusterID, View: c.view, SharedCache: c.Views.SharedCache, ViewReader: c.local, SharedReader: c.listed,
 		Metadata: metav1.TypeMeta{APIVersion: apiVersion, Kind: typeName},
@@ -181,33 +181,33 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 	remotes := &objects.Remotes[T]{
 		Kind: kind, ClusterID: clusterID, Mark: c.mark, Cache: c.provider.GetCache(), CacheReader: c.remote, Live: c.provider.GetAPIReader(),
 	}
-	refusals := &refusal.Refusals[T]{Kind: kind, Memory: remembered.Refusals, Events: c.Events}
+	reporter := &report.Reporter[T]{Kind: kind, Attempts: remembered, Events: c.Events}
 	if kind.Selection.ClusterWide() {
 		locals.View, locals.ViewReader = c.Views.SharedCache, c.clusterWide
-		refusals.Reported = c.reported.Of(c.uid, kind.Name, memory.NewReported)
+		reporter.Reported = c.reported.Of(c.uid, kind.Name, func() *attempts.Reported { return &attempts.Reported{} })
 	}
 	if kind.Ended != nil {
-		remembered.Sent = c.sent.Of(c.uid, kind.Name, func() *memory.Sent { return memory.NewSent(c.Clock) })
+		remembered.Sent = c.sent.Of(c.uid, kind.Name, func() *attempts.Sent { return attempts.NewSent(c.Clock) })
 	}
 	resource := fleet.ResourceOf(kind.New())
 	controller := &kindController[T]{
 		Watcher: &watch.Watcher[T]{
-			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Queue: c.workers,
+			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Attempts: remembered, Queue: c.workers,
 			Concerns: c.namespaces.concerns,
 		},
-		refusals: refusals, events: c.Events,
+		reporter: reporter,
 		observer: &observe.Observer[T]{
-			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Memory: remembered, Refusals: refusals, Pods: c.view,
+			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Sent: remembered.Sent, Pods: c.view,
 			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.peerNamespaces, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has,
 			Clock: c.Clock, ClockSkew: c.provider.ClockSkew,
 		},
 		planner: &plan.Planner[T]{
-			Kind: kind, Binding: c.binding, ClusterID: clusterID, Memory: remembered, Refusals: refusals,
+			Kind: kind, Binding: c.binding, ClusterID: clusterID,
 			Exceeds: c.provider.Budget.Exceeds,
 			Count:   func(namespace string) int { return c.provider.Budget.Count(kind.New(), namespace) },
 		},
 		actor: &act.Actor[T]{
-			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Memory: remembered, Refusals: refusals,
+			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Attempts: remembered, Refused: reporter.Refused,
 			Consumer: c.Consumer, Provider: c.writer(kind.Extension), Live: c.Live,
 			Sent: c.provider.Budget.Sent, Fenced: c.provider.Fenced, Clock: c.Clock,
 		},

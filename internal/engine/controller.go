@@ -7,26 +7,22 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
-	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/engine/act"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/engine/objects"
 	"github.com/spillway-io/spillway/internal/engine/observe"
 	"github.com/spillway-io/spillway/internal/engine/plan"
-	"github.com/spillway-io/spillway/internal/engine/refusal"
+	"github.com/spillway-io/spillway/internal/engine/report"
 	"github.com/spillway-io/spillway/internal/engine/waits"
 	"github.com/spillway-io/spillway/internal/engine/watch"
 	"github.com/spillway-io/spillway/internal/engine/work"
@@ -49,8 +45,7 @@ type kindController[T client.Object] struct {
 	observer *observe.Observer[T]
 	planner  *plan.Planner[T]
 	actor    *act.Actor[T]
-	refusals *refusal.Refusals[T]
-	events   events.EventRecorder
+	reporter *report.Reporter[T]
 	// paused reports whether the binding is paused, or the consumer does not serve the kind. whyUnreadable
 	// returns why objects of the kind cannot be read in the provider.
 	paused        func() bool
@@ -68,11 +63,10 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 	refusals := 0
 	var made []decide.AppliedAction // By the earlier rounds.
 	for range rounds {
-		snapshot, err := c.observer.Observe(ctx, key, made)
+		snapshot, next, err := c.decide(ctx, key, made)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		next := c.planner.Plan(snapshot, made)
 		if len(next.Actions) == 0 {
 			return c.report(ctx, snapshot, next)
 		}
@@ -88,12 +82,29 @@ func (c *kindController[T]) Reconcile(ctx context.Context, of decide.Key) (ctrl.
 		}
 		made = append(made, answers...)
 		if done {
-			c.reportWritten(snapshot, next)
+			c.reporter.Written(snapshot, next)
 		} else if refusals++; refusals > 1 { // Even the report of the first refusal failed.
-			return c.report(ctx, snapshot, decide.Plan{Problem: next.Problem, RetryAfter: memory.FirstRetry})
+			return c.report(ctx, snapshot, decide.Plan{Problem: next.Problem, RetryAfter: attempts.FirstRetry})
 		}
 	}
 	return ctrl.Result{}, fmt.Errorf("%s: %w", of, errRounds)
+}
+
+// decide observes an object, plans, and remembers what the plan refuses.
+func (c *kindController[T]) decide(ctx context.Context, key types.NamespacedName, made []decide.AppliedAction) (decide.ObjectState[T], decide.Plan, error) {
+	record := c.Attempts.Get(key)
+	snapshot, err := c.observer.Observe(ctx, key, record, made)
+	if err != nil {
+		return snapshot, decide.Plan{}, err
+	}
+	next := c.planner.Plan(snapshot, record, made)
+	for _, refused := range next.Refused {
+		c.reporter.Refused(snapshot, refused)
+	}
+	if next.Dropped != nil {
+		c.Attempts.Change(key, func(r *attempts.Record) { r.DroppedStatus = next.Dropped })
+	}
+	return snapshot, next.Plan, nil
 }
 
 // watched reports whether the caches show the objects of the kind. It is called before a write. If the caches
@@ -111,22 +122,20 @@ func (c *kindController[T]) watched(ctx context.Context, of decide.Key) (bool, e
 
 // report reports the outcome to dependants, and returns when to reconcile again.
 func (c *kindController[T]) report(ctx context.Context, s decide.ObjectState[T], plan decide.Plan) (ctrl.Result, error) {
-	c.Memory.Reconciled(s.Key, plan.Problem)
 	again := plan.RetryAfter
-	if again == 0 {
-		c.Memory.RemoteReported(s.Key, s.Now)
+	outcome := attempts.Reconciled{Problem: plan.Problem, Observed: s.Now, IsPending: again > 0, Withdrawn: s.Withdrawn()}
+	if decide.Present(s.Local) {
+		outcome.Version = attempts.Version(s.Local)
 	}
-	if s.Withdrawn() {
-		c.Memory.Reverted.Withdrawn(s.Key)
-	}
+	c.Attempts.Reconciled(s.Key, outcome)
 	if s.NotFound() {
-		c.Memory.Forget(s.Key)
+		c.Attempts.Forget(s.Key)
 		c.waits.Forget(c.key(s.Key))
 	}
 	if c.observer.IsStale(s) {
 		again = retry.Sooner(again, ownwrites.Lifetime) // After that, the cache counts, whatever it shows.
 	}
-	again = retry.Sooner(retry.Sooner(again, plan.RecheckAfter), c.reportProblem(s, plan))
+	again = retry.Sooner(retry.Sooner(again, plan.RecheckAfter), c.reporter.Problem(s, plan))
 	if c.isNeeded() {
 		if err := c.waits.Reconciled(ctx, c.key(s.Key), plan.Problem); err != nil {
 			return ctrl.Result{}, err
@@ -145,70 +154,22 @@ func (c *kindController[T]) isNeeded() bool {
 	return c.Kind.Selection == kind.Referenced || c.Kind.Precedes != nil
 }
 
-// reportProblem creates an event for the problem of a plan without actions, if the plan asks for one and no recent
-// event said the same. It returns when to create the next one.
-func (c *kindController[T]) reportProblem(s decide.ObjectState[T], plan decide.Plan) time.Duration {
-	switch told := c.refusals.Reported; {
-	case told == nil:
-	case !decide.Present(s.Local) || !s.RemoteStates[0].Wanted: // Teams may create and delete as many as they want.
-		told.Forget(s.Key)
-	case plan.Problem == nil:
-		told.Problems.Clear(s.Key)
-	case plan.TellsProblem:
-		if told.Problems.Note(s.Key, plan.Problem, s.Now) {
-			if tooMany := c.record(s, plan.Problem); tooMany > 0 {
-				told.Problems.Clear(s.Key)
-				return tooMany
-			}
-		}
-		return wait.Jitter(memory.RepeatEvent, 0.5)
-	}
-	return 0
-}
-
-// reportWritten creates the event of a plan after its actions, unless an earlier event said the same. If the
-// actions only wrote a status, the last event about the copy stays valid.
-func (c *kindController[T]) reportWritten(s decide.ObjectState[T], plan decide.Plan) {
-	ofStatus := plan.Event == nil && !slices.ContainsFunc(plan.Actions, func(a decide.Action) bool { return a.Side == decide.Remote })
-	if told := c.refusals.Reported; told == nil || !ofStatus && told.Notices.Note(s.Key, plan.Event, s.Now) {
-		if c.record(s, plan.Event) > 0 {
-			told.Notices.Clear(s.Key)
-		}
-	}
-}
-
 // reportUnreadable creates an event on an object that would be sent because of its namespace. The event says what
 // the provider lacks. Dependants need not wait for an object that should not be sent, so reportUnreadable informs
 // them, too.
 func (c *kindController[T]) reportUnreadable(ctx context.Context, key types.NamespacedName, lack connection.Unreadable) error {
-	if c.refusals.Reported == nil || c.paused() {
+	if c.reporter.Reported == nil || c.paused() {
 		return nil
 	}
-	s, err := c.observer.Observe(ctx, key, nil)
+	s, err := c.observer.Observe(ctx, key, c.Attempts.Get(key), nil)
 	if err != nil {
 		return err
 	}
-	c.reportProblem(s, decide.ReportUnreadable(s, c.Kind.Syncer, c.Kind.Title(), lack))
+	c.reporter.Problem(s, decide.ReportUnreadable(s, c.Kind.Syncer, c.Kind.Title(), lack))
 	if !c.isNeeded() {
 		return nil
 	}
 	return c.waits.EnqueueDependants(ctx, c.key(key))
-}
-
-// record creates an event on the local object, unless the object is gone or event is nil. If the object has had
-// too many events, record creates none, and returns how long the next one must wait.
-func (c *kindController[T]) record(s decide.ObjectState[T], event *field.Problem) (wait time.Duration) {
-	if event == nil || !decide.Present(s.Local) {
-		return 0
-	}
-	if told := c.refusals.Reported; told != nil {
-		if wait = told.Events.Wait(s.Key); wait > 0 {
-			return wait
-		}
-		told.Events.Wrote(s.Key)
-	}
-	c.events.Eventf(s.Local, nil, corev1.EventTypeWarning, event.Reason, "Offload", "%s", conditions.Note(event.Message))
-	return 0
 }
 
 // need implements needed.
@@ -220,7 +181,8 @@ func (c *kindController[T]) need(ctx context.Context, who decide.Key, ref decide
 // all. It enqueues the object if there is something to do: its last reconcile may not have known that the
 // object is needed there. A refused action has its own time for the retry.
 func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in string) (need decide.Need, there bool, err error) {
-	s, err := c.observer.Observe(ctx, ref.NamespacedName, nil)
+	record := c.Attempts.Get(ref.NamespacedName)
+	s, err := c.observer.Observe(ctx, ref.NamespacedName, record, nil)
 	if err != nil {
 		return need, false, err
 	}
@@ -230,10 +192,10 @@ func (c *kindController[T]) assess(ctx context.Context, ref decide.Ref, in strin
 	}
 	need, plan := assess(s, c.Kind.Syncer, ref, c.Kind.Title(), in, c.whyUnreadable())
 	due := func(a decide.Action) bool {
-		wait, _ := c.Memory.Reverted.Wait(s.Key, a) // So has an action that somebody reverts again and again.
+		wait, _ := record.Writes.Wait(a, s.Now) // So has an action that somebody reverts again and again.
 		return wait == 0
 	}
-	if slices.ContainsFunc(plan.Actions, due) && !c.Memory.Refusals.Has(s.Key) {
+	if slices.ContainsFunc(plan.Actions, due) && !record.Refusals.Any() {
 		c.Queue.Enqueue(work.Normal, c.key(s.Key))
 	}
 	return need, decide.Present(s.Local) || c.Kind.Precedes != nil && !s.NotFound(), nil
@@ -280,9 +242,9 @@ func (c *kindController[T]) before(ctx context.Context, pod *corev1.Pod) ([]deci
 }
 
 // anyRefused implements needed.
-func (c *kindController[T]) anyRefused() bool { return c.refusals.Any() }
+func (c *kindController[T]) anyRefused() bool { return c.reporter.AnyRefused() }
 
 // outdated implements needed.
 func (c *kindController[T]) outdated(key types.NamespacedName, in string) *field.Problem {
-	return c.refusals.Outdated(key, in)
+	return c.reporter.Outdated(key, in)
 }

@@ -17,12 +17,12 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine/act"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/engine/enginetest"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/engine/mapping"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/engine/objects"
 	"github.com/spillway-io/spillway/internal/engine/observe"
 	"github.com/spillway-io/spillway/internal/engine/plan"
@@ -64,16 +64,16 @@ func newWorld() *world {
 	g, pods, _ := kinds()
 	w.pods = pods
 	w.controller = &kindController[*corev1.ConfigMap]{
-		Watcher:  &watch.Watcher[*corev1.ConfigMap]{Kind: rig.Kind, Locals: rig.Locals, Remotes: rig.Remotes, Memory: rig.Memory, Queue: w.pods},
-		refusals: rig.Refusals, events: rig.Refusals.Events,
+		Watcher:  &watch.Watcher[*corev1.ConfigMap]{Kind: rig.Kind, Locals: rig.Locals, Remotes: rig.Remotes, Attempts: rig.Attempts, Queue: w.pods},
+		reporter: rig.Reporter,
 		observer: &observe.Observer[*corev1.ConfigMap]{
-			Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: g, Memory: rig.Memory, Refusals: rig.Refusals,
+			Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: g, Sent: rig.Attempts.Sent,
 			Mapping: func() *mapping.Mapping { return w.namespaces }, Limits: func() *field.Limits { return w.limits }, Clock: rig.Clock,
 			ClockSkew: func() time.Duration { return 0 },
 		},
-		planner: &plan.Planner[*corev1.ConfigMap]{Kind: rig.Kind, Binding: "eu", ClusterID: "eu", Memory: rig.Memory, Refusals: rig.Refusals},
+		planner: &plan.Planner[*corev1.ConfigMap]{Kind: rig.Kind, Binding: "eu", ClusterID: "eu"},
 		actor: &act.Actor[*corev1.ConfigMap]{
-			Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Memory: rig.Memory, Refusals: rig.Refusals,
+			Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Attempts: rig.Attempts, Refused: rig.Reporter.Refused,
 			Consumer: w.consumer, Provider: w.provider, Live: w.consumer, Sent: func(client.Object) {}, Clock: rig.Clock,
 		},
 		paused: func() bool { return w.paused }, whyUnreadable: func() connection.Unreadable { return w.lacking },
@@ -379,9 +379,9 @@ func TestTellsOfWhatIsShown(t *testing.T) {
 		}
 	}
 	s := fixture.Observed(fixture.Local(), nil) // The next reconcile writes it again.
-	s.Key = types.NamespacedName{Namespace: "team", Name: "settings"}
+	s.Key, s.Now = types.NamespacedName{Namespace: "team", Name: "settings"}, w.rig.Clock.Now()
 	toldBy := func(plan decide.Plan) int {
-		w.controller.reportWritten(s, plan)
+		w.controller.reporter.Written(s, plan)
 		return len(w.rig.Recorded())
 	}
 	status := decide.Plan{Actions: []decide.Action{{Verb: decide.PatchStatus}}}
@@ -411,7 +411,8 @@ func TestToldOnce(t *testing.T) {
 	}
 	refused := func(w *world) { w.consumer.Put(fixture.Local(fixture.Data("refuse", "x"))) }
 	unmapped := func(w *world) { w.maps(builder.Map("eu").Obj()) }
-	var all memory.PerBinding[*memory.Reported]
+	var all attempts.PerBinding[*attempts.Reported]
+	fresh := func() *attempts.Reported { return &attempts.Reported{} }
 	for i, connection := range []struct {
 		is   func(*world)
 		want []string
@@ -429,13 +430,13 @@ func TestToldOnce(t *testing.T) {
 		{func(w *world) {
 			all.Retain(nil)
 			w.share()
-			w.rig.Refusals.Reported = all.Of("eu", "configmap", memory.NewReported)
+			w.rig.Reporter.Reported = all.Of("eu", "configmap", fresh)
 			forbidden(w)
 		}, []string{"Rejected"}},
 	} {
 		w := newWorld()
 		w.share()
-		w.rig.Refusals.Reported = all.Of("eu", "configmap", memory.NewReported)
+		w.rig.Reporter.Reported = all.Of("eu", "configmap", fresh)
 		w.consumer.Put(fixture.Local())
 		connection.is(w)
 		w.reconcile(t)
@@ -460,7 +461,7 @@ func TestToldAgain(t *testing.T) {
 	} {
 		w := newWorld()
 		w.share()
-		w.rig.Refusals.Reported = memory.NewReported()
+		w.rig.Reporter.Reported = &attempts.Reported{}
 		w.consumer.Put(fixture.Local())
 		test.is(w)
 		told := 0

@@ -51,8 +51,8 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/mapping"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/engine/waits"
 	"github.com/spillway-io/spillway/internal/engine/work"
 	"github.com/spillway-io/spillway/internal/field"
@@ -78,8 +78,8 @@ type Engine struct {
 	Events           events.EventRecorder
 	Clock            clock.WithTicker
 
-	reported memory.PerBinding[*memory.Reported]
-	sent     memory.PerBinding[*memory.Sent]
+	reported attempts.PerBinding[*attempts.Reported]
+	sent     attempts.PerBinding[*attempts.Sent]
 }
 
 var (

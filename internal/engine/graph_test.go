@@ -21,7 +21,7 @@ import (
 func TestOutdated(t *testing.T) {
 	rig := enginetest.New()
 	g := &graph{
-		needed:  map[string]needed{"configmap": &kindController[*corev1.ConfigMap]{refusals: rig.Refusals}},
+		needed:  map[string]needed{"configmap": &kindController[*corev1.ConfigMap]{reporter: rig.Reporter}},
 		resolve: func(at decide.Destination, _ string) decide.Destination { return at },
 	}
 	here := decide.Destination{Target: fixture.Target, Local: "team", Open: true}
@@ -30,11 +30,11 @@ func TestOutdated(t *testing.T) {
 		t.Error("nothing is refused")
 	}
 	s := fixture.Observed(fixture.Local(), fixture.Remote())
-	rig.Refusals.Note(s, decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}, field.Problem{Reason: "DeletionFailed", Message: "no"})
+	rig.Refuse(s, decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}, field.Problem{Reason: "DeletionFailed", Message: "no"})
 	if g.Outdated(refs, here) != nil {
 		t.Error("a deletion is not told to what uses it no more")
 	}
-	rig.Refusals.Note(s, decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, field.Problem{Reason: "UpdateRejected", Message: "no"})
+	rig.Refuse(s, decide.Action{Verb: decide.Patch, Side: decide.Remote, Object: fixture.Remote()}, field.Problem{Reason: "UpdateRejected", Message: "no"})
 	want := &field.Problem{Reason: "UpdateRejected", Message: "with an outdated dependency: ConfigMap team/settings: no"}
 	if diff := cmp.Diff(want, g.Outdated(refs, here)); diff != "" || !g.AnyRefused() {
 		t.Errorf("outdated (-want +got):\n%s", diff)

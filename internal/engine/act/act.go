@@ -13,11 +13,10 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/engine/objects"
-	"github.com/spillway-io/spillway/internal/engine/refusal"
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
@@ -31,8 +30,9 @@ type Actor[T client.Object] struct {
 	ClusterID string
 	Locals    *objects.Locals[T]
 	Remotes   *objects.Remotes[T]
-	Memory    *memory.Memory
-	Refusals  *refusal.Refusals[T]
+	Attempts  *attempts.Attempts
+	// Refused gets each refused request, and remembers it.
+	Refused func(decide.ObjectState[T], decide.Refused)
 	// Consumer and Provider write. Live reads from the consumer without a cache.
 	Consumer, Provider client.Client
 	Live               client.Reader
@@ -51,7 +51,8 @@ func (c *Actor[T]) Do(ctx context.Context, s decide.ObjectState[T], plan decide.
 			return made, false, nil
 		}
 		if c.Kind.Paced && a.Side == decide.Remote {
-			c.Memory.Copies.Wrote(s.Key) // A refused request costs the provider as much.
+			now := c.Clock.Now() // A refused request costs the provider as much.
+			c.Attempts.Change(s.Key, func(r *attempts.Record) { r.CopiesUsed = attempts.Copies.Wrote(r.CopiesUsed, now) })
 		}
 		answer, err := c.do(ctx, s, a)
 		c.noteAnswer(s, a, err)
@@ -67,22 +68,21 @@ func (c *Actor[T]) Do(ctx context.Context, s decide.ObjectState[T], plan decide.
 }
 
 func (c *Actor[T]) succeeded(s decide.ObjectState[T], a decide.Action) {
-	c.Memory.Succeeded(s.Key, a.Verb, c.Refusals.In(a))
-	if a.Verb == decide.PatchStatus {
-		c.Memory.Statuses.Wrote(s.Key)
-	}
+	c.Attempts.Succeeded(s.Key, a.Verb, c.Kind.CopyNamespaceOf(a))
 	c.noteSent(s, a)
+	now, seen := c.Clock.Now(), time.Time{}
 	if a.Verb == decide.Patch || c.Kind.Selection.Copies() && a.Verb != decide.Find && a.Verb != decide.Read {
-		c.Memory.Reverted.NoteWrite(s.Key, a)
+		c.Attempts.Change(s.Key, func(r *attempts.Record) { r.Writes.Add(a, now) })
 	}
-	if c.Kind.Done == nil {
-		return
-	}
-	seen := time.Time{}
 	if a.Verb == decide.PatchStatus {
-		c.Memory.Change(s.Key, func(r *memory.Record) { seen, r.RemoteChangedAt = r.RemoteChangedAt, time.Time{} })
+		c.Attempts.Change(s.Key, func(r *attempts.Record) {
+			r.StatusesUsed = attempts.Statuses.Wrote(r.StatusesUsed, now)
+			seen, r.RemoteChangedAt = r.RemoteChangedAt, time.Time{}
+		})
 	}
-	c.Kind.Done(s, a, seen)
+	if c.Kind.Done != nil {
+		c.Kind.Done(s, a, seen)
+	}
 }
 
 // noteAnswer remembers a creation that got no answer: the API server may have carried it out.
@@ -92,9 +92,9 @@ func (c *Actor[T]) noteAnswer(s decide.ObjectState[T], a decide.Action, err erro
 	}
 	var status apierrors.APIStatus
 	if err != nil && (!errors.As(err, &status) || apierrors.IsTimeout(err)) {
-		c.Memory.Change(s.Key, func(r *memory.Record) { r.Unanswered = s.Local.GetUID() })
+		c.Attempts.Change(s.Key, func(r *attempts.Record) { r.Unanswered = s.Local.GetUID() })
 	} else if err == nil {
-		c.Memory.Change(s.Key, func(r *memory.Record) { r.Unanswered = "" })
+		c.Attempts.Change(s.Key, func(r *attempts.Record) { r.Unanswered = "" })
 	}
 }
 
@@ -178,7 +178,7 @@ func remove(ctx context.Context, to client.Client, obj client.Object, a decide.A
 // mayGo reports whether an action may run. While the provider ends too many pods of a namespace soon after they
 // were sent, it lets one pod at a time be created.
 func (c *Actor[T]) mayGo(s decide.ObjectState[T], a decide.Action) bool {
-	return c.Kind.Ended == nil || a.Verb != decide.Create || a.Side != decide.Remote || c.Memory.Sent.Allow(s.Key.Namespace)
+	return c.Kind.Ended == nil || a.Verb != decide.Create || a.Side != decide.Remote || c.Attempts.Sent.Allow(s.Key.Namespace)
 }
 
 // noteSent notes what was sent, and what the provider has ended since. Only objects of the same local namespace
@@ -189,8 +189,8 @@ func (c *Actor[T]) noteSent(s decide.ObjectState[T], a decide.Action) {
 	}
 	switch {
 	case a.Verb == decide.Create && a.Side == decide.Remote:
-		c.Memory.Sent.Note(s.Key, s.Local.GetUID())
+		c.Attempts.Sent.Note(s.Key, s.Local.GetUID())
 	case (a.Verb == decide.PatchStatus || a.Verb == decide.Delete) && a.Side == decide.Local && c.Kind.Ended(s.Local, a):
-		c.Memory.Sent.Ended(s.Key, s.Local.GetUID())
+		c.Attempts.Sent.Ended(s.Key, s.Local.GetUID())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
@@ -38,8 +39,12 @@ func (c *Actor[T]) failed(ctx context.Context, s decide.ObjectState[T], a decide
 	if retry.IsServerError(err) { // It may concern more than this object, so it is logged, too.
 		log.FromContext(ctx).Info("it is tried again later", "error", wrapped.Error())
 	}
-	c.Refusals.Note(s, a, problemOf(a, c.ClusterID, err))
+	c.refuse(s, a, problemOf(a, c.ClusterID, err))
 	return nil
+}
+
+func (c *Actor[T]) refuse(s decide.ObjectState[T], a decide.Action, problem field.Problem) {
+	c.Refused(s, decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: c.Kind.CopyNamespaceOf(a), Problem: problem})
 }
 
 // isTransient reports whether an error may be temporary. If a creation meets one conflict after another, it counts
@@ -47,14 +52,14 @@ func (c *Actor[T]) failed(ctx context.Context, s decide.ObjectState[T], a decide
 // errors mostly come from a webhook that does not answer. Then the owner is informed, and retries are about as
 // frequent as before.
 func (c *Actor[T]) isTransient(s decide.ObjectState[T], a decide.Action, err error) bool {
+	isEndless, now := false, c.Clock.Now()
 	switch {
 	case a.Verb == decide.Create && apierrors.IsConflict(err):
-		return !c.Memory.Conflicts.Note(s.Key, c.Clock.Now())
+		c.Attempts.Change(s.Key, func(r *attempts.Record) { isEndless = r.Conflicts.Conflict(now) })
 	case retry.IsServerError(err) && a.Side == decide.Remote && (a.Verb == decide.Create || a.Verb == decide.Patch || a.Verb == decide.Delete):
-		return !c.Memory.ServerErrors.Note(s.Key, c.Clock.Now())
-	default:
-		return true
+		c.Attempts.Change(s.Key, func(r *attempts.Record) { isEndless = r.ServerErrors.ServerError(now) })
 	}
+	return !isEndless
 }
 
 // mostMessage is the most characters of an API server's message that a condition repeats.

@@ -11,16 +11,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/engine/enginetest"
-	"github.com/spillway-io/spillway/internal/engine/refusal"
 )
 
 func actor() (*Actor[*corev1.ConfigMap], *enginetest.Rig) {
 	rig := enginetest.New()
 	return &Actor[*corev1.ConfigMap]{
-		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Memory: rig.Memory, Refusals: rig.Refusals, Clock: rig.Clock,
+		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Attempts: rig.Attempts, Refused: rig.Reporter.Refused, Clock: rig.Clock,
 	}, rig
 }
 
@@ -37,7 +37,7 @@ func TestRefusedDeletion(t *testing.T) {
 			if (err != nil) != (local == nil) {
 				t.Errorf("got the error %v", err)
 			}
-			if local != nil && rig.Memory.Refusals.Of(s.Key, refusal.Version(local), "team-home") == nil {
+			if local != nil && rig.Attempts.Get(s.Key).Refusals.Of(attempts.Version(local), "team-home", rig.Clock.Now()) == nil {
 				t.Error("the refusal is not remembered")
 			}
 		})
@@ -77,15 +77,15 @@ func TestServerErrorsThatLast(t *testing.T) {
 			if !test.told {
 				return
 			}
-			if got := rig.Memory.Refusals.Of(s.Key, refusal.Version(s.Local), "team-home"); got == nil || got.Reason != v1alpha1.ReasonServerError {
+			if got := rig.Attempts.Get(s.Key).Refusals.Of(attempts.Version(s.Local), "team-home", rig.Clock.Now()); got == nil || got.Reason != v1alpha1.ReasonServerError {
 				t.Fatalf("remembered is %v", got)
 			}
-			rig.Memory.Succeeded(s.Key, decide.PatchStatus, "team-home")
+			rig.Attempts.Succeeded(s.Key, decide.PatchStatus, "team-home")
 			rig.Clock.Step(time.Minute)
 			if err := c.failed(t.Context(), s, test.action, test.err); err != nil {
 				t.Errorf("it is not told any more: %v", err)
 			}
-			rig.Memory.Succeeded(s.Key, test.action.Verb, "team-home")
+			rig.Attempts.Succeeded(s.Key, test.action.Verb, "team-home")
 			if err := c.failed(t.Context(), s, test.action, test.err); err == nil {
 				t.Error("it is told at once, after a success")
 			}
@@ -154,7 +154,7 @@ func TestANameThatIsNotOursToSee(t *testing.T) {
 	wanted := fixture.Remote()
 	wanted.UID = ""
 	s := fixture.Observed(fixture.Local(), nil)
-	if err := a.find(t.Context(), s, wanted); err != nil || !a.rig.Memory.Refusals.Has(s.Key) {
+	if err := a.find(t.Context(), s, wanted); err != nil || !a.rig.IsRefused(s.Key) {
 		t.Errorf("it is not told, or is an error: %v", err)
 	}
 }
@@ -171,11 +171,11 @@ func TestReadIsNoSuccess(t *testing.T) {
 			s := fixture.Observed(fixture.Local(fixture.Sent), nil)
 			create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
 			for range 20 {
-				c.Memory.Succeeded(s.Key, decide.Read, "")
+				c.Attempts.Succeeded(s.Key, decide.Read, "")
 				_ = c.failed(t.Context(), s, create, err) // Nil as soon as it is remembered.
 				rig.Clock.Step(2 * time.Second)
 			}
-			if !c.Memory.Refusals.Has(s.Key) {
+			if !rig.IsRefused(s.Key) {
 				t.Error("nobody is told")
 			}
 		})

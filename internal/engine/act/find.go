@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -24,16 +24,16 @@ func (c *Actor[T]) find(ctx context.Context, s decide.ObjectState[T], wanted cli
 	name, creating := client.ObjectKeyFromObject(wanted), wanted.GetUID() == ""
 	found, err := c.Remotes.GetLive(ctx, name)
 	if err == nil || retry.IsGone(err) {
-		c.Memory.Change(s.Key, func(r *memory.Record) { r.Unanswered = "" })
+		c.Attempts.Change(s.Key, func(r *attempts.Record) { r.Unanswered = "" })
 	}
 	switch {
 	case retry.IsGone(err) && s.Unanswered:
 		return nil
 	case retry.IsGone(err) && !creating:
-		c.Memory.Change(s.Key, func(r *memory.Record) { r.Lost = s.Local.GetUID() })
+		c.Attempts.Change(s.Key, func(r *attempts.Record) { r.Lost = s.Local.GetUID() })
 		return nil
 	case creating && apierrors.IsForbidden(err) && decide.Present(s.Local):
-		c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, field.Problemf(v1alpha1.ReasonNameConflict,
+		c.refuse(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, field.Problemf(v1alpha1.ReasonNameConflict,
 			"%s %s exists in provider %s, but Spillway may not read it", c.Kind.Title(), name, c.ClusterID))
 		return nil
 	case err != nil:
@@ -43,13 +43,14 @@ func (c *Actor[T]) find(ctx context.Context, s decide.ObjectState[T], wanted cli
 		c.Remotes.Expect(found)
 		return nil
 	case c.recorded(s.Local, found):
-		c.Memory.Reverted.NoteWrite(s.Key, decide.Action{Verb: decide.Find, Side: decide.Remote, Object: wanted})
+		relabelled, now := decide.Action{Verb: decide.Find, Side: decide.Remote, Object: wanted}, c.Clock.Now()
+		c.Attempts.Change(s.Key, func(r *attempts.Record) { r.Writes.Add(relabelled, now) })
 		return c.relabel(ctx, found)
 	case !creating:
-		c.Memory.Change(s.Key, func(r *memory.Record) { r.Lost = s.Local.GetUID() }) // Another object has its name.
+		c.Attempts.Change(s.Key, func(r *attempts.Record) { r.Lost = s.Local.GetUID() }) // Another object has its name.
 		return nil
 	}
-	c.Refusals.Note(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, field.Problemf(v1alpha1.ReasonNameConflict,
+	c.refuse(s, decide.Action{Verb: decide.Create, Side: decide.Remote, Object: wanted}, field.Problemf(v1alpha1.ReasonNameConflict,
 		"%s %s exists in provider %s, and is left alone: %s", c.Kind.Title(), name, c.ClusterID, provenance.Describe(found)))
 	return nil
 }

@@ -17,11 +17,11 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/engine/enginetest"
 	"github.com/spillway-io/spillway/internal/engine/kind"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -215,7 +215,7 @@ func TestDo(t *testing.T) {
 		"the pin is refused": {[]decide.Action{pin, create}, func(a *acting) { a.consumer.Refuses = refuse(forbidden) }, outcome{
 			Requests: []string{"consumer: patch team/settings: Forbidden"}, Refused: true}},
 		"it was refused before": {[]decide.Action{pin}, func(a *acting) {
-			a.rig.Memory.Refusals.Note(types.NamespacedName{Namespace: "team", Name: "settings"}, "5", decide.Refused{Verb: decide.Patch})
+			a.rig.Attempts.Refuse(types.NamespacedName{Namespace: "team", Name: "settings"}, "5", decide.Refused{Verb: decide.Patch})
 		}, outcome{Requests: []string{"consumer: patch team/settings"}, Answers: []string{"team/settings 101"}, Done: []string{"patch"}, All: true}},
 		"somebody has made the copy already": {[]decide.Action{create, pin}, func(a *acting) { a.provider.Put(fixture.Remote()) }, outcome{
 			Requests: []string{"provider: create team-home/settings", "provider: get team-home/settings"}}},
@@ -235,8 +235,8 @@ func TestDo(t *testing.T) {
 			Requests: []string{"consumer: get team/settings"}, Answers: []string{"team/settings 5"}, Done: []string{"read"}, All: true}},
 		"others are held back": {[]decide.Action{pin, create}, func(a *acting) {
 			a.Kind.Ended = func(*corev1.ConfigMap, decide.Action) bool { return true }
-			for a.rig.Memory.Sent.Wait("team") == 0 {
-				a.rig.Memory.Sent.Note(types.NamespacedName{Namespace: "team", Name: "other"}, "uid")
+			for a.rig.Attempts.Sent.Wait("team") == 0 {
+				a.rig.Attempts.Sent.Note(types.NamespacedName{Namespace: "team", Name: "other"}, "uid")
 			}
 		}, outcome{Requests: []string{"consumer: patch team/settings"}, Answers: []string{"team/settings 101"}, Done: []string{"patch"}}},
 	} {
@@ -252,7 +252,7 @@ func TestDo(t *testing.T) {
 			}
 			key := types.NamespacedName{Namespace: "team", Name: "settings"}
 			got := outcome{Requests: a.requests, Sent: a.sent, Done: a.done, All: all, Err: test.want.Err,
-				Refused: a.rig.Memory.Refusals.Has(key), Unanswered: a.rig.Memory.Get(key).Unanswered == "local-1"}
+				Refused: a.rig.IsRefused(key), Unanswered: a.rig.Attempts.Get(key).Unanswered == "local-1"}
 			for _, attempt := range made {
 				if attempt.Verb == "" || attempt.Object == nil {
 					t.Errorf("it is not said what was answered: %v", attempt)
@@ -328,12 +328,12 @@ func TestNothingLocalIsDeletedWithoutTheLease(t *testing.T) {
 func TestStatusesAreCounted(t *testing.T) {
 	a := newActing()
 	s := fixture.Observed(fixture.Local(), fixture.Remote())
-	a.rig.Memory.RemoteChanged(s.Key)
+	a.rig.Attempts.RemoteChanged(s.Key)
 	a.succeeded(s, decide.Action{Verb: decide.Patch, Side: decide.Local, Object: fixture.Local()})
 	for range 5 {
 		a.succeeded(s, decide.Action{Verb: decide.PatchStatus, Side: decide.Local, Object: fixture.Local()})
 	}
-	if wait := a.rig.Memory.Statuses.Wait(s.Key); wait != time.Second {
+	if wait := attempts.Statuses.Wait(a.rig.Attempts.Get(s.Key).StatusesUsed, a.rig.Clock.Now()); wait != time.Second {
 		t.Errorf("the next waits for %s", wait)
 	}
 	status := string(decide.PatchStatus)
@@ -353,7 +353,7 @@ func TestCopiesThatAreMadeAgainWait(t *testing.T) {
 		s := fixture.Observed(fixture.Local(), nil)
 		create := decide.Action{Verb: decide.Create, Side: decide.Remote, Object: fixture.Remote()}
 		a.succeeded(s, create)
-		if wait, _ := a.rig.Memory.Reverted.Wait(s.Key, create); wait != want {
+		if wait, _ := a.rig.Attempts.Get(s.Key).Writes.Wait(create, a.rig.Clock.Now()); wait != want {
 			t.Errorf("%s: it is made again after %s, want %s", selection, wait, want)
 		}
 	}
@@ -406,7 +406,7 @@ func TestFind(t *testing.T) {
 			}
 			at := client.ObjectKeyFromObject(wanted)
 			got := outcome{
-				Requests: a.requests, Lost: a.rig.Memory.Get(s.Key).Lost == "local-1", Refused: a.rig.Memory.Refusals.Has(s.Key), Seen: a.Remotes.IsStale(at),
+				Requests: a.requests, Lost: a.rig.Attempts.Get(s.Key).Lost == "local-1", Refused: a.rig.IsRefused(s.Key), Seen: a.Remotes.IsStale(at),
 			}
 			stored := &corev1.ConfigMap{}
 			if err := a.provider.Get(t.Context(), at, stored); err == nil {
@@ -416,7 +416,7 @@ func TestFind(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if test.want.Refused {
-				refused := a.rig.Memory.Refusals.Of(s.Key, s.Local.ResourceVersion, "team-home")
+				refused := a.rig.Attempts.Get(s.Key).Refusals.Of(s.Local.ResourceVersion, "team-home", a.rig.Clock.Now())
 				if refused == nil || refused.Reason != "NameConflict" || refused.Verb != decide.Create {
 					t.Errorf("refused is %v", refused)
 				}
@@ -468,7 +468,7 @@ func TestConflicts(t *testing.T) {
 				}
 				rig.Clock.Step(time.Second)
 			}
-			if err := c.failed(t.Context(), s, a, conflict); (err == nil) != want || rig.Memory.Refusals.Has(s.Key) != want {
+			if err := c.failed(t.Context(), s, a, conflict); (err == nil) != want || rig.IsRefused(s.Key) != want {
 				t.Errorf("in the end: %v", err)
 			}
 		})
@@ -494,8 +494,8 @@ func TestMayGo(t *testing.T) {
 			rig.Kind.Ended = func(*corev1.ConfigMap, decide.Action) bool { return true }
 		}
 		s := fixture.Observed(fixture.Local(), nil)
-		for rig.Memory.Sent.Wait("team") == 0 {
-			rig.Memory.Sent.Note(s.Key, "uid")
+		for rig.Attempts.Sent.Wait("team") == 0 {
+			rig.Attempts.Sent.Note(s.Key, "uid")
 		}
 		if got := c.mayGo(s, decide.Action{Verb: test.verb, Side: test.side, Object: fixture.Remote()}); got != test.want {
 			t.Errorf("%s may go: %t", name, got)
@@ -530,7 +530,7 @@ func TestWhatCounts(t *testing.T) {
 				a.succeeded(s, test.begins)
 				a.succeeded(s, test.ends)
 			}
-			if got := a.rig.Memory.Sent.Wait("team") > 0; got != test.want {
+			if got := a.rig.Attempts.Sent.Wait("team") > 0; got != test.want {
 				t.Errorf("the next are held back: %t", got)
 			}
 			gone := fixture.Observed(nil, fixture.Remote())
@@ -577,8 +577,8 @@ func TestFoundIsAnAnswer(t *testing.T) {
 	a := newActing()
 	a.provider.Put(fixture.Remote())
 	s := fixture.Observed(fixture.Local(), nil)
-	a.rig.Memory.Change(s.Key, func(r *memory.Record) { r.Unanswered = "local-1" })
-	if err := a.find(t.Context(), s, fixture.Remote()); err != nil || a.rig.Memory.Get(s.Key).Unanswered == "local-1" {
+	a.rig.Attempts.Change(s.Key, func(r *attempts.Record) { r.Unanswered = "local-1" })
+	if err := a.find(t.Context(), s, fixture.Remote()); err != nil || a.rig.Attempts.Get(s.Key).Unanswered == "local-1" {
 		t.Errorf("it is unanswered still, %v", err)
 	}
 }

@@ -7,10 +7,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/engine/enginetest"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 )
 
 func TestNoteAnswer(t *testing.T) {
@@ -33,7 +33,7 @@ func TestNoteAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, rig := actor()
-			m := rig.Memory
+			m := rig.Attempts
 			s := fixture.Observed(fixture.Local(), nil)
 			for _, err := range test.answers {
 				c.noteAnswer(s, test.action, err)
@@ -62,11 +62,11 @@ func TestTheProviderIsAskedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, rig := actor()
-			m := rig.Memory
+			m := rig.Attempts
 			rig.Provider.Err = test.err
 			s := fixture.Observed(fixture.Local(), nil)
 			s.Unanswered = true
-			m.Change(s.Key, func(r *memory.Record) { r.Unanswered = s.Local.GetUID() })
+			m.Change(s.Key, func(r *attempts.Record) { r.Unanswered = s.Local.GetUID() })
 			if err := c.find(t.Context(), s, fixture.Remote()); !errors.Is(err, test.want) {
 				t.Errorf("got %v", err)
 			}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -19,13 +20,14 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/engine/mapping"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/engine/objects"
-	"github.com/spillway-io/spillway/internal/engine/refusal"
+	"github.com/spillway-io/spillway/internal/engine/report"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -38,9 +40,9 @@ var Resource = schema.GroupResource{Resource: "configmaps"}
 // Rig is what the parts of one kind in one connection share.
 type Rig struct {
 	Kind     *ConfigMaps
-	Memory   *memory.Memory
+	Attempts *attempts.Attempts
 	Clock    *testclock.FakeClock
-	Refusals *refusal.Refusals[*corev1.ConfigMap]
+	Reporter *report.Reporter[*corev1.ConfigMap]
 	// View and SharedCache are caches of the consumer. Provider is the provider's cache.
 	View, SharedCache, Provider *Cache
 	Locals                      *objects.Locals[*corev1.ConfigMap]
@@ -53,10 +55,10 @@ func New() *Rig {
 	k := kind.NewCopy[corev1.ConfigMap, corev1.ConfigMapList]("configmap", kind.Referenced, decide.Translation[*corev1.ConfigMap](decidetest.Plain{}))
 	clock := testclock.NewFakeClock(builder.Epoch)
 	r := &Rig{
-		Kind: &k, Clock: clock, Memory: memory.New(clock), recorder: events.NewFakeRecorder(10),
+		Kind: &k, Clock: clock, Attempts: attempts.New(clock), recorder: events.NewFakeRecorder(10),
 		View: &Cache{}, SharedCache: &Cache{}, Provider: &Cache{},
 	}
-	r.Refusals = &refusal.Refusals[*corev1.ConfigMap]{Kind: r.Kind, Memory: r.Memory.Refusals, Events: r.recorder}
+	r.Reporter = &report.Reporter[*corev1.ConfigMap]{Kind: r.Kind, Attempts: r.Attempts, Events: r.recorder}
 	r.Locals = &objects.Locals[*corev1.ConfigMap]{
 		Kind: r.Kind, ClusterID: "eu", View: r.View, SharedCache: r.SharedCache,
 		ViewReader: ownwrites.New(r.View, clock), SharedReader: ownwrites.New(r.SharedCache, clock),
@@ -83,7 +85,21 @@ func LocalNamespaces() mapping.LocalNamespaces {
 func (r *Rig) Shares() {
 	r.Kind.Selection, r.Kind.Syncer = kind.InMappedNamespace, decide.NewMapped(decide.Translation[*corev1.ConfigMap](decidetest.Plain{}))
 	r.Locals.View, r.Locals.ViewReader = r.SharedCache, r.Locals.SharedReader
-	r.Refusals.Reported = memory.NewReported()
+	r.Reporter.Reported = &attempts.Reported{}
+}
+
+// Refuse makes an action count as refused.
+func (r *Rig) Refuse(s decide.ObjectState[*corev1.ConfigMap], a decide.Action, problem field.Problem) {
+	r.Reporter.Refused(s, decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: r.Kind.CopyNamespaceOf(a), Problem: problem})
+}
+
+// IsRefused reports whether a request for an object is refused.
+func (r *Rig) IsRefused(key types.NamespacedName) bool { return r.Attempts.Get(key).Refusals.Any() }
+
+// Recall adds to an ObjectState what is remembered about its requests.
+func (r *Rig) Recall(s *decide.ObjectState[*corev1.ConfigMap]) {
+	s.Now = r.Clock.Now()
+	attempts.Recall(s, r.Kind, r.Attempts.Get(s.Key).Refusals)
 }
 
 // Recorded returns the reasons of the events since its last call.

@@ -94,6 +94,24 @@ type Kind[T decide.Object] struct {
 // Title returns the kind's name in messages.
 func (*Kind[T]) Title() string { return reflect.TypeFor[T]().Elem().Name() }
 
+// CopyNamespace returns the provider's namespace for the copy at a destination. It is empty for kinds that have
+// one remote object: a pod has one destination, and a volume has no namespace.
+func (k *Kind[T]) CopyNamespace(at decide.Destination) string {
+	if !k.Selection.Copies() {
+		return ""
+	}
+	return k.RemoteName(at.Target, types.NamespacedName{Namespace: at.Local, Name: "x"}).Namespace
+}
+
+// CopyNamespaceOf returns the provider's namespace for the copy that an action is about. It is empty for a
+// request to the consumer, and for kinds that have one remote object.
+func (k *Kind[T]) CopyNamespaceOf(a decide.Action) string {
+	if !k.Selection.Copies() || a.Side == decide.Local {
+		return ""
+	}
+	return a.Object.GetNamespace()
+}
+
 // TrimAny calls Trim for an object of the kind. It leaves other objects as they are.
 func (k *Kind[T]) TrimAny(obj any, oversized bool) {
 	if local, ok := obj.(T); ok && k.Trim != nil {

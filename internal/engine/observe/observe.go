@@ -16,12 +16,11 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/engine/mapping"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/engine/objects"
-	"github.com/spillway-io/spillway/internal/engine/refusal"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 )
@@ -49,8 +48,7 @@ type Observer[T client.Object] struct {
 	Locals    *objects.Locals[T]
 	Remotes   *objects.Remotes[T]
 	Uses      Uses
-	Memory    *memory.Memory
-	Refusals  *refusal.Refusals[T]
+	Sent      *attempts.Sent
 	// Pods reads the pods on the virtual node.
 	Pods client.Reader
 	// Namespace returns the UID of a namespace in the provider. It is empty if the cache does not have the
@@ -72,13 +70,14 @@ type Observer[T client.Object] struct {
 	ClockSkew func() time.Duration
 }
 
-// Observe reads what a decision about a local object depends on. made is what the reconcile has already done.
-func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, made []decide.AppliedAction) (s decide.ObjectState[T], err error) {
+// Observe reads what a decision about a local object depends on. record is what is remembered about the object,
+// and made is what the reconcile has already done.
+func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, record attempts.Record, made []decide.AppliedAction) (s decide.ObjectState[T], err error) {
 	namespaces := o.Mapping()
 	s = decide.ObjectState[T]{
 		Key: key, ClusterID: o.ClusterID, Now: o.Clock.Now(), ClockSkew: o.ClockSkew(), Reach: namespaces.Reach(), Inputs: o.inputs(ctx, namespaces),
 	}
-	s.WaitingFor, s.Waiting = o.Memory.Waiting(key)
+	s.WaitingFor, s.Waiting = record.Waiting(s.Now)
 	if s.Local, s.Known, err = o.Locals.Get(ctx, key); err != nil {
 		return s, err
 	}
@@ -88,11 +87,10 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, mad
 	if err := o.findRemoteStates(ctx, &s, namespaces); err != nil || !decide.Present(s.Local) {
 		return s, err
 	}
-	o.Refusals.Recall(&s)
-	s.SendBackoff = o.Memory.Sent.Wait(key.Namespace)
-	remembered := o.Memory.Get(key)
-	s.Lost = remembered.Lost == s.Local.GetUID()
-	s.Unanswered = !decide.Present(s.RemoteStates[0].Remote) && remembered.Unanswered == s.Local.GetUID()
+	attempts.Recall(&s, o.Kind, record.Refusals)
+	s.SendBackoff = o.Sent.Wait(key.Namespace)
+	s.Lost = record.Lost == s.Local.GetUID()
+	s.Unanswered = !decide.Present(s.RemoteStates[0].Remote) && record.Unanswered == s.Local.GetUID()
 	if o.Kind.Counts != nil {
 		if s.Counted, err = o.counted(ctx, s); err != nil {
 			return s, err

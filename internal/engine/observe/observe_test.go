@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/engine/enginetest"
@@ -67,7 +68,7 @@ func observer(u uses) (*Observer[*corev1.ConfigMap], *enginetest.Rig) {
 	rig := enginetest.New()
 	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal(kind.InMappedNamespace)}
 	return &Observer[*corev1.ConfigMap]{
-		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: u, Memory: rig.Memory, Refusals: rig.Refusals,
+		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: u, Sent: rig.Attempts.Sent,
 		Mapping: namespaces, Limits: func() *field.Limits { return nil }, Clock: rig.Clock,
 		ClockSkew: func() time.Duration { return time.Minute },
 	}, rig
@@ -262,7 +263,7 @@ func TestObserve(t *testing.T) {
 			if test.key != "" {
 				key.Namespace = test.key
 			}
-			s, err := o.Observe(t.Context(), key, nil)
+			s, err := o.Observe(t.Context(), key, attempts.Record{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -284,17 +285,17 @@ func TestObserveCounted(t *testing.T) {
 		}})
 	}
 	key := client.ObjectKeyFromObject(fixture.Local())
-	if s, err := o.Observe(t.Context(), key, nil); err != nil || s.Counted != 0 {
+	if s, err := o.Observe(t.Context(), key, attempts.Record{}, nil); err != nil || s.Counted != 0 {
 		t.Errorf("a kind for which none counts: %d, %v", s.Counted, err)
 	}
 	o.Kind.Counts = func(*corev1.ConfigMap) func(*corev1.Pod) bool {
 		return func(pod *corev1.Pod) bool { return pod.Name != "other" }
 	}
-	if s, err := o.Observe(t.Context(), key, nil); err != nil || s.Counted != 1 {
+	if s, err := o.Observe(t.Context(), key, attempts.Record{}, nil); err != nil || s.Counted != 1 {
 		t.Errorf("counted %d, %v", s.Counted, err)
 	}
 	rig.View.Err = errors.New("stopped")
-	if _, err := o.Observe(t.Context(), key, nil); err == nil {
+	if _, err := o.Observe(t.Context(), key, attempts.Record{}, nil); err == nil {
 		t.Error("nobody knows how many there are")
 	}
 }
@@ -305,7 +306,7 @@ func TestObserveOutdated(t *testing.T) {
 	o.Kind.Selection = kind.OnVirtualNode
 	o.Kind.Needs = func(*corev1.ConfigMap) []decide.Ref { return nil }
 	rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, []client.Object{fixture.Remote()}
-	if s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil); err != nil || s.RemoteStates[0].Outdated == nil {
+	if s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), attempts.Record{}, nil); err != nil || s.RemoteStates[0].Outdated == nil {
 		t.Errorf("got %v, %v", s.RemoteStates[0].Outdated, err)
 	}
 }
@@ -331,7 +332,7 @@ func TestObserveNamespace(t *testing.T) {
 			o.Kind.Selection, o.Kind.Needs = test.selection, func(*corev1.ConfigMap) []decide.Ref { return nil }
 			o.Namespace = func(context.Context, string) (types.UID, error) { return test.uid, nil }
 			rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.there
-			s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
+			s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), attempts.Record{}, nil)
 			if diff := cmp.Diff(test.want, s.RemoteStates[0].Needs); diff != "" || err != nil || s.RemoteStates[0].NamespaceUID != test.uid {
 				t.Errorf("UID %q, %v (-want +got):\n%s", s.RemoteStates[0].NamespaceUID, err, diff)
 			}
@@ -458,7 +459,7 @@ func TestReferersFail(t *testing.T) {
 func TestWhatIsOnItsWayOut(t *testing.T) {
 	o, rig := observer(uses{used: true})
 	rig.SharedCache.Has = []client.Object{fixture.Local()}
-	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
+	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), attempts.Record{}, nil)
 	want := field.Problem{Reason: "ReferenceNotSynced", Message: "ConfigMap team/settings is being sent to the provider"}
 	if diff := cmp.Diff(want, s.RemoteStates[0].Destination.Problem); diff != "" || err != nil {
 		t.Errorf("%v, (-want +got):\n%s", err, diff)
@@ -481,7 +482,7 @@ func TestNothingIsOutdated(t *testing.T) {
 	routed.Spec.Classes = []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassRuntime, Name: "sandbox", RemoteName: "gvisor"}}
 	o.Mapping = func() *mapping.Mapping { return namespaces().WithBinding(routed) }
 	rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, []client.Object{fixture.Remote()}
-	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), nil)
+	s, err := o.Observe(t.Context(), client.ObjectKeyFromObject(fixture.Local()), attempts.Record{}, nil)
 	if err != nil || s.RemoteStates[0].Outdated != nil || !s.Reach.Pending || len(s.Classes) != 1 {
 		t.Errorf("got %v, %+v, %v, %v", s.RemoteStates[0].Outdated, s.Reach, s.Classes, err)
 	}

@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/engine/enginetest"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/engine/mapping"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -61,17 +61,17 @@ func TestObserveWhatIsRemembered(t *testing.T) {
 			if test.remote != nil {
 				rig.Provider.Has = []client.Object{test.remote}
 			}
-			m := rig.Memory
+			m := rig.Attempts
 			problem := field.Problem{Reason: "Rejected", Message: "no"}
-			m.Reconciled(settings, &problem)
-			m.Change(settings, func(r *memory.Record) { r.Lost = "local-1" })
-			m.Change(settings, func(r *memory.Record) { r.Unanswered = "local-1" })
-			m.Refusals.Note(settings, "5", decide.Refused{Verb: decide.Create, Problem: problem})
+			m.Reconciled(settings, attempts.Reconciled{Problem: &problem})
+			m.Change(settings, func(r *attempts.Record) { r.Lost = "local-1" })
+			m.Change(settings, func(r *attempts.Record) { r.Unanswered = "local-1" })
+			m.Refuse(settings, "5", decide.Refused{Verb: decide.Create, Problem: problem})
 			for m.Sent.Wait("team") == 0 {
 				m.Sent.Note(types.NamespacedName{Namespace: "team", Name: "other"}, "uid")
 			}
 			rig.Clock.Step(3 * time.Second)
-			s, err := o.Observe(t.Context(), settings, nil)
+			s, err := o.Observe(t.Context(), settings, m.Get(settings), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestObserveWhatWasAnswered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.Kind.Selection = test.selection
-			s, err := o.Observe(t.Context(), settings, made)
+			s, err := o.Observe(t.Context(), settings, attempts.Record{}, made)
 			if err != nil || s.Local.Data["a"] != test.want {
 				t.Errorf("got %v, %v", s.Local, err)
 			}
@@ -160,7 +160,7 @@ func TestObserveFails(t *testing.T) {
 			pinned := fixture.Local(fixture.Sent)
 			rig.View.Has, rig.SharedCache.Has, rig.Provider.Has = []client.Object{pinned}, []client.Object{pinned}, test.remote
 			rig.View.Err, rig.Provider.Err = test.view, test.provider
-			if _, err := o.Observe(t.Context(), settings, nil); errors.Is(err, broken) != test.want {
+			if _, err := o.Observe(t.Context(), settings, attempts.Record{}, nil); errors.Is(err, broken) != test.want {
 				t.Errorf("got %v", err)
 			}
 		})

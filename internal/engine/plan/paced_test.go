@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/field"
@@ -58,17 +59,20 @@ func TestPacedCopies(t *testing.T) {
 		return s
 	}
 	verbs := func(s fixture.ObjectState) (verbs []decide.Verb, again time.Duration) {
-		plan := p.Plan(s, nil)
+		plan := run(p, rig, s)
 		for _, a := range plan.Actions {
 			verbs = append(verbs, a.Verb)
 		}
 		return verbs, plan.RetryAfter
 	}
 	changed := there(fixture.Data("a", "2"))
+	wrote := func() {
+		rig.Attempts.Change(changed.Key, func(r *attempts.Record) { r.CopiesUsed = attempts.Copies.Wrote(r.CopiesUsed, rig.Clock.Now()) })
+	}
 	if got, again := verbs(changed); !slices.Equal(got, []decide.Verb{decide.Patch}) || again != 0 {
 		t.Errorf("at first: %v, again after %s", got, again)
 	}
-	rig.Memory.Copies.Wrote(changed.Key)
+	wrote()
 	rig.Clock.Step(400 * time.Millisecond)
 	if got, again := verbs(changed); len(got) > 0 || again != 600*time.Millisecond {
 		t.Errorf("too soon: %v, again after %s", got, again)
@@ -81,7 +85,7 @@ func TestPacedCopies(t *testing.T) {
 		t.Errorf("after a second: %v", got)
 	}
 	p.Kind.Paced = false
-	rig.Memory.Copies.Wrote(changed.Key)
+	wrote()
 	if got, _ := verbs(changed); len(got) != 1 {
 		t.Errorf("of another kind: %v", got)
 	}
@@ -103,13 +107,14 @@ func TestSettles(t *testing.T) {
 	another := seen(fixture.Remote(), fixture.Data("a", "2"), fixture.Data("change", "less"))
 	// planned remembers the plan as a reconcile does.
 	planned := func(s fixture.ObjectState) (verbs []decide.Verb, again time.Duration) {
-		s.WaitingFor, s.Waiting = rig.Memory.Waiting(s.Key)
-		plan := p.Plan(s, nil)
+		record := rig.Attempts.Get(s.Key)
+		s.WaitingFor, s.Waiting = record.Waiting(rig.Clock.Now())
+		plan := run(p, rig, s)
 		for _, a := range plan.Actions {
 			verbs = append(verbs, a.Verb)
 		}
 		if len(verbs) == 0 {
-			rig.Memory.Reconciled(s.Key, plan.Problem)
+			rig.Attempts.Reconciled(s.Key, attempts.Reconciled{Problem: plan.Problem})
 		}
 		return verbs, plan.RetryAfter
 	}
@@ -136,7 +141,7 @@ func TestSettles(t *testing.T) {
 			t.Errorf("%s: %v, again after %s", step.what, got, again)
 		}
 	}
-	rig.Memory.Reconciled(other.Key, &field.Problem{Reason: "Other"})
+	rig.Attempts.Reconciled(other.Key, attempts.Reconciled{Problem: &field.Problem{Reason: "Other"}})
 	rig.Clock.Step(time.Hour)
 	if got, again := planned(other); len(got) > 0 || again != 2*second {
 		t.Errorf("after another problem: %v, again after %s", got, again)

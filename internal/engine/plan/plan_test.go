@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/engine/enginetest"
@@ -19,7 +21,23 @@ import (
 
 func planner() (*Planner[*corev1.ConfigMap], *enginetest.Rig) {
 	rig := enginetest.New()
-	return &Planner[*corev1.ConfigMap]{Kind: rig.Kind, Binding: "europe", ClusterID: "eu", Memory: rig.Memory, Refusals: rig.Refusals}, rig
+	return &Planner[*corev1.ConfigMap]{Kind: rig.Kind, Binding: "europe", ClusterID: "eu"}, rig
+}
+
+// run plans for an object, and remembers what the plan refuses, as a reconcile does.
+func run(p *Planner[*corev1.ConfigMap], rig *enginetest.Rig, s fixture.ObjectState, made ...decide.AppliedAction) decide.Plan {
+	s.RemoteStates = slices.Clone(s.RemoteStates)
+	if s.Now = rig.Clock.Now(); s.Local != nil {
+		attempts.Recall(&s, rig.Kind, rig.Attempts.Get(s.Key).Refusals)
+	}
+	result := p.Plan(s, rig.Attempts.Get(s.Key), made)
+	for _, refused := range result.Refused {
+		rig.Reporter.Refused(s, refused)
+	}
+	if result.Dropped != nil {
+		rig.Attempts.Change(s.Key, func(r *attempts.Record) { r.DroppedStatus = result.Dropped })
+	}
+	return result.Plan
 }
 
 // TestAfforded checks that a copy over the budget waits until there is room.
@@ -29,7 +47,7 @@ func TestAfforded(t *testing.T) {
 	p.Exceeds = func(_, _ client.Object) string { return full }
 	s := fixture.Observed(fixture.Local(fixture.Sent), nil)
 	s.Known = true
-	plan := p.afforded(&s)
+	plan := run(p, rig, s)
 	if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != v1alpha1.ReasonOverBudget {
 		t.Fatalf("got %v with the problem %v", plan.Actions, plan.Problem)
 	}
@@ -44,19 +62,17 @@ func TestAfforded(t *testing.T) {
 	said := plan.Problem.Message
 	full = "namespace team has 26 objects there, and the limit for a namespace is 25"
 	rig.Clock.Step(plan.RetryAfter)
-	rig.Refusals.Recall(&s)
-	if again := p.afforded(&s); again.Problem == nil || again.Problem.Message != said {
+	if again := run(p, rig, s); again.Problem == nil || again.Problem.Message != said {
 		t.Errorf("another number is another text: %v", again.Problem)
 	}
 	full = ""
 	rig.Clock.Step(time.Minute)
-	rig.Refusals.Recall(&s)
-	if plan := p.afforded(&s); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Create {
+	if plan := run(p, rig, s); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Create {
 		t.Errorf("there is room, and what is done is %v, for %v", plan.Actions, plan.Problem)
 	}
 	full = "all namespaces have too much"
 	gone := fixture.Observed(nil, fixture.Remote())
-	if plan := p.afforded(&gone); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Delete {
+	if plan := run(p, rig, gone); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Delete {
 		t.Errorf("a deletion is held up: %v", plan.Actions)
 	}
 }
@@ -70,7 +86,7 @@ func TestTooMany(t *testing.T) {
 	local.Namespace = "team"
 	s := fixture.Observed(local, nil)
 	s.Key, s.Known = client.ObjectKeyFromObject(local), true
-	plan := p.afforded(&s)
+	plan := run(p, rig, s)
 	if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != v1alpha1.ReasonOverBudget {
 		t.Fatalf("got %v with the problem %v", plan.Actions, plan.Problem)
 	}
@@ -83,13 +99,12 @@ func TestTooMany(t *testing.T) {
 	}
 	there["team"] = 1
 	rig.Clock.Step(plan.RetryAfter)
-	rig.Refusals.Recall(&s)
-	if plan := p.afforded(&s); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Create {
+	if plan := run(p, rig, s); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Create {
 		t.Errorf("there is room, and what is done is %v, for %v", plan.Actions, plan.Problem)
 	}
 	there["team"] = 3
 	changes := fixture.Observed(fixture.Local(fixture.Sent, fixture.Data("a", "2")), fixture.Remote())
-	if plan := p.afforded(&changes); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Patch {
+	if plan := run(p, rig, changes); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Patch {
 		t.Errorf("one that is there cannot change: %v, for %v", plan.Actions, plan.Problem)
 	}
 }
@@ -114,7 +129,7 @@ func TestTooMuchMetadata(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, rig := planner()
-			plan := p.Plan(test.snapshot, nil)
+			plan := run(p, rig, test.snapshot)
 			if len(plan.Actions) > 0 || plan.Problem == nil || plan.Problem.Reason != field.ReasonMetadataTooLarge ||
 				plan.Problem.Message != field.MetadataTooLarge(test.snapshot.Local, nil).Message {
 				t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
@@ -129,12 +144,12 @@ func TestTooMuchMetadata(t *testing.T) {
 // TestTooMuchMetadataOfOneOnTheNode checks that the provider decides about such a pod: it is no copy that other
 // objects need.
 func TestTooMuchMetadataOfOneOnTheNode(t *testing.T) {
-	p, _ := planner()
+	p, rig := planner()
 	p.Kind.Selection = kind.OnVirtualNode
 	local := fixture.Local(fixture.Sent, func(m *corev1.ConfigMap) {
 		m.Annotations = decide.With(m.Annotations, "a", string(make([]byte, field.MostMetadata)))
 	})
-	if plan := p.Plan(fixture.Observed(local, nil), nil); len(plan.Actions) != 1 || plan.Problem != nil {
+	if plan := run(p, rig, fixture.Observed(local, nil)); len(plan.Actions) != 1 || plan.Problem != nil {
 		t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
 	}
 }
@@ -149,22 +164,23 @@ func TestADecisionThatDoesNotGiveUp(t *testing.T) {
 		Problem: &field.Problem{Reason: "Insists"},
 	}
 	p.Kind.Syncer = planned{fixture.Copies, insists}
+	s := fixture.Observed(fixture.Local(fixture.Sent), fixture.Remote())
 	want := decide.Plan{Problem: insists.Problem, RetryAfter: 5 * time.Second}
-	if diff := cmp.Diff(want, p.Plan(fixture.Observed(fixture.Local(fixture.Sent), fixture.Remote()), nil)); diff != "" {
+	if diff := cmp.Diff(want, run(p, rig, s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if asked > 20 || !rig.Refusals.Any() {
-		t.Errorf("it was asked for %d times, refused: %t", asked, rig.Refusals.Any())
+	if asked > 20 || !rig.IsRefused(s.Key) {
+		t.Errorf("it was asked for %d times, refused: %t", asked, rig.IsRefused(s.Key))
 	}
 }
 
 // TestTakenBackContent checks that a reverted change is reported, although the content was read in between.
 func TestTakenBackContent(t *testing.T) {
-	p, _ := planner()
+	p, rig := planner()
 	local := fixture.Local(fixture.Sent, fixture.Data("a", "2"))
 	before := fixture.Held(fixture.Remote())
 	s := fixture.Observed(local, before)
-	first := p.Plan(s, nil)
+	first := run(p, rig, s)
 	if len(first.Actions) != 1 || first.Actions[0].Verb != decide.Patch {
 		t.Fatalf("got %v", first.Actions)
 	}
@@ -172,12 +188,12 @@ func TestTakenBackContent(t *testing.T) {
 	s.RemoteStates[0].Remote = after
 	made := []decide.AppliedAction{{Action: first.Actions[0], Response: after}}
 	s.Local = fixture.Held(local)
-	if plan := p.Plan(s, made); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Read {
+	if plan := run(p, rig, s, made...); len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Read {
 		t.Fatalf("got %v", plan.Actions)
 	}
 	made = append(made, decide.AppliedAction{Action: decide.Action{Verb: decide.Read, Side: decide.Local}, Response: local})
 	s.Local = local // As the consumer answered.
-	if plan := p.Plan(s, made); len(plan.Actions) > 0 || plan.Problem == nil {
+	if plan := run(p, rig, s, made...); len(plan.Actions) > 0 || plan.Problem == nil {
 		t.Errorf("got %v with the problem %v", plan.Actions, plan.Problem)
 	}
 }
@@ -187,14 +203,14 @@ func TestRefusedDeletionOfACopyWaits(t *testing.T) {
 	p, rig := planner()
 	s := fixture.Observed(fixture.Local(fixture.SentTo("eu", "team-home/settings")), fixture.Remote(), fixture.Unwanted)
 	deletes := func() (plan decide.Plan, n int) {
-		plan = p.effective(s, nil)
+		plan = run(p, rig, s)
 		return plan, len(plan.Actions)
 	}
 	plan, n := deletes()
 	if n != 1 || plan.Actions[0].Verb != decide.Delete {
 		t.Fatalf("the plan is %v", plan)
 	}
-	rig.Refusals.Note(s, plan.Actions[0], field.Problem{Reason: "DeletionFailed", Message: "no"})
+	rig.Refuse(s, plan.Actions[0], field.Problem{Reason: "DeletionFailed", Message: "no"})
 	for range 10 {
 		plan, n = deletes()
 		if n != 0 || plan.RetryAfter <= 0 || plan.RetryAfter > 30*time.Second || plan.Problem == nil {
@@ -204,7 +220,7 @@ func TestRefusedDeletionOfACopyWaits(t *testing.T) {
 		if plan, n = deletes(); n != 1 {
 			t.Fatalf("it is not tried again: %v", plan)
 		}
-		rig.Refusals.Note(s, plan.Actions[0], field.Problem{Reason: "DeletionFailed", Message: "no"})
+		rig.Refuse(s, plan.Actions[0], field.Problem{Reason: "DeletionFailed", Message: "no"})
 	}
 }
 
@@ -212,13 +228,12 @@ func TestRefusedDeletionOfACopyWaits(t *testing.T) {
 func TestRefusedMarkIsToldAndWaits(t *testing.T) {
 	p, rig := planner()
 	s := fixture.Observed(fixture.Local(), nil)
-	plan := p.effective(s, nil)
+	plan := run(p, rig, s)
 	if len(plan.Actions) != 1 || plan.Actions[0].Side != decide.Local {
 		t.Fatalf("the plan is %v", plan)
 	}
-	rig.Refusals.Note(s, plan.Actions[0], field.Problem{Reason: "UpdateRejected", Message: "no"})
-	rig.Refusals.Recall(&s)
-	plan = p.effective(s, nil)
+	rig.Refuse(s, plan.Actions[0], field.Problem{Reason: "UpdateRejected", Message: "no"})
+	plan = run(p, rig, s)
 	if len(plan.Actions) != 0 || plan.Problem == nil || plan.Problem.Message != "no" || plan.RetryAfter <= 0 {
 		t.Errorf("the plan is %v", plan)
 	}
@@ -246,7 +261,7 @@ func TestUnkept(t *testing.T) {
 		t.Helper()
 		s := fixture.Observed(seen(version), fixture.Remote())
 		p.Kind.Syncer = planned{fixture.Copies, decide.Plan{Actions: []decide.Action{status(version)}}}
-		return len(p.Plan(s, made).Actions)
+		return len(run(p, rig, s, made...).Actions)
 	}
 	if got := actions("5"); got != 1 {
 		t.Fatalf("%d are planned at first", got)
@@ -263,7 +278,7 @@ func TestUnkept(t *testing.T) {
 	if got := actions("6"); got != 0 {
 		t.Errorf("%d are planned in the next pass", got)
 	}
-	if rig.Refusals.Any() {
+	if rig.Attempts.AnyRefused() {
 		t.Error("it counts as refused")
 	}
 	if got := actions("8"); got != 1 {
@@ -290,15 +305,15 @@ func TestTakenBack(t *testing.T) {
 			p, rig := planner()
 			p.Kind.Syncer = planned{fixture.Copies, decide.Plan{Actions: []decide.Action{change(test.side, "10")}}}
 			answer := fixture.Remote(func(m *corev1.ConfigMap) { m.ResourceVersion = "10" })
-			p.Plan(fixture.Observed(test.local, answer), []decide.AppliedAction{{Action: change(test.side, "9"), Response: answer}})
-			if got := rig.Refusals.Any(); got != test.want {
+			run(p, rig, fixture.Observed(test.local, answer), decide.AppliedAction{Action: change(test.side, "9"), Response: answer})
+			if got := rig.Attempts.AnyRefused(); got != test.want {
 				t.Errorf("refused: %t", got)
 			}
 			if !test.want {
 				return
 			}
 			want := field.Problem{Reason: "UpdateRejected", Message: "provider eu accepts a change of team-home/settings, but does not keep it: a mutating policy or webhook there reverts it"}
-			if diff := cmp.Diff(want, rig.Memory.Refusals.Of(decide.KeyOf(test.local), "5", "team-home").Problem); diff != "" {
+			if diff := cmp.Diff(want, rig.Attempts.Get(decide.KeyOf(test.local)).Refusals.Of("5", "team-home", rig.Clock.Now()).Problem); diff != "" {
 				t.Errorf("refused (-want +got):\n%s", diff)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 )
@@ -73,12 +74,12 @@ func TestRedone(t *testing.T) {
 	s.Known = true
 	told := 0
 	for times := range 5 {
-		plan := p.Plan(s, nil)
+		plan := run(p, rig, s)
 		if times > 0 && (len(plan.Actions) > 0 || plan.RetryAfter <= 0) {
 			t.Fatalf("try %d is made at once: %v", times, plan)
 		}
 		rig.Clock.Step(plan.RetryAfter)
-		plan = p.Plan(s, nil)
+		plan = run(p, rig, s)
 		if len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Patch || plan.Actions[0].Side != decide.Local {
 			t.Fatalf("got %v", plan.Actions)
 		}
@@ -90,7 +91,7 @@ func TestRedone(t *testing.T) {
 				}
 			}
 		}
-		rig.Memory.Reverted.NoteWrite(s.Key, plan.Actions[0])
+		rig.Attempts.Change(s.Key, func(r *attempts.Record) { r.Writes.Add(plan.Actions[0], rig.Clock.Now()) })
 	}
 	if told != 1 {
 		t.Errorf("told %d times", told)

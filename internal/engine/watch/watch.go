@@ -14,9 +14,9 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
-	"github.com/spillway-io/spillway/internal/engine/memory"
 	"github.com/spillway-io/spillway/internal/engine/objects"
 	"github.com/spillway-io/spillway/internal/engine/work"
 	"github.com/spillway-io/spillway/internal/field"
@@ -40,7 +40,7 @@ type Watcher[T client.Object] struct {
 	Locals    *objects.Locals[T]
 	Remotes   *objects.Remotes[T]
 	Uses      Uses
-	Memory    *memory.Memory
+	Attempts  *attempts.Attempts
 	Queue     Queue
 	// Concerns reports whether a local namespace is, or was, mapped to a remote one.
 	Concerns func(namespace string) bool
@@ -122,7 +122,7 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	key := objects.LocalKey(e.Object())
 	if w.Kind.Done != nil && e.Before != nil {
-		w.Memory.RemoteChanged(key)
+		w.Attempts.RemoteChanged(key)
 	}
 	priority := work.Normal
 	if w.isUrgent(e) {

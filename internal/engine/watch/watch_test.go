@@ -55,7 +55,7 @@ func needs(m *corev1.ConfigMap) []decide.Ref {
 func watcher(rig *enginetest.Rig, said *transcript) *Watcher[*corev1.ConfigMap] {
 	rig.Provider.Indexes = map[string]client.IndexerFunc{objects.FieldLocal: objects.IndexLocal(kind.InMappedNamespace)}
 	return &Watcher[*corev1.ConfigMap]{
-		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: said, Memory: rig.Memory, Queue: said,
+		Kind: rig.Kind, ClusterID: "eu", Locals: rig.Locals, Remotes: rig.Remotes, Uses: said, Attempts: rig.Attempts, Queue: said,
 		Concerns: func(namespace string) bool { return namespace == "team" },
 	}
 }
@@ -158,7 +158,7 @@ func TestUnshown(t *testing.T) {
 				rig.Kind.Done = func(fixture.ObjectState, decide.Action, time.Time) {}
 			}
 			watcher(rig, &transcript{}).onRemote(t.Context(), test.change)
-			if got := !rig.Memory.Get(types.NamespacedName{Namespace: "team", Name: "settings"}).RemoteChangedAt.IsZero(); got != test.want {
+			if got := !rig.Attempts.Get(types.NamespacedName{Namespace: "team", Name: "settings"}).RemoteChangedAt.IsZero(); got != test.want {
 				t.Errorf("it is noted: %t", got)
 			}
 		})

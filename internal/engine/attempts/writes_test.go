@@ -1,11 +1,10 @@
-package memory
+package attempts
 
 import (
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/spillway-io/spillway/internal/engine/decide"
@@ -13,9 +12,8 @@ import (
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
-// TestUndone checks that only a repeated action waits, longer each time.
-func TestUndone(t *testing.T) {
-	settings := types.NamespacedName{Namespace: "team", Name: "settings"}
+// TestWrites checks that only a repeated action waits, longer each time.
+func TestWrites(t *testing.T) {
 	patch := func(value string) decide.Action {
 		return decide.Action{Verb: decide.Patch, Side: decide.Remote, Before: fixture.Remote(), Object: fixture.Remote(fixture.Data("a", value))}
 	}
@@ -50,22 +48,18 @@ func TestUndone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := testclock.NewFakeClock(builder.Epoch)
-			undone := newReverted(clock)
+			var writes Writes
 			for _, a := range test.done {
-				wait, _ := undone.Wait(settings, a)
+				wait, _ := writes.Wait(a, clock.Now())
 				clock.Step(wait)
-				undone.NoteWrite(settings, a)
+				writes.Add(a, clock.Now())
 			}
-			if wait, _ := undone.Wait(settings, test.next); wait != test.wait {
+			if wait, _ := writes.Wait(test.next, clock.Now()); wait != test.wait {
 				t.Errorf("it waits for %s, want %s", wait, test.wait)
 			}
-			undone.Withdrawn(settings)
-			if wait, _ := undone.Wait(settings, test.next); test.next.Verb == decide.Create && wait != 0 || test.next.Verb != decide.Create && wait != test.wait {
+			writes.withdraw()
+			if wait, _ := writes.Wait(test.next, clock.Now()); test.next.Verb == decide.Create && wait != 0 || test.next.Verb != decide.Create && wait != test.wait {
 				t.Errorf("after the consumer had its copies go: %s", wait)
-			}
-			undone.forget(settings)
-			if wait, times := undone.Wait(settings, test.next); wait != 0 || times != 0 {
-				t.Errorf("of an object that is gone: %s, %d", wait, times)
 			}
 		})
 	}

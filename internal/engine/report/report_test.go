@@ -1,4 +1,4 @@
-package refusal_test
+package report_test
 
 import (
 	"testing"
@@ -49,8 +49,8 @@ func TestRecall(t *testing.T) {
 			rig.Kind.Selection = test.selection
 			s := fixture.Observed(fixture.Local(), nil)
 			s.RemoteStates = []decide.RemoteState[*corev1.ConfigMap]{{Destination: place("team-home")}, {Destination: place("mount")}}
-			rig.Refusals.Note(s, test.action, no)
-			rig.Refusals.Recall(&s)
+			rig.Refuse(s, test.action, no)
+			rig.Recall(&s)
 			got := refused{s.RemoteStates[0].Refused != nil, s.RemoteStates[1].Refused != nil}
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(refused{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -78,69 +78,15 @@ func TestNotify(t *testing.T) {
 			rig.Kind.Selection = test.selection
 			s := fixture.Observed(fixture.Local(), fixture.Remote())
 			for range 3 {
-				rig.Refusals.Note(s, action(test.verb, decide.Remote, "team-home"), no)
+				rig.Refuse(s, action(test.verb, decide.Remote, "team-home"), no)
 			}
 			if diff := cmp.Diff(test.want, rig.Recorded()); diff != "" {
 				t.Errorf("recorded (-want +got):\n%s", diff)
 			}
 			s.Local.ResourceVersion = "6"
-			rig.Refusals.Note(s, action(test.verb, decide.Remote, "team-home"), no)
+			rig.Refuse(s, action(test.verb, decide.Remote, "team-home"), no)
 			if diff := cmp.Diff(test.want, rig.Recorded()); diff != "" {
 				t.Errorf("recorded of another version (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestPostpone checks that a refused deletion, and what a copy reports, wait. Nothing else waits, and nothing
-// waits for ever.
-func TestPostpone(t *testing.T) {
-	deletion, change := action(decide.Delete, decide.Remote, "team-home"), action(decide.Patch, decide.Remote, "team-home")
-	telling := action(decide.PatchStatus, decide.Local, "team")
-	elsewhere, unpin := action(decide.Delete, decide.Remote, "mount"), action(decide.Delete, decide.Local, "team-home")
-	other := field.Problem{Reason: "Other", Message: "first"}
-	for name, test := range map[string]struct {
-		selection kind.Selection
-		refused   decide.Action
-		gone      bool
-		after     time.Duration
-		plan      decide.Plan
-		want      int // The number of actions that are left.
-		problem   string
-	}{
-		"the deletion":             {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{deletion}}, 0, "Rejected"},
-		"its time has come":        {kind.Referenced, deletion, false, time.Minute, decide.Plan{Actions: []decide.Action{deletion}}, 1, ""},
-		"a deletion elsewhere":     {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{elsewhere}}, 1, ""},
-		"one of two":               {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{deletion, elsewhere}}, 1, "Rejected"},
-		"a change":                 {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{change}}, 1, ""},
-		"a change was refused":     {kind.Referenced, change, false, 0, decide.Plan{Actions: []decide.Action{deletion}}, 1, ""},
-		"in the consumer":          {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{unpin}}, 1, ""},
-		"what a copy tells":        {kind.InMappedNamespace, telling, false, 0, decide.Plan{Actions: []decide.Action{telling}}, 0, "Rejected"},
-		"it, and a deletion":       {kind.InMappedNamespace, telling, false, 0, decide.Plan{Actions: []decide.Action{telling, deletion}}, 1, "Rejected"},
-		"another problem is first": {kind.Referenced, deletion, false, 0, decide.Plan{Actions: []decide.Action{deletion}, Problem: &other}, 0, "Other"},
-		"the local one is gone":    {kind.Referenced, deletion, true, 0, decide.Plan{Actions: []decide.Action{deletion}}, 1, ""},
-		"on the node":              {kind.OnVirtualNode, deletion, false, 0, decide.Plan{Actions: []decide.Action{deletion}}, 1, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rig := enginetest.New()
-			rig.Kind.Selection = test.selection
-			s := fixture.Observed(fixture.Local(), fixture.Remote())
-			rig.Refusals.Note(s, test.refused, no)
-			rig.Clock.Step(test.after)
-			if test.gone {
-				s.Local = nil
-			}
-			planned := len(test.plan.Actions)
-			got := rig.Refusals.Postpone(s, test.plan)
-			problem := ""
-			if got.Problem != nil {
-				problem = got.Problem.Reason
-			}
-			if len(got.Actions) != test.want || problem != test.problem || (got.RetryAfter > 0) != (test.want < planned) {
-				t.Errorf("%d actions are left, with the problem %q, again after %s", len(got.Actions), problem, got.RetryAfter)
-			}
-			if len(test.plan.Actions) != planned {
-				t.Error("the plan itself has changed")
 			}
 		})
 	}
@@ -152,9 +98,9 @@ func TestWhatIsNoted(t *testing.T) {
 	s := fixture.Observed(fixture.Local(), fixture.Remote())
 	a := action(decide.Patch, decide.Remote, "team-home")
 	a.Subresource = "scale"
-	rig.Refusals.Note(s, a, no)
+	rig.Refuse(s, a, no)
 	want := &decide.Refused{Problem: no, Verb: decide.Patch, Subresource: "scale", In: "team-home", Wait: 5 * time.Second}
-	if diff := cmp.Diff(want, rig.Memory.Refusals.Of(s.Key, "5", "team-home")); diff != "" {
+	if diff := cmp.Diff(want, rig.Attempts.Get(s.Key).Refusals.Of("5", "team-home", rig.Clock.Now())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -164,39 +110,24 @@ func TestOutdated(t *testing.T) {
 	rig := enginetest.New()
 	key := types.NamespacedName{Namespace: "team", Name: "settings"}
 	s := fixture.Observed(fixture.Local(), fixture.Remote())
-	if rig.Refusals.Any() || rig.Refusals.Outdated(key, "team-home") != nil {
+	if rig.Reporter.AnyRefused() || rig.Reporter.Outdated(key, "team-home") != nil {
 		t.Error("nothing is refused")
 	}
-	rig.Refusals.Note(s, action(decide.Patch, decide.Remote, "team-home"), no)
+	rig.Refuse(s, action(decide.Patch, decide.Remote, "team-home"), no)
 	want := &field.Problem{Reason: "Rejected", Message: "with an outdated dependency: ConfigMap team/settings: no"}
-	if diff := cmp.Diff(want, rig.Refusals.Outdated(key, "team-home")); diff != "" || !rig.Refusals.Any() {
+	if diff := cmp.Diff(want, rig.Reporter.Outdated(key, "team-home")); diff != "" || !rig.Reporter.AnyRefused() {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if rig.Refusals.Outdated(key, "mount") != nil {
+	if rig.Reporter.Outdated(key, "mount") != nil {
 		t.Error("so is the copy elsewhere")
 	}
-	rig.Refusals.Note(s, action(decide.Create, decide.Remote, "mount"), no)
+	rig.Refuse(s, action(decide.Create, decide.Remote, "mount"), no)
 	want.Message = "without a dependency that cannot be sent: ConfigMap team/settings: no"
-	if diff := cmp.Diff(want, rig.Refusals.Outdated(key, "mount")); diff != "" {
+	if diff := cmp.Diff(want, rig.Reporter.Outdated(key, "mount")); diff != "" {
 		t.Errorf("it is optional, and not there (-want +got):\n%s", diff)
 	}
 	rig.Kind.Selection = kind.OnVirtualNode
-	if rig.Refusals.Any() {
+	if rig.Reporter.AnyRefused() {
 		t.Error("nothing needs what is on the node")
-	}
-}
-
-// TestIn checks which of the provider's namespaces an action is about.
-func TestIn(t *testing.T) {
-	rig := enginetest.New()
-	if got := rig.Refusals.In(action(decide.Patch, decide.Remote, "team-home")); got != "team-home" {
-		t.Errorf("got %q", got)
-	}
-	if got := rig.Refusals.In(action(decide.Patch, decide.Local, "team")); got != "" {
-		t.Errorf("of the consumer: %q", got)
-	}
-	rig.Kind.Selection = kind.OnVirtualNode
-	if got := rig.Refusals.In(action(decide.Patch, decide.Remote, "team-home")); got != "" {
-		t.Errorf("of what is in one place: %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package memory
+package attempts
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func lives(s *Sent, namespace string, each func()) int {
 }
 
 func TestSent(t *testing.T) {
-	m, clock := testMemory()
+	m, clock := testAttempts()
 	if got := lives(m.Sent, "team", func() {}); got != 21 {
 		t.Errorf("%d were sent, want 21", got)
 	}
@@ -50,7 +50,7 @@ func TestSent(t *testing.T) {
 // TestBrakeOfOne makes a provider end one object again and again, each time before it has reported anything
 // about it.
 func TestBrakeOfOne(t *testing.T) {
-	m, _ := testMemory()
+	m, _ := testAttempts()
 	sent := 0
 	for m.Sent.Wait("team") == 0 && sent < many {
 		m.Sent.Note(types.NamespacedName{Namespace: "team", Name: "settings"}, "uid")
@@ -63,7 +63,7 @@ func TestBrakeOfOne(t *testing.T) {
 
 // TestReconnecting checks that a provider gains no early ends by ending the connection.
 func TestReconnecting(t *testing.T) {
-	_, clock := testMemory()
+	_, clock := testAttempts()
 	var kept PerBinding[*Sent]
 	connect := func(binding types.UID) *Sent {
 		return kept.Of(binding, "pod", func() *Sent { return NewSent(clock) })
@@ -89,7 +89,7 @@ func TestReconnecting(t *testing.T) {
 // TestTrials checks that the first trial comes after ten seconds, the next ones ever later, and at least one
 // every ten minutes.
 func TestTrials(t *testing.T) {
-	m, clock := testMemory()
+	m, clock := testAttempts()
 	lives(m.Sent, "team", func() {})
 	var waits []time.Duration
 	for i := range 10 {
@@ -121,7 +121,7 @@ func TestTrials(t *testing.T) {
 // TestEndsComeBack checks that after twenty early ends at once, one more may come every half minute.
 func TestEndsComeBack(t *testing.T) {
 	for after, want := range map[time.Duration]bool{29 * time.Second: true, 30 * time.Second: false} {
-		m, clock := testMemory()
+		m, clock := testAttempts()
 		for i := range 21 {
 			if i == 20 {
 				clock.Step(after)
@@ -139,7 +139,7 @@ func TestEndsComeBack(t *testing.T) {
 // TestSoonEnded checks that an object that has lived for a minute has not ended early.
 func TestSoonEnded(t *testing.T) {
 	for lived, want := range map[time.Duration]bool{59 * time.Second: true, time.Minute: false} {
-		m, clock := testMemory()
+		m, clock := testAttempts()
 		for i := range 21 {
 			m.Sent.Note(types.NamespacedName{Namespace: "team", Name: fmt.Sprint(i)}, "uid")
 		}
@@ -155,7 +155,7 @@ func TestSoonEnded(t *testing.T) {
 
 // TestTrialThatLives checks that all others may be sent when one trial has lived for a minute.
 func TestTrialThatLives(t *testing.T) {
-	m, clock := testMemory()
+	m, clock := testAttempts()
 	lives(m.Sent, "team", func() {})
 	clock.Step(10 * time.Second)
 	if !m.Sent.Allow("team") {
@@ -172,7 +172,7 @@ func TestTrialThatLives(t *testing.T) {
 
 // TestAnotherOneEnds checks that only the ends of objects that were sent count.
 func TestAnotherOneEnds(t *testing.T) {
-	m, _ := testMemory()
+	m, _ := testAttempts()
 	for i := range many {
 		key := types.NamespacedName{Namespace: "team", Name: fmt.Sprint(i)}
 		m.Sent.Note(key, "uid")
@@ -186,7 +186,7 @@ func TestAnotherOneEnds(t *testing.T) {
 
 // TestEarlyEndsAreForgotten creates and forgets namespaces that each have objects held back.
 func TestEarlyEndsAreForgotten(t *testing.T) {
-	m, clock := testMemory()
+	m, clock := testAttempts()
 	early := func(namespace string) {
 		key := types.NamespacedName{Namespace: namespace, Name: "web"}
 		m.Sent.Note(key, "uid")
@@ -213,7 +213,7 @@ func TestEarlyEndsAreForgotten(t *testing.T) {
 // TestSentIsBounded simulates a day on which the provider ends every object at once, and somebody replaces each
 // one.
 func TestSentIsBounded(t *testing.T) {
-	m, clock := testMemory()
+	m, clock := testAttempts()
 	sent := 0
 	key := types.NamespacedName{Namespace: "team", Name: "web"}
 	for range 24 * 60 * 60 {
