@@ -69,7 +69,8 @@ const (
 	// OffloadingPodsCurrent is present, and False, only while pods of the namespace wait for a node
 	// with the affinity of an earlier spec of the offloading. The message names these pods.
 	OffloadingPodsCurrent = "PodsCurrent"
-	// ReasonPodsOutdated is the reason of OffloadingPodsCurrent, and of an event.
+	// ReasonPodsOutdated is the reason of OffloadingPodsCurrent, and of an event that names the same
+	// pods.
 	ReasonPodsOutdated = "PodsOutdated"
 	// ReasonEvictionsRefused is the reason of BindingDrained, and of events: the API server refuses
 	// to evict pods that must leave.

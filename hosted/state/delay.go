@@ -17,9 +17,11 @@ const (
 	RetryFailed = time.Hour
 )
 
-// Delay returns when to read a cluster again that has been in the phase for some time. The delay doubles
-// while the phase lasts. If the clock jumps, lasted may be negative or far too long; then the delay is the
-// shortest or the longest one. random is from 0 to 1.
+// Delay returns how long to wait before the cluster is read again. lasted is how long it has been in the phase.
+// In a phase that should end soon, such as Creating, the delay is as long as lasted, within limits. So it doubles
+// while the phase lasts. If the clock jumps, lasted may be negative or far too long. The delay is then the shortest
+// or the longest one. In all other phases the delay is the interval, give or take the jitter. random is from 0 to 1,
+// and chooses the jitter.
 func Delay(phase Phase, lasted, interval time.Duration, random float64) time.Duration {
 	switch phase {
 	case Creating, Writing, Waiting, Verifying, ForeignUpdate, Deleting:
@@ -34,5 +36,5 @@ func Delay(phase Phase, lasted, interval time.Duration, random float64) time.Dur
 	}
 }
 
-// AfterError returns when to retry what has been failing for some time.
+// AfterError returns how long to wait before a retry. lasted is how long the errors have lasted.
 func AfterError(lasted time.Duration) time.Duration { return min(max(lasted, leastError), mostError) }

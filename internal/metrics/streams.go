@@ -28,12 +28,12 @@ var (
 		"Bytes that the connections of streams have received from the provider and sent to it, by kind.", []string{"cluster", "kind", "direction"}, nil)
 )
 
-// StreamsOf identifies the streams of a kind to the pods of a provider.
+// StreamsOf identifies the streams of one kind, such as exec, to the pods of one provider.
 type StreamsOf struct {
 	ClusterID, Kind string
 }
 
-// StreamUsage is what these streams use.
+// StreamUsage counts the streams of one kind to one provider, and their bytes.
 type StreamUsage struct {
 	// Open is how many are open now.
 	Open int

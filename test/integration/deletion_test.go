@@ -231,7 +231,7 @@ var _ = Describe("Taking back from a provider that cannot be reached", slow, fun
 		endsSoon(cut)
 		Eventually(home.fetching(cut)).Should(absent, "the time is up")
 		Eventually(home.eventsAbout(cut)).Should(ContainElements(And(HaveField("Reason", "LeftBehind"), noting(remoteName(team))),
-			And(HaveField("Reason", "LeftBehind"), noting("the Lease left in provider "+cut.Spec.ClusterID))))
+			And(HaveField("Reason", "LeftBehind"), noting("the Lease stays in provider "+cut.Spec.ClusterID))))
 		home.nothingOf(cut)
 		Expect(us.leasesOf(cut)()).To(HaveLen(1))
 		Expect(us.namespace(remoteName(team))()).To(HaveField("DeletionTimestamp", BeNil()))

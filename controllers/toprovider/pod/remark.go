@@ -32,8 +32,8 @@ func remarkOn(s snapshot) *remark {
 }
 
 // notSentRemark returns why some debug containers, tolerations, labels, annotations or a token are not sent, or
-// nil. The pod runs without them. Kubernetes lets nobody remove debug containers and tolerations, so that is
-// no failure of the pod. It is reported all the same.
+// nil. The pod runs without them. It does not fail because of them: nobody can remove debug containers and
+// tolerations from a pod, so its owner could not mend that.
 func notSentRemark(s snapshot) *remark {
 	said := &remark{Quiet: true}
 	var messages []string

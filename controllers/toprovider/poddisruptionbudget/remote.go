@@ -19,10 +19,10 @@ const ReasonBudgetUnknown = "BudgetUnknown"
 // healthy is the number of its pods that are healthy there; see IsHealthy.
 //
 // Remote pods have no controller with a scale, so percentages and maxUnavailable would never allow a
-// disruption. But the consumer's disruption controller has computed them. Its status says how many
-// healthy pods it wants, and how many there are in all clusters. The pods that it wants beyond the
-// healthy ones elsewhere must be healthy in this provider. So each provider may use the rest of the
-// whole budget.
+// disruption. But the consumer's disruption controller has computed them. The status of local says how
+// many healthy pods the budget wants, and how many there are in all clusters. This provider must have
+// the wanted ones, minus those that are healthy elsewhere. So each provider may disrupt as many pods
+// as the whole budget still allows.
 func toRemote(local *policyv1.PodDisruptionBudget, t field.Target, limits *field.Limits, healthy int) (*policyv1.PodDisruptionBudget, *field.Problem) {
 	if refusal := field.NeverSynced("PodDisruptionBudget", local); refusal != nil {
 		return nil, refusal

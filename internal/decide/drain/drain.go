@@ -174,10 +174,10 @@ func (s Snapshot) deleteLease() Plan {
 	case !MayHoldLease(s.Binding) || leaves && s.LeaseDeleted:
 		return plan
 	case leaves && s.LeaseGivenUp != "":
-		plan.LeftBehind = fmt.Sprintf("the Lease left in provider %s, so a recreated binding asks for a take-over: %s", s.Binding.Spec.ClusterID, s.LeaseGivenUp)
+		plan.LeftBehind = fmt.Sprintf("the Lease stays in provider %s, so a recreated binding asks for a take-over. It could not be deleted: %s", s.Binding.Spec.ClusterID, s.LeaseGivenUp)
 		return plan
 	default:
-		return step(Wait, v1alpha1.ReasonDeletingLease, "deleting the Lease in the provider; if its holder was killed, once it has expired")
+		return step(Wait, v1alpha1.ReasonDeletingLease, "deleting the Lease in the provider; if its holder was killed, this waits until the Lease has expired")
 	}
 }
 

@@ -16,9 +16,9 @@ func TestTheLeaseGoesLast(t *testing.T) {
 	leaving := func(b *builder.BindingBuilder) *v1alpha1.ClusterBinding {
 		return b.Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, v1alpha1.ReasonDeletingLease, "").Obj()
 	}
-	waits := plan(Wait, v1alpha1.ReasonDeletingLease, "deleting the Lease in the provider; if its holder was killed, once it has expired")
+	waits := plan(Wait, v1alpha1.ReasonDeletingLease, "deleting the Lease in the provider; if its holder was killed, this waits until the Lease has expired")
 	done := plan(RemoveFinalizer, v1alpha1.ReasonDrained, "nothing is left")
-	stays := done.leaves("the Lease left in provider eu, so a recreated binding asks for a take-over: no route to host")
+	stays := done.leaves("the Lease stays in provider eu, so a recreated binding asks for a take-over. It could not be deleted: no route to host")
 	tests := map[string]struct {
 		snapshot Snapshot
 		want     Plan

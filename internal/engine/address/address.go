@@ -45,7 +45,7 @@ var tooMany = fmt.Sprintf("no more than %d addresses of one object are shown", M
 // Reasons why an address is not shown.
 const (
 	notAnAddress = "it is neither an IP address nor a DNS name of several labels in lower case"
-	notOneHost   = "it means something else on each node, or to each program"
+	notOneHost   = "it leads to another host on each node, or in each program"
 	nameHere     = "it is a cluster-internal name, which means something else in this cluster"
 	ownAddress   = "this cluster uses that address, or that range, itself"
 )

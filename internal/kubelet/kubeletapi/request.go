@@ -120,7 +120,7 @@ func Parse(method string, u *url.URL) (Request, *Refusal) {
 		want = 2
 	case Logs, Exec, Attach:
 	default:
-		return Request{}, refuse(BadRequest, http.StatusNotFound, "of the kubelet API, a virtual node serves only containerLogs, exec, attach and portForward")
+		return Request{}, refuse(BadRequest, http.StatusNotFound, "a virtual node serves only containerLogs, exec, attach and portForward of the kubelet API")
 	}
 	if len(names) != want {
 		return Request{}, refuse(BadRequest, http.StatusNotFound, "the path of %s must have %d names, not %d", action, want, len(names))

@@ -24,7 +24,7 @@ func (e *exam) strays() {
 		}
 	}
 	if !found {
-		e.found(Finding{Level: OK, Check: "strays", Message: "no pod of a Remote namespace has bypassed the policy or the webhook and runs here"})
+		e.found(Finding{Level: OK, Check: "strays", Message: "no pod of a Remote namespace runs on nodes of this cluster because the policy or the webhook missed it"})
 	}
 }
 
