@@ -41,7 +41,7 @@ func All() []Description {
 		{DrainForgetsNamespaces, "a binding is released without waiting for its remote namespaces", []string{"crash"}, false, []string{"unbind"}},
 		{RestartForgetsGoing, "what was being deleted when the manager starts is never looked at", []string{"crash"}, true, []string{"pod-deleted"}},
 		{RestartWritesAgain, "each start writes a status that is right already", []string{"crash"}, false, []string{"bind", "offload"}},
-		{IdentityUnchecked, "another cluster behind the same kubeconfig is taken for the one that was bound", []string{"identity"}, false, []string{"another-cluster"}},
+		{IdentityUnchecked, "another cluster behind the same kubeconfig is taken for the bound cluster", []string{"identity"}, false, []string{"another-cluster"}},
 		{LostForGood, "a provider that was away is never connected to again", []string{"cuts"}, true, []string{"pod-deleted", "offload"}},
 		{WatchTakenAtItsWord, "what has just been written is not believed until the watch shows it", []string{"watches"}, true, []string{"pod-runs-and-succeeds", "pod-deleted"}},
 		{HeldLeaseIgnored, "a Lease in a provider is taken while another manager holds it", []string{"identity"}, false, []string{"second-manager"}},
