@@ -115,8 +115,8 @@ const terminatingReason = "Going"
 // leaves the pod behind, forever. So after a while finishDeletion deletes the pod again, as a kubelet does for the
 // pods of its node.
 //
-// If the provider did not answer the creation, the remote pod may exist all the same. Its successor would
-// have the same identity. So the provider is asked first, once.
+// If the provider did not answer the creation, the remote pod may exist. The next pod of that name would
+// have the same identity in the provider. So finishDeletion first asks the provider, once.
 func finishDeletion(s snapshot) decide.Plan {
 	if s.Unanswered && s.Destination.Namespace != "" {
 		if remote, refusal := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes); refusal == nil {

@@ -47,10 +47,10 @@ func (c *Actor[T]) refuse(s decide.ObjectState[T], a decide.Action, problem fiel
 	c.Refused(s, decide.Refused{Verb: a.Verb, Subresource: a.Subresource, In: c.Kind.CopyNamespaceOf(a), Problem: problem})
 }
 
-// isTransient reports whether an error may be temporary. If a creation meets one conflict after another, it counts
-// as refused: it has no version that could be old, so an admission webhook must answer so. Repeated server
-// errors mostly come from a webhook that does not answer. Then the owner is informed, and retries are about as
-// frequent as before.
+// isTransient reports whether an error may be temporary. Two kinds of errors count as a refusal once they repeat,
+// so that the owner learns of them. The first is a conflict of a creation. A new object has no version that could
+// be old, so an admission webhook must cause the conflict. The second is a server error, which mostly comes from a
+// webhook that does not answer. Spillway then retries about as often as before.
 func (c *Actor[T]) isTransient(s decide.ObjectState[T], a decide.Action, err error) bool {
 	isEndless, now := false, c.Clock.Now()
 	switch {

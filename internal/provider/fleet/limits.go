@@ -217,9 +217,9 @@ func (l *limitsReader) wake() {
 	}
 }
 
-// fail notes that the manager may not read the limits, if the error says so. That counts only before the first
-// read. A refusal by an authorizer ahead of RBAC is an internal error, too: see
-// config/provider/authorization.yaml. Other errors pass, or end the session.
+// fail notes an error that says that the manager may not read the limits. The note counts only before the first
+// read. An authorizer ahead of RBAC may refuse with an internal error: see config/provider/authorization.yaml.
+// fail ignores other errors: they are temporary, or end the session.
 func (l *limitsReader) fail(err error) {
 	if !apierrors.IsForbidden(err) && !apierrors.IsInternalError(err) {
 		return

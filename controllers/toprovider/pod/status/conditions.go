@@ -109,9 +109,10 @@ func endReadiness(ready *corev1.PodCondition, remote *corev1.Pod) {
 	ready.LastTransitionTime = metav1.NewTime(remote.DeletionTimestamp.Add(-grace))
 }
 
-// applyReadinessGates sets Ready to False while a gate is closed. The remote pod has no gates, so a
-// kubelet would start with the remote pod's Ready. The last transition time is the latest of Ready's
-// inputs. It stays while Ready stays, unless the remote pod's time is later.
+// applyReadinessGates applies the readiness gates of local to ready, as a kubelet does: Ready is False while a gate
+// is closed. At first, ready is that of the remote pod, which has no gates. Its last transition time becomes the
+// latest of the times of the remote Ready and of the gates. While Ready does not change, the time stays the one of
+// was, unless the remote pod's time is later.
 func applyReadinessGates(ready *corev1.PodCondition, local *corev1.Pod, was *corev1.PodCondition) {
 	var closed []string
 	theirs := ready.LastTransitionTime

@@ -84,8 +84,8 @@ func (m *JSON) inQuotes(b byte) error {
 	return nil
 }
 
-// identify refuses a message that names a kind with a Go type, other than Status: a client would decode it as
-// that kind, whatever it asked for. Decoders ignore the case of the name. No API server escapes a name or a
+// identify refuses a message whose kind has a Go type, except Status. A client would decode the message as that
+// kind, whatever kind it had asked for. Decoders ignore the case of the name. No API server escapes a name or a
 // kind.
 func (m *JSON) identify(text string) error {
 	if depth := len(m.in); m.AnyKind || depth != 1 && (!m.Event || depth != 2) {

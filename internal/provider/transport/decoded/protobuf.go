@@ -72,12 +72,12 @@ const (
 	bits                                  = 3
 )
 
-// NewObject measures an object, or a list of them.
+// NewObject returns a Protobuf that measures an object, or a list of objects.
 func NewObject() *Protobuf {
 	return &Protobuf{levels: []level{{shape: object, end: math.MaxInt64}}, begin: len(magic)}
 }
 
-// NewEvent measures an event of a watch with that length.
+// NewEvent returns a Protobuf that measures an event of a watch. length is the event's length in bytes.
 func NewEvent(length int64) *Protobuf { return &Protobuf{levels: []level{{shape: event, end: length}}} }
 
 // Read implements Meter.
