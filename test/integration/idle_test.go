@@ -119,8 +119,8 @@ var _ = Describe("An idle binding", Ordered, func() {
 		Expect(home.Delete(ctx, service)).To(Succeed())
 		watches := counting()
 		Eventually(eu.fetching(in(t.remote, service))).Should(absent)
-		Expect(watches.in(t.cb.Name)()).To(ConsistOf(append(idle, "1 services", "1 secrets")))
-		Expect(watches.in("consumer")()).To(ConsistOf("1 pods", "1 secrets"))
+		Eventually(watches.in(t.cb.Name)).Should(ConsistOf(append(idle, "1 services", "1 secrets")))
+		Eventually(watches.in("consumer")).Should(ConsistOf("1 pods", "1 secrets"))
 	})
 
 	AfterAll(func() { restart(fleet.Options{}) })

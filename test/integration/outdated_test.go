@@ -28,7 +28,7 @@ var _ = Describe("A clusterSelector that is changed while a pod waits for a node
 		change(home, nso, func(nso *v1alpha1.NamespaceOffloading) {
 			nso.Spec.ClusterSelector = selecting(labelSpec, spec, region, "second")
 		})
-		Eventually(home.offloading(team)).Should(HaveField("Conditions", ContainElement(And(HaveField("Type", v1alpha1.OffloadingReady),
+		Eventually(home.offloading(team)).Should(HaveField("Conditions", ContainElement(And(HaveField("Type", v1alpha1.OffloadingPodsCurrent),
 			HaveField("Message", And(ContainSubstring("1 pod ("+nameOf(pod)+") waits with an outdated node affinity"), ContainSubstring("kubectl rollout restart")))))))
 		Eventually(home.eventsAbout(nso)).Should(ContainElement(And(HaveField("Reason", v1alpha1.ReasonPodsOutdated), noting(nameOf(pod)))))
 		home.end(pod)

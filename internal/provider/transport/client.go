@@ -216,7 +216,8 @@ func (c *connections) dial(ctx context.Context, network, address string) (net.Co
 		return nil, ErrClosed
 	}
 	if again := c.dialed.Swap(true); again && c.redialed != nil {
-		if err := c.redialed(ctx); err != nil {
+		// Its answers are no part of the request that waits for the connection, perhaps no longer.
+		if err := c.redialed(WithDate(ctx, func(time.Time) {})); err != nil {
 			_ = tracked.Close()
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -16,6 +17,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/connrotation"
 )
 
 func TestRequestsCarryTheCredentialsOverHTTP2(t *testing.T) {
@@ -306,5 +308,28 @@ func (r *relay) carry(to, from net.Conn) {
 		if !r.cut.Load() {
 			_, _ = to.Write(buffer[:n])
 		}
+	}
+}
+
+// TestRedialHasItsOwnDate checks that the requests of Redialed do not pass their date to the request that waits
+// for the connection. Both may run at once.
+func TestRedialHasItsOwnDate(t *testing.T) {
+	server := startServer(t, func(http.ResponseWriter, *http.Request) {})
+	passed := 0
+	c := &connections{tracker: connrotation.NewConnectionTracker(), redialed: func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+		passDate(req, &http.Response{Header: http.Header{}})
+		return err
+	}}
+	ctx := WithDate(t.Context(), func(time.Time) { passed++ })
+	for range 2 {
+		conn, err := c.dial(ctx, "tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.Close()
+	}
+	if passed != 0 {
+		t.Errorf("%d dates are passed", passed)
 	}
 }
