@@ -36,7 +36,7 @@ func trimWaitingPod(obj any) (any, error) {
 	if !ok {
 		return obj, nil
 	}
-	if owner := metav1.GetControllerOf(pod); (owner == nil || owner.Kind != "DaemonSet") && (accept.Refusal(pod) != nil || len(accept.DescribedVolumes(pod)) > 0) {
+	if owner := metav1.GetControllerOf(pod); (owner == nil || owner.Kind != "DaemonSet") && (accept.BaselineRefusal(pod) != nil || len(accept.DescribedVolumes(pod)) > 0) {
 		pod.ManagedFields = nil
 		return &waitingPod{ObjectMeta: identityOf(pod), fullPod: pod}, nil
 	}

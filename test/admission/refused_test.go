@@ -132,7 +132,7 @@ func podOfPieces(t *testing.T, namespace string, some []string) *corev1.Pod {
 func sameVerdict(t *testing.T, namespace string, some ...string) bool {
 	t.Helper()
 	pod := podOfPieces(t, namespace, some)
-	never := accept.Refusal(pod) != nil
+	never := accept.BaselineRefusal(pod) != nil
 	none := never || len(needs.Claims(pod)) > 0
 	err := server(t).Create(t.Context(), pod, client.DryRunAll)
 	switch {

@@ -107,11 +107,11 @@ func profileIn(t *testing.T, s *apiServer, directory string) inProfile {
 // a pod that is not sent, it returns the reason.
 func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
 	t.Helper()
-	remote, refusal := pod.ToRemote(local, p.target, p.limits, nil)
-	if refusal != nil {
+	if refusal := accept.Refusal(local, accept.Provider{Limits: p.limits}); refusal != nil {
 		field, _, _ := strings.Cut(refusal.Message, " ")
 		return fmt.Sprintf("no: `%s` (%s)", strings.TrimSuffix(field, ":"), refusal.Reason)
 	}
+	remote := pod.ToRemote(local, p.target, p.limits, nil)
 	if err := p.Create(t.Context(), remote.DeepCopy(), client.DryRunAll); err != nil {
 		t.Errorf("%s: the provider of profile %s refuses what is sent: %v", local.Name, p.limits.Profile, err)
 	}

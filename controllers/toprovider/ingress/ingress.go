@@ -22,7 +22,7 @@ const most = 500
 // Kind is the kind of Ingresses.
 func Kind() kind.Kind[*networkingv1.Ingress] {
 	ingresses := kind.NewCopy[networkingv1.Ingress, networkingv1.IngressList]("ingress", kind.InMappedNamespace, translation{})
-	ingresses.Most, ingresses.Needs, ingresses.Refused, ingresses.Awaits, ingresses.Trim = most, needs, refused, awaits, trim
+	ingresses.Most, ingresses.Needs, ingresses.Accepts, ingresses.Trim = most, needs, accepts, trim
 	return ingresses
 }
 
@@ -36,18 +36,15 @@ func needs(local *networkingv1.Ingress) []decide.Ref {
 	return refs
 }
 
-// refused reports whether an Ingress stays here, and so what it needs. Without limits, none is
-// sent.
-func refused(local *networkingv1.Ingress, around decide.Inputs) bool {
-	return around.Limits == nil || around.Limits.Unknown != nil ||
-		ingressRefusal(local, around.TargetFor(local.Namespace), around.Limits, around.Classes, around.Hosts) != nil ||
-		isMissing(ingressClassRefusal(local, around.Classes, around.Has))
-}
-
-// awaits reports whether it is not known yet whether the provider has the class of an Ingress.
-func awaits(local *networkingv1.Ingress, around decide.Inputs) bool {
+// accepts reports whether an Ingress is sent, and so what it needs. Without limits, none is sent. The answer is
+// unknown until the provider has answered whether it has the class.
+func accepts(local *networkingv1.Ingress, around decide.Inputs) (accepted, known bool) {
+	if around.Limits == nil || around.Limits.Unknown != nil ||
+		ingressRefusal(local, around.TargetFor(local.Namespace), around.Limits, around.Classes, around.Hosts) != nil {
+		return false, true
+	}
 	refusal := ingressClassRefusal(local, around.Classes, around.Has)
-	return refusal != nil && !isMissing(refusal)
+	return refusal == nil, refusal == nil || isMissing(refusal)
 }
 
 // isMissing reports whether an Ingress is refused because the provider has no such class.
@@ -71,7 +68,8 @@ func (translation) Choose(local *networkingv1.Ingress, _ network.Reach, around d
 		return false, true
 	}
 	_, mapped := around.Classes.Of(v1alpha1.ClassIngress, *class)
-	return mapped || around.Maps(v1alpha1.ClassIngress, *class), !awaits(local, around)
+	refusal := ingressClassRefusal(local, around.Classes, around.Has)
+	return mapped || around.Maps(v1alpha1.ClassIngress, *class), refusal == nil || isMissing(refusal)
 }
 
 // Remote implements decide.Translation. A copy that is kept without its class follows: who takes an

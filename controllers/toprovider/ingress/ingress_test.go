@@ -92,18 +92,15 @@ func TestNeeds(t *testing.T) {
 		"no limits yet":     {of("public", "a.example.com"), nil, true},
 		"limits are broken": {of("public", "a.example.com"), field.MissingLimits(), true},
 	} {
-		if got := Kind().Refused(test.local, around(test.limits)); got != test.want {
-			t.Errorf("%s: refused: %t", name, got)
+		if accepted, known := Kind().Accepts(test.local, around(test.limits)); accepted == test.want || !known {
+			t.Errorf("%s: accepted: %t, known: %t", name, accepted, known)
 		}
 	}
-	for presence, want := range map[field.Presence]bool{field.ClassThere: false, field.ClassMissing: true, field.ClassUnread: false, field.ClassUnknown: false} {
+	for presence, want := range map[field.Presence]bool{field.ClassThere: true, field.ClassMissing: false, field.ClassUnread: false, field.ClassUnknown: true} {
 		asked := around(allowed)
 		asked.Has = having(presence)
-		if got := Kind().Refused(of("public", "a.example.com"), asked); got != want {
-			t.Errorf("a class that is %q: refused: %t", presence, got)
-		}
-		if got := Kind().Awaits(of("public", "a.example.com"), asked); got != (presence == field.ClassUnread) {
-			t.Errorf("a class that is %q: awaits: %t", presence, got)
+		if accepted, known := Kind().Accepts(of("public", "a.example.com"), asked); accepted != want || known == (presence == field.ClassUnread) {
+			t.Errorf("a class that is %q: accepted: %t, known: %t", presence, accepted, known)
 		}
 	}
 }

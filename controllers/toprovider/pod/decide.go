@@ -42,15 +42,8 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	if was := recorded(s.Local); was != nil {
 		return handleLost(s, was)
 	}
-	if refusal := accept.NeverSent(s.Local); refusal != nil {
-		return report(s, *refusal, 0)
-	}
-	if refusal := accept.LimitRefusal(s.Local, s.Limits); refusal != nil {
-		return report(s, *refusal, limitPatience(s.Limits))
-	}
-	if refusal := classRefusal(s.Local, s.Classes, s.Has); refusal != nil {
-		problem := *refusal
-		return report(s, problem, patience(problem))
+	if refusal := refusalOf(s.Local, s.Inputs); refusal != nil {
+		return report(s, *refusal, refusalPatience(refusal.Reason))
 	}
 	if !s.Destination.Open {
 		return report(s, s.Destination.Problem, patience(s.Destination.Problem))
@@ -63,10 +56,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	if need := s.Unready(); need != nil {
 		return report(s, need.Problem, patience(need.Problem))
 	}
-	remote, refusal := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes)
-	if refusal != nil {
-		return report(s, *refusal, 0)
-	}
+	remote := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes)
 	remote.OwnerReferences = controlledBy(s.Destination.Namespace, s.NamespaceUID)
 	if s.SendBackoff > 0 {
 		plan := report(s, sendBackoffProblem(s), Patience)
@@ -88,16 +78,18 @@ func patience(problem field.Problem) time.Duration {
 	switch problem.Reason {
 	case v1alpha1.ReasonReferenceNotSynced, v1alpha1.ReasonNamespaceNotReady:
 		return longPatience
-	case v1alpha1.ReasonClassNotMapped:
-		return 0
 	}
 	return Patience
 }
 
-// limitPatience returns the patience for a pod that the limits refuse. Limits that are unknown now may be
-// known in a moment.
-func limitPatience(limits *field.Limits) time.Duration {
-	if limits.Unknown != nil {
+// refusalPatience returns the patience for a pod that is refused for that reason. Most refusals last until
+// somebody changes something, so they are reported at once. Limits and classes that are unknown or missing now
+// may be there in a moment.
+func refusalPatience(reason string) time.Duration {
+	switch reason {
+	case v1alpha1.ReasonReferenceNotSynced:
+		return longPatience
+	case v1alpha1.ReasonClassMissing, v1alpha1.ReasonLimitsMissing, v1alpha1.ReasonLimitsInvalid, v1alpha1.ReasonLimitsForbidden:
 		return Patience
 	}
 	return 0
@@ -118,10 +110,9 @@ const terminatingReason = "Going"
 // If the provider did not answer the creation, the remote pod may exist. The next pod of that name would
 // have the same identity in the provider. So finishDeletion first asks the provider, once.
 func finishDeletion(s snapshot) decide.Plan {
-	if s.Unanswered && s.Destination.Namespace != "" {
-		if remote, refusal := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes); refusal == nil {
-			return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: remote}}}
-		}
+	if s.Unanswered && s.Destination.Namespace != "" && accept.Refusal(s.Local, accept.Provider{Limits: s.Limits, Classes: s.Classes}) == nil {
+		remote := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes)
+		return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: remote}}}
 	}
 	var plan decide.Plan
 	if !terminal(s.Local) && (s.Refused == nil || s.Refused.Verb != decide.PatchStatus || s.Refused.Wait == 0) {

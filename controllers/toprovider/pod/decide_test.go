@@ -47,10 +47,7 @@ func local(changes ...func(*corev1.Pod)) *corev1.Pod {
 
 // remote returns its remote pod, as Spillway created it.
 func remote(changes ...func(*corev1.Pod)) *corev1.Pod {
-	local, refusal := pod.ToRemote(local(), target, &field.Limits{}, nil)
-	if refusal != nil {
-		panic(refusal)
-	}
+	local := pod.ToRemote(local(), target, &field.Limits{}, nil)
 	local.UID, local.ResourceVersion = "remote-1", "9"
 	local.Status.Phase = corev1.PodPending
 	for _, change := range changes {

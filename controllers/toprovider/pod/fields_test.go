@@ -22,7 +22,10 @@ spec:
   containers: [{name: web, securityContext: {}, envFrom: [{}], env: [{name: e, valueFrom: {}}]}]
   volumes: [{name: v}, {name: p, projected: {sources: [{}]}}]`)
 	}, where, func(local *corev1.Pod) (*corev1.Pod, *field.Problem) {
-		return ToRemote(local, fieldtest.Mapped, fieldtest.Generous, fieldtest.Classes)
+		if refusal := accept.Refusal(local, accept.Provider{Limits: fieldtest.Generous, Classes: fieldtest.Classes}); refusal != nil {
+			return nil, refusal
+		}
+		return ToRemote(local, fieldtest.Mapped, fieldtest.Generous, fieldtest.Classes), nil
 	}, nil)}
 }
 

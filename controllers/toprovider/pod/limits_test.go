@@ -35,14 +35,11 @@ func TestLimitRefusal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := fieldtest.PodOf(t, "spec: {volumes: [{name: v, "+test.volume+"}], containers: [{name: c, image: i}]}")
 			got := field.Problem{}
-			if refusal := accept.LimitRefusal(pod, test.limits); refusal != nil {
+			if refusal := accept.Refusal(pod, accept.Provider{Limits: test.limits}); refusal != nil {
 				got = *refusal
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
-			}
-			if _, refusal := ToRemote(pod, fieldtest.Mapped, test.limits, nil); (refusal != nil) != (test.want != field.Problem{}) {
-				t.Errorf("sending it is refused: %v", refusal)
 			}
 		})
 	}
@@ -74,10 +71,7 @@ func TestWithheldTolerations(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			pod := fieldtest.PodOf(t, "spec: {tolerations: ["+test.toleration+"], containers: [{name: c, image: i}]}")
-			remote, refusal := ToRemote(pod, fieldtest.Mapped, test.limits, nil)
-			if refusal != nil {
-				t.Fatal(refusal)
-			}
+			remote := ToRemote(pod, fieldtest.Mapped, test.limits, nil)
 			var said string
 			for _, message := range Withheld(pod, remote, test.limits) {
 				said += message
@@ -98,10 +92,7 @@ func TestWithheldTolerations(t *testing.T) {
 func TestTolerationsAndChangedLimits(t *testing.T) {
 	local := fieldtest.PodOf(t, "metadata: {name: p, namespace: team, uid: u}\nspec: {tolerations: [{key: example.com/batch, operator: Exists}, {operator: Exists}], containers: [{name: c, image: i}]}")
 	none, offering := &field.Limits{}, &field.Limits{TolerationKeys: []string{"example.com/batch"}}
-	remote, refusal := ToRemote(local, fieldtest.Mapped, none, nil)
-	if refusal != nil {
-		t.Fatal(refusal)
-	}
+	remote := ToRemote(local, fieldtest.Mapped, none, nil)
 	if changes := Update(local, remote, fieldtest.Mapped, none); changes != (Changes{}) {
 		t.Fatalf("it is changed at once: %v", changes)
 	}
@@ -122,10 +113,7 @@ func TestTolerationsAndChangedLimits(t *testing.T) {
 // TestOldTolerationsStay: for pods that were sent before limits existed, limits cause no write.
 func TestOldTolerationsStay(t *testing.T) {
 	local := fieldtest.PodOf(t, "metadata: {name: p, namespace: team, uid: u}\nspec: {tolerations: [{operator: Exists}], containers: [{name: c, image: i}]}")
-	remote, refusal := ToRemote(local, fieldtest.Mapped, fieldtest.Generous, nil)
-	if refusal != nil {
-		t.Fatal(refusal)
-	}
+	remote := ToRemote(local, fieldtest.Mapped, fieldtest.Generous, nil)
 	remote.Spec.Tolerations = local.Spec.Tolerations
 	remote.Annotations[v1alpha1.AnnotationSpecHash] = specHash(local, nil, local.Spec.Tolerations)
 	if changes := Update(local, remote, fieldtest.Mapped, &field.Limits{}); changes != (Changes{}) {

@@ -67,7 +67,7 @@ func TestWholePlans(t *testing.T) {
 	withheld := "the pod keeps running without these: " + accept.EphemeralContainerRefusals(local(debugger), nil)[0].Message
 	both := withheld + "; " + strings.Replace(accept.EphemeralContainerRefusals(local(debugger), nil)[0].Message, "root", "second", 1)
 	host := func(p *corev1.Pod) { p.Spec.HostNetwork = true }
-	mayNot := accept.LimitRefusal(local(host), &field.Limits{}).Message
+	mayNot := accept.Refusal(local(host), accept.Provider{Limits: &field.Limits{}}).Message
 	tolerated := pod.Withheld(local(tolerant), &corev1.Pod{}, nil)[0]
 
 	for name, test := range map[string]struct {
@@ -97,7 +97,7 @@ func TestWholePlans(t *testing.T) {
 			Actions: []decide.Action{written(local(), local(condition("spillway.io/Offloaded", "False", "PodSecurity", mayNot, now)), true)},
 			Problem: &field.Problem{Reason: "PodSecurity", Message: mayNot}, Event: &field.Problem{Reason: "PodSecurity", Message: mayNot}}},
 		"there are no limits": {in(local(), nil, unlimited), decide.Plan{
-			Problem: &field.Problem{Reason: "LimitsMissing", Message: accept.LimitRefusal(local(), field.MissingLimits()).Message}, RetryAfter: 2 * time.Second}},
+			Problem: &field.Problem{Reason: "LimitsMissing", Message: field.MissingLimits().Unknown.Message}, RetryAfter: 2 * time.Second}},
 		"two debuggers may not go": {in(local(debugger, func(p *corev1.Pod) {
 			second := *p.Spec.EphemeralContainers[0].DeepCopy()
 			second.Name = "second"

@@ -51,8 +51,7 @@ func Kind() kind.Kind[*corev1.Pod] {
 		Syncer:     Syncer{},
 		RemoteName: kind.Namespaced{}.RemoteName,
 		Needs:      Needs,
-		Refused:    refused,
-		Awaits:     awaits,
+		Accepts:    accepts,
 		Workers:    workers,
 		Urgent:     awaited,
 		Ended:      EndedByProvider,
@@ -88,19 +87,16 @@ func Needs(pod *corev1.Pod) []decide.Ref {
 	return refs
 }
 
-// refused reports whether the provider's limits, or classes, keep a pod from being sent.
-func refused(pod *corev1.Pod, around decide.Inputs) bool {
-	if accept.LimitRefusal(pod, around.Limits) != nil {
-		return true
-	}
-	class := classRefusal(pod, around.Classes, around.Has)
-	return class != nil && class.Reason != v1alpha1.ReasonReferenceNotSynced
+// refusalOf says why a pod is not sent to a provider, or returns nil.
+func refusalOf(pod *corev1.Pod, around decide.Inputs) *field.Problem {
+	return accept.Refusal(pod, accept.Provider{Limits: around.Limits, Classes: around.Classes, Has: around.Has})
 }
 
-// awaits reports whether it is not known yet whether the provider has the classes of a pod.
-func awaits(pod *corev1.Pod, around decide.Inputs) bool {
-	class := classRefusal(pod, around.Classes, around.Has)
-	return class != nil && class.Reason == v1alpha1.ReasonReferenceNotSynced
+// accepts reports whether a pod is sent to a provider. That is not known before the provider has answered
+// whether it has the classes of the pod.
+func accepts(pod *corev1.Pod, around decide.Inputs) (accepted, known bool) {
+	refusal := refusalOf(pod, around)
+	return refusal == nil, refusal == nil || refusal.Reason != v1alpha1.ReasonReferenceNotSynced
 }
 
 // measure records how long creation and status took.

@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// TestRefused: what the provider's limits or classes refuse needs nothing.
-func TestRefused(t *testing.T) {
+// TestAccepts: what the provider's limits or classes refuse needs nothing.
+func TestAccepts(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{RuntimeClassName: ptr.To("sandbox")}}
 	sandbox := field.Classes{{Kind: v1alpha1.ClassRuntime, Name: "sandbox", RemoteName: "gvisor"}}
 	having := func(presence field.Presence) decide.Inputs {
@@ -20,20 +20,17 @@ func TestRefused(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		around          decide.Inputs
-		refuses, awaits bool
+		accepted, known bool
 	}{
-		"unknown limits": {decide.Inputs{Limits: field.MissingLimits(), Classes: sandbox}, true, false},
-		"not mapped":     {decide.Inputs{Limits: &field.Limits{}}, true, false},
-		"mapped":         {decide.Inputs{Limits: &field.Limits{}, Classes: sandbox}, false, false},
-		"there":          {having(field.ClassThere), false, false},
-		"not there":      {having(field.ClassMissing), true, false},
-		"not known yet":  {having(field.ClassUnread), false, true}, // After a restart nothing is sent, or withdrawn.
+		"unknown limits": {decide.Inputs{Limits: field.MissingLimits(), Classes: sandbox}, false, true},
+		"not mapped":     {decide.Inputs{Limits: &field.Limits{}}, false, true},
+		"mapped":         {decide.Inputs{Limits: &field.Limits{}, Classes: sandbox}, true, true},
+		"there":          {having(field.ClassThere), true, true},
+		"not there":      {having(field.ClassMissing), false, true},
+		"not known yet":  {having(field.ClassUnread), false, false}, // After a restart nothing is sent, or withdrawn.
 	} {
-		if got := refused(pod, test.around); got != test.refuses {
-			t.Errorf("%s: refused: %t, want %t", name, got, test.refuses)
-		}
-		if got := awaits(pod, test.around); got != test.awaits {
-			t.Errorf("%s: awaits: %t, want %t", name, got, test.awaits)
+		if accepted, known := accepts(pod, test.around); accepted != test.accepted || known != test.known {
+			t.Errorf("%s: accepted: %t, known: %t", name, accepted, known)
 		}
 	}
 }

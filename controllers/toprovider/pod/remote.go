@@ -14,17 +14,9 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// ToRemote returns the remote pod to create for local in a provider with these limits and classes.
-func ToRemote(local *corev1.Pod, t field.Target, limits *field.Limits, classes field.Classes) (*corev1.Pod, *field.Problem) {
-	if refusal := accept.NeverSent(local); refusal != nil {
-		return nil, refusal
-	}
-	if refusal := accept.LimitRefusal(local, limits); refusal != nil {
-		return nil, refusal
-	}
-	if refusal := classRefusal(local, classes, nil); refusal != nil {
-		return nil, refusal
-	}
+// ToRemote returns the remote pod to create for local in a provider with these limits and classes. It does not
+// check the pod: the caller has asked accept.Refusal.
+func ToRemote(local *corev1.Pod, t field.Target, limits *field.Limits, classes field.Classes) *corev1.Pod {
 	remote := &corev1.Pod{ObjectMeta: field.Metadata(local, t)}
 	limits.Withhold(remote, nil)
 
@@ -42,7 +34,7 @@ func ToRemote(local *corev1.Pod, t field.Target, limits *field.Limits, classes f
 	if t.Hashed && remote.Spec.Hostname == "" {
 		remote.Spec.Hostname = hostname(local.Name)
 	}
-	return remote, nil
+	return remote
 }
 
 // allowedPodSpec returns the part of a spec that may be sent. It shares memory with spec.

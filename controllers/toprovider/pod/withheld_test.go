@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
@@ -22,7 +21,7 @@ metadata:
   {name: p, namespace: team, uid: u, labels: {app: web, example.com/role: a}, annotations: {example.com/role: b, sidecar.istio.io/inject: "true"}}
 spec: {containers: [{name: c, image: i}]}`)
 	none, listing := &field.Limits{}, &field.Limits{MetadataKeys: []string{"example.com/"}}
-	remote := sentUnder(t, local, none)
+	remote := ToRemote(local, fieldtest.Mapped, none, nil)
 	if diff := cmp.Diff([]string{"annotation example.com/role, annotation sidecar.istio.io/inject, label example.com/role" + keysNotLetIn},
 		Withheld(local, remote, none)); diff != "" {
 		t.Error(diff)
@@ -57,7 +56,7 @@ func TestOldKeysStay(t *testing.T) {
 	local := fieldtest.PodOf(t, `
 metadata: {name: p, namespace: team, uid: u, labels: {example.com/a: "1", example.com/b: "1"}, annotations: {example.com/c: "1"}}
 spec: {containers: [{name: c, image: i}]}`)
-	remote := sentUnder(t, local, &field.Limits{MetadataKeys: []string{"example.com/"}})
+	remote := ToRemote(local, fieldtest.Mapped, &field.Limits{MetadataKeys: []string{"example.com/"}}, nil)
 	if changes := Update(local, remote, fieldtest.Mapped, none); changes != (Changes{}) || Withheld(local, remote, none) != nil {
 		t.Fatalf("it is changed, or said to lack something: %v, %v", changes, Withheld(local, remote, none))
 	}
@@ -90,7 +89,7 @@ spec: {containers: [{name: c, image: i}]}`)
 // TestKeysOfTheProvider: the provider itself has set a key. To withhold it changes nothing there.
 func TestKeysOfTheProvider(t *testing.T) {
 	local := fieldtest.PodOf(t, `{metadata: {name: p, namespace: team, uid: u, annotations: {example.com/a: ours}}, spec: {containers: [{name: c, image: i}]}}`)
-	remote := sentUnder(t, local, &field.Limits{})
+	remote := ToRemote(local, fieldtest.Mapped, &field.Limits{}, nil)
 	remote.Annotations["example.com/a"] = "theirs"
 	if changes := Update(local, remote, fieldtest.Mapped, &field.Limits{}); changes != (Changes{}) {
 		t.Errorf("it is changed: %v", changes.Main.Annotations)
@@ -105,7 +104,7 @@ func TestWithheldKeysAreFew(t *testing.T) {
 		local.Annotations["example.com/"+name] = "1"
 	}
 	want := "annotation example.com/a, annotation example.com/b, annotation example.com/c and 5 more" + keysNotLetIn
-	if diff := cmp.Diff([]string{want}, Withheld(local, sentUnder(t, local, &field.Limits{}), &field.Limits{})); diff != "" {
+	if diff := cmp.Diff([]string{want}, Withheld(local, ToRemote(local, fieldtest.Mapped, &field.Limits{}, nil), &field.Limits{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -122,7 +121,7 @@ spec:
       {name: C, valueFrom: {fieldRef: {fieldPath: "metadata.labels['tags.example.com/other']"}}}]}`
 	read := func(limits *field.Limits) map[string]string {
 		values := map[string]string{}
-		for _, env := range sentUnder(t, fieldtest.PodOf(t, manifest), limits).Spec.Containers[0].Env {
+		for _, env := range ToRemote(fieldtest.PodOf(t, manifest), fieldtest.Mapped, limits, nil).Spec.Containers[0].Env {
 			values[env.Name] = env.Value
 			if env.ValueFrom != nil {
 				values[env.Name] = env.ValueFrom.FieldRef.FieldPath
@@ -141,13 +140,4 @@ spec:
 	if diff := cmp.Diff(want, read(&field.Limits{MetadataKeys: []string{"tags.example.com/"}})); diff != "" {
 		t.Errorf("listed: %s", diff)
 	}
-}
-
-func sentUnder(t *testing.T, local *corev1.Pod, limits *field.Limits) *corev1.Pod {
-	t.Helper()
-	remote, refusal := ToRemote(local, fieldtest.Mapped, limits, nil)
-	if refusal != nil {
-		t.Fatal(refusal)
-	}
-	return remote
 }

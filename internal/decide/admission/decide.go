@@ -34,7 +34,7 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Plan {
 		return Plan{}
 	}
 	remoteOnly := nso.Spec.PodOffloadingStrategy == v1alpha1.PodsRemote
-	staysLocal := !remoteOnly && accept.Refusal(pod) != nil
+	staysLocal := !remoteOnly && accept.BaselineRefusal(pod) != nil
 	var described []string
 	if !remoteOnly {
 		described = accept.DescribedVolumes(pod)

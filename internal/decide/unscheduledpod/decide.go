@@ -83,7 +83,7 @@ func Missing(pod *corev1.Pod, clusterIDs []string) []corev1.Toleration {
 // whyLocal returns why a pod may have to stay on local nodes, or "". late reports that the pod lacks what the
 // admission policy adds.
 func whyLocal(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, late bool) string {
-	refusal, described := accept.Refusal(pod), strings.Join(accept.DescribedVolumes(pod), ", ")
+	refusal, described := accept.BaselineRefusal(pod), strings.Join(accept.DescribedVolumes(pod), ", ")
 	switch {
 	case late && refusal != nil && accept.NeverSent(pod) == nil:
 		return "the pod exceeds pod security baseline, so only a provider that allows this can run it, and only if it is created with podOffloadingStrategy Remote; " +

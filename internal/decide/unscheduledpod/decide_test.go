@@ -110,7 +110,7 @@ func TestDecideDescribed(t *testing.T) {
 		"late":                  {late, v1alpha1.PodsLocalAndRemote, describes + " (" + key + " of its virtual node), but its affinity is immutable: it waits for one of the consumer's own nodes; delete it so that its controller recreates it"},
 		"as the policy made it": {made, v1alpha1.PodsLocalFirst, describes + ": it waits for a virtual node with the " + key + ", or for one of the consumer's own nodes"},
 		"Remote":                {made, v1alpha1.PodsRemote, ""},
-		"never sent":            {never, v1alpha1.PodsLocalAndRemote, "no provider can run the pod, so it waits for one of the consumer's own nodes: " + accept.Refusal(never).Message},
+		"never sent":            {never, v1alpha1.PodsLocalAndRemote, "no provider can run the pod, so it waits for one of the consumer's own nodes: " + accept.BaselineRefusal(never).Message},
 	} {
 		t.Run(name, func(t *testing.T) {
 			nso := builder.Offloading("team").Pods(test.strategy).Obj()
@@ -147,7 +147,7 @@ func TestDecideNeverSent(t *testing.T) {
 	}
 	told := Plan{Reason: ReasonStaysLocal, Message: "the pod exceeds pod security baseline, so only a provider that allows this can run it, " +
 		"and only if it is created with podOffloadingStrategy Remote; it waits for one of the consumer's own nodes: " +
-		accept.Refusal(waiting(refused)).Message}
+		accept.BaselineRefusal(waiting(refused)).Message}
 	tests := map[string]struct {
 		pod  *corev1.Pod
 		nso  *v1alpha1.NamespaceOffloading

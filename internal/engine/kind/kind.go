@@ -40,13 +40,10 @@ type Kind[T decide.Object] struct {
 	RemoteName func(t field.Target, local types.NamespacedName) types.NamespacedName
 	// Needs returns what an object needs in the provider before it is sent. It is pure.
 	Needs func(local T) []decide.Ref
-	// Refused, if set, reports whether the limits of the provider, or the classes of the ClusterBinding,
-	// prevent an object from being sent. It is pure.
-	Refused func(local T, around decide.Inputs) bool
-	// Awaits, if set, reports whether the result of Refused is not known yet, because it is unknown whether
-	// the provider has a class. Until then, nothing changes about missing objects that the object needs. It
-	// is pure.
-	Awaits func(local T, around decide.Inputs) bool
+	// Accepts, if set, reports whether the limits of the provider, and the classes of the ClusterBinding, let
+	// an object be sent. If known is false, the provider has not answered yet whether it has a class. Until
+	// then, nothing changes about missing objects that the object needs. It is pure.
+	Accepts func(local T, around decide.Inputs) (accepted, known bool)
 	// For, if set, returns the namespace of the provider that a remote object is for. It is for copied kinds
 	// whose objects can have only one destination at a time. It is pure.
 	For func(remote T) string

@@ -157,12 +157,15 @@ func (o *Observer[T]) Destinations(ctx context.Context, key types.NamespacedName
 // awaits reports whether it is still unknown whether an object that is not in the provider will be sent. Such
 // an object has no destination yet.
 func awaits[T client.Object](ctx context.Context, o *Observer[T], key types.NamespacedName, namespaces *mapping.Mapping) (bool, error) {
-	if o.Kind.Awaits == nil || len(namespaces.Binding().Spec.Classes) == 0 {
+	if o.Kind.Accepts == nil || len(namespaces.Binding().Spec.Classes) == 0 {
 		return false, nil
 	}
 	local, known, err := o.Locals.Get(ctx, key)
-	if err != nil || !known || !o.Kind.Awaits(local, o.inputs(ctx, namespaces)) {
+	if err != nil || !known {
 		return false, err
+	}
+	if _, decided := o.Kind.Accepts(local, o.inputs(ctx, namespaces)); decided {
+		return false, nil
 	}
 	remotes, err := o.Remotes.RemotesFor(ctx, key, namespaces.Destinations(key.Namespace))
 	return len(remotes) == 0, err
@@ -262,12 +265,12 @@ func (o *Observer[T]) IsStale(s decide.ObjectState[T]) bool {
 }
 
 // Referers lists the objects of the kind that need another one in the provider. It leaves out an object that
-// Kind.Refused keeps in the consumer, unless it is already in the provider. When that ends, the change of the
+// Kind.Accepts keeps in the consumer, unless it is already in the provider. When that ends, the change of the
 // object or of its copy enqueues what it needs. It also leaves out an object that goes with its namespace, if
 // the namespace is not in the provider.
 func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.NamespacedName, error) {
 	keys, err := o.Locals.Needing(ctx, of)
-	if o.Kind.Refused == nil || err != nil {
+	if o.Kind.Accepts == nil || err != nil {
 		return keys, err
 	}
 	namespaces := o.Mapping()
@@ -281,7 +284,7 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 		if err != nil {
 			return nil, err
 		}
-		if known && o.Kind.Refused(local, around) {
+		if known && o.refuses(local, around) {
 			remotes, err := o.Remotes.RemotesFor(ctx, key, namespaces.Destinations(key.Namespace))
 			if err != nil {
 				return nil, err
@@ -293,6 +296,12 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 		needing = append(needing, key)
 	}
 	return needing, nil
+}
+
+// refuses reports whether it is known that an object is not sent.
+func (o *Observer[T]) refuses(local T, around decide.Inputs) bool {
+	accepted, known := o.Kind.Accepts(local, around)
+	return known && !accepted
 }
 
 // answered returns the local object from the consumer's last answer in this reconcile, which has its content.

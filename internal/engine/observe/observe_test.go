@@ -355,7 +355,7 @@ func TestReferers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, rig := observer(uses{})
 			o.Kind.Selection = kind.OnVirtualNode
-			o.Kind.Refused = func(*corev1.ConfigMap, decide.Inputs) bool { return test.refused }
+			o.Kind.Accepts = func(*corev1.ConfigMap, decide.Inputs) (accepted, known bool) { return !test.refused, true }
 			rig.View.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.remote
 			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}
 			keys, err := o.Referers(t.Context(), of)
@@ -376,7 +376,7 @@ func TestReferersInMappedNamespaces(t *testing.T) {
 	for namespace, want := range map[string]bool{"team": true, "waiting": true, "closing": true, "other": false} {
 		o, rig := observer(uses{})
 		rig.Shares()
-		o.Kind.Refused = func(*corev1.ConfigMap, decide.Inputs) bool { return false }
+		o.Kind.Accepts = func(*corev1.ConfigMap, decide.Inputs) (accepted, known bool) { return true, true }
 		rig.SharedCache.Has = []client.Object{in(namespace)}
 		rig.SharedCache.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}
 		keys, err := o.Referers(t.Context(), of)
@@ -414,7 +414,7 @@ func TestPlacesOfOneThatAwaits(t *testing.T) {
 		mapped := namespaces()
 		mapped.Binding().Spec.Classes = []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassIngress, Name: "public", RemoteName: "eu"}}
 		o.Mapping = func() *mapping.Mapping { return mapped }
-		o.Kind.Awaits = func(*corev1.ConfigMap, decide.Inputs) bool { return test.awaits }
+		o.Kind.Accepts = func(*corev1.ConfigMap, decide.Inputs) (accepted, known bool) { return !test.awaits, !test.awaits }
 		rig.SharedCache.Has, rig.Provider.Has = []client.Object{fixture.Local()}, test.remote
 		places, err := o.Destinations(t.Context(), client.ObjectKeyFromObject(fixture.Local()))
 		if len(places) != test.want || err != nil {
@@ -442,7 +442,7 @@ func TestReferersFail(t *testing.T) {
 			o, rig := observer(uses{})
 			o.Kind.Selection = kind.OnVirtualNode
 			if test.limited {
-				o.Kind.Refused = func(*corev1.ConfigMap, decide.Inputs) bool { return true }
+				o.Kind.Accepts = func(*corev1.ConfigMap, decide.Inputs) (accepted, known bool) { return false, true }
 			}
 			rig.View.Has = []client.Object{fixture.Local()}
 			rig.View.Indexes = map[string]client.IndexerFunc{objects.FieldNeeds: func(client.Object) []string { return []string{of.String()} }}

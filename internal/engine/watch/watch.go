@@ -132,7 +132,7 @@ func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	if e.Before != nil && objects.LocalKey(e.Before) != key {
 		w.enqueue(work.Normal, objects.LocalKey(e.Before))
 	}
-	if e.After == nil && w.Kind.Refused != nil && w.Kind.Selection.ClusterWide() {
+	if e.After == nil && w.Kind.Accepts != nil && w.Kind.Selection.ClusterWide() {
 		if local, _, err := w.Locals.Get(ctx, key); err == nil && decide.Present(local) {
 			w.Queue.Enqueue(work.Normal, w.needsOf(local).UnsortedList()...)
 		}

@@ -97,7 +97,7 @@ func TestChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rig, said := enginetest.New(), &transcript{needing: test.needing}
 			rig.Kind.Selection, rig.Kind.Needs = test.selection, needs
-			rig.Kind.Refused = func(*corev1.ConfigMap, decide.Inputs) bool { return true }
+			rig.Kind.Accepts = func(*corev1.ConfigMap, decide.Inputs) (accepted, known bool) { return false, true }
 			rig.Kind.Urgent = func(_, after *corev1.ConfigMap) bool { return after != nil && after.Data["urgent"] != "" }
 			w := watcher(rig, said)
 			switch test.side {

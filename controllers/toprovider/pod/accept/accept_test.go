@@ -89,21 +89,21 @@ func TestPodRefusal(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			local := fieldtest.PodOf(t, test.pod)
-			refusal := accept.Refusal(local)
+			refusal := accept.BaselineRefusal(local)
 			want := refusal
 			if refusal != nil && refusal.Reason == field.ReasonPodSecurity {
-				want = refusal.With(accept.CureOfPodSecurity)
+				want = refusal.With("; a provider can also allow it (podSecurity: privileged in ConfigMap spillway-provider/limits)")
 			}
-			_, again := pod.ToRemote(local, fieldtest.Mapped, fieldtest.Generous, nil)
-			if diff := cmp.Diff(want, again); diff != "" {
-				t.Errorf("PodRefusal and Pod differ: %s", diff)
+			if diff := cmp.Diff(want, accept.Refusal(local, accept.Provider{Limits: fieldtest.Generous})); diff != "" {
+				t.Errorf("a provider with baseline refuses it otherwise (-want +got): %s", diff)
 			}
-			remote, under := pod.ToRemote(local, fieldtest.Mapped, &field.Limits{PodSecurity: field.PodSecurityPrivileged, VolumeTypes: field.Describable}, nil)
+			trusting := &field.Limits{PodSecurity: field.PodSecurityPrivileged, VolumeTypes: field.Describable}
+			under := accept.Refusal(local, accept.Provider{Limits: trusting})
 			if diff := cmp.Diff(accept.NeverSent(local), under); diff != "" || (under == nil) != (refusal == nil || refusal.Reason == field.ReasonPodSecurity) {
 				t.Errorf("where privileged pods are taken, it is refused: %v", under)
 			}
 			if refusal != nil && under == nil {
-				sentWhole(t, local, remote)
+				sentWhole(t, local, pod.ToRemote(local, fieldtest.Mapped, trusting, nil))
 			}
 			if test.want == "" {
 				if refusal != nil {
@@ -147,10 +147,7 @@ spec:
 	if refusals := accept.EphemeralContainerRefusals(local, trusting); refusals != nil {
 		t.Errorf("where privileged pods are taken, some are refused: %v", refusals)
 	}
-	remote, refusal := pod.ToRemote(fieldtest.PodOf(t, `{spec: {containers: [{name: web}]}}`), fieldtest.Mapped, fieldtest.Generous, fieldtest.Classes)
-	if refusal != nil {
-		t.Fatal(refusal)
-	}
+	remote := pod.ToRemote(fieldtest.PodOf(t, `{spec: {containers: [{name: web}]}}`), fieldtest.Mapped, fieldtest.Generous, fieldtest.Classes)
 	for limits, want := range map[*field.Limits]int{{}: 1, trusting: 3} {
 		if got := len(pod.Update(local, remote, fieldtest.Mapped, limits).Ephemeral.Spec.EphemeralContainers); got != want {
 			t.Errorf("%d are sent under %+v", got, limits)

@@ -29,20 +29,47 @@ var (
 	}
 )
 
-func podBaselineRefusal(spec *corev1.PodSpec, under field.Standard) *field.Problem {
-	s := spec.SecurityContext
-	if s == nil || under == field.PodSecurityPrivileged {
+// securityContext refuses a pod whose own security context exceeds pod security baseline (PodSecurity).
+func securityContext(pod *corev1.Pod, in Provider) *field.Problem {
+	s := pod.Spec.SecurityContext
+	if s == nil || in.Limits.Standard() == field.PodSecurityPrivileged {
 		return nil
 	}
 	if found := unconfined(s.SELinuxOptions, s.WindowsOptions, s.SeccompProfile, s.AppArmorProfile); found != "" {
-		return baselineRefusal("spec.securityContext." + found)
+		return baselineRefusal("spec.securityContext." + found).With(in.cure())
 	}
 	for i := range s.Sysctls {
 		if !slices.Contains(baselineSysctls, s.Sysctls[i].Name) {
-			return baselineRefusal("spec.securityContext.sysctls[" + s.Sysctls[i].Name + "]")
+			return baselineRefusal("spec.securityContext.sysctls[" + s.Sysctls[i].Name + "]").With(in.cure())
 		}
 	}
 	return nil
+}
+
+// privilegedContainer refuses a pod with a container that exceeds pod security baseline (PodSecurity).
+func privilegedContainer(pod *corev1.Pod, in Provider) *field.Problem {
+	return firstRefusal(&pod.Spec, func(list string, c *corev1.Container) *field.Problem {
+		return containerRefusal(list, c, &pod.Spec, in.Limits.Standard())
+	}).With(in.cure())
+}
+
+func containerRefusal(list string, c *corev1.Container, spec *corev1.PodSpec, under field.Standard) *field.Problem {
+	if c.SecurityContext != nil {
+		if found := SecurityContextPlan.Violation(c.SecurityContext, under); found != nil {
+			return found.Refusal("spec." + list + "[" + c.Name + "].securityContext")
+		}
+	}
+	if under == field.PodSecurityPrivileged {
+		return nil
+	}
+	if found := beyondBaseline(c, hasUserNamespace(spec)); found != "" {
+		return baselineRefusal("spec." + list + "[" + c.Name + "]." + found)
+	}
+	return nil
+}
+
+func baselineRefusal(path string) *field.Problem {
+	return field.Refuse(field.ReasonPodSecurity, "%s exceeds what pod security baseline allows", path)
 }
 
 // beyondBaseline returns the first field of a container that asks for more than baseline allows, or "".

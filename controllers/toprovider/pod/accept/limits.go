@@ -9,24 +9,23 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// LimitRefusal says why a provider with these limits does not accept the pod, or returns nil.
-func LimitRefusal(pod *corev1.Pod, limits *field.Limits) *field.Problem {
-	if limits.Unknown != nil {
-		return limits.Unknown
-	}
-	if refusal := podRefusal(pod, limits.PodSecurity); refusal != nil {
-		return refusal.With(CureOfPodSecurity)
-	}
+// unknownLimits refuses every pod while the limits of the provider are unknown (LimitsMissing, LimitsInvalid,
+// LimitsForbidden). The provider's policies refuse everything then.
+func unknownLimits(_ *corev1.Pod, in Provider) *field.Problem { return in.Limits.Unknown }
+
+// inlineVolume refuses a pod that describes a network volume inline, if the limits do not list the type
+// (VolumeNotAllowed). A node of the provider would connect to whatever server the pod names.
+func inlineVolume(pod *corev1.Pod, in Provider) *field.Problem {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
-		if kind := describedType(&v.VolumeSource); kind != "" && !slices.Contains(limits.VolumeTypes, kind) {
+		if kind := describedType(&v.VolumeSource); kind != "" && !slices.Contains(in.Limits.VolumeTypes, kind) {
 			return field.Refuse(field.ReasonVolumeNotAllowed, "spec.volumes[%s].%s: the provider does not allow inline volumes of this type; "+
 				"use a PersistentVolumeClaim, or ask its administrator for it (%s in ConfigMap spillway-provider/limits); "+
 				"or, to run the pod on the consumer's own nodes, recreate it with podOffloadingStrategy LocalAndRemote",
 				v.Name, kind, field.LimitVolumeTypes)
 		}
 	}
-	return podQuantities(&pod.Spec).With(cureOfQuantity)
+	return nil
 }
 
 // DescribedVolumes returns a label for each type of volume that the pod describes inline, each once, in

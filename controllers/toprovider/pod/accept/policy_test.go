@@ -18,7 +18,7 @@ const podsPolicy = "../../../../config/policy/pods.yaml"
 
 // TestListsOfThePolicy compares the lists in the admission policy with the tables here, because a pod
 // that can never be sent gets no toleration. TestNeverSent in test/admission checks that the
-// expressions use them as Refusal does.
+// expressions use them as BaselineRefusal does.
 func TestListsOfThePolicy(t *testing.T) {
 	lists := policyLists(t)
 	for name, want := range map[string][]string{

@@ -6,10 +6,14 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// podQuantities says which quantity of a pod may not be sent, or returns nil. It does not check the
-// divisors of resource fields, because Kubernetes allows only a few. Nor does it check the overhead,
-// which is not sent.
-func podQuantities(spec *corev1.PodSpec) *field.Problem {
+// quantities refuses a pod with a quantity that costs too much to decode when the provider sends it back
+// (QuantityOutOfBounds). It does not check the divisors of resource fields, because Kubernetes allows only a
+// few. Nor does it check the overhead, which is not sent.
+func quantities(pod *corev1.Pod, _ Provider) *field.Problem {
+	return quantityRefusal(&pod.Spec).With(cureOfQuantity)
+}
+
+func quantityRefusal(spec *corev1.PodSpec) *field.Problem {
 	if r := spec.Resources; r != nil {
 		if name := field.UnboundedRequirement(r); name != "" {
 			return field.QuantityRefusal("spec.resources." + name)

@@ -25,7 +25,7 @@ func TestQuantities(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for text, bad := range map[string]bool{"1e18": false, "1": false, "500m": false, "1e21": true, "1e9999999": true, strings.Repeat("1", 41): true} {
 				pod := fieldtest.PodOf(t, strings.ReplaceAll(test.pod, "%", text))
-				refusal := LimitRefusal(pod, fieldtest.Generous)
+				refusal := Refusal(pod, Provider{Limits: fieldtest.Generous})
 				if !bad || test.field == "" {
 					if refusal != nil {
 						t.Errorf("%s: %v", text, refusal)
