@@ -12,6 +12,9 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
+// OfMetadata says which metadata of an object is sent.
+const OfMetadata = "labels and annotations that the provider's limits allow, and Spillway's own"
+
 // localAnnotations are prefixes of annotations that concern only the local object. They would be wrong,
 // refused or harmful on the remote object.
 var localAnnotations = []string{

@@ -8,7 +8,7 @@ import (
 
 var configMapFields = field.Decisions{
 	"TypeMeta":   field.Drop("typed clients fill it in"),
-	"ObjectMeta": field.Change("see Metadata"),
+	"ObjectMeta": field.Change(field.OfMetadata),
 }.And(field.Send(), "Data", "BinaryData", "Immutable")
 
 var configMapPlan = field.PlanFor[corev1.ConfigMap](configMapFields)

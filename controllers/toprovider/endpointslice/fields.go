@@ -10,10 +10,10 @@ const namesOfConsumer = "it names something of the consumer, and the provider ma
 
 var endpointSliceFields = field.Decisions{
 	"TypeMeta":    field.Drop("typed clients fill it in"),
-	"ObjectMeta":  field.Change("see Metadata"),
+	"ObjectMeta":  field.Change(field.OfMetadata),
 	"AddressType": field.Send(),
-	"Endpoints":   field.Change("see endpointFields"),
-	"Ports":       field.Change("see endpointPortFields"),
+	"Endpoints":   field.Change("those with an address that the provider allows, without names of the consumer's objects, nodes and zones"),
+	"Ports":       field.Change("field by field, all of them as they are"),
 }
 
 var endpointFields = field.Decisions{

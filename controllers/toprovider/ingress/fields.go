@@ -8,9 +8,9 @@ import (
 
 var ingressSpecFields = field.Decisions{
 	"IngressClassName": field.Change("the provider's name of the class; without one an Ingress is not sent"),
-	"DefaultBackend":   field.Change("see ingressBackendFields"),
+	"DefaultBackend":   field.Change("sent as it is; a backend that is not a Service is refused"),
 	"TLS":              field.Send(),
-	"Rules":            field.Change("see ingressBackendFields, of the paths"),
+	"Rules":            field.Change("sent as they are; a path whose backend is not a Service is refused"),
 }
 
 var ingressBackendFields = field.Decisions{

@@ -7,17 +7,17 @@ import (
 )
 
 var networkPolicySpecFields = field.Decisions{
-	"Ingress":     field.Change("see networkPolicyIngressRuleFields"),
-	"Egress":      field.Change("see networkPolicyEgressRuleFields"),
+	"Ingress":     field.Change("rule by rule; a rule is left out if none of its peers is in the provider"),
+	"Egress":      field.Change("rule by rule; a rule is left out if none of its peers is in the provider"),
 	"PolicyTypes": field.Change("never empty: the default depends on egress rules, which may have been left out"),
 }.And(field.Send(), "PodSelector")
 
 var networkPolicyIngressRuleFields = field.Decisions{
-	"From": field.Change("see networkPolicyPeerFields"),
+	"From": field.Change("peer by peer; a peer that selects nothing in the provider is left out"),
 }.And(field.Send(), "Ports")
 
 var networkPolicyEgressRuleFields = field.Decisions{
-	"To": field.Change("see networkPolicyPeerFields"),
+	"To": field.Change("peer by peer; a peer that selects nothing in the provider is left out"),
 }.And(field.Send(), "Ports")
 
 var networkPolicyPeerFields = field.Decisions{

@@ -21,7 +21,7 @@ var persistentVolumeSourceFields = field.Decisions{
 var persistentVolumeSourcePlan = field.PlanFor[corev1.PersistentVolumeSource](persistentVolumeSourceFields)
 
 var persistentVolumeSpecFields = field.Decisions{
-	"PersistentVolumeSource": field.Change("see persistentVolumeSourceFields"),
+	"PersistentVolumeSource": field.Change("by its type: network volumes are sent, all others are refused"),
 	"ClaimRef":               field.Change("the remote claim"),
 	"StorageClassName":       field.Change("the claim's"),
 	"PersistentVolumeReclaimPolicy": field.Change(

@@ -11,9 +11,9 @@ import (
 var (
 	// For HTTPRoutes and GRPCRoutes.
 	routeSpecFields = field.Decisions{
-		"CommonRouteSpec": field.Change("see commonRouteSpecFields"),
+		"CommonRouteSpec": field.Change("parentRefs that the provider has a Gateway for, without useDefaultGateways"),
 		"Hostnames":       field.Send(),
-		"Rules":           field.Change("see httpRouteRuleFields and grpcRouteRuleFields"),
+		"Rules":           field.Change("field by field, without those that versions of the Gateway API differ in"),
 	}
 	commonRouteSpecFields = field.Decisions{
 		"ParentRefs":         field.Change("those that the provider has a Gateway for"),
@@ -28,11 +28,11 @@ var (
 		"Port":        field.Send(),
 	}
 	routeBackendFields = field.Decisions{
-		"BackendRef": field.Change("see backendRefFields"),
-		"Filters":    field.Change("see httpRouteFilterFields and grpcRouteFilterFields"),
+		"BackendRef": field.Change("without the namespace of its Service"),
+		"Filters":    field.Change("by their type: sent, or the route is refused"),
 	}
 	backendRefFields = field.Decisions{
-		"BackendObjectReference": field.Change("see backendObjectReferenceFields"),
+		"BackendObjectReference": field.Change("without the namespace of its Service"),
 		"Weight":                 field.Send(),
 	}
 	backendObjectReferenceFields = field.Decisions{
@@ -44,7 +44,7 @@ var (
 		"Namespace": field.Drop("the remote route is in the namespace of its Services, whose name is another one there"),
 	}
 	requestMirrorFields = field.Decisions{
-		"BackendRef": field.Change("see backendObjectReferenceFields"),
+		"BackendRef": field.Change("without the namespace of its Service"),
 		"Percent":    field.Send(),
 		"Fraction":   field.Send(),
 	}
@@ -53,8 +53,8 @@ var (
 var httpRouteRuleFields = field.Decisions{
 	"Name":        field.Send(),
 	"Matches":     field.Send(),
-	"Filters":     field.Change("see httpRouteFilterFields"),
-	"BackendRefs": field.Change("see routeBackendFields"),
+	"Filters":     field.Change("by their type: sent, or the route is refused"),
+	"BackendRefs": field.Change("without the namespaces of their Services; their filters by type"),
 	"Timeouts":    field.Send(),
 
 	"Retry":              field.Drop(versionDependent),
@@ -64,8 +64,8 @@ var httpRouteRuleFields = field.Decisions{
 var grpcRouteRuleFields = field.Decisions{
 	"Name":        field.Send(),
 	"Matches":     field.Send(),
-	"Filters":     field.Change("see grpcRouteFilterFields"),
-	"BackendRefs": field.Change("see routeBackendFields"),
+	"Filters":     field.Change("by their type: sent, or the route is refused"),
+	"BackendRefs": field.Change("without the namespaces of their Services; their filters by type"),
 
 	"SessionPersistence": field.Drop(versionDependent),
 }
@@ -79,7 +79,7 @@ var httpRouteFilterFields = field.Decisions{
 	"Type":                   field.Send(),
 	"RequestHeaderModifier":  field.Send(),
 	"ResponseHeaderModifier": field.Send(),
-	"RequestMirror":          field.Change("see requestMirrorFields"),
+	"RequestMirror":          field.Change("without the namespace of its Service"),
 	"RequestRedirect":        field.Send(),
 	"URLRewrite":             field.Send(),
 	"CORS":                   field.Send(),
@@ -92,7 +92,7 @@ var grpcRouteFilterFields = field.Decisions{
 	"Type":                   field.Send(),
 	"RequestHeaderModifier":  field.Send(),
 	"ResponseHeaderModifier": field.Send(),
-	"RequestMirror":          field.Change("see requestMirrorFields"),
+	"RequestMirror":          field.Change("without the namespace of its Service"),
 
 	"ExtensionRef": field.Deny(ReasonFilterNotSent, namesExtension),
 }

@@ -8,7 +8,7 @@ import (
 
 var secretFields = field.Decisions{
 	"TypeMeta":   field.Drop("typed clients fill it in"),
-	"ObjectMeta": field.Change("see Metadata"),
+	"ObjectMeta": field.Change(field.OfMetadata),
 	"StringData": field.Drop("the API server turns it into Data, and never returns it"),
 }.And(field.Send(), "Data", "Type", "Immutable")
 

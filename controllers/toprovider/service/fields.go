@@ -12,8 +12,8 @@ const (
 )
 
 var serviceSpecFields = field.Decisions{
-	"Ports":             field.Change("see servicePortFields"),
-	"Type":              field.Change("ClusterIP, or LoadBalancer of a Service that is Balanced; an ExternalName is refused, see Service"),
+	"Ports":             field.Change("without nodePort, which is a port of the consumer's nodes"),
+	"Type":              field.Change("ClusterIP, or LoadBalancer of a Service that is Balanced; an ExternalName is refused"),
 	"ClusterIP":         field.Change("None stays None; any other address is the provider's to assign"),
 	"IPFamilyPolicy":    field.Drop("which families there are is for the provider's network"),
 	"ExternalName":      field.Drop("an ExternalName is refused; others only have a remnant of one"),

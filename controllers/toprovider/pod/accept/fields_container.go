@@ -6,20 +6,22 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
+const valuesOfPod = "the pod's own name, namespace, UID, node and account keep their values of the consumer"
+
 // ContainerFields apply to containers of every kind. An ephemeral container has the same fields, and
 // TargetContainerName.
 var ContainerFields = field.Decisions{
-	"Env":             field.Change("names, and the pod's own name, namespace, UID and node: see fieldReferences"),
-	"EnvFrom":         field.Change("names"),
-	"VolumeMounts":    field.Change("those of the injected service account token are left out"),
-	"SecurityContext": field.Change("see securityContextFields"),
+	"Env":             field.Change(remoteNames + "; " + valuesOfPod),
+	"EnvFrom":         field.Change(remoteNames),
+	"VolumeMounts":    field.Change("without the mounts of the injected service account token"),
+	"SecurityContext": field.Change(asPodSecurity),
 }.And(field.Send(), "Name", "Image", "Command", "Args", "WorkingDir", "Ports", "Resources", "ResizePolicy", "RestartPolicy",
 	"RestartPolicyRules", "VolumeDevices", "LivenessProbe", "ReadinessProbe", "StartupProbe", "Lifecycle", "TerminationMessagePath",
 	"TerminationMessagePolicy", "ImagePullPolicy", "Stdin", "StdinOnce", "TTY")
 
 // EphemeralContainerFields are the decisions about the fields of an ephemeral container.
 var EphemeralContainerFields = field.Decisions{
-	"EphemeralContainerCommon": field.Change("see containerFields"),
+	"EphemeralContainerCommon": field.Change("its fields like the fields of spec.containers"),
 }.And(field.Send(), "TargetContainerName")
 
 // SecurityContextFields are the decisions about the fields of a container's security context.
@@ -31,13 +33,13 @@ var SecurityContextFields = field.Decisions{
 // EnvVarSourceFields and EnvFromSourceFields are sent whole. The tables exist so that a test notices a
 // new field, because the field may name an object.
 var EnvVarSourceFields = field.Decisions{
-	"FieldRef": field.Change("see fieldReferences"),
-}.And(field.Change("names"), "ConfigMapKeyRef", "SecretKeyRef").
+	"FieldRef": field.Change(valuesOfPod),
+}.And(field.Change(remoteNames), "ConfigMapKeyRef", "SecretKeyRef").
 	And(field.Send(), "ResourceFieldRef", "FileKeyRef")
 
 // EnvFromSourceFields are the decisions about the fields of a source of environment variables.
 var EnvFromSourceFields = field.Decisions{}.And(field.Send(), "Prefix").
-	And(field.Change("names"), "ConfigMapRef", "SecretRef")
+	And(field.Change(remoteNames), "ConfigMapRef", "SecretRef")
 
 // The plans carry out the decisions above.
 var (

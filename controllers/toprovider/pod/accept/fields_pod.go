@@ -10,27 +10,31 @@ const (
 	providerSchedules = "where a pod runs in the provider is for the provider's scheduler"
 
 	hostNamespace = "the pod would share it with a node of the provider"
+
+	asPodSecurity = "sent as it is; what exceeds pod security baseline only if podSecurity of the provider's limits allows it"
+
+	remoteNames = "the names of ConfigMaps, Secrets and claims become the names of their copies"
 )
 
 // PodSpecFields are the decisions about the fields of a pod's spec.
 var PodSpecFields = field.Decisions{
-	"Volumes":             field.Change("see volumeSourceFields; the injected service account token is left out"),
+	"Volumes":             field.Change("each by the type of its source; without the volume of the injected service account token"),
 	"EphemeralContainers": field.Drop("a pod is not created with any; PodUpdate sends them"),
-	"ImagePullSecrets":    field.Change("names"),
+	"ImagePullSecrets":    field.Change(remoteNames),
 	"Hostname":            field.Change("where names are hashed, it is the local name of the pod"),
-	"Tolerations":         field.Change("the one for virtual nodes stays at home, and those that the provider has not offered; see limits.go"),
-	"NodeSelector":        field.Change("what is about labels that the provider's nodes have, too; see selection.go"),
-	"Affinity":            field.Change("what nodes require, as NodeSelector"),
+	"Tolerations":         field.Change("without the toleration of virtual nodes, and those that tolerationKeys of the provider's limits do not list"),
+	"NodeSelector":        field.Change("only labels that the provider's nodes have, too"),
+	"Affinity":            field.Change("only the required node affinity, and only labels that the provider's nodes have, too"),
 	"AutomountServiceAccountToken": field.Change(
 		"always false: a token of the provider's would be no use to the pod, and a right that nobody granted"),
-	"RuntimeClassName":  field.Change("its name in the provider, by spec.classes of the ClusterBinding; see ClassRefusal"),
+	"RuntimeClassName":  field.Change("its name in the provider, by spec.classes of the ClusterBinding; a pod with another RuntimeClass is refused"),
 	"PriorityClassName": field.Change("its name in the provider, by spec.classes of the ClusterBinding; others are left out"),
-	"SecurityContext":   field.Change("see podSecurityContextFields"),
+	"SecurityContext":   field.Change(asPodSecurity),
 	"SchedulingGates":   field.Drop("they are open: the pod is bound"),
 	"Overhead":          field.Drop("admission sets it out of the provider's RuntimeClass"),
 	"ReadinessGates":    field.Drop("their conditions are set in the consumer, and counted there"),
 	"ResourceClaims":    field.Deny(field.ReasonResourceClaims, "drivers of the consumer allocate the claims"),
-}.And(field.Change("see containerFields"), "InitContainers", "Containers").
+}.And(field.Change("field by field: env, envFrom, volumeMounts and securityContext are changed"), "InitContainers", "Containers").
 	And(field.Send(), "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "DNSPolicy", "DNSConfig", "HostAliases",
 		"Subdomain", "SetHostnameAsFQDN", "HostnameOverride", "HostUsers", "ShareProcessNamespace", "EnableServiceLinks",
 		"OS", "Resources").
