@@ -98,9 +98,7 @@ bench: ## Measure requests, time, CPU and memory on local clusters (SHORT=1 for 
 
 # FAST=1 runs a part that takes some minutes; PART=crash,errors only these;
 # SCENARIO=name and RECIPE='…' one run, as a divergence says; REPEAT=n it so
-# many times; LANES=n so many runs at a time (7); SHARD=k/n the k-th of n parts
-# of all runs, which are added up when the last one is done, or by MERGE=1;
-# RESUME=1 goes on with what was broken off; UPDATE_DOCS=1 renews
+# many times; LANES=n so many runs at a time (7); UPDATE_DOCS=1 renews
 # docs/reliability.md. The overlay builds in the bugs that have to be caught; in all
 # other parts they are off.
 faults: ## Crash, cut and fault the manager at every write, and compare the end state (FAST=1 for a part).

@@ -41,10 +41,9 @@ run() {
     ;;
   versions) versions v1.34.5 v1.35.3 ;;
   kinds | integration) go_test -race -timeout 120m "./test/$1" ;;
-  e2e | bench) target "$1" ;;
+  e2e | bench | faults) target "$1" ;;
   e2e-long) target e2e ARGS=-ginkgo.label-filter=long ;;
   faults-fast) target faults FAST=1 ;;
-  faults) target faults RESUME=1 ;;
   *)
     echo "make test-long: there is no part $1; there are: ${parts[*]}" >&2
     return 2

@@ -24,21 +24,17 @@ import (
 // defaultLanes is as much as two cores can handle.
 const defaultLanes = 7
 
-// TestFaults plays or merges the runs that the variables of make faults request.
+// TestFaults plays the runs that the variables of make faults request.
 func TestFaults(t *testing.T) {
 	options, lanes := fromEnvironment(t)
 	root, err := clusters.Root()
 	must(t, err)
-	f := &faults{options: options, lanes: lanes, dir: filepath.Join(root, "bin", "faults"), began: time.Now()}
-	f.header = run.Header{Settings: settings(), Shard: options.Shard}
-	f.header.Code, err = run.Code(root)
-	must(t, err)
-	report := f.report(t)
-	if report == nil {
-		return
-	}
-	report.Command, report.Date, report.Machine, report.Lanes = command(), time.Now().Format(time.DateOnly), machine(), lanes
-	must(t, report.Write(filepath.Join(f.dir, reportName(options))))
+	dir := filepath.Join(root, "bin", "faults")
+	options.LogDir = filepath.Join(dir, "logs")
+	must(t, os.RemoveAll(options.LogDir))
+	report := play(t, options, lanes)
+	report.Command, report.Date, report.Machine, report.Lanes = command(), time.Now().Format(time.DateOnly), docs.ThisMachine("").String(), lanes
+	must(t, report.Write(filepath.Join(dir, reportName(options))))
 	finish(t, report, options.Fast)
 	complete(t, report, options)
 	if os.Getenv("UPDATE_DOCS") == "" {
@@ -50,73 +46,20 @@ func TestFaults(t *testing.T) {
 	must(t, docs.Update(filepath.Join(root, "docs", "reliability.md"), "faults", "make faults", report.Markdown()))
 }
 
-// faults is what was requested.
-type faults struct {
-	options run.Options
-	header  run.Header
-	lanes   int
-	dir     string
-	began   time.Time
-}
-
-// report returns the report of all requested runs; nil if other shards have to be played first.
-func (f *faults) report(t *testing.T) *run.Report {
-	if os.Getenv("MERGE") == "" {
-		report := f.play(t)
-		if f.options.Shard.N <= 1 {
-			return report
-		}
-		must(t, report.Write(filepath.Join(f.dir, fmt.Sprintf("report-%d-of-%d.json", f.options.Shard.K, f.options.Shard.N))))
-		report.Command, report.Date, report.Machine, report.Lanes = command(), time.Now().Format(time.DateOnly), machine(), f.lanes
-		finish(t, report, false)
-	}
-	merged, err := run.Merge(f.pieces(), f.header.Code, f.header.Settings)
-	if err != nil && os.Getenv("MERGE") == "" {
-		fmt.Printf("The shards are not added up yet (when the files of all are in %s: make faults MERGE=1):\n%v\n", f.pieces(), err)
-		return nil
-	}
-	must(t, err)
-	return merged
-}
-
-// pieces is the folder of the journals.
-func (f *faults) pieces() string { return filepath.Join(f.dir, "pieces") }
-
-// play starts the clusters, and plays the runs that are not done yet.
-func (f *faults) play(t *testing.T) *run.Report {
-	resume := os.Getenv("RESUME") != ""
-	o := f.options
-	o.Began, o.Session = f.began, run.Session{Date: f.began.Format(time.DateOnly), Machine: machine(), Lanes: f.lanes}
-	o.LogDir = filepath.Join(f.dir, "logs")
-	if o.Shard.N > 1 {
-		o.LogDir = filepath.Join(o.LogDir, fmt.Sprintf("%d-of-%d", o.Shard.K, o.Shard.N))
-	}
-	if len(o.Recipe) == 0 { // One run is nothing to go on with.
-		var err error
-		o.Journal, err = run.Open(f.pieces(), f.header, resume, os.Stderr)
-		must(t, err)
-		defer func() { must(t, o.Journal.Close()) }()
-		if o.Journal.Ended() {
-			return o.Journal.Report()
-		}
-	}
-	if !resume {
-		must(t, os.RemoveAll(o.LogDir))
-	}
+// play starts the clusters, and plays the runs.
+func play(t *testing.T, options run.Options, lanes int) *run.Report {
 	// An interrupt must leave no clusters behind.
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	site, err := world.Up(ctx, f.lanes, os.Stderr)
+	site, err := world.Up(ctx, lanes, os.Stderr)
 	must(t, err)
 	t.Cleanup(func() { must(t, site.Down(context.Background())) })
-	engine, err := run.New(ctx, site, o)
+	engine, err := run.New(ctx, site, options)
 	must(t, err)
 	report, err := engine.Run(ctx)
 	must(t, err)
 	return report
 }
-
-func machine() string { return docs.ThisMachine("").String() }
 
 // partial reports whether only some of the parts or scenarios were requested.
 func partial(o run.Options) bool {
@@ -189,9 +132,8 @@ func finish(t *testing.T, report *run.Report, fast bool) {
 
 // fromEnvironment reads the variables of make faults.
 func fromEnvironment(t *testing.T) (run.Options, int) {
-	shard, err := run.ParseShard(os.Getenv("SHARD"))
-	must(t, err)
-	o := run.Options{Shard: shard, Scenario: os.Getenv("SCENARIO"), Fast: os.Getenv("FAST") != "", Log: os.Stderr}
+	o := run.Options{Scenario: os.Getenv("SCENARIO"), Fast: os.Getenv("FAST") != "", Log: os.Stderr}
+	var err error
 	o.Recipe, err = recipe.Parse(os.Getenv("RECIPE"))
 	must(t, err)
 	for name := range strings.FieldsFuncSeq(os.Getenv("PART"), func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -202,9 +144,6 @@ func fromEnvironment(t *testing.T) (run.Options, int) {
 	if text := os.Getenv("REPEAT"); text != "" {
 		o.Repeat, err = strconv.Atoi(text)
 		must(t, err)
-	}
-	if shard.N > 1 && (o.Fast || len(o.Recipe) > 0) {
-		t.Fatal("SHARD divides whole parts: FAST=1 and RECIPE are small enough")
 	}
 	lanes := defaultLanes
 	if text := os.Getenv("LANES"); text != "" {
@@ -217,22 +156,15 @@ func fromEnvironment(t *testing.T) (run.Options, int) {
 	return o, lanes
 }
 
-// settings are the requested settings, without those that only divide or speed up the work.
-func settings() string { return asked("FAST", "PART", "SCENARIO", "RECIPE", "REPEAT") }
-
 // command is the command that started this run.
 func command() string {
-	return strings.TrimSpace("make faults " + asked("FAST", "LANES", "PART", "SCENARIO", "RECIPE", "REPEAT", "SHARD", "MERGE"))
-}
-
-func asked(names ...string) string {
-	var all []string
-	for _, name := range names {
+	words := []string{"make", "faults"}
+	for _, name := range []string{"FAST", "LANES", "PART", "SCENARIO", "RECIPE", "REPEAT"} {
 		if value := os.Getenv(name); value != "" {
-			all = append(all, fmt.Sprintf("%s='%s'", name, value))
+			words = append(words, fmt.Sprintf("%s='%s'", name, value))
 		}
 	}
-	return strings.Join(all, " ")
+	return strings.Join(words, " ")
 }
 
 func must(t *testing.T, errs ...error) {

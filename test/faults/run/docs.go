@@ -12,17 +12,9 @@ import (
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second)
-	switch len(r.Sessions) {
-	case 0, 1:
-		fmt.Fprintf(&b, "`%s`, %s, on %s, %d runs at a time, %s.\n\n", r.Command, r.Date, r.Machine, r.Lanes, took)
-	default:
-		fmt.Fprintf(&b, "`%s`, %s, in %d pieces that have been added up, %s together:\n\n%s\n", r.Command, r.Date, len(r.Sessions), took, r.pieces())
-	}
+	fmt.Fprintf(&b, "`%s`, %s, on %s, %d runs at a time, %s.\n\n", r.Command, r.Date, r.Machine, r.Lanes, took)
 	fmt.Fprintf(&b, "**%s.**\n\n", r.Summary())
 	b.WriteString(r.spared())
-	if len(r.Unplayed) > 0 {
-		fmt.Fprintf(&b, "%d runs were played in no shard, since the reference runs of the shards have differed.\n\n", len(r.Unplayed))
-	}
 	if r.Again > 0 {
 		fmt.Fprintf(&b, "%d runs were played once more, because of the harness itself, or of an API server that did not answer it.\n\n", r.Again)
 	}
@@ -41,17 +33,6 @@ func (r *Report) Markdown() string {
 			}
 			fmt.Fprintf(&b, "| %s | %s | %d | %s |\n", bug.Bug, bug.Breaks, bug.Runs, caught)
 		}
-	}
-	return b.String()
-}
-
-// pieces returns a table with a line for each process.
-func (r *Report) pieces() string {
-	var b strings.Builder
-	fmt.Fprint(&b, "| piece | shard | date | machine | runs at a time | took |\n|---:|---:|---|---|---:|---:|\n")
-	for i, s := range r.Sessions {
-		took := time.Duration(s.Seconds * float64(time.Second)).Round(time.Second)
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %d | %s |\n", i+1, s.Shard, s.Date, s.Machine, s.Lanes, took)
 	}
 	return b.String()
 }

@@ -30,13 +30,6 @@ type Options struct {
 	Repeat int
 	// Fast runs only what fits into some minutes.
 	Fast bool
-	// Shard is the part of all runs to play. Default: all.
-	Shard Shard
-	// Journal, if set, records what is done, and has what was done before.
-	Journal *Journal
-	// Session describes this process, and Began is when it started.
-	Session Session
-	Began   time.Time
 	// Log receives the progress and each divergence.
 	Log io.Writer
 	// LogDir receives the managers' logs, one file for each divergence.
@@ -51,13 +44,11 @@ type Engine struct {
 	// references has the reference runs by scenario.
 	references map[string]*Outcome
 	scenarios  []scenario.Scenario
-	// before is what interrupted processes had done.
-	before *progress
 }
 
 // New opens a ledger for each lane of the site. The ledgers end with ctx.
 func New(ctx context.Context, site *world.Site, o Options) (*Engine, error) {
-	e := &Engine{options: o, report: newReport(), before: newProgress(), scenarios: scenario.All()}
+	e := &Engine{options: o, report: newReport(), references: map[string]*Outcome{}, scenarios: scenario.All()}
 	for _, lane := range site.Lanes {
 		ledger, err := oracle.Watch(ctx, oracle.Lane{ConsumerID: lane.ConsumerID, Clusters: lane.Clusters()})
 		if err != nil {
@@ -68,37 +59,13 @@ func New(ctx context.Context, site *world.Site, o Options) (*Engine, error) {
 	if len(e.options.Parts) == 0 {
 		e.options.Parts = Parts()
 	}
-	e.resume()
 	return e, nil
-}
-
-// resume reads what was done before, and begins a session.
-func (e *Engine) resume() {
-	if e.options.Journal != nil {
-		e.report = e.options.Journal.Report()
-		for _, r := range e.options.Journal.records {
-			e.before.apply(r)
-		}
-	}
-	e.references = e.before.outcomes()
-	if done := len(e.before.played); done > 0 {
-		fmt.Fprintf(e.options.Log, "resumed: %d reference runs, %d others and %d seeded bugs were done before, and are not played again\n",
-			len(e.references), done, len(e.report.Bugs))
-	}
-	session := e.options.Session
-	session.Shard = e.options.Shard.String()
-	e.record(record{Session: &session})
-}
-
-// record adds a record to the report and the journal.
-func (e *Engine) record(r record) {
-	r.At = time.Since(e.options.Began).Seconds()
-	e.report.apply(r)
-	e.options.Journal.write(r)
 }
 
 // Run runs everything. An error means that the harness has failed.
 func (e *Engine) Run(ctx context.Context) (*Report, error) {
+	began := time.Now()
+	defer func() { e.report.Seconds = time.Since(began).Seconds() }()
 	if err := e.learn(ctx); err != nil {
 		return e.report, err
 	}
@@ -113,7 +80,6 @@ func (e *Engine) Run(ctx context.Context) (*Report, error) {
 			return e.report, err
 		}
 	}
-	e.record(record{Ended: true})
 	return e.report, nil
 }
 
@@ -122,8 +88,10 @@ func (e *Engine) wants(part Part) bool {
 }
 
 func (e *Engine) work(ctx context.Context, jobs []job) error {
-	q := &queue{lanes: e.lanes, log: e.options.Log, again: func(n int) { e.record(record{Again: n}) }}
-	return q.work(ctx, jobs)
+	q := &queue{lanes: e.lanes, log: e.options.Log}
+	err := q.work(ctx, jobs)
+	e.report.Again += q.again
+	return err
 }
 
 // chosen returns the scenarios of a part.
@@ -145,31 +113,23 @@ func (e *Engine) chosen(part Part) []scenario.Scenario {
 // alone plays a run while nothing else runs.
 func (e *Engine) alone(ctx context.Context, r Run) (*Outcome, error) {
 	o, failures, err := e.lanes[0].persist(ctx, r, e.options.Log)
-	if failures > 0 {
-		e.record(record{Again: failures})
-	}
+	e.report.Again += failures
 	return o, err
 }
 
 // learn plays each scenario twice without faults. Both runs must end in the same state.
 func (e *Engine) learn(ctx context.Context) error {
 	var jobs []job
-	known := false
 	for _, part := range []Part{Reference, OutOfBand, Identity} {
 		needed := e.wants(part) || e.wants(Seeded) || len(e.options.Recipe) > 0
 		if part != Reference && !needed {
 			continue
 		}
 		for _, s := range e.chosen(part) {
-			known = true
-			if want, learnt := e.references[s.Name]; learnt {
-				jobs = append(jobs, e.second(part, s, want)...)
-				continue
-			}
 			jobs = append(jobs, e.first(part, s, tries))
 		}
 	}
-	if !known {
+	if len(jobs) == 0 {
 		return fmt.Errorf("there is no scenario %q", e.options.Scenario)
 	}
 	return e.work(ctx, jobs)
@@ -180,30 +140,25 @@ func (e *Engine) learn(ctx context.Context) error {
 func (e *Engine) first(part Part, s scenario.Scenario, left int) job {
 	first := job{Run: Run{Part: part, Scenario: s}}
 	first.then = func(o *Outcome) []job {
-		e.note(first, o, nil)
+		e.note(first, o)
 		if len(o.Problems) > 0 && left > 1 {
 			return []job{e.first(part, s, left-1)}
 		}
 		e.references[s.Name] = o
-		e.record(record{Reference: referenceOf(part, s.Name, o)})
-		return e.second(part, s, o)
+		e.report.points(part, s.Name, o.Points)
+		return []job{e.second(part, s, o)}
 	}
 	return first
 }
 
-// second must end like the first, and leave nothing to do. Every shard plays the first, because it compares
-// others with it; only one shard plays the second.
-func (e *Engine) second(part Part, s scenario.Scenario, want *Outcome) []job {
-	key := keyOf(part, s.Name, "")
-	if e.before.played[key] != nil || !e.options.Shard.has(key) {
-		return nil
-	}
+// second must end like the first, and leave nothing to do.
+func (e *Engine) second(part Part, s scenario.Scenario, want *Outcome) job {
 	second := job{Run: Run{Part: part, Scenario: s, Want: want, Restarts: true, Hold: e.hold(s)}}
 	second.then = func(o *Outcome) []job {
-		e.note(second, o, nil)
+		e.note(second, o)
 		return nil
 	}
-	return []job{second}
+	return second
 }
 
 // afterwards is how long the second run of each scenario is watched after its end. It is longer than three
@@ -254,37 +209,13 @@ func (e *Engine) jobs() []job {
 				continue
 			}
 			for i, r := range e.thinned(part, s.Name, recipesOf(part, e.references[s.Name])) {
-				hold := time.Duration(0)
+				j := e.fault(part, s, r)
 				if i%lateOneOf == 0 && slices.Contains(late, r[0].Kind) && !e.options.Fast {
-					hold = afterwards
+					j.Hold = afterwards
 				}
-				jobs = append(jobs, e.left(part, s, r, hold)...)
+				jobs = append(jobs, j)
 			}
 		}
-	}
-	return jobs
-}
-
-// left returns a run of this shard if it was not played before. If it was, left returns the remaining runs
-// that followed from it. A pair belongs to the shard of its first crash.
-func (e *Engine) left(part Part, s scenario.Scenario, r recipe.Recipe, hold time.Duration) []job {
-	key := keyOf(part, s.Name, r.String())
-	before := e.before.played[key]
-	if before == nil {
-		if len(r) == 1 && !e.options.Shard.has(key) {
-			return nil
-		}
-		j := e.fault(part, s, r)
-		j.Hold = hold
-		return []job{j}
-	}
-	var jobs []job
-	for _, text := range before.Next {
-		next, err := recipe.Parse(text)
-		if err != nil {
-			panic(fmt.Sprintf("the journal has a recipe that it cannot have: %v", err))
-		}
-		jobs = append(jobs, e.left(part, s, next, 0)...)
 	}
 	return jobs
 }
@@ -295,23 +226,21 @@ func (e *Engine) left(part Part, s scenario.Scenario, r recipe.Recipe, hold time
 func (e *Engine) fault(part Part, s scenario.Scenario, r recipe.Recipe) job {
 	j := job{Run: Run{Part: part, Scenario: s, Recipe: r, Want: e.references[s.Name], Restarts: part == Crash && r[0].Kind == recipe.CrashAfterCommit}}
 	j.then = func(o *Outcome) []job {
-		var next []recipe.Recipe
-		if part == Pairs {
-			next = e.thinned(part, s.Name, pairs(r, o))
-		}
-		e.note(j, o, next)
+		e.note(j, o)
 		var more []job
-		for _, pair := range next {
-			more = append(more, e.fault(part, s, pair))
+		if part == Pairs {
+			for _, pair := range e.thinned(part, s.Name, pairs(r, o)) {
+				more = append(more, e.fault(part, s, pair))
+			}
 		}
 		return more
 	}
 	return j
 }
 
-// note records the result of a run, and the runs that follow from it. One lane at a time calls it.
-func (e *Engine) note(j job, o *Outcome, next []recipe.Recipe) {
-	e.record(record{Run: playedOf(j.Run, o, next)})
+// note records the result of a run. One lane at a time calls it.
+func (e *Engine) note(j job, o *Outcome) {
+	e.report.played(j.Run, o)
 	if len(o.Problems) > 0 {
 		fmt.Fprint(e.options.Log, describe(j.Run, o))
 		fmt.Fprintf(e.options.Log, "  what the managers logged: %s\n", e.keep(o))
@@ -335,13 +264,9 @@ func (e *Engine) keep(o *Outcome) string {
 
 // Command returns the command that repeats a run.
 func Command(r Run) string {
-	return commandOf(r.Scenario.Name, r.Recipe.String())
-}
-
-func commandOf(scenario, of string) string {
-	command := "make faults SCENARIO=" + scenario
-	if of != "" {
-		command += fmt.Sprintf(" RECIPE='%s'", of)
+	command := "make faults SCENARIO=" + r.Scenario.Name
+	if len(r.Recipe) > 0 {
+		command += fmt.Sprintf(" RECIPE='%s'", r.Recipe)
 	}
 	return command
 }

@@ -44,10 +44,3 @@ func (o *Outcome) until(from recipe.Point, others []recipe.Point) time.Duration 
 	}
 	return longest
 }
-
-// add adds the numbers of another Isolation.
-func (i *Isolation) add(other Isolation) {
-	i.Runs += other.Runs
-	i.Slowest = max(i.Slowest, other.Slowest)
-	i.Undisturbed = max(i.Undisturbed, other.Undisturbed)
-}

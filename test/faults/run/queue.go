@@ -21,14 +21,13 @@ type job struct {
 type queue struct {
 	lanes []*Lane
 	log   io.Writer
-	// again is called with the number of runs that had to be repeated, by one lane at a time.
-	again func(int)
 
 	mu                sync.Mutex
 	more              *sync.Cond
 	jobs              []job
 	total, done, busy int
 	diverged          int
+	again             int // Runs that were repeated because the harness had failed.
 	began             time.Time
 	failed            error
 }
@@ -89,9 +88,7 @@ func (q *queue) play(ctx context.Context, lane *Lane, next job) {
 	outcome, failures, err := lane.persist(ctx, next.Run, q.log)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if failures > 0 {
-		q.again(failures)
-	}
+	q.again += failures
 	q.busy--
 	q.done++
 	q.more.Broadcast()

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spillway-io/spillway/test/faults/recipe"
 )
@@ -17,22 +16,16 @@ const repeatTimes = 3
 // repeat repeats each divergence while nothing else runs: first with each of its faults alone if there are
 // several, then unchanged. The first recipe that diverges is the smallest.
 func (e *Engine) repeat(ctx context.Context) error {
-	for _, d := range slices.Clone(e.report.Divergences[:min(repeats, len(e.report.Divergences))]) {
-		if d.Repeated {
-			continue // An interrupted process has repeated it.
-		}
-		r, err := d.of.run(slices.Concat(e.chosen(Reference), e.chosen(OutOfBand), e.chosen(Identity)))
+	for i := range min(repeats, len(e.report.Divergences)) {
+		d := &e.report.Divergences[i]
+		r, err := e.anew(ctx, d.run)
 		if err != nil {
 			return err
 		}
-		if r, err = e.anew(ctx, r); err != nil {
+		if d.Smallest, d.Again, err = e.smallest(ctx, r); err != nil {
 			return err
 		}
-		what := &repeated{Part: d.Part, Command: d.Command}
-		if err := e.smallest(ctx, r, what); err != nil {
-			return err
-		}
-		e.record(record{Repeated: what})
+		d.Repeated = true
 	}
 	return nil
 }
@@ -53,9 +46,9 @@ func (e *Engine) anew(ctx context.Context, r Run) (Run, error) {
 	return r, nil
 }
 
-// smallest finds the command of the smallest run that diverges again. Again is also true if no run reached
+// smallest returns the command of the smallest run that diverges again. Again is also true if no run reached
 // all its faults, which proves nothing.
-func (e *Engine) smallest(ctx context.Context, r Run, what *repeated) error {
+func (e *Engine) smallest(ctx context.Context, r Run) (command string, again bool, err error) {
 	var tries []Run
 	if len(r.Recipe) > 1 {
 		for _, fault := range r.Recipe {
@@ -71,16 +64,14 @@ func (e *Engine) smallest(ctx context.Context, r Run, what *repeated) error {
 	for _, try := range tries {
 		o, err := e.alone(ctx, try)
 		if err != nil {
-			return err
+			return "", false, err
 		}
-		what.Isolation.note(try, o)
+		e.report.Isolation.note(try, o)
 		fmt.Fprintf(e.options.Log, "alone: %d problems: %s\n", len(o.Problems), Command(try))
 		if len(o.Problems) > 0 {
-			what.Smallest, what.Again = Command(try), true
-			return nil
+			return Command(try), true, nil
 		}
 		reached = reached || len(try.Recipe) == len(r.Recipe) && o.Reached(try.Recipe)
 	}
-	what.Smallest, what.Again = Command(r), !reached
-	return nil
+	return Command(r), !reached, nil
 }

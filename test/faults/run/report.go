@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spillway-io/spillway/test/faults/recipe"
-	"github.com/spillway-io/spillway/test/faults/seeded"
 )
 
 // Report is printed at the end, written as JSON, and copied into docs/reliability.md.
@@ -30,11 +29,6 @@ type Report struct {
 	PointsHit int
 	// Isolation describes one provider while another one was away.
 	Isolation Isolation
-	// Sessions are the processes that contributed to the report.
-	Sessions []Session
-	// Unplayed are the commands of runs that no shard has played, because the reference runs of the shards
-	// differed.
-	Unplayed []string
 	// Again is how many runs were repeated because the harness had failed.
 	Again int
 	// Lines has the results by part and scenario.
@@ -68,7 +62,7 @@ type Divergence struct {
 	// Smallest is the command of the diverging run with the fewest faults.
 	Smallest string
 
-	of *played
+	run Run
 }
 
 // Caught is a seeded bug, and the runs that caught it.
@@ -85,67 +79,44 @@ func newReport() *Report {
 	return &Report{Points: map[string]int{}, Spared: map[string][]string{}}
 }
 
-// apply adds a record. References come before the runs that hit their points.
-func (r *Report) apply(of record) {
-	switch {
-	case of.Session != nil:
-		r.Sessions = append(r.Sessions, *of.Session)
-	case of.Reference != nil:
-		r.points(of.Reference.Part, of.Reference.Scenario, of.Reference.Points)
-	case of.Run != nil:
-		r.played(of.Run)
-	case of.Repeated != nil:
-		r.repeated(of.Repeated)
-	case of.Caught != nil:
-		r.Bugs = append(r.Bugs, *of.Caught)
-	}
-	r.Again += of.Again
-	if last := len(r.Sessions) - 1; last >= 0 && of.Session == nil && of.Reference == nil {
-		r.Seconds += max(0, of.At-r.Sessions[last].Seconds)
-		r.Sessions[last].Seconds = max(of.At, r.Sessions[last].Seconds)
-	}
-}
-
-// points adds the points of a scenario, if faults are injected into its part. The points of several reference
-// runs add up.
+// points records the points of a scenario, if faults are injected into its part.
 func (r *Report) points(part Part, scenario string, all []recipe.Point) {
 	if part != Reference {
 		return
 	}
 	for _, point := range all {
-		if text := point.String(); !slices.Contains(r.Spared[scenario], text) {
-			r.Spared[scenario] = append(r.Spared[scenario], text)
-		}
+		r.Spared[scenario] = append(r.Spared[scenario], point.String())
 	}
-	r.Points[scenario] = len(r.Spared[scenario])
+	r.Points[scenario] = len(all)
 }
 
-func (r *Report) line(of *played) *Line {
+func (r *Report) line(of Run) *Line {
 	for _, line := range r.Lines {
-		if line.Part == of.Part && line.Scenario == of.Scenario {
+		if line.Part == of.Part && line.Scenario == of.Scenario.Name {
 			return line
 		}
 	}
-	line := &Line{Part: of.Part, Scenario: of.Scenario}
+	line := &Line{Part: of.Part, Scenario: of.Scenario.Name}
 	r.Lines = append(r.Lines, line)
 	return line
 }
 
-func (r *Report) played(of *played) {
+// played adds a run.
+func (r *Report) played(of Run, o *Outcome) {
 	line := r.line(of)
 	line.Runs++
-	line.Seconds += of.Seconds
-	if !of.Reached {
+	line.Seconds += o.Took.Seconds()
+	if !o.Reached(of.Recipe) {
 		line.Unreached++
 	}
-	r.Isolation.add(of.Isolation)
-	for _, point := range of.Hit {
-		r.hit(of.Scenario, point)
+	r.Isolation.note(of, o)
+	for _, firing := range o.Fired {
+		r.hit(of.Scenario.Name, firing.At.String())
 	}
-	if len(of.Problems) > 0 {
+	if len(o.Problems) > 0 {
 		line.Divergences++
 		r.Divergences = append(r.Divergences, Divergence{
-			Part: of.Part, Scenario: of.Scenario, Command: commandOf(of.Scenario, of.Recipe), Problems: of.Problems, of: of,
+			Part: of.Part, Scenario: of.Scenario.Name, Command: Command(of), Problems: o.Problems, run: of,
 		})
 	}
 }
@@ -157,21 +128,6 @@ func (r *Report) hit(scenario, point string) {
 		r.Spared[scenario] = slices.Delete(spared, i, i+1)
 		r.PointsHit++
 	}
-}
-
-func (r *Report) repeated(of *repeated) {
-	r.Isolation.add(of.Isolation)
-	for i := range r.Divergences {
-		if d := &r.Divergences[i]; d.Part == of.Part && d.Command == of.Command && !d.Repeated {
-			d.Repeated, d.Again, d.Smallest = true, of.Again, of.Smallest
-			return
-		}
-	}
-}
-
-// tried reports whether the report has a result for a seeded bug.
-func (r *Report) tried(bug seeded.Bug) bool {
-	return slices.ContainsFunc(r.Bugs, func(c Caught) bool { return c.Bug == string(bug) })
 }
 
 // Untested returns the parts in which no run reached its fault. Their zeroes say nothing.

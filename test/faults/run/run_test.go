@@ -192,12 +192,11 @@ func TestReport(t *testing.T) {
 	report.points(Reference, "pod", r.Want.Points)
 	report.points(OutOfBand, "stranger", r.Want.Points)
 	fired := []inject.Firing{{Fault: r.Recipe[0], Points: 1}}
-	report.played(playedOf(r, &Outcome{Fired: fired, Took: time.Second}, nil))
+	report.played(r, &Outcome{Fired: fired, Took: time.Second})
 	retried := there
 	retried.Occurrence++
-	report.played(playedOf(r, &Outcome{}, nil))
-	report.played(playedOf(r, &Outcome{Fired: []inject.Firing{{Fault: recipe.Fault{At: retried}, Points: 2}}, Problems: []string{"it differs"}}, nil))
-	report.repeated(&repeated{Part: r.Part, Command: Command(r), Smallest: "make faults SMALL", Again: true})
+	report.played(r, &Outcome{})
+	report.played(r, &Outcome{Fired: []inject.Firing{{Fault: recipe.Fault{At: retried}, Points: 2}}, Problems: []string{"it differs"}})
 	report.Bugs = []Caught{{Bug: "a", By: []string{"crash: make faults"}}, {Bug: "b"}}
 	const want = "1 scenarios, 2 points (something went wrong at 1 of them), 3 runs (1 of them without their fault), 1 divergences, 1 of 2 seeded bugs caught"
 	if got := report.Summary(); got != want {
@@ -206,7 +205,7 @@ func TestReport(t *testing.T) {
 	if want, got := "Nothing went wrong at `"+here.String()+"` (pod)", report.Markdown(); !strings.Contains(got, want) {
 		t.Errorf("%q is not in:\n%s", want, got)
 	}
-	if d := report.Divergences[0]; !d.Repeated || !d.Again || d.Smallest != "make faults SMALL" || d.Command != "make faults SCENARIO=pod RECIPE='crash-before-send p1 create pods team-lane/web 1'" {
+	if d := report.Divergences[0]; d.Command != "make faults SCENARIO=pod RECIPE='crash-before-send p1 create pods team-lane/web 1'" {
 		t.Errorf("the divergence is %+v", d)
 	}
 	if diff := cmp.Diff([]Part{Cuts}, report.Untested([]Part{Crash, Cuts, Seeded})); diff != "" {
@@ -218,7 +217,7 @@ func TestReport(t *testing.T) {
 	if text := report.Markdown(); !strings.Contains(text, want) {
 		t.Errorf("the document has\n%s", text)
 	}
-	report.played(playedOf(Run{Part: Cuts, Scenario: r.Scenario, Recipe: r.Recipe}, &Outcome{}, nil))
+	report.played(Run{Part: Cuts, Scenario: r.Scenario, Recipe: r.Recipe}, &Outcome{})
 	if diff := cmp.Diff([]Part{Cuts}, report.Untested([]Part{Crash, Cuts})); diff != "" {
 		t.Errorf("what was never reached counts as tested (-want +got):\n%s", diff)
 	}

@@ -26,9 +26,6 @@ func (e *Engine) seeded(ctx context.Context) error {
 		return errNoBugs
 	}
 	for _, bug := range e.bugs() {
-		if e.report.tried(bug.Bug) || !e.options.Shard.has(keyOf(Seeded, "", string(bug.Bug))) {
-			continue // An earlier process or another shard has done it.
-		}
 		if e.options.Scenario != "" && len(e.directed(bug)) == 0 {
 			continue // The only requested scenario should not catch it.
 		}
@@ -36,7 +33,7 @@ func (e *Engine) seeded(ctx context.Context) error {
 		if err := e.catch(ctx, bug, &caught); err != nil {
 			return err
 		}
-		e.record(record{Caught: &caught})
+		e.report.Bugs = append(e.report.Bugs, caught)
 		fmt.Fprintf(e.options.Log, "seeded bug %s: %d runs, caught by %q\n", caught.Bug, caught.Runs, caught.By)
 	}
 	return nil
