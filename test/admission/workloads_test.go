@@ -20,7 +20,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
-	"github.com/spillway-io/spillway/test/performance/docs"
+	"github.com/spillway-io/spillway/test/pages"
 )
 
 // workload is a pod of testdata/workloads.yaml.
@@ -55,7 +55,7 @@ func TestWorkloads(t *testing.T) {
 	}
 	const page, command = "docs/workloads.md", "go test ./test/admission -run TestWorkloads"
 	if os.Getenv("UPDATE_DOCS") == "1" {
-		if err := docs.Update(filepath.Join(root, page), "workloads", command, table); err != nil {
+		if err := pages.Update(filepath.Join(root, page), "workloads", command, table); err != nil {
 			t.Fatal(err)
 		}
 	}

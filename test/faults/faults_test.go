@@ -18,7 +18,7 @@ import (
 	"github.com/spillway-io/spillway/test/faults/recipe"
 	"github.com/spillway-io/spillway/test/faults/run"
 	"github.com/spillway-io/spillway/test/faults/world"
-	"github.com/spillway-io/spillway/test/performance/docs"
+	"github.com/spillway-io/spillway/test/pages"
 )
 
 // defaultLanes is as much as two cores can handle.
@@ -33,7 +33,7 @@ func TestFaults(t *testing.T) {
 	options.LogDir = filepath.Join(dir, "logs")
 	must(t, os.RemoveAll(options.LogDir))
 	report := play(t, options, lanes)
-	report.Command, report.Date, report.Machine, report.Lanes = command(), time.Now().Format(time.DateOnly), docs.ThisMachine("").String(), lanes
+	report.Command, report.Date, report.Machine, report.Lanes = command(), time.Now().Format(time.DateOnly), pages.Machine(), lanes
 	must(t, report.Write(filepath.Join(dir, reportName(options))))
 	finish(t, report, options.Fast)
 	complete(t, report, options)
@@ -43,7 +43,7 @@ func TestFaults(t *testing.T) {
 	if t.Failed() || partial(options) {
 		t.Fatal("docs/reliability.md is not renewed: only by a whole run, or a whole FAST one, without a failure")
 	}
-	must(t, docs.Update(filepath.Join(root, "docs", "reliability.md"), "faults", "make faults", report.Markdown()))
+	must(t, pages.Update(filepath.Join(root, "docs", "reliability.md"), "faults", "make faults", report.Markdown()))
 }
 
 // play starts the clusters, and plays the runs.

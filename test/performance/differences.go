@@ -41,3 +41,19 @@ func differences(own, audited requests.Figures) []string {
 	}
 	return differ
 }
+
+// requestsOf returns a row for each kind of request: how often it came, in all and for each of n.
+func requestsOf(f requests.Figures, n int) string {
+	rows := [][]string{{"cluster", "request", "times", "each"}}
+	for _, row := range f.Rows(requests.Finite) {
+		rows = append(rows, []string{row.Cluster, what(row.Key), fmt.Sprint(row.Requests), fmt.Sprintf("%.3f", float64(row.Requests)/float64(n))})
+	}
+	return grid(rows)
+}
+
+func what(k requests.Key) string {
+	if k.Subresource != "" {
+		return k.Verb + " " + k.Resource + "/" + k.Subresource
+	}
+	return k.Verb + " " + k.Resource
+}

@@ -13,9 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/test/performance/docs"
+	"github.com/spillway-io/spillway/test/performance/measure"
 	"github.com/spillway-io/spillway/test/performance/rig"
-	"github.com/spillway-io/spillway/test/requests"
 )
 
 const (
@@ -32,20 +31,11 @@ func TestForeign(t *testing.T) {
 	s.offload(t, 0, 1)
 	s.run(t, offloaded, 0, 1)
 	s.foreignGround(t)
-	report := ForeignReport{
-		Date: today(), Command: "make bench", Machine: docs.ThisMachine(s.version(t)), Offloaded: offloaded,
-		PodBytes: foreignPod(0, foreignNode).Size(),
-	}
 	s.settle(t, since)
-	none := s.foreign(t, since, ForeignState{}, 0, 0)
-	onNode := s.foreign(t, since, none, bound, 0)
-	report.States = append(report.States, none, onNode, s.foreign(t, since, onNode, bound, waiting))
-	for _, state := range report.States {
-		for _, row := range state.Requests {
-			t.Errorf("%d + %d foreign pods: %d times %s in cluster %s because of them", state.Bound, state.Waiting, row.Requests, what(row.Key), row.Cluster)
-		}
-	}
-	publishPart(t, "foreign", report, report.Markdown())
+	none := s.foreign(t, since, 0, foreignNode, 0)
+	onNode := s.foreign(t, since, bound, foreignNode, none.heap)
+	show(t, "foreign pods", none.column("none"), onNode.column(fmt.Sprintf("%d on a node", bound)),
+		s.foreign(t, since, waiting, "", onNode.heap).column(fmt.Sprintf("and %d that wait for one", waiting)))
 }
 
 // foreignGround creates the node and the namespaces of the foreign pods.
@@ -67,27 +57,36 @@ func (s *site) foreignGround(t *testing.T) {
 
 func foreignNamespace(i int) string { return fmt.Sprintf("foreign-%d", i%foreignNamespaces) }
 
-// foreign creates foreign pods until there are so many. It measures when the manager has had the time to
-// react.
-func (s *site) foreign(t *testing.T, since time.Time, before ForeignState, bound, waiting int) ForeignState {
-	s.say("%d foreign pods on a node, %d waiting for one", bound, waiting)
+// foreignState is a measurement after n more foreign pods were created.
+type foreignState struct {
+	heap    int64
+	figures []figure
+}
+
+func (s foreignState) column(name string) column { return column{name, s.figures} }
+
+// foreign creates n more foreign pods, on a node or without one. It measures when the manager has had the
+// time to react. heap is what the manager used before.
+func (s *site) foreign(t *testing.T, since time.Time, n int, node string, heap int64) foreignState {
+	s.say("%d more foreign pods on the node %q", n, node)
 	cpu, figures := s.used(t), s.figures(t)
-	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, bound-before.Bound, func(i int) client.Object {
-		return foreignPod(before.Bound+i, foreignNode)
-	}))
-	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, waiting-before.Waiting, func(i int) client.Object {
-		return foreignPod(before.Waiting+i, "")
-	}))
+	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, n, func(i int) client.Object { return foreignPod(i, node) }))
 	made := time.Now()
 	must(t, s.Settled(t.Context(), made, patience))
 	s.settle(t, since)
-	state := ForeignState{
-		Bound: bound, Waiting: waiting, CPUSeconds: s.used(t) - cpu,
-		Requests: s.figures(t).Since(figures).Rows(func(k requests.Key) bool { return classOf(k) == others }),
+	used := s.used(t) - cpu
+	state, because := foreignState{}, s.logOthers(t, s.figures(t).Since(figures))
+	var usage measure.Usage
+	usage, state.heap = s.usage(t)
+	state.figures = []figure{
+		count("requests because of them", because).exactly(0),
+		measured("heap, MB", "%.1f", inMB(state.heap)),
+		measured("RSS, MB", "%.1f", inMB(usage.RSS)),
+		measured("CPU seconds meanwhile", "%.2f", used),
 	}
-	usage, heap := s.usage(t)
-	state.HeapBytes, state.RSSBytes, state.PeakRSSBytes = heap, usage.RSS, usage.PeakRSS
-	s.say("%d requests because of them, heap %s MB", total(state.Requests), megabytes(heap))
+	if n > 0 {
+		state.figures = append(state.figures, measured("heap for each, bytes", "%.0f", float64(state.heap-heap)/float64(n)))
+	}
 	return state
 }
 

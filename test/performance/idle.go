@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
@@ -40,121 +39,90 @@ func classOf(k requests.Key) idleClass {
 	}
 }
 
-// IdleState is a measurement while nothing changes.
-type IdleState struct {
-	Providers, Pods, Namespaces int
-	Seconds                     float64
-	// Requests are the manager's requests in that time, by class.
-	Requests map[idleClass]int
-	// Others are requests that should not have been sent.
-	Others []requests.Row `json:",omitempty"`
-	// Watches counts the open watches, by "cluster: resource". Connections is by cluster.
-	Watches, Connections map[string]int
-	CPUSeconds           float64
-	HeapBytes, RSSBytes  int64
+// Intervals of the periodic requests. They are the defaults of the manager and of client-go, whose watches
+// end after five to ten minutes. A list comes after a watch has ended and could not be renewed.
+const (
+	nodeLeaseInterval = 10 * time.Second
+	leaseInterval     = 5 * time.Second // Of the Lease in a provider.
+	probeInterval     = 30 * time.Second
+	watchInterval     = 5 * time.Minute
+)
+
+// punctual is the share of the periodic requests that must come. It is not 1, because an interval begins when
+// the last renewal was answered, and Kubernetes lengthens a Lease's interval by up to 4 % at random.
+const punctual = 0.75
+
+// idleState is a measurement while nothing changes.
+type idleState struct {
+	pods, namespaces int
+	idle             time.Duration
+	// requests are the manager's requests in that time, by class.
+	requests map[idleClass]int
+	// watches counts the open watches, by "cluster: resource". connections is by cluster.
+	watches, connections map[string]int
+	cpuSeconds           float64
+	heap, rss            int64
 }
 
-// openWatches returns the number of open watches in all clusters.
-func (s IdleState) openWatches() int {
+// figures returns the figures of the state. first is the state with one provider and no pods, with whose
+// watches it is compared.
+func (s idleState) figures(first idleState) []figure {
+	all := s.requestFigures()
+	// Each binding but the first adds a watch of its pods in the consumer. The pods of this benchmark need
+	// ConfigMaps. When there are pods, each binding watches these in the consumer and in its provider.
+	clusters, using := slices.Sorted(maps.Keys(s.connections)), min(1, s.pods)
+	for _, cluster := range clusters {
+		want := first.watchesOf(firstProvider) + using
+		if cluster == consumer {
+			want = first.watchesOf(consumer) + s.providers() - 1 + using*s.providers()
+		}
+		all = append(all,
+			count("open watches, "+cluster, s.watchesOf(cluster)).between(max(1, float64(want)), float64(want)),
+			count("connections, "+cluster, s.connections[cluster]).exactly(1))
+	}
+	return append(all,
+		measured("CPU seconds a minute", "%.2f", s.cpuSeconds/s.idle.Minutes()),
+		measured("heap, MB", "%.1f", inMB(s.heap)), measured("RSS, MB", "%.1f", inMB(s.rss)))
+}
+
+// firstProvider is the provider of the first state.
+const firstProvider = "p1"
+
+// requestFigures returns the numbers of requests. Their bounds do not depend on pods or namespaces. One more
+// or less of each is allowed, because an interval may begin or end at the edge. Too few would mean that the
+// log shows nothing.
+func (s idleState) requestFigures() []figure {
+	most := func(interval time.Duration) int { return int(s.idle/interval) + 1 }
+	least := func(interval time.Duration) int { return max(0, int(punctual*float64(s.idle/interval))-1) }
+	of := func(class idleClass, least, most int) figure {
+		return count("requests: "+string(class), s.requests[class]).between(float64(least), float64(most))
+	}
+	n := s.providers()
+	return []figure{
+		of(leases, n*(least(nodeLeaseInterval)+least(leaseInterval)), n*(most(nodeLeaseInterval)+most(leaseInterval))),
+		of(probes, n*least(probeInterval), n*most(probeInterval)),
+		of(renewed, 0, (s.openWatches()+n)*most(watchInterval)),
+		of(relists, 0, n*most(watchInterval)),
+		of(others, 0, 0),
+	}
+}
+
+// providers is the number of providers to which connections were counted.
+func (s idleState) providers() int { return len(s.connections) - 1 }
+
+func (s idleState) openWatches() int { return sum(s.watches) }
+
+func sum(counts map[string]int) int {
 	total := 0
-	for _, n := range s.Watches {
+	for _, n := range counts {
 		total += n
 	}
 	return total
 }
 
-// IdleReport is written as JSON, and copied into docs/benchmarks.md.
-type IdleReport struct {
-	Date, Command string
-	Machine       docs.Machine
-	// States with one provider come first.
-	States []IdleState
-}
-
-// Markdown returns the tables for readers, one for each number of providers.
-func (r IdleReport) Markdown() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "`%s`, %s, on %s.\n", r.Command, r.Date, r.Machine)
-	for states := r.States; len(states) > 0; {
-		same := 1
-		for same < len(states) && states[same].Providers == states[0].Providers {
-			same++
-		}
-		fmt.Fprintf(&b, "\nProviders: %d.\n\n%s", states[0].Providers, idleTable(states[:same], r.States[0]))
-		states = states[same:]
-	}
-	return b.String()
-}
-
-// idleTable returns the table of states with the same providers. It compares them with the first state of
-// all, and takes the bound of requests from the first state of the table.
-func idleTable(states []IdleState, first IdleState) string {
-	var b strings.Builder
-	row := func(name string, bound any, value func(IdleState) string) {
-		fmt.Fprintf(&b, "| %s | %v |", name, bound)
-		for _, state := range states {
-			fmt.Fprintf(&b, " %s |", value(state))
-		}
-		b.WriteString("\n")
-	}
-	row("pods in namespaces", "bound", func(s IdleState) string { return fmt.Sprintf("%d in %d", s.Pods, s.Namespaces) })
-	b.WriteString("|---|---|" + strings.Repeat("---:|", len(states)) + "\n")
-	row("idle seconds", "", func(s IdleState) string { return fmt.Sprintf("%.0f", s.Seconds) })
-	for _, class := range []idleClass{leases, probes, renewed, relists, others} {
-		row("requests: "+string(class), states[0].bound(class), func(s IdleState) string { return fmt.Sprint(s.Requests[class]) })
-	}
-	held := func(name string, value func(IdleState) string) {
-		var bounds []string
-		for _, state := range states {
-			bounds = append(bounds, value(state.asWith(first)))
-		}
-		row(name, strings.Join(slices.Compact(bounds), ", then "), value)
-	}
-	held("open watches, consumer", func(s IdleState) string { return fmt.Sprint(inCluster(s.Watches, consumer)) })
-	held("open watches, each provider", func(s IdleState) string { return each(s, s.watchesOf) })
-	held("connections, consumer", func(s IdleState) string { return fmt.Sprint(s.Connections[consumer]) })
-	held("connections, each provider", func(s IdleState) string { return each(s, s.connectionsTo) })
-	row("CPU seconds a minute", "", func(s IdleState) string { return fmt.Sprintf("%.2f", s.CPUSeconds/s.Seconds*60) })
-	row("heap, MB", "", func(s IdleState) string { return megabytes(s.HeapBytes) })
-	row("RSS, MB", "", func(s IdleState) string { return megabytes(s.RSSBytes) })
-	return b.String()
-}
-
-// bound returns how many requests of a class are allowed, and how many are required.
-func (s IdleState) bound(class idleClass) string {
-	idle := time.Duration(s.Seconds * float64(time.Second))
-	most, least := mostIdle(class, idle, s.Providers, s.openWatches()), leastIdle(class, idle, s.Providers)
-	if least > 0 {
-		return fmt.Sprintf("%d to %d", least, most)
-	}
-	return fmt.Sprintf("≤ %d", most)
-}
-
-func (s IdleState) watchesOf(cluster string) int     { return inCluster(s.Watches, cluster) }
-func (s IdleState) connectionsTo(cluster string) int { return s.Connections[cluster] }
-
-// each returns a figure of each provider, or one number if it is the same for all.
-func each(s IdleState, figure func(provider string) int) string {
-	var all []string
-	for _, provider := range s.connected() {
-		all = append(all, fmt.Sprint(figure(provider)))
-	}
-	if len(slices.Compact(slices.Clone(all))) == 1 {
-		return all[0]
-	}
-	return strings.Join(all, ", ")
-}
-
-// connected returns the providers whose connections were counted.
-func (s IdleState) connected() []string {
-	clusters := slices.Sorted(maps.Keys(s.Connections))
-	return slices.DeleteFunc(clusters, func(cluster string) bool { return cluster == consumer })
-}
-
-// inCluster sums up counts by "cluster: resource" for one cluster.
-func inCluster(counts map[string]int, cluster string) int {
+func (s idleState) watchesOf(cluster string) int {
 	total := 0
-	for key, n := range counts {
+	for key, n := range s.watches {
 		if strings.HasPrefix(key, cluster+": ") {
 			total += n
 		}
@@ -162,4 +130,5 @@ func inCluster(counts map[string]int, cluster string) int {
 	return total
 }
 
-func megabytes(bytes int64) string { return fmt.Sprintf("%.1f", float64(bytes)/1e6) }
+// String returns the name of the state.
+func (s idleState) String() string { return fmt.Sprintf("%d pods in %d", s.pods, s.namespaces) }

@@ -4,11 +4,9 @@ package performance
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
@@ -19,22 +17,21 @@ const defaultIdle = 2 * time.Minute
 // namespaces and providers. They may not grow with pods or namespaces, and only by a fixed amount with each
 // provider.
 func TestIdle(t *testing.T) {
-	idle, command := idleTime(t)
-	report := IdleReport{Date: today(), Command: command}
+	idle := idleTime(t)
+	var states []idleState
 	if !t.Run("one provider", func(t *testing.T) {
 		s := startSite(t, "idle", 1, providers[:1])
-		report.Machine = docs.ThisMachine(s.version(t))
 		since := s.start(t)
 		s.offload(t, 0, 1)
-		report.States = append(report.States, s.idle(t, since, idle, 1))
+		states = append(states, s.idle(t, since, idle, 1))
 		for _, pods := range []int{100, 500} {
 			s.run(t, pods-s.pods, 0, 1)
-			report.States = append(report.States, s.idle(t, since, idle, 1))
+			states = append(states, s.idle(t, since, idle, 1))
 		}
 		const more = 50
 		s.offload(t, 1, 1+more)
 		s.run(t, more, 1, 1+more)
-		report.States = append(report.States, s.idle(t, since, idle, 1+more))
+		states = append(states, s.idle(t, since, idle, 1+more))
 	}) {
 		t.FailNow() // Nothing is left to compare with.
 	}
@@ -44,54 +41,63 @@ func TestIdle(t *testing.T) {
 		s.offload(t, 0, 1)
 		const pods = 100
 		s.run(t, pods, 0, 1)
-		report.States = append(report.States, s.idle(t, since, idle, 1))
+		states = append(states, s.idle(t, since, idle, 1))
 	})
-	for _, state := range report.States {
-		for _, broken := range state.Broken(report.States[0]) {
-			t.Error(broken)
-		}
+	var columns []column
+	for _, state := range states {
+		columns = append(columns, column{state.String(), state.figures(states[0])})
 	}
-	publishPart(t, "idle", report, report.Markdown())
+	show(t, "idle for "+idle.String(), columns...)
 }
 
-func idleTime(t *testing.T) (idle time.Duration, command string) {
+func idleTime(t *testing.T) time.Duration {
 	value := os.Getenv("IDLE")
 	if value == "" {
-		return defaultIdle, "make bench"
+		return defaultIdle
 	}
 	idle, err := time.ParseDuration(value)
 	if err != nil || idle <= 0 {
 		t.Fatalf("IDLE=%s is no time, such as 10m", value)
 	}
-	return idle, "IDLE=" + value + " make bench"
+	return idle
 }
 
 // idle waits until the manager has nothing left to do. Then it records the requests while nothing changes.
-func (s *site) idle(t *testing.T, since time.Time, idle time.Duration, namespaces int) IdleState {
+func (s *site) idle(t *testing.T, since time.Time, idle time.Duration, namespaces int) idleState {
 	s.settle(t, since)
 	s.say("%d pods in %d namespaces: idle for %s", s.pods, namespaces, idle)
 	before, figures := s.used(t), s.figures(t)
-	state := IdleState{
-		Providers: len(s.Providers), Pods: s.pods, Namespaces: namespaces, Seconds: idle.Seconds(), Requests: map[idleClass]int{},
-		Watches: s.watches(t), Connections: s.connections(t),
+	state := idleState{
+		pods: s.pods, namespaces: namespaces, idle: idle, requests: map[idleClass]int{},
+		watches: s.watches(t), connections: s.connections(t),
 	}
 	select {
 	case <-time.After(idle): // This is the measured time.
 	case <-t.Context().Done():
 	}
 	for watch, n := range s.watches(t) { // A watch may have been closed for renewal at first.
-		state.Watches[watch] = max(n, state.Watches[watch])
+		state.watches[watch] = max(n, state.watches[watch])
 	}
 	during := s.figures(t).Since(figures)
-	state.CPUSeconds = s.used(t) - before
+	state.cpuSeconds = s.used(t) - before
 	for key, count := range during.Counts {
-		state.Requests[classOf(key)] += count.Requests
+		state.requests[classOf(key)] += count.Requests
 	}
-	state.Others = during.Rows(func(k requests.Key) bool { return classOf(k) == others })
+	s.logOthers(t, during)
 	usage, heap := s.usage(t)
-	state.HeapBytes, state.RSSBytes = heap, usage.RSS
-	s.say("requests %v, %d watches, connections %v, heap %s MB", state.Requests, state.openWatches(), state.Connections, megabytes(heap))
+	state.heap, state.rss = heap, usage.RSS
+	s.say("requests %v, %d watches, connections %v, heap %.1f MB", state.requests, state.openWatches(), state.connections, inMB(heap))
 	return state
+}
+
+// logOthers logs the requests that are not periodic, and returns their number.
+func (s *site) logOthers(t *testing.T, during requests.Figures) int {
+	total := 0
+	for _, row := range during.Rows(func(k requests.Key) bool { return classOf(k) == others }) {
+		t.Logf("%d times %s in cluster %s", row.Requests, what(row.Key), row.Cluster)
+		total += row.Requests
+	}
+	return total
 }
 
 // used returns the CPU seconds of the manager.
@@ -99,13 +105,4 @@ func (s *site) used(t *testing.T) float64 {
 	usage, err := s.manager.Usage()
 	must(t, err)
 	return usage.CPUSeconds
-}
-
-func today() string { return time.Now().UTC().Format(time.DateOnly) }
-
-// publishPart prints the text of a part of the benchmark, and writes it and its figures to files.
-func publishPart(t *testing.T, part string, report any, text string) {
-	os.Stdout.WriteString("\n" + text + "\n")
-	must(t, writeJSON(filepath.Join(outputDir(t), part+".json"), report))
-	renewDocs(t, part, text)
 }

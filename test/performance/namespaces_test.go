@@ -4,78 +4,34 @@ package performance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/discovery"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/test/clusters"
-	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/performance/measure"
 	"github.com/spillway-io/spillway/test/performance/rig"
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-var providers = []string{"p1", "p2", "p3"}
-
-// patience bounds one phase, on a machine that may be busy with other things.
-const patience = 15 * time.Minute
-
-func TestMain(m *testing.M) {
-	if arguments := os.Getenv(asFloor); arguments != "" {
-		if err := runFloor(arguments); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	clusters.RequireBinaries()
-	os.Exit(m.Run())
-}
-
 // TestNamespaces measures N offloadings to all providers, each N on new clusters. SIZES=20,40,80 measures
 // other sizes than the default.
 func TestNamespaces(t *testing.T) {
-	logTo(t, "namespaces.log")
-	report := Report{Date: time.Now().UTC().Format(time.DateOnly), Command: command()}
+	var columns []column
 	for _, n := range sizes(t) {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			b := start(t, n)
-			result := b.run(t)
-			report.Results = append(report.Results, result)
-			report.Machine = docs.ThisMachine(b.version(t))
-			for _, broken := range result.Broken() {
-				t.Error(broken)
-			}
-			for _, object := range result.ChangedByRestart {
-				t.Logf("changed by the restart: %s", object)
-			}
+			columns = append(columns, column{fmt.Sprintf("%d × %d", n, len(providers)), start(t, n).run(t)})
 		})
 	}
-	switch {
-	case len(report.Results) != len(sizes(t)):
-		t.Log("growth was NOT checked: a size is missing")
-	case !report.grow():
-		t.Logf("growth was NOT checked: it takes %d sizes to tell a line from a parabola", growthSizes)
-	}
-	for _, broken := range report.BrokenGrowth() {
-		t.Error(broken)
-	}
-	publish(t, report)
+	show(t, "offloadings × providers", columns...)
 }
 
 func sizes(t *testing.T) []int {
@@ -94,70 +50,19 @@ func sizes(t *testing.T) []int {
 	return all
 }
 
-func command() string {
-	if size := os.Getenv("SIZES"); size != "" {
-		return "SIZES=" + size + " make bench"
-	}
-	return "make bench"
-}
-
-// logTo sends the manager's log to a file, so that it does not mix with the figures.
-func logTo(t *testing.T, name string) {
-	file, err := os.Create(filepath.Join(outputDir(t), name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctrl.SetLogger(logr.Discard())
-		_ = file.Close()
-	})
-	ctrl.SetLogger(zap.New(zap.WriteTo(file)))
-}
-
-func outputDir(t *testing.T) string {
-	root, err := clusters.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, "bin", "bench")
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// bench measures one size.
+// bench measures one size. Its manager runs in this process.
 type bench struct {
-	*rig.Rig
+	*site
 	n       int
-	began   time.Time
 	counter *requests.Counter
-	audits  []*measure.Audit // Of each cluster, in the order of All.
 }
 
 // start starts the clusters, and creates N namespaces with all that Kubernetes adds to them.
 func start(t *testing.T, n int) *bench {
-	b := &bench{n: n, began: time.Now(), counter: requests.NewCounter()}
-	b.say("starting a consumer and %d providers", len(providers))
-	var err error
-	if b.Rig, err = rig.Up(t.Context(), rig.Options{
-		Name: "bench", Providers: providers, AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	for _, c := range b.All() {
-		b.audits = append(b.audits, measure.NewAudit(c.ID, c.AuditLog()))
-	}
+	b := &bench{upSite(t, rig.Options{Name: fmt.Sprintf("bench-%d", n), Providers: providers}), n, requests.NewCounter()}
 	b.say("making %d namespaces", n)
 	must(t, rig.CreateAll(t.Context(), b.Consumer.Admin, n, rig.Namespace))
-	must(t, rig.Eventually(t.Context(), patience, func(ctx context.Context) error {
-		return b.accounts(ctx)
-	}))
+	must(t, rig.Eventually(t.Context(), patience, b.accounts))
 	must(t, b.Bind(t.Context()))
 	return b
 }
@@ -175,73 +80,57 @@ func (b *bench) accounts(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) say(format string, args ...any) {
-	fmt.Printf("N=%-5d %6.1fs  %s\n", b.n, time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
-}
-
-func (b *bench) version(t *testing.T) string {
-	discover, err := discovery.NewDiscoveryClientForConfig(b.Consumer.Config())
-	must(t, err)
-	version, err := discover.ServerVersion()
-	must(t, err)
-	return version.GitVersion
-}
-
-func (b *bench) run(t *testing.T) Result {
-	result := Result{N: b.n, Providers: len(b.Providers)}
+func (b *bench) run(t *testing.T) []figure {
 	b.say("starting the manager")
-	stop := b.manager(t)
+	stop := b.manage(t)
 	must(t, rig.Eventually(t.Context(), patience, b.Bound))
-	must(t, rig.Eventually(t.Context(), patience, b.offloadings(0, nil)))
+	must(t, rig.Eventually(t.Context(), patience, b.offloadings(0)))
 
 	b.say("creating %d offloadings", b.n)
-	result.Offload = b.measure(t, func() {
+	figures := b.measure(t, func() {
 		must(t, rig.CreateAll(t.Context(), b.Consumer.Admin, b.n, rig.Offloading))
-		must(t, rig.Eventually(t.Context(), patience, b.offloadings(b.n, ready)))
-	})
-	b.say("all Ready: %s", result.Offload.summary())
+		must(t, rig.Eventually(t.Context(), patience, b.offloadings(b.n)))
+	}).offloading()
 	b.remoteNamespaces(t, b.n)
 
 	b.say("restarting the manager")
-	before := b.versions(t)
+	before, err := b.Versions(t.Context())
+	must(t, err)
 	stop()
-	result.Restart = b.measure(t, func() { stop = b.manager(t) })
-	result.ChangedByRestart = changed(before, b.versions(t))
-	b.say("connected and settled: %s", result.Restart.summary())
+	restart := b.measure(t, func() { stop = b.manage(t) })
+	after, err := b.Versions(t.Context())
+	must(t, err)
+	figures = append(figures, restart.restart(len(changed(t, before, after)))...)
 
 	b.say("deleting %d offloadings", b.n)
-	result.Delete = b.measure(t, func() {
+	figures = append(figures, b.measure(t, func() {
 		must(t, rig.DeleteAll(t.Context(), b.Consumer.Admin, b.n, rig.Offloading))
-		must(t, rig.Eventually(t.Context(), patience, b.offloadings(0, nil)))
-	})
-	b.say("all gone: %s", result.Delete.summary())
+		must(t, rig.Eventually(t.Context(), patience, b.offloadings(0)))
+	}).deleting()...)
 	b.remoteNamespaces(t, 0)
-	result.Differences = b.differences(t)
-	b.say("%d differences to the audit logs", len(result.Differences))
+	b.say("comparing with the audit logs")
+	differ := differencesTo(t, b.audits, func(audited requests.Figures) []string { return differences(b.counter.Figures(), audited) })
 	stop()
-	return result
+	return append(figures, count("differences to the audit logs", len(differ)).exactly(0))
 }
 
 // measure measures the time of do, and counts the manager's requests until it has settled: paced writes may
 // still be due.
-func (b *bench) measure(t *testing.T, do func()) Phase {
+func (b *bench) measure(t *testing.T, do func()) phase {
 	t.Helper()
-	figures, began, cpu := b.counter.Figures(), time.Now(), cpuTime()
+	figures, began := b.counter.Figures(), time.Now()
 	do()
-	done, used := time.Now(), cpuTime()-cpu
+	done := time.Now()
 	must(t, b.Settled(t.Context(), done, patience))
-	return phaseOf(b.counter.Figures().Since(figures), done.Sub(began), time.Since(began), used)
+	p := phase{b.n, len(b.Providers), b.counter.Figures().Since(figures), done.Sub(began), time.Since(began)}
+	b.say("done after %.1f s:\n%s", p.wall.Seconds(), requestsOf(p.Figures, b.n))
+	return p
 }
 
 // logged is how long an API server may take to log a request.
 const logged = 30 * time.Second
 
-// differences compares what the transports of both managers have counted with the audit logs.
-func (b *bench) differences(t *testing.T) []string {
-	return differencesTo(t, b.audits, func(audited requests.Figures) []string { return differences(b.counter.Figures(), audited) })
-}
-
-// differencesTo returns the differences that remain when the audit logs are complete.
+// differencesTo returns the differences that remain when the audit logs are complete, and logs them.
 func differencesTo(t *testing.T, audits []*measure.Audit, compare func(audited requests.Figures) []string) []string {
 	t.Helper()
 	var differ []string
@@ -258,12 +147,15 @@ func differencesTo(t *testing.T, audits []*measure.Audit, compare func(audited r
 	if len(differ) == 0 {
 		must(t, err)
 	}
+	for _, difference := range differ {
+		t.Log(difference)
+	}
 	return differ
 }
 
-// manager starts a manager, and returns a function that stops it.
-func (b *bench) manager(t *testing.T) func() {
-	m, err := b.StartManager(t.Context(), "bench", b.counter)
+// manage starts a manager, and returns a function that stops it.
+func (b *bench) manage(t *testing.T) func() {
+	m, err := b.StartManager(t.Context(), consumerID, b.counter)
 	must(t, err)
 	stop := func() {
 		if err := m.Stop(); err != nil {
@@ -274,26 +166,29 @@ func (b *bench) manager(t *testing.T) func() {
 	return stop
 }
 
-func ready(nso *v1alpha1.NamespaceOffloading) bool {
-	return nso.Status.OffloadingPhase == v1alpha1.OffloadingPhaseReady
+// offloadings returns a check that n offloadings exist, and that all are Ready.
+func (b *bench) offloadings(n int) func(context.Context) error {
+	return func(ctx context.Context) error {
+		all, ready, err := offloadings(ctx, b.Rig)
+		if err == nil && (all != n || ready != n) {
+			err = fmt.Errorf("%d NamespaceOffloadings, %d of them Ready, want %d", all, ready, n)
+		}
+		return err
+	}
 }
 
-// offloadings returns a check that n offloadings exist and that as returns true for all of them.
-func (b *bench) offloadings(n int, as func(*v1alpha1.NamespaceOffloading) bool) func(context.Context) error {
-	return func(ctx context.Context) error {
-		var list v1alpha1.NamespaceOffloadingList
-		if err := b.Consumer.Watched.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-			return err
-		}
-		count := len(list.Items)
-		if as != nil {
-			count = len(slices.DeleteFunc(slices.Clone(list.Items), func(nso v1alpha1.NamespaceOffloading) bool { return !as(&nso) }))
-		}
-		if count != n {
-			return fmt.Errorf("%d NamespaceOffloadings, want %d", count, n)
-		}
-		return nil
+// offloadings counts the NamespaceOffloadings, and those that are Ready.
+func offloadings(ctx context.Context, r *rig.Rig) (all, ready int, err error) {
+	var list v1alpha1.NamespaceOffloadingList
+	if err := r.Consumer.Watched.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return 0, 0, err
 	}
+	for i := range list.Items {
+		if list.Items[i].Status.OffloadingPhase == v1alpha1.OffloadingPhaseReady {
+			ready++
+		}
+	}
+	return len(list.Items), ready, nil
 }
 
 func (b *bench) remoteNamespaces(t *testing.T, want int) {
@@ -306,13 +201,8 @@ func (b *bench) remoteNamespaces(t *testing.T, want int) {
 	}
 }
 
-func (b *bench) versions(t *testing.T) map[string]string {
-	versions, err := b.Versions(t.Context())
-	must(t, err)
-	return versions
-}
-
-func changed(before, after map[string]string) []string {
+// changed returns the objects whose version has changed, and logs them.
+func changed(t *testing.T, before, after map[string]string) []string {
 	var differ []string
 	for object := range maps.Keys(before) {
 		if before[object] != after[object] {
@@ -325,35 +215,8 @@ func changed(before, after map[string]string) []string {
 		}
 	}
 	slices.Sort(differ)
+	for _, object := range differ {
+		t.Logf("changed by a restart: %s", object)
+	}
 	return differ
-}
-
-// publish prints the report, and writes it to its file.
-func publish(t *testing.T, r Report) {
-	fmt.Println()
-	fmt.Println(r.Markdown())
-	fmt.Println(r.details())
-	must(t, writeJSON(filepath.Join(outputDir(t), "namespaces.json"), r))
-	renewDocs(t, "namespaces", r.Markdown())
-}
-
-// renewDocs writes a part into docs/benchmarks.md, if UPDATE_DOCS=1 is set.
-func renewDocs(t *testing.T, part, text string) {
-	if os.Getenv("UPDATE_DOCS") != "1" {
-		return
-	}
-	if t.Failed() {
-		t.Log("docs/benchmarks.md is left as it is, because a bound was broken")
-		return
-	}
-	root, err := clusters.Root()
-	must(t, err)
-	must(t, docs.Update(filepath.Join(root, "docs", "benchmarks.md"), part, "make bench", text))
-}
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -25,121 +25,67 @@ type PodsCase struct {
 }
 
 // String returns the case as in CASES, with N before: 500/plain/1/direct.
-func (c PodsCase) String() string { return fmt.Sprintf("%d/%s", c.N, c.kind()) }
-
-// kind returns the case without N.
-func (c PodsCase) kind() string {
-	return fmt.Sprintf("%s/%d/%s", c.pods(), c.Providers, c.binding())
-}
-
-func (c PodsCase) pods() string {
+func (c PodsCase) String() string {
+	pods, binding := "plain", "direct"
 	if c.Shared {
-		return "shared"
+		pods = "shared"
 	}
-	return "plain"
-}
-
-func (c PodsCase) binding() string {
 	if c.Scheduled {
-		return "scheduler"
+		binding = "scheduler"
 	}
-	return "direct"
+	return fmt.Sprintf("%d/%s/%d/%s", c.N, pods, c.Providers, binding)
 }
 
-// The default sizes and numbers of providers. The default cases differ from the plainest in at most one
-// thing.
-var (
-	defaultPodSizes  = []int{500, 2000}
-	defaultProviders = []int{1, 3}
+// The default sizes, and the default cases: the plainest one, and those that differ from it in one thing.
+const (
+	defaultPods  = "500,2000"
+	defaultCases = "plain/1/direct,shared/1/direct,plain/1/scheduler,plain/3/direct"
 )
 
 // podsCases returns the cases of the variables PODS (sizes, as in 100,500) and CASES (as in
-// plain/1/direct,shared/3/scheduler). If both are empty, it returns the cases of make bench. They are ordered
-// by number of providers, since each number has its own clusters.
-func podsCases(podsVar, casesVar string) ([]PodsCase, error) {
-	sizes, err := podSizes(podsVar)
-	if err != nil {
-		return nil, err
-	}
-	kinds, err := podKinds(casesVar)
-	if err != nil {
-		return nil, err
-	}
+// plain/1/direct,shared/3/scheduler); by default those of make bench. They are ordered by number of
+// providers, since each number has its own clusters.
+func podsCases(pods, kinds string) ([]PodsCase, error) {
 	var cases []PodsCase
-	for _, kind := range kinds {
-		for _, n := range sizes {
-			if casesVar != "" || kind.differences() <= 1 {
-				kind.N = n
-				cases = append(cases, kind)
+	for _, kind := range strings.Split(cmp.Or(kinds, defaultCases), ",") {
+		for _, n := range strings.Split(cmp.Or(pods, defaultPods), ",") {
+			c, err := parseCase(n + "/" + kind)
+			if err != nil {
+				return nil, err
 			}
+			cases = append(cases, c)
 		}
 	}
 	slices.SortStableFunc(cases, func(a, b PodsCase) int { return cmp.Compare(a.Providers, b.Providers) })
 	return cases, nil
 }
 
-// differences counts in how many things the case differs from the plainest.
-func (c PodsCase) differences() int {
-	n := 0
-	for _, differs := range []bool{c.Shared, c.Scheduled, c.Providers > 1} {
-		if differs {
-			n++
-		}
+// parseCase is the reverse of String.
+func parseCase(text string) (PodsCase, error) {
+	var c PodsCase
+	parts := strings.Split(text, "/")
+	if len(parts) == 4 {
+		c.N, _ = strconv.Atoi(parts[0])
+		c.Providers, _ = strconv.Atoi(parts[2])
+		c.Shared, c.Scheduled = parts[1] == "shared", parts[3] == "scheduler"
 	}
-	return n
+	if c.String() != text || c.N < 1 || c.Providers < 1 {
+		return c, fmt.Errorf("%q is not the number of pods, plain or shared, the number of providers, and direct or scheduler, as in %s", text, boundedCase)
+	}
+	return c, nil
 }
 
-func podSizes(value string) ([]int, error) {
-	if value == "" {
-		return defaultPodSizes, nil
-	}
-	var sizes []int
-	for _, size := range strings.Split(value, ",") {
-		n, err := strconv.Atoi(size)
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("PODS=%s: %q is no number of pods", value, size)
-		}
-		sizes = append(sizes, n)
-	}
-	return sizes, nil
-}
+// Way says how the pods get into the provider.
+type Way string
 
-// podKinds returns the cases of CASES without N.
-func podKinds(value string) ([]PodsCase, error) {
-	var kinds []PodsCase
-	if value == "" {
-		for _, providers := range defaultProviders {
-			for _, scheduled := range []bool{false, true} {
-				for _, shared := range []bool{false, true} {
-					kinds = append(kinds, PodsCase{Providers: providers, Scheduled: scheduled, Shared: shared})
-				}
-			}
-		}
-		return kinds, nil
-	}
-	for _, text := range strings.Split(value, ",") {
-		kind, err := podKind(text)
-		if err != nil {
-			return nil, fmt.Errorf("CASES=%s: %w", value, err)
-		}
-		kinds = append(kinds, kind)
-	}
-	return kinds, nil
-}
-
-func podKind(text string) (PodsCase, error) {
-	for providers := range 10 {
-		for _, kind := range []PodsCase{
-			{Providers: providers}, {Providers: providers, Shared: true},
-			{Providers: providers, Scheduled: true}, {Providers: providers, Shared: true, Scheduled: true},
-		} {
-			if providers > 0 && kind.kind() == text {
-				return kind, nil
-			}
-		}
-	}
-	return PodsCase{}, fmt.Errorf("%q is not plain or shared, the number of providers, and direct or scheduler, as in plain/1/direct", text)
-}
+const (
+	// Ours is Spillway.
+	Ours Way = "spillway"
+	// Floor is the minimal program, see package floor.
+	Floor Way = "floor"
+	// Direct creates pods in the provider, without a consumer.
+	Direct Way = "provider"
+)
 
 // podWays returns the ways of the variable WAYS (as in spillway,floor), or all.
 func podWays(value string) ([]Way, error) {
@@ -150,7 +96,7 @@ func podWays(value string) ([]Way, error) {
 	var ways []Way
 	for _, text := range strings.Split(value, ",") {
 		if !slices.Contains(all, Way(text)) {
-			return nil, fmt.Errorf("WAYS=%s: %q is not %s, %s or %s", value, text, Ours, Floor, Direct)
+			return nil, fmt.Errorf("WAYS=%s: %q is not one of %v", value, text, all)
 		}
 		ways = append(ways, Way(text))
 	}

@@ -13,7 +13,6 @@ func TestPodsCases(t *testing.T) {
 		"500/plain/1/scheduler 2000/plain/1/scheduler 500/plain/3/direct 2000/plain/3/direct"
 	for name, test := range map[string]struct{ pods, cases, want string }{
 		"all":                       {"", "", all},
-		"sizes":                     {"7", "", "7/plain/1/direct 7/shared/1/direct 7/plain/1/scheduler 7/plain/3/direct"},
 		"cases at all sizes":        {"", "shared/3/scheduler", "500/shared/3/scheduler 2000/shared/3/scheduler"},
 		"in order of the providers": {"5000", "plain/3/direct,shared/2/direct", "5000/shared/2/direct 5000/plain/3/direct"},
 	} {

@@ -62,11 +62,14 @@ func (r *rollOut) measured(ctx context.Context) (PodsRun, error) {
 	cost.StatusChanges = r.remote.statusChanges()
 	cost.Renewals = mostRenewals(before.watches, after.at.Sub(before.at))
 	cost.Slow = after.slow - before.slow
-	cost.Opened = opened(before.watches, after.watches)
+	more := opened(before.watches, after.watches)
+	if cost.Opened = len(more); len(more) > 0 {
+		r.say("more watches are open: %v", more)
+	}
 	if r.way == Ours {
 		cost.Heap, cost.Peak = full.heap-before.heap, full.usage.PeakRSS-before.usage.RSS
 	}
-	run.Cost = &cost
+	run.Cost = cost
 	return run, nil
 }
 
@@ -193,27 +196,9 @@ func (r *rollOut) settle(ctx context.Context) error {
 	})
 }
 
-func costOf(f requests.Figures) Cost {
-	pods := f.Sum(requests.OnlyWork, requests.Writes, requests.Resource("pods")).Requests
-	reads := f.Sum(requests.OnlyWork, requests.Verb(requests.Get)).Requests + f.Sum(requests.OnlyWork, requests.Verb(requests.List)).Requests
-	return Cost{
-		PodWrites: pods, StatusWrites: f.Sum(requests.OnlyWork, requests.Writes, requests.Resource("pods"), requests.Subresource("status")).Requests,
-		OtherWrites: f.Sum(requests.OnlyWork, requests.Writes).Requests - pods, Reads: reads,
-		Failed:  f.Sum(requests.Finite).Failed,
-		Watches: f.Sum(requests.OnlyWork, requests.Verb(requests.Watch)).Requests,
-		Events:  f.Sum(func(k requests.Key) bool { return k.Class == requests.Events }).Requests,
-		Rows:    f.Rows(),
-	}
-}
-
 // summary is for the progress lines.
 func (r PodsRun) summary(n int) string {
 	each := func(seconds float64) float64 { return 1000 * seconds / float64(n) }
-	text := fmt.Sprintf("; CPU ms a pod: %.1f consumer, %.1f providers", each(r.CPU.Consumer), each(r.CPU.Providers))
-	if r.Cost == nil {
-		return text
-	}
-	c, per := r.Cost, func(count int) float64 { return float64(count) / float64(n) }
-	return text + fmt.Sprintf(", %.2f itself; a pod: %.2f writes, %.2f of status (U %.2f), %d reads, %d others, %d failed, %d events",
-		each(r.CPU.Process), per(c.PodWrites), per(c.StatusWrites), per(c.StatusChanges), c.Reads, c.OtherWrites, c.Failed, c.Events)
+	return fmt.Sprintf("; CPU ms a pod: %.1f consumer, %.1f providers, %.2f itself; %.2f writes a pod",
+		each(r.CPU.Consumer), each(r.CPU.Providers), each(r.CPU.Process), float64(r.Cost.PodWrites)/float64(n))
 }

@@ -60,11 +60,11 @@ func (r *reactions) noteWrite() {
 	}
 }
 
-func (r *reactions) quantiles() Reaction {
+// timing returns the quantiles of the reactions, and their number.
+func (r *reactions) timing() (Timing, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	timing := timingOf(r.all, 0)
-	return Reaction{P50: timing.P50, P99: timing.P99, Samples: len(r.all)}
+	return timingOf(r.all, 0), len(r.all)
 }
 
 func (r *reactions) wrap(cluster string, next http.RoundTripper) http.RoundTripper {

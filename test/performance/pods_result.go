@@ -1,40 +1,26 @@
 package performance
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
-	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/requests"
-)
-
-// Way says how the pods get into the provider.
-type Way string
-
-const (
-	// Ours is Spillway.
-	Ours Way = "spillway"
-	// Floor is the minimal program, see package floor.
-	Floor Way = "floor"
-	// Direct creates pods in the provider, without a consumer.
-	Direct Way = "provider"
 )
 
 // Timing says how long N pods took that were created, or deleted, at once.
 type Timing struct {
 	// Seconds from the first request until the last pod was Ready or gone.
 	Seconds float64
-	// P50, P90 and P99 are quantiles of the seconds of each pod, from the sending of its own request.
-	P50, P90, P99 float64
+	// P50 and P99 are quantiles of the seconds of each pod, from the sending of its own request.
+	P50, P99 float64
 }
 
 // timingOf returns the Timing of pods that took so long each, and together.
 func timingOf(each []time.Duration, together time.Duration) Timing {
 	slices.Sort(each)
 	at := func(q float64) float64 { return quantile(each, q).Seconds() }
-	return Timing{Seconds: together.Seconds(), P50: at(0.5), P90: at(0.9), P99: at(0.99)}
+	return Timing{Seconds: together.Seconds(), P50: at(0.5), P99: at(0.99)}
 }
 
 // quantile returns the smallest duration that at least the share q does not exceed; 0 if there are none. The
@@ -52,16 +38,8 @@ type PodsRun struct {
 	Create, Delete Timing
 	// CPU is the CPU time of the whole run, in seconds.
 	CPU CPU
-	// Cost has the requests of Spillway or the floor; nil for Direct.
-	Cost *Cost `json:",omitempty"`
-}
-
-// cost returns the zero Cost if there is none.
-func (r PodsRun) cost() Cost {
-	if r.Cost == nil {
-		return Cost{}
-	}
-	return *r.Cost
+	// Cost has the requests of Spillway or the floor; zero for Direct.
+	Cost Cost
 }
 
 // CPU has CPU seconds: of the manager or the floor, of the consumer's API server, and of all providers' API
@@ -88,110 +66,82 @@ type Cost struct {
 	StatusChanges int
 	Events        int
 	// Watches were begun in the run. Renewals is how many of them may be renewals. Slow were ended by the API
-	// servers because any client fell behind. Opened lists the watches that are open afterwards but were not
-	// before.
-	Watches, Renewals, Slow int
-	Opened                  []string `json:",omitempty"`
+	// servers because any client fell behind. Opened is how many more are open afterwards.
+	Watches, Renewals, Slow, Opened int
 	// Heap is what the pods added to the live objects, and Peak what they added to the peak RSS, both in
 	// bytes; of the manager only.
 	Heap, Peak int64
-	Rows       []requests.Row
+	// Requests has all of them.
+	Requests requests.Figures
 }
 
-// PodsResult has the measurements of one case.
-type PodsResult struct {
-	Case PodsCase
-	// Runs in the order in which they were made.
-	Runs []PodsRun
+func costOf(f requests.Figures) Cost {
+	pods := f.Sum(requests.OnlyWork, requests.Writes, requests.Resource("pods")).Requests
+	reads := f.Sum(requests.OnlyWork, requests.Verb(requests.Get)).Requests + f.Sum(requests.OnlyWork, requests.Verb(requests.List)).Requests
+	return Cost{
+		PodWrites: pods, StatusWrites: f.Sum(requests.OnlyWork, requests.Writes, requests.Resource("pods"), requests.Subresource("status")).Requests,
+		OtherWrites: f.Sum(requests.OnlyWork, requests.Writes).Requests - pods, Reads: reads,
+		Failed:  f.Sum(requests.Finite).Failed,
+		Watches: f.Sum(requests.OnlyWork, requests.Verb(requests.Watch)).Requests,
+		Events:  f.Sum(func(k requests.Key) bool { return k.Class == requests.Events }).Requests, Requests: f,
+	}
 }
 
-// Of returns a figure of each run of a way, in their order.
-func (r PodsResult) Of(way Way, figure func(PodsRun) float64) []float64 {
-	var all []float64
-	for _, run := range r.Runs {
-		if run.Way == way {
-			all = append(all, figure(run))
+// Bounds on counts in a roll-out of pods.
+const (
+	// writesBesidesStatus are the creation and the deletion of the remote pod, and then the deletion of the
+	// local one.
+	writesBesidesStatus = 3
+	// writesWithStatus adds the two writes of the status: the pod is Ready, and how it ended. If there are
+	// fewer, some were not counted.
+	writesWithStatus = writesBesidesStatus + 2
+	// writesOnRig is how many writes a pod may have on this rig, however often its status changes. kwok makes
+	// a pod Running in one step, and reports the end of a deleted pod in another. Scheduling the remote pod
+	// leads to no write. The rest allows for a repeated write for one pod in ten.
+	writesOnRig = writesWithStatus + 0.1
+	// writesOfShared is how many writes a shared ConfigMap or Secret may have for each provider: mark, send,
+	// delete, unmark. Bindings that mark one object at the same time may each try once more.
+	writesOfShared = 4 + 1
+	// writesBesidesPods is how many other writes may happen meanwhile, such as a ClusterBinding's status.
+	writesBesidesPods = 10
+)
+
+// figures returns what the manager needed for a run of a case. A pod has at most writesBesidesStatus writes,
+// and one for each change of its remote status.
+func (c Cost) figures(of PodsCase) []figure {
+	n, otherWrites := float64(of.N), writesBesidesPods
+	if of.Shared {
+		otherWrites += writesOfShared * 2 * sharedObjects * of.Providers
+	}
+	return []figure{
+		count("writes of pods", c.PodWrites).between(writesWithStatus*n, math.Round(writesOnRig*n)),
+		count("of these, without one for each change of a status there", c.PodWrites-c.StatusChanges).atMost(writesBesidesStatus * n),
+		count("other writes", c.OtherWrites).atMost(float64(otherWrites)),
+		count("reads", c.Reads).exactly(0),
+		count("watches begun", c.Watches).atMost(float64(c.Renewals + c.Slow)),
+		count("more watches open", c.Opened).exactly(0),
+		count("slow watches", c.Slow),
+		count("refused", c.Failed),
+		count("events", c.Events),
+		measured("heap, MB for 1,000 pods", "%.1f", inMB(c.Heap)*1000/n),
+		measured("peak RSS, MB for 1,000 pods", "%.0f", inMB(c.Peak)*1000/n),
+	}
+}
+
+// opened returns the resources that have more open watches than before, by "cluster: resource".
+func opened(before, after map[string]int) []string {
+	var more []string
+	for key, is := range after {
+		if is > before[key] {
+			more = append(more, key)
 		}
 	}
-	return all
+	slices.Sort(more)
+	return more
 }
 
-// Costs returns the costs of Spillway's runs.
-func (r PodsResult) Costs() []Cost {
-	var costs []Cost
-	for _, run := range r.Runs {
-		if run.Way == Ours {
-			costs = append(costs, *run.Cost)
-		}
-	}
-	return costs
+// mostRenewals returns how many of the open watches may be renewed in that time. One more of each is allowed,
+// because the interval may begin or end at the edge.
+func mostRenewals(open map[string]int, during time.Duration) int {
+	return sum(open) * (int(during/watchInterval) + 1)
 }
-
-// Most returns the highest of each count of Spillway's runs, with the rows of the run with the most writes.
-// Of memory it returns the median.
-func (r PodsResult) Most() Cost {
-	var most Cost
-	for _, cost := range r.Costs() {
-		if cost.PodWrites >= most.PodWrites {
-			most.PodWrites, most.StatusChanges, most.Rows = cost.PodWrites, cost.StatusChanges, cost.Rows
-		}
-		most.OtherWrites, most.Reads = max(most.OtherWrites, cost.OtherWrites), max(most.Reads, cost.Reads)
-		most.Failed, most.Events, most.Slow = max(most.Failed, cost.Failed), max(most.Events, cost.Events), max(most.Slow, cost.Slow)
-	}
-	most.Heap = int64(medianOf(r.Of(Ours, func(run PodsRun) float64 { return float64(run.Cost.Heap) })))
-	most.Peak = int64(medianOf(r.Of(Ours, func(run PodsRun) float64 { return float64(run.Cost.Peak) })))
-	return most
-}
-
-// Counted is one roll-out with the manager in the process of the benchmark.
-type Counted struct {
-	Case PodsCase
-	// NoOps is the number of writes that changed nothing.
-	NoOps int
-	// Differences are between the counts of the manager's transports and the audit logs; none if both are
-	// right.
-	Differences []string
-	// Saturated is the time from the arrival of a remote pod's change to the answer to the resulting write,
-	// during the roll-out. In seconds.
-	Saturated Buckets
-}
-
-// Reaction has quantiles of the manager's reaction time over so many samples, in seconds.
-type Reaction struct {
-	P50, P99 float64
-	Samples  int
-}
-
-// Broken returns an error if there are not as many samples as requested.
-func (r Reaction) Broken(asked int) error {
-	if err := exactly(r.Samples, asked); err != nil {
-		return fmt.Errorf("reactions to one change at a time: %w", err)
-	}
-	return nil
-}
-
-// Buckets are quantiles as far as a histogram shows them.
-type Buckets struct{ P50, P99 Bucket }
-
-// Bucket is a bucket of a histogram, in seconds.
-type Bucket struct {
-	// Bound is the upper bound of the values; 0 if there was no value.
-	Bound float64
-	// Beyond means that the value exceeds Bound, the largest one.
-	Beyond bool `json:",omitempty"`
-}
-
-// PodsReport is written to bin/bench/pods.json.
-type PodsReport struct {
-	Date    string
-	Command string
-	Machine docs.Machine
-	Results []PodsResult
-	Counted []Counted
-	// Unsaturated is the time from the arrival of a remote pod's change at the manager's transport until the
-	// resulting write is sent, with one change at a time. In seconds.
-	Unsaturated Reaction
-}
-
-// inMB converts bytes to megabytes.
-func inMB(bytes int64) float64 { return float64(bytes) / 1e6 }

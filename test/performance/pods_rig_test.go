@@ -6,23 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/test/performance/measure"
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
 const (
-	podsConsumerID = "bench"
 	// nodesOfProvider is enough for 5,000 pods within the limit of a node.
 	nodesOfProvider = 10
 	// floorMark labels and taints the nodes of the floor.
@@ -33,57 +28,35 @@ const (
 // their own process. Spillway's pods are in the namespace rig.Namespace(0), the floor's and the direct ones
 // in their own namespaces.
 type podsRig struct {
-	*rig.Rig
-	began     time.Time
+	*site
 	consumer  kubernetes.Interface
 	providers []kubernetes.Interface
-	audits    []*measure.Audit
 	watches   map[string]int // See mostWatches.
-	manager   *measure.Manager
 	floor     *floorProcess
-	output    string // The directory for results.
+	output    string // The directory for profiles.
 	rollOuts  int    // How many have begun.
 }
 
 // startPods starts the clusters, and prepares everything but the pods.
 func startPods(t *testing.T, ids []string) *podsRig {
-	b := &podsRig{began: time.Now(), output: outputDir(t), watches: map[string]int{}}
-	b.say("starting a consumer and %d providers", len(ids))
-	var err error
-	b.Rig, err = rig.Up(t.Context(), rig.Options{
+	b := &podsRig{output: outputDir(t), watches: map[string]int{}}
+	b.site = upSite(t, rig.Options{
 		Name: "pods", Providers: ids, Nodes: nodesOfProvider, Scheduler: true,
 		// The floor shows the cost of pods without Spillway, so without its policies, too.
-		Exempt:      []string{b.namespace(Floor), b.namespace(Direct)},
-		AuditPolicy: measure.AuditPolicy(append(measure.ManagerAccounts(), "system:serviceaccount:"+floorNamespace+":floor")...),
-	})
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Down(context.Background())) })
+		Exempt: []string{b.namespace(Floor), b.namespace(Direct)},
+	}, "system:serviceaccount:"+floorNamespace+":floor")
 	b.consumer = clientset(t, b.Consumer)
 	for _, provider := range b.Providers {
 		b.providers = append(b.providers, clientset(t, provider))
 	}
-	for _, cluster := range b.All() {
-		b.audits = append(b.audits, measure.NewAudit(cluster.ID, cluster.AuditLog()))
-	}
 	b.furnish(t)
 	must(t, b.Bind(t.Context()))
 	b.startFloor(t)
-	b.startManager(t)
+	b.start(t)
 	must(t, rig.Eventually(t.Context(), patience, b.Bound))
-	must(t, rig.Eventually(t.Context(), patience, b.offloaded))
+	must(t, rig.Eventually(t.Context(), patience, func(ctx context.Context) error { return b.offloaded(ctx, 1) }))
 	must(t, rig.Eventually(t.Context(), patience, b.accountsIn))
 	return b
-}
-
-// startManager starts bin/manager, which runs until the test ends or it is stopped.
-func (b *podsRig) startManager(t *testing.T) {
-	kubeconfig, err := b.ManagerKubeconfig(t.Context())
-	must(t, err)
-	b.manager, err = measure.Start(t.Context(), measure.Options{
-		Kubeconfig: kubeconfig, ConsumerID: podsConsumerID, Log: filepath.Join(b.output, "pods-manager.log"),
-	})
-	must(t, err)
-	t.Cleanup(func() { must(t, b.manager.Stop()) })
 }
 
 // clientset returns the cheapest possible client.
@@ -137,7 +110,7 @@ func (b *podsRig) namespace(way Way) string {
 // remoteNamespace returns a way's namespace in the providers.
 func (b *podsRig) remoteNamespace(way Way) string {
 	if way == Ours {
-		return b.namespace(Ours) + "-" + podsConsumerID
+		return b.namespace(Ours) + "-" + consumerID
 	}
 	return b.namespace(way)
 }
@@ -158,18 +131,6 @@ func floorNode(provider string) *corev1.Node {
 
 func floorNodeName(provider string) string { return "floor-" + provider }
 
-// offloaded returns an error until Spillway's namespace is offloaded.
-func (b *podsRig) offloaded(ctx context.Context) error {
-	offloading := &v1alpha1.NamespaceOffloading{}
-	if err := b.Consumer.Admin.Get(ctx, client.ObjectKeyFromObject(rig.Offloading(0)), offloading); err != nil {
-		return err
-	}
-	if !ready(offloading) {
-		return fmt.Errorf("the offloading is %q", offloading.Status.OffloadingPhase)
-	}
-	return nil
-}
-
 // accountsIn returns an error until every namespace has its ServiceAccount. Without it no pod is admitted.
 func (b *podsRig) accountsIn(ctx context.Context) error {
 	get := func(clients kubernetes.Interface, namespace string) error {
@@ -183,16 +144,6 @@ func (b *podsRig) accountsIn(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func (b *podsRig) version(t *testing.T) string {
-	version, err := b.consumer.Discovery().ServerVersion()
-	must(t, err)
-	return version.GitVersion
-}
-
-func (b *podsRig) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(progress, "pods    %6.1fs  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // newPod returns the i-th pod of a roll-out.

@@ -4,16 +4,9 @@ package performance
 
 import (
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"testing"
-
-	"github.com/spillway-io/spillway/test/performance/docs"
 )
-
-// progress is where the benchmark prints its progress.
-var progress io.Writer = os.Stdout
 
 // warmUp is the number of pods in a first run that does not count. It opens connections.
 const warmUp = 50
@@ -25,72 +18,58 @@ const rounds = 3
 // providers. PODS=100,500 and CASES=plain/1/direct choose other cases than the default. WAYS=spillway leaves
 // the comparisons out. SHORT=1 runs only the case with bounds, by Spillway and the floor.
 func TestPods(t *testing.T) {
-	logTo(t, "pods.log")
 	cases, err1 := podsCases(os.Getenv("PODS"), os.Getenv("CASES"))
 	ways, err2 := podWays(os.Getenv("WAYS"))
 	must(t, err1, err2)
 	if testing.Short() {
 		cases, ways = []PodsCase{boundedCase}, []Way{Floor, Ours}
 	}
-	report := PodsReport{Date: today(), Command: podsCommand()}
 	for len(cases) > 0 {
 		same := 0 // The cases that run on the same clusters.
 		for same < len(cases) && cases[same].Providers == cases[0].Providers {
 			same++
 		}
-		t.Run(fmt.Sprintf("%d providers", cases[0].Providers), func(t *testing.T) { measurePods(t, cases[:same], ways, &report) })
+		t.Run(fmt.Sprintf("%d providers", cases[0].Providers), func(t *testing.T) { measurePods(t, cases[:same], ways) })
 		cases = cases[same:]
 	}
-	publishPart(t, "pods", report, report.Markdown())
 }
 
-func podsCommand() string {
-	command := "make bench"
-	if testing.Short() {
-		return command + " SHORT=1"
-	}
-	for _, variable := range []string{"WAYS", "CASES", "PODS"} {
-		if value := os.Getenv(variable); value != "" {
-			command = variable + "=" + value + " " + command
-		}
-	}
-	return command
-}
-
-// measurePods measures the cases of one number of providers. It writes the report so far after each.
-func measurePods(t *testing.T, cases []PodsCase, ways []Way, report *PodsReport) {
+// measurePods measures the cases of one number of providers.
+func measurePods(t *testing.T, cases []PodsCase, ways []Way) {
 	b := startPods(t, providers[:cases[0].Providers])
-	report.Machine = docs.ThisMachine(b.version(t))
 	for _, way := range ways {
 		b.roll(t, PodsCase{N: warmUp, Providers: cases[0].Providers, Shared: true}, way)
 	}
 	largest := cases[0].N
 	for _, c := range cases {
-		result := PodsResult{Case: c}
+		var runs []PodsRun
 		for range rounds {
 			for _, way := range ways {
-				result.Runs = append(result.Runs, b.roll(t, c, way))
+				runs = append(runs, b.roll(t, c, way))
 			}
 		}
-		report.Results = append(report.Results, result)
-		must(t, writeJSON(filepath.Join(outputDir(t), "pods.json"), report))
+		showPods(t, c, runs)
 		largest = max(largest, c.N)
-		for _, broken := range append(result.Broken(), result.BrokenRatios()...) {
-			t.Error(broken)
+	}
+	if !testing.Short() {
+		b.counted(t, PodsCase{N: largest, Providers: cases[0].Providers}, PodsCase{N: largest, Shared: true, Providers: cases[0].Providers})
+	}
+}
+
+// showPods prints the figures of a case.
+func showPods(t *testing.T, c PodsCase, runs []PodsRun) {
+	text, broken := compare(c, runs)
+	_, _ = fmt.Fprintln(out, "\n"+text)
+	for _, err := range broken {
+		t.Error(err)
+	}
+	var columns []column
+	var last PodsRun
+	for _, run := range runs {
+		if run.Way == Ours {
+			columns, last = append(columns, column{fmt.Sprintf("round %d", len(columns)+1), run.Cost.figures(c)}), run
 		}
 	}
-	if testing.Short() {
-		return
-	}
-	var again []PodsCase
-	for _, shared := range []bool{false, true} {
-		again = append(again, PodsCase{N: largest, Shared: shared, Providers: cases[0].Providers})
-	}
-	before := len(report.Counted)
-	b.count(t, again, report)
-	for _, counted := range report.Counted[before:] {
-		for _, broken := range counted.Broken() {
-			t.Error(broken)
-		}
-	}
+	show(t, c.String()+", by Spillway", columns...)
+	_, _ = fmt.Fprintln(out, requestsOf(last.Cost.Requests, c.N))
 }

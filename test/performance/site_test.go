@@ -4,6 +4,7 @@ package performance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -13,7 +14,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -44,28 +44,32 @@ type site struct {
 // startSite starts the clusters, each provider with so many nodes, and binds the providers. No manager runs
 // yet.
 func startSite(t *testing.T, name string, nodes int, ids []string) *site {
-	logTo(t, name+".log") // For the logs of client-go and the rig's caches.
-	s := &site{name: name, began: time.Now()}
-	s.say("starting a consumer and %d providers", len(ids))
-	var err error
-	s.Rig, err = rig.Up(t.Context(), rig.Options{
-		Name: name, Providers: ids, Nodes: nodes, AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...),
-	})
-	must(t, err)
-	t.Cleanup(func() {
-		if err := s.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	for _, c := range s.All() {
-		s.audits = append(s.audits, measure.NewAudit(c.ID, c.AuditLog()))
-	}
+	s := upSite(t, rig.Options{Name: name, Providers: ids, Nodes: nodes})
 	must(t, s.Bind(t.Context()))
 	return s
 }
 
+// upSite starts the clusters. The audit logs have the requests of the manager, and of other accounts.
+func upSite(t *testing.T, o rig.Options, accounts ...string) *site {
+	logTo(t, o.Name+".log") // For the logs of client-go and the rig's caches.
+	s := &site{name: o.Name, began: time.Now()}
+	s.say("starting a consumer and %d providers", len(o.Providers))
+	o.AuditPolicy = measure.AuditPolicy(append(measure.ManagerAccounts(), accounts...)...)
+	var err error
+	s.Rig, err = rig.Up(t.Context(), o)
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Down(context.Background())) })
+	for _, c := range s.All() {
+		s.audits = append(s.audits, measure.NewAudit(c.ID, c.AuditLog()))
+	}
+	return s
+}
+
+// consumerID is the --cluster-id of the managers.
+const consumerID = "bench"
+
 func (s *site) say(format string, args ...any) {
-	fmt.Printf("%-8s %6.1fs  %s\n", s.name, time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
+	say(s.name, s.began, format, args...)
 }
 
 // start starts the manager, and returns the time of the start.
@@ -74,7 +78,7 @@ func (s *site) start(t *testing.T) time.Time {
 	must(t, err)
 	at := time.Now()
 	s.manager, err = measure.Start(t.Context(), measure.Options{
-		Kubeconfig: kubeconfig, ConsumerID: "bench", Log: filepath.Join(outputDir(t), s.name+"-manager.log"), Kubelet: s.kubelet,
+		Kubeconfig: kubeconfig, ConsumerID: consumerID, Log: filepath.Join(outputDir(t), s.name+"-manager.log"), Kubelet: s.kubelet,
 	})
 	must(t, err)
 	t.Cleanup(func() { s.stop(t) })
@@ -110,25 +114,10 @@ func settings(i int) string { return fmt.Sprintf("settings-%d", i%shared) }
 
 // offloaded returns an error until n offloadings are Ready and their namespaces have what pods need.
 func (s *site) offloaded(ctx context.Context, n int) error {
-	var list v1alpha1.NamespaceOffloadingList
-	if err := s.Consumer.Watched.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return err
+	if _, there, err := offloadings(ctx, s.Rig); err != nil || there != n {
+		return errors.Join(fmt.Errorf("%d NamespaceOffloadings are Ready, want %d", there, n), err)
 	}
-	there := 0
-	for i := range list.Items {
-		if ready(&list.Items[i]) {
-			there++
-		}
-	}
-	if there != n {
-		return fmt.Errorf("%d NamespaceOffloadings are Ready, want %d", there, n)
-	}
-	return s.accounts(ctx, n)
-}
-
-// accounts returns an error until n team namespaces have their ServiceAccount. Without it no pod is admitted.
-func (s *site) accounts(ctx context.Context, n int) error {
-	for i := range n {
+	for i := range n { // Without its ServiceAccount, a namespace admits no pod.
 		key := client.ObjectKey{Namespace: rig.Namespace(i).GetName(), Name: "default"}
 		if err := s.Consumer.Watched.Get(ctx, key, &corev1.ServiceAccount{}); err != nil {
 			return err
@@ -254,12 +243,4 @@ func (s *site) usage(t *testing.T) (measure.Usage, int64) {
 	heap, err := s.manager.HeapAfterGC(t.Context())
 	must(t, err)
 	return usage, heap
-}
-
-func (s *site) version(t *testing.T) string {
-	discover, err := discovery.NewDiscoveryClientForConfig(s.Consumer.Config())
-	must(t, err)
-	version, err := discover.ServerVersion()
-	must(t, err)
-	return version.GitVersion
 }

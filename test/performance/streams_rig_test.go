@@ -118,7 +118,7 @@ func (s *streamSite) ends(pod streamPod, relayed bool) streamEnd {
 	if relayed {
 		return streamEnd{s.Consumer, pod.namespace}
 	}
-	return streamEnd{pod.provider, pod.namespace + "-bench"}
+	return streamEnd{pod.provider, pod.namespace + "-" + consumerID}
 }
 
 // pod returns one of the pods, in turn.
@@ -141,18 +141,17 @@ func (s *streamSite) open(t *testing.T) streamCount {
 	return count
 }
 
-// awaitEnd waits until no more is open than before, and returns how much more is.
-func (s *streamSite) awaitEnd(t *testing.T, before streamCount) (more int) {
+// awaitEnd waits until no more is open than before.
+func (s *streamSite) awaitEnd(t *testing.T, before streamCount) {
 	if err := rig.Eventually(t.Context(), streamPatience, func(context.Context) error {
 		now := s.open(t)
-		if more = max(now.played-before.played, now.connections-before.connections); more > 0 {
+		if more := max(now.played-before.played, now.connections-before.connections); more > 0 {
 			return fmt.Errorf("%d streams are still open: %+v, and before %+v", more, now, before)
 		}
 		return nil
 	}); err != nil {
 		t.Error(err)
 	}
-	return max(more, 0)
 }
 
 // follow follows the logs of a pod, and returns after the first line.

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/spillway-io/spillway/test/clusters"
-	"github.com/spillway-io/spillway/test/performance/docs"
 	"github.com/spillway-io/spillway/test/performance/rig"
 	"github.com/spillway-io/spillway/test/player"
 )
@@ -34,45 +32,33 @@ const (
 // The providers' kubelets are played.
 func TestStreams(t *testing.T) {
 	s := startStreams(t)
-	report := StreamsReport{Date: today(), Command: "make bench", Commit: commit(t), Machine: docs.ThisMachine(s.version(t)), Forwards: forwards}
 	before := s.open(t)
-	report.Memory = append(report.Memory, s.memory(t, "logs -f", s.idleFollower), s.memory(t, "port-forward", s.idleForward))
-	report.Rates = append(report.Rates,
-		s.rate(t, "`kubectl cp` of 100 MiB from a pod", player.FileSize, s.copyFrom),
-		s.rate(t, "`kubectl cp` of 100 MiB to a pod", player.FileSize, s.copyTo),
-		s.rate(t, fmt.Sprintf("%d `logs -f` at once, %d KiB each", followers, player.FollowedSize>>10), followers*player.FollowedSize, s.followAll),
-	)
+	show(t, fmt.Sprintf("memory of the manager for each of %d open streams", openStreams),
+		s.memory(t, "logs -f", s.idleFollower), s.memory(t, "port-forward", s.idleForward))
+	logs := fmt.Sprintf("%d logs -f at once, %d KiB each", followers, player.FollowedSize>>10)
+	show(t, "streams",
+		s.rate(t, "kubectl cp of 100 MiB from a pod", player.FileSize, s.copyFrom),
+		s.rate(t, "kubectl cp of 100 MiB to a pod", player.FileSize, s.copyTo),
+		s.rate(t, logs, followers*player.FollowedSize, s.followAll))
 	s.awaitEnd(t, before)
 	s.say("%d forwards", forwards)
 	must(t, rig.ForEach(t.Context(), forwards, s.forwardOnce))
-	report.LeftOpen = s.awaitEnd(t, before)
-	publishPart(t, "streams", report, report.Markdown())
-}
-
-// commit returns the repository's commit, with a plus if there are uncommitted changes.
-func commit(t *testing.T) string {
-	name, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--short=9", "HEAD").Output()
-	must(t, err)
-	changes, err := exec.CommandContext(t.Context(), "git", "status", "--porcelain").Output()
-	must(t, err)
-	if len(changes) > 0 {
-		return strings.TrimSpace(string(name)) + "+"
-	}
-	return strings.TrimSpace(string(name))
+	s.awaitEnd(t, before)
 }
 
 // memory measures the memory of openStreams streams. Some are opened and closed before, so that one-time
 // costs do not count.
-func (s *streamSite) memory(t *testing.T, of string, open opener) StreamMemory {
+func (s *streamSite) memory(t *testing.T, of string, open opener) column {
 	s.say("memory of %s", of)
 	s.whileOpen(t, of, openStreams/8, open, func() {})
 	usage, heap := s.usage(t)
-	m := StreamMemory{Of: of, Streams: openStreams}
+	each := func(what string, bytes int64) figure { return measured(what, "%.0f", float64(bytes)/openStreams/1024) }
+	var figures []figure
 	s.whileOpen(t, of, openStreams, open, func() {
 		more, moreHeap := s.usage(t)
-		m.Heap, m.RSS = moreHeap-heap, more.RSS-usage.RSS
+		figures = []figure{each("heap, KiB", moreHeap-heap), each("RSS, KiB", more.RSS-usage.RSS)}
 	})
-	return m
+	return column{of, figures}
 }
 
 // whileOpen calls do while n streams are open.
@@ -101,26 +87,58 @@ type opener func(ctx context.Context, i int) (end func() error, err error)
 
 // rate calls run, which transfers size bytes, twelve times: straight, through Spillway twice, straight, and
 // so on.
-func (s *streamSite) rate(t *testing.T, what string, size int, run func(t *testing.T, relayed bool) effort) StreamRate {
-	rate := StreamRate{What: what}
+func (s *streamSite) rate(t *testing.T, what string, size int, run func(t *testing.T, relayed bool) effort) column {
 	mega := float64(size) / 1e6
+	var speeds [2][]float64 // Straight, and through Spillway.
+	var cpu [2]streamCPU    // In seconds for a GB.
 	for _, relayed := range []bool{false, true, true, false, false, true, true, false, false, true, true, false} {
-		effort := run(t, relayed)
-		speeds, cpu := &rate.Straight, &rate.CPU
+		effort, way := run(t, relayed), 0
 		if relayed {
-			speeds, cpu = &rate.Relayed, &rate.RelayedCPU
+			way = 1
 		}
-		*speeds = append(*speeds, mega/effort.seconds)
-		cpu.add(effort.cpu, 1e3/mega/6) // Six times each way.
+		speeds[way] = append(speeds[way], mega/effort.seconds)
+		cpu[way].add(effort.cpu, 1e3/mega/6) // Six times each way.
 	}
-	s.say("%s: straight %.0f, through Spillway %.0f MB/s; CPU %.1f and %.1f s/GB", what, rate.Straight, rate.Relayed, rate.CPU, rate.RelayedCPU)
-	return rate
+	s.say("%s: MB/s straight and through Spillway: %.0f", what, speeds)
+	straight, relayed := median(speeds[0]), median(speeds[1])
+	figures := []figure{
+		measured("MB/s straight", "%.0f", straight), measured("MB/s through Spillway", "%.0f", relayed),
+		measured("ratio", "%.2f", relayed/straight),
+		measured("ratio of CPU seconds", "%.2f", cpu[0].all()/cpu[1].all()),
+	}
+	for way, name := range []string{"straight", "through Spillway"} {
+		for i, part := range streamParts {
+			figures = append(figures, measured("CPU seconds a GB, "+name+": "+part, "%.1f", cpu[way][i]))
+		}
+	}
+	return column{what, figures}
+}
+
+// streamParts are the processes that take part in streams.
+var streamParts = [...]string{"kubectl", "kubelets, and clients of logs", "provider's API server", "manager", "consumer's API server"}
+
+// streamCPU has the CPU seconds of each of streamParts.
+type streamCPU [len(streamParts)]float64
+
+func (c streamCPU) all() float64 {
+	all := 0.0
+	for _, one := range c {
+		all += one
+	}
+	return all
+}
+
+// add adds more, times a factor.
+func (c *streamCPU) add(more streamCPU, factor float64) {
+	for i := range c {
+		c[i] += more[i] * factor
+	}
 }
 
 // effort is the wall time of an action, and the CPU seconds in it.
 type effort struct {
 	seconds float64
-	cpu     StreamCPU
+	cpu     streamCPU
 }
 
 func (s *streamSite) timed(t *testing.T, do func()) effort {
@@ -132,7 +150,7 @@ func (s *streamSite) timed(t *testing.T, do func()) effort {
 }
 
 // usedByAll returns the CPU seconds of all processes, in the order of streamParts.
-func (s *streamSite) usedByAll(t *testing.T) StreamCPU {
+func (s *streamSite) usedByAll(t *testing.T) streamCPU {
 	ofServer := func(c *rig.Cluster) float64 {
 		seconds, err := apiServerSeconds(c)
 		must(t, err)
@@ -142,7 +160,16 @@ func (s *streamSite) usedByAll(t *testing.T) StreamCPU {
 	for _, provider := range s.Providers {
 		providers += ofServer(provider)
 	}
-	return StreamCPU{cpuTimeOf(syscall.RUSAGE_CHILDREN).Seconds(), cpuTime().Seconds(), providers, s.used(t), ofServer(s.Consumer)}
+	return streamCPU{cpuTime(syscall.RUSAGE_CHILDREN), cpuTime(syscall.RUSAGE_SELF), providers, s.used(t), ofServer(s.Consumer)}
+}
+
+// cpuTime returns the CPU seconds of this process, or of its children that have ended.
+func cpuTime(who int) float64 {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(who, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
 // copyFrom copies a file from a pod, and copyTo to one.
