@@ -69,25 +69,6 @@ func start(t *testing.T, kubeconfig string, flags ...string) *process {
 	return p
 }
 
-func (c *crash) start() { c.manager = start(c.t, c.kubeconfig) }
-
-// killAt kills the manager at a moment.
-func (c *crash) killAt(t *testing.T, at moment) {
-	t.Helper()
-	c.manager.killAt(t, &c.ledger.bells, at)
-}
-
-// killAt kills the process at a moment that the bells announce.
-func (p *process) killAt(t *testing.T, b *bells, at moment) {
-	t.Helper()
-	select {
-	case <-b.when(at):
-		p.kill(t)
-	case <-time.After(patience):
-		t.Fatalf("waiting for the moment to kill the manager: gave up after %s with %d of %d counted", patience, b.get(at.counted), at.atLeast)
-	}
-}
-
 // kill ends the manager with SIGKILL, and returns when it is dead. It fails the test if the manager had
 // already ended by itself.
 func (p *process) kill(t *testing.T) {
@@ -108,4 +89,13 @@ func (p *process) tail() []byte {
 	}
 	lines := bytes.Split(bytes.TrimSpace(raw), []byte("\n"))
 	return bytes.Join(lines[max(0, len(lines)-most):], []byte("\n"))
+}
+
+// says returns an error unless a word is in the manager's log.
+func (p *process) says(word string) error {
+	log, err := os.ReadFile(p.log)
+	if err == nil && !bytes.Contains(log, []byte(word)) {
+		err = fmt.Errorf("its log does not say %s", word)
+	}
+	return err
 }

@@ -1,10 +1,8 @@
 package crash
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"syscall"
 	"testing"
 
@@ -28,28 +26,20 @@ func TestTwoProcesses(t *testing.T) {
 	t.Parallel() // It waits for Leases most of the time.
 	r := rigUp(t, rig.Options{Name: "two", Providers: providers[:1], AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...)})
 	kubeconfig, provider := writeKubeconfig(t, r), r.Providers[0]
-	if err := r.Bind(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Bind(t.Context()))
 	first := start(t, kubeconfig, standstill)
 	until(t, "the first manager to be connected", r.Bound)
 	second := start(t, kubeconfig, standstill)
 	until(t, "the second one to say who works there", func(context.Context) error { return second.says("HeldByAnother") })
 
 	// Stopped for less than the duration of its Lease, so the second manager still waits.
-	if err := first.command.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.command.Process.Signal(syscall.SIGSTOP))
 	held := leaseOf(t, provider)
 	log := measure.NewAudit(provider.ID, provider.AuditLog())
 	before, err := log.Figures()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, object := range []client.Object{rig.Namespace(0), rig.Offloading(0)} {
-		if err := r.Consumer.Admin.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Consumer.Admin.Create(t.Context(), object))
 	}
 	leases := []requests.Filter{requests.Resource("leases"), requests.Not(requests.Writes)}
 	during := before
@@ -70,46 +60,17 @@ func TestTwoProcesses(t *testing.T) {
 	if written > 0 {
 		t.Errorf("the second manager has written %d times: %+v", written, during.Rows(changes...))
 	}
-	if err := first.command.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the first one to go on", func(ctx context.Context) error { return isOffloaded(ctx, r, 0) })
+	must(t, first.command.Process.Signal(syscall.SIGCONT))
+	until(t, "the first one to go on", func(ctx context.Context) error { return isOffloaded(ctx, r) })
 }
 
 // leaseOf returns the only Lease of a manager in a provider.
 func leaseOf(t *testing.T, provider *rig.Cluster) *coordinationv1.Lease {
 	t.Helper()
-	lease, err := findLease(t.Context(), provider)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lease
-}
-
-func findLease(ctx context.Context, provider *rig.Cluster) (*coordinationv1.Lease, error) {
 	var leases coordinationv1.LeaseList
-	if err := provider.Admin.List(ctx, &leases, client.InNamespace(v1alpha1.ProviderNamespace)); err != nil {
-		return nil, err
-	}
+	must(t, provider.Admin.List(t.Context(), &leases, client.InNamespace(v1alpha1.ProviderNamespace)))
 	if len(leases.Items) != 1 {
-		return nil, fmt.Errorf("there are %d Leases", len(leases.Items))
+		t.Fatalf("there are %d Leases", len(leases.Items))
 	}
-	return &leases.Items[0], nil
-}
-
-// until waits for something.
-func until(t *testing.T, what string, try func(context.Context) error) {
-	t.Helper()
-	if err := rig.Eventually(t.Context(), patience, try); err != nil {
-		t.Fatalf("waiting for %s: %v", what, err)
-	}
-}
-
-// says returns an error unless a word is in the manager's log.
-func (p *process) says(word string) error {
-	log, err := os.ReadFile(p.log)
-	if err == nil && !bytes.Contains(log, []byte(word)) {
-		err = fmt.Errorf("its log does not say %s", word)
-	}
-	return err
+	return &leases.Items[0]
 }
