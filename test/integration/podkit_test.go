@@ -5,14 +5,18 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// newPodSpec is a spec that tolerates virtual nodes.
+// newPodSpec is a spec that tolerates virtual nodes. It has a short grace period: before Kubernetes deletes a
+// namespace, it waits for half of what its pods have.
 func newPodSpec() corev1.PodSpec {
 	return corev1.PodSpec{
+		TerminationGracePeriodSeconds: ptr.To[int64](1),
+
 		Containers:  []corev1.Container{{Name: "app", Image: "example.com/app:1"}},
 		Tolerations: []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists}},
 	}
