@@ -84,25 +84,36 @@ var lives = []struct {
 	},
 }
 
-// lives plays all lives, and then checks the requests to the API servers.
+// lives plays the lives of pods, and of what is sent with its namespace, all at once. Then it checks the
+// requests to the API servers.
 func (s *setup) lives(t *testing.T) {
-	s.settled(t, time.Now()) // The requests that follow the start and the offloading do not count.
 	before := len(s.requests())
 	changes := make([]int, len(lives))
-	for i := range lives {
-		if !t.Run(lives[i].name, func(t *testing.T) { changes[i] = s.live(t, i) }) {
-			t.FailNow()
+	t.Run("played", func(t *testing.T) {
+		for i := range lives {
+			t.Run(lives[i].name, func(t *testing.T) {
+				t.Parallel()
+				changes[i] = s.live(t, i)
+			})
 		}
+		s.mapped(t)
+	})
+	if t.Failed() {
+		t.FailNow()
 	}
 	s.settled(t, time.Now())
 	made := s.requests()[before:]
+	var about []requests.Request
 	for i := range lives {
 		t.Run("requests when "+lives[i].name, func(t *testing.T) {
-			var about []requests.Request
 			about, made = ofNamespace(made, i)
 			compare(t, append(slices.Repeat([]string{reportStatus}, changes[i]), lives[i].want...), about)
 		})
 	}
+	t.Run("requests about what is sent with its namespace", func(t *testing.T) {
+		about, made = ofNamespace(made, inRestart)
+		compare(t, wantOfMapped(), about)
+	})
 	for _, request := range made {
 		t.Errorf("nobody has asked for %s", request)
 	}

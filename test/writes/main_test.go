@@ -22,7 +22,6 @@ func TestWrites(t *testing.T) {
 		pods = 50
 	}
 	s := up(t)
-	t.Run("the life of a pod", s.lives)
-	t.Run("the life of what is sent with its namespace", s.mapped)
+	t.Run("the lives of objects", s.lives)
 	t.Run("a restart over running pods", s.restart)
 }

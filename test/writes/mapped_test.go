@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -64,45 +63,71 @@ var (
 	}
 )
 
-// mapped creates, changes and deletes an object of each kind. The object is in both providers, and each of
-// these steps costs one request in each provider.
+// addressed is a kind to which a provider gives an address.
+type addressed struct {
+	resource string
+	fresh    func(namespace, name string) client.Object
+	give     func(obj client.Object, ip string)
+}
+
+var (
+	allMapped    = []mapped{services, endpointSlices, networkPolicies, budgets, ingresses, routes}
+	allAddressed = []addressed{
+		{"services", newBalanced, func(obj client.Object, ip string) {
+			obj.(*corev1.Service).Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: ip}}
+		}},
+		{"ingresses", newIngress, func(obj client.Object, ip string) {
+			obj.(*networkingv1.Ingress).Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: ip}}
+		}},
+		{"httproutes", newRoute, func(obj client.Object, _ string) {
+			samples.HTTPRoute("", "", "").Report(obj.(*gatewayv1.HTTPRoute))
+		}},
+	}
+)
+
+// mapped creates, changes and deletes an object of each kind. The object is in both providers.
 func (s *setup) mapped(t *testing.T) {
-	s.settled(t, time.Now())
-	before := len(s.requests())
-	var want []string
-	for _, kind := range []mapped{services, endpointSlices, networkPolicies, budgets, ingresses, routes} {
-		s.liveThrough(t, kind)
-		for _, provider := range providers {
+	for _, kind := range allMapped {
+		t.Run(kind.resource, func(t *testing.T) {
+			t.Parallel()
+			s.liveThrough(t, kind)
+		})
+	}
+	for _, kind := range allAddressed {
+		t.Run(kind.resource+" with addresses", func(t *testing.T) {
+			t.Parallel()
+			s.giveAddresses(t, kind)
+		})
+	}
+}
+
+// wantOfMapped returns the requests in these lives: one for each step in each provider, and one for each
+// address.
+func wantOfMapped() (want []string) {
+	for _, provider := range providers {
+		for _, kind := range allMapped {
 			for _, verb := range []string{"create", "patch", "delete"} {
 				want = append(want, fmt.Sprintf("%s: %s %s front", provider, verb, kind.resource))
 			}
 		}
+		for _, kind := range allAddressed {
+			want = append(want, fmt.Sprintf("%s: create %s shop", provider, kind.resource), fmt.Sprintf("consumer: patch %s/status shop", kind.resource), fmt.Sprintf("%s: delete %s shop", provider, kind.resource))
+		}
 	}
-	want = append(want, s.addressed(t, "services", newBalanced, func(obj client.Object, ip string) {
-		obj.(*corev1.Service).Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: ip}}
-	})...)
-	want = append(want, s.addressed(t, "ingresses", newIngress, func(obj client.Object, ip string) {
-		obj.(*networkingv1.Ingress).Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: ip}}
-	})...)
-	want = append(want, s.addressed(t, "httproutes", newRoute, func(obj client.Object, _ string) {
-		samples.HTTPRoute("", "", "").Report(obj.(*gatewayv1.HTTPRoute))
-	})...)
-	s.settled(t, time.Now())
-	compare(t, want, s.requests()[before:])
+	return want
 }
 
-// addressed creates an object to which each provider gives an address, one provider after the other. Each
-// address costs one request. addressed returns all expected requests.
-func (s *setup) addressed(t *testing.T, resource string, fresh func(namespace, name string) client.Object, give func(obj client.Object, ip string)) (want []string) {
+// giveAddresses creates an object to which each provider gives an address, one provider after the other.
+func (s *setup) giveAddresses(t *testing.T, kind addressed) {
 	ctx, admin := t.Context(), s.Consumer.Admin
-	local := fresh(rig.Namespace(inRestart).GetName(), "shop")
+	local := kind.fresh(rig.Namespace(inRestart).GetName(), "shop")
 	must(t, admin.Create(ctx, local))
 	for i, provider := range s.Providers {
-		remote := fresh(remoteNamespace(inRestart), "shop")
-		s.eventually(t, "the remote "+resource, func(ctx context.Context) error {
+		remote := kind.fresh(remoteNamespace(inRestart), "shop")
+		s.eventually(t, "the remote "+kind.resource, func(ctx context.Context) error {
 			return provider.Admin.Get(ctx, client.ObjectKeyFromObject(remote), remote)
 		})
-		give(remote, fmt.Sprintf("203.0.113.%d", i+1))
+		kind.give(remote, fmt.Sprintf("203.0.113.%d", i+1))
 		must(t, provider.Admin.Status().Update(ctx, remote))
 		s.eventually(t, "its address", func(ctx context.Context) error {
 			if err := admin.Get(ctx, client.ObjectKeyFromObject(local), local); err != nil {
@@ -117,18 +142,16 @@ func (s *setup) addressed(t *testing.T, resource string, fresh func(namespace, n
 			}
 			return nil
 		})
-		want = append(want, fmt.Sprintf("%s: create %s shop", provider.ID, resource), fmt.Sprintf("consumer: patch %s/status shop", resource), fmt.Sprintf("%s: delete %s shop", provider.ID, resource))
 	}
 	must(t, admin.Delete(ctx, local))
-	s.eventually(t, "the remote "+resource+" to be gone", func(ctx context.Context) error {
+	s.eventually(t, "the remote "+kind.resource+" to be gone", func(ctx context.Context) error {
 		for _, provider := range s.Providers {
-			if err := gone(ctx, provider.Admin, fresh(remoteNamespace(inRestart), "shop")); err != nil {
+			if err := gone(ctx, provider.Admin, kind.fresh(remoteNamespace(inRestart), "shop")); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return want
 }
 
 // liveThrough creates, changes and deletes one object. Spillway must not write on it in the consumer.

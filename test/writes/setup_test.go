@@ -46,6 +46,7 @@ func up(t *testing.T) *setup {
 	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, namespaces, rig.Namespace))
 	must(t, rig.CreateAll(t.Context(), s.Consumer.Admin, namespaces, offloading))
 	s.eventually(t, "the namespaces to be offloaded", s.offloaded)
+	s.settled(t, time.Now()) // The requests that follow the start and the offloading do not count.
 	return s
 }
 
