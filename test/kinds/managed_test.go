@@ -7,13 +7,21 @@ import (
 	"sync"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
+	"github.com/spillway-io/spillway/internal/provider/lease"
 	"github.com/spillway-io/spillway/test/faults/inject"
 	"github.com/spillway-io/spillway/test/faults/world"
 	"github.com/spillway-io/spillway/test/performance/rig"
 )
 
-// leaseDuration is the time that a manager waits if the manager before it crashed.
+// leaseDuration is how long a manager waits if the manager before it crashed, and its Lease was not released.
 const leaseDuration = 4 * time.Second
 
 // managed is the manager of a world, across all of its crashes.
@@ -74,11 +82,21 @@ func (m *managed) restart() {
 			m.problem(errors.New("the manager has ended by itself"))
 		}
 		_ = manager.Stop() // It was killed.
-		if err := m.start(); err != nil && m.ctx.Err() == nil {
+		if err := errors.Join(m.releaseLease(), m.start()); err != nil && m.ctx.Err() == nil {
 			m.problem(err)
 			return
 		}
 	}
+}
+
+// releaseLease releases the Lease of a manager that was killed. Without that, the next one waits until the
+// Lease has expired; test/crash tests that.
+func (m *managed) releaseLease() error {
+	of := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+		Namespace: v1alpha1.ProviderNamespace, Name: lease.Name(provenance.Mark{Origin: m.world.Origin, ClusterID: world.P1}),
+	}}
+	released := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"holderIdentity":null}}`))
+	return client.IgnoreNotFound(m.world.Cluster(world.P1).Admin.Patch(m.ctx, of, released))
 }
 
 // replace stops the manager in good order, and starts another one.
