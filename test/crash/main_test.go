@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -17,6 +18,10 @@ func TestMain(m *testing.M) {
 
 // run is the body of TestMain. It is a function of its own, so that its deferred calls run.
 func run(m *testing.M) int {
+	flag.Parse()
+	if testing.Short() { // No test that is left starts a manager.
+		return m.Run()
+	}
 	clusters.RequireBinaries()
 	ctrl.SetLogger(logr.Discard())
 	dir, err := os.MkdirTemp("", "spillway-crash-")

@@ -23,6 +23,9 @@ const standstill = "--provider-lease-duration=2m"
 // provider, writes nothing there, and says which manager works there. The test checks this while it stops the
 // first manager: all requests to the provider then come from the second.
 func TestTwoProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for Leases; TestASecondManagerOnlyReads of internal/provider/fleet is quick")
+	}
 	t.Parallel() // It waits for Leases most of the time.
 	r := rigUp(t, rig.Options{Name: "two", Providers: providers[:1], AuditPolicy: measure.AuditPolicy(measure.ManagerAccounts()...)})
 	kubeconfig, provider := writeKubeconfig(t, r), r.Providers[0]
