@@ -8,7 +8,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/status"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
@@ -110,7 +109,7 @@ const terminatingReason = "Going"
 // If the provider did not answer the creation, the remote pod may exist. The next pod of that name would
 // have the same identity in the provider. So finishDeletion first asks the provider, once.
 func finishDeletion(s snapshot) decide.Plan {
-	if s.Unanswered && s.Destination.Namespace != "" && accept.Refusal(s.Local, accept.Provider{Limits: s.Limits, Classes: s.Classes}) == nil {
+	if s.Unanswered && s.Destination.Namespace != "" {
 		remote := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes)
 		return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: remote}}}
 	}
