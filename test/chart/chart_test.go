@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +30,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/check"
-	"github.com/spillway-io/spillway/test/clusters"
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
@@ -41,15 +41,24 @@ var charts = []struct{ chart, namespace, kustomized string }{
 	{"spillway-provider", "spillway-provider", "config/provider"},
 }
 
+// program returns the path of Helm, which it builds if necessary. The go command takes longer to find Helm
+// than Helm takes to run.
+var program = sync.OnceValues(func() (string, error) {
+	command := exec.Command("go", "tool", "-modfile=go.helm.mod", "-n", "helm")
+	command.Dir, command.Stderr = filepath.Join("..", ".."), os.Stderr
+	out, err := command.Output()
+	return strings.TrimSpace(string(out)), err
+})
+
 // helm runs Helm. It returns the output of Helm, or Helm's whole error message.
 func helm(ctx context.Context, t *testing.T, arguments ...string) ([]byte, error) {
 	t.Helper()
-	root, err := clusters.Root()
+	path, err := program()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("building Helm: %v", err)
 	}
-	command := exec.CommandContext(ctx, "go", append([]string{"tool", "-modfile=go.helm.mod", "helm"}, arguments...)...)
-	command.Dir = root
+	command := exec.CommandContext(ctx, path, arguments...)
+	command.Dir = filepath.Join("..", "..")
 	home := t.TempDir()
 	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
 	var problems bytes.Buffer
