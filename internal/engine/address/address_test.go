@@ -26,7 +26,7 @@ func own(ip netip.Addr) bool {
 func TestChecked(t *testing.T) {
 	const (
 		malformed = "it is neither"
-		ambiguous = "it means something else"
+		ambiguous = "it leads to another host"
 		inCluster = "it is a cluster-internal name"
 		ours      = "this cluster uses that address"
 	)

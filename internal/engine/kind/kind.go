@@ -91,6 +91,12 @@ type Kind[T decide.Object] struct {
 // Title returns the kind's name in messages.
 func (*Kind[T]) Title() string { return reflect.TypeFor[T]().Elem().Name() }
 
+// Refuses reports whether it is known that an object is not sent. The kind must have Accepts.
+func (k *Kind[T]) Refuses(local T, around decide.Inputs) bool {
+	accepted, known := k.Accepts(local, around)
+	return known && !accepted
+}
+
 // CopyNamespace returns the provider's namespace for the copy at a destination. It is empty for kinds that have
 // one remote object: a pod has one destination, and a volume has no namespace.
 func (k *Kind[T]) CopyNamespace(at decide.Destination) string {

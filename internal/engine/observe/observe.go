@@ -284,7 +284,7 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 		if err != nil {
 			return nil, err
 		}
-		if known && o.refuses(local, around) {
+		if known && o.Kind.Refuses(local, around) {
 			remotes, err := o.Remotes.RemotesFor(ctx, key, namespaces.Destinations(key.Namespace))
 			if err != nil {
 				return nil, err
@@ -296,12 +296,6 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 		needing = append(needing, key)
 	}
 	return needing, nil
-}
-
-// refuses reports whether it is known that an object is not sent.
-func (o *Observer[T]) refuses(local T, around decide.Inputs) bool {
-	accepted, known := o.Kind.Accepts(local, around)
-	return known && !accepted
 }
 
 // answered returns the local object from the consumer's last answer in this reconcile, which has its content.
