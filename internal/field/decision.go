@@ -109,8 +109,11 @@ func (p Plan[T]) Violation(obj *T, under Standard) *RefusedField {
 	return nil
 }
 
-// Refusal returns a problem that says that the field at this path is set.
+// Refusal returns a problem that says that the field at this path is set. It returns nil for nil.
 func (f *RefusedField) Refusal(path string) *Problem {
+	if f == nil {
+		return nil
+	}
 	return Refuse(f.reason, "%s.%s is set: %s", path, f.Name, f.why)
 }
 

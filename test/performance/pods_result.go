@@ -95,9 +95,9 @@ const (
 	// writesWithStatus adds the two writes of the status: the pod is Ready, and how it ended. If there are
 	// fewer, some were not counted.
 	writesWithStatus = writesBesidesStatus + 2
-	// writesOnRig is how many writes a pod may have on this rig, however often its status changes. kwok makes
-	// a pod Running in one step, and reports the end of a deleted pod in another. Scheduling the remote pod
-	// leads to no write. The rest allows for a repeated write for one pod in ten.
+	// writesOnRig is how many writes a pod may have on this rig. kwok makes a pod Running in one step. It
+	// reports the end of a deleted pod in another. Scheduling the remote pod leads to no write. The rest
+	// allows for a repeated write for one pod in ten.
 	writesOnRig = writesWithStatus + 0.1
 	// writesOfShared is how many writes a shared ConfigMap or Secret may have for each provider: mark, send,
 	// delete, unmark. Bindings that mark one object at the same time may each try once more.

@@ -56,22 +56,6 @@ func BaselineRefusal(pod *corev1.Pod) *field.Problem { return first(pod, Provide
 // NeverSent says why no provider gets a pod, whatever its limits are, or returns nil.
 func NeverSent(pod *corev1.Pod) *field.Problem { return first(pod, Provider{}, podAlone) }
 
-// firstRefusal returns the first refusal of a container, or nil. list is the field that has the
-// container.
-func firstRefusal(spec *corev1.PodSpec, of func(list string, c *corev1.Container) *field.Problem) *field.Problem {
-	for i := range spec.InitContainers {
-		if refusal := of("initContainers", &spec.InitContainers[i]); refusal != nil {
-			return refusal
-		}
-	}
-	for i := range spec.Containers {
-		if refusal := of("containers", &spec.Containers[i]); refusal != nil {
-			return refusal
-		}
-	}
-	return nil
-}
-
 // EphemeralContainerRefusals says why some ephemeral containers are not sent to a provider with these
 // limits. The pod keeps running without them.
 func EphemeralContainerRefusals(pod *corev1.Pod, limits *field.Limits) []*field.Problem {

@@ -48,7 +48,7 @@ func securityContext(pod *corev1.Pod, in Provider) *field.Problem {
 
 // privilegedContainer refuses a pod with a container that exceeds pod security baseline (PodSecurity).
 func privilegedContainer(pod *corev1.Pod, in Provider) *field.Problem {
-	return firstRefusal(&pod.Spec, func(list string, c *corev1.Container) *field.Problem {
+	return firstOfContainers(&pod.Spec, func(list string, c *corev1.Container) *field.Problem {
 		return containerRefusal(list, c, &pod.Spec, in.Limits.Standard())
 	}).With(in.cure())
 }

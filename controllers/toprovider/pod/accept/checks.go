@@ -87,31 +87,19 @@ func daemonSetPod(pod *corev1.Pod, _ Provider) *field.Problem {
 
 // forbiddenField refuses a pod with a field that works only in the consumer (ResourceClaims).
 func forbiddenField(pod *corev1.Pod, _ Provider) *field.Problem {
-	return fieldRefusal(&pod.Spec, field.PodSecurityPrivileged).With(cureOfPod)
+	return PodSpecPlan.Violation(&pod.Spec, field.PodSecurityPrivileged).Refusal("spec").With(cureOfPod)
 }
 
 // privilegedField refuses a pod that shares namespaces with its node (PodSecurity). A provider grants that only
 // with pod security privileged.
 func privilegedField(pod *corev1.Pod, in Provider) *field.Problem {
-	return fieldRefusal(&pod.Spec, in.Limits.Standard()).With(in.cure())
-}
-
-func fieldRefusal(spec *corev1.PodSpec, under field.Standard) *field.Problem {
-	if found := PodSpecPlan.Violation(spec, under); found != nil {
-		return found.Refusal("spec")
-	}
-	return nil
+	return PodSpecPlan.Violation(&pod.Spec, in.Limits.Standard()).Refusal("spec").With(in.cure())
 }
 
 // forbiddenVolume refuses a volume that is tied to the consumer's nodes or cloud (VolumeNotPortable), or that
 // has, or asks for, a credential of the consumer (Credentials).
 func forbiddenVolume(pod *corev1.Pod, _ Provider) *field.Problem {
-	for i := range pod.Spec.Volumes {
-		if refusal := volumeRefusal(&pod.Spec.Volumes[i]); refusal != nil {
-			return refusal.With(cureOfPod)
-		}
-	}
-	return nil
+	return firstOfVolumes(&pod.Spec, volumeRefusal).With(cureOfPod)
 }
 
 func volumeRefusal(v *corev1.Volume) *field.Problem {
@@ -140,17 +128,40 @@ func volumeRefusal(v *corev1.Volume) *field.Problem {
 // privilegedVolume refuses a volume with files of the node (PodSecurity). A provider grants that only with pod
 // security privileged.
 func privilegedVolume(pod *corev1.Pod, in Provider) *field.Problem {
-	for i := range pod.Spec.Volumes {
-		if refusal := sourceRefusal(&pod.Spec.Volumes[i], in.Limits.Standard()); refusal != nil {
-			return refusal.With(in.cure())
-		}
-	}
-	return nil
+	return firstOfVolumes(&pod.Spec, func(v *corev1.Volume) *field.Problem {
+		return sourceRefusal(v, in.Limits.Standard())
+	}).With(in.cure())
 }
 
 func sourceRefusal(v *corev1.Volume, under field.Standard) *field.Problem {
 	if found := VolumeSourcePlan.Violation(&v.VolumeSource, under); found != nil {
 		return found.Refusal("spec.volumes[" + v.Name + "]")
+	}
+	return nil
+}
+
+// firstOfVolumes returns the first problem with a volume, or nil.
+func firstOfVolumes(spec *corev1.PodSpec, of func(*corev1.Volume) *field.Problem) *field.Problem {
+	for i := range spec.Volumes {
+		if refusal := of(&spec.Volumes[i]); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// firstOfContainers returns the first problem with a container, or nil. list is the field that has the
+// container.
+func firstOfContainers(spec *corev1.PodSpec, of func(list string, c *corev1.Container) *field.Problem) *field.Problem {
+	for i := range spec.InitContainers {
+		if refusal := of("initContainers", &spec.InitContainers[i]); refusal != nil {
+			return refusal
+		}
+	}
+	for i := range spec.Containers {
+		if refusal := of("containers", &spec.Containers[i]); refusal != nil {
+			return refusal
+		}
 	}
 	return nil
 }

@@ -16,16 +16,16 @@ func unknownLimits(_ *corev1.Pod, in Provider) *field.Problem { return in.Limits
 // inlineVolume refuses a pod that describes a network volume inline, if the limits do not list the type
 // (VolumeNotAllowed). A node of the provider would connect to whatever server the pod names.
 func inlineVolume(pod *corev1.Pod, in Provider) *field.Problem {
-	for i := range pod.Spec.Volumes {
-		v := &pod.Spec.Volumes[i]
-		if kind := describedType(&v.VolumeSource); kind != "" && !slices.Contains(in.Limits.VolumeTypes, kind) {
-			return field.Refuse(field.ReasonVolumeNotAllowed, "spec.volumes[%s].%s: the provider does not allow inline volumes of this type; "+
-				"use a PersistentVolumeClaim, or ask its administrator for it (%s in ConfigMap spillway-provider/limits); "+
-				"or, to run the pod on the consumer's own nodes, recreate it with podOffloadingStrategy LocalAndRemote",
-				v.Name, kind, field.LimitVolumeTypes)
+	return firstOfVolumes(&pod.Spec, func(v *corev1.Volume) *field.Problem {
+		kind := describedType(&v.VolumeSource)
+		if kind == "" || slices.Contains(in.Limits.VolumeTypes, kind) {
+			return nil
 		}
-	}
-	return nil
+		return field.Refuse(field.ReasonVolumeNotAllowed, "spec.volumes[%s].%s: the provider does not allow inline volumes of this type; "+
+			"use a PersistentVolumeClaim, or ask its administrator for it (%s in ConfigMap spillway-provider/limits); "+
+			"or, to run the pod on the consumer's own nodes, recreate it with podOffloadingStrategy LocalAndRemote",
+			v.Name, kind, field.LimitVolumeTypes)
+	})
 }
 
 // DescribedVolumes returns a label for each type of volume that the pod describes inline, each once, in

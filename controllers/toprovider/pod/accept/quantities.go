@@ -1,6 +1,8 @@
 package accept
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/internal/field"
@@ -10,30 +12,28 @@ import (
 // (QuantityOutOfBounds). It does not check the divisors of resource fields, because Kubernetes allows only a
 // few. Nor does it check the overhead, which is not sent.
 func quantities(pod *corev1.Pod, _ Provider) *field.Problem {
-	return quantityRefusal(&pod.Spec).With(cureOfQuantity)
+	return cmp.Or(resourcesOfPod(&pod.Spec), firstOfContainers(&pod.Spec, resourcesOfContainer), firstOfVolumes(&pod.Spec, sizeOfVolume)).With(cureOfQuantity)
 }
 
-func quantityRefusal(spec *corev1.PodSpec) *field.Problem {
-	if r := spec.Resources; r != nil {
-		if name := field.UnboundedRequirement(r); name != "" {
+func resourcesOfPod(spec *corev1.PodSpec) *field.Problem {
+	if spec.Resources != nil {
+		if name := field.UnboundedRequirement(spec.Resources); name != "" {
 			return field.QuantityRefusal("spec.resources." + name)
-		}
-	}
-	if refusal := firstRefusal(spec, containerQuantities); refusal != nil {
-		return refusal
-	}
-	for i := range spec.Volumes {
-		v := &spec.Volumes[i]
-		if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil && !field.IsBounded(*v.EmptyDir.SizeLimit) {
-			return field.QuantityRefusal("spec.volumes[" + v.Name + "].emptyDir.sizeLimit")
 		}
 	}
 	return nil
 }
 
-func containerQuantities(list string, c *corev1.Container) *field.Problem {
+func resourcesOfContainer(list string, c *corev1.Container) *field.Problem {
 	if name := field.UnboundedRequirement(&c.Resources); name != "" {
 		return field.QuantityRefusal("spec." + list + "[" + c.Name + "].resources." + name)
+	}
+	return nil
+}
+
+func sizeOfVolume(v *corev1.Volume) *field.Problem {
+	if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil && !field.IsBounded(*v.EmptyDir.SizeLimit) {
+		return field.QuantityRefusal("spec.volumes[" + v.Name + "].emptyDir.sizeLimit")
 	}
 	return nil
 }
