@@ -66,11 +66,17 @@ fi
 packages=$("$GO" list ./...)
 module=$("$GO" list -m)
 units=$(grep -vE "^$module/(hosted/)?test(/|$)" <<<"$packages")
-suite=$module/test/integration
-# One at a time beside the suite: it has four control planes, and no other more than three.
-others=$(grep -E "^$module/(hosted/)?test(/|$)" <<<"$packages" | grep -vx "$suite")
+others=$(grep -E "^$module/(hosted/)?test(/|$)" <<<"$packages" | grep -vx "$module/test/integration")
 
 status=0
+# Beside all else, because it takes longest, and waits most of the time. It tries its specs
+# again by itself, and not as a whole.
+echo "=== test: integration, of which the output comes last"
+tries=1
+[[ ${CI:-} != true ]] || tries=2
+# With -v, go test shows the output of a package that passes.
+"$GO" test -v -short -count=1 -vet=off -timeout "$timeout" ./test/integration -ginkgo.no-color -ginkgo.flake-attempts=$tries >"$TMPDIR/integration" 2>&1 &
+suite=$!
 # A module of its own, so that the product does not depend on what makes images.
 (cd hack/image && "$GO" test -vet=off .) || status=1
 # shellcheck disable=SC2046 # It is one flag, or none.
@@ -78,15 +84,8 @@ run units "$units" $(race) || status=1
 # Each interleaving is a goroutine by itself, and the race detector makes it twenty times
 # slower: with it, there are but a few.
 run interleavings "$module/hosted/merge" -run 'TestNoLostUpdates|TestSeededBugs' || status=1
-
-# The suite tries its specs again by itself, and not as a whole.
-echo "=== test: integration, of which the output comes last"
-tries=1
-[[ ${CI:-} != true ]] || tries=2
-# With -v, go test shows the output of a package that passes.
-"$GO" test -v -short -count=1 -vet=off -timeout "$timeout" ./test/integration -ginkgo.no-color -ginkgo.flake-attempts=$tries >"$TMPDIR/integration" 2>&1 &
-suite=$!
-run clusters "$others" -p 1 -count=1 || status=1
+# Two at a time, because they wait, too. With the suite, these are twelve control planes at most.
+run clusters "$others" -p 2 -count=1 || status=1
 wait "$suite" || status=1
 cat "$TMPDIR/integration"
 report
