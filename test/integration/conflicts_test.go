@@ -106,7 +106,7 @@ var _ = Describe("A namespace that cannot be offloaded", Ordered, func() {
 		Expect(eu.namespace(taken.Name)()).To(HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationLocalNamespace, team)))
 	})
 
-	It("wants a name that another one was first to ask for, and gets it afterwards", func() {
+	It("wants a name that another one was first to ask for, and gets it afterwards", slow, func() {
 		name := unique("wanted")
 		first := home.newNamespace()
 		offloading := home.offload(first, here, selectedName(name))

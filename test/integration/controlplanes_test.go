@@ -30,9 +30,13 @@ const (
 // policyKinds are the kinds that the second consumer does not serve.
 var policyKinds = []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
 
+// binder are the arguments of home's controller manager. It looks every second for a volume for a claim, and
+// not every 15 seconds.
+var binder = map[string]string{"pvclaimbinder-sync-period": "1s"}
+
 // quiet are the arguments of the providers' controller managers. The specs create the nodes there, and nobody
 // renews their Leases: they must not become NotReady for that.
-var quiet = map[string]string{"controllers": "*,-node-lifecycle-controller"}
+var quiet = map[string]string{"controllers": "*,-node-lifecycle-controller", "pvclaimbinder-sync-period": "1s"}
 
 // controlPlane is a cluster with its administrator's client.
 type controlPlane struct {
@@ -49,7 +53,7 @@ func bringUp() {
 	withControllers := []clusters.Component{clusters.KubeControllerManager}
 	var group sync.WaitGroup
 	for target, options := range map[**controlPlane]clusters.Options{
-		&home: {Name: "home", Components: withControllers, NodeGrace: nodeGrace},
+		&home: {Name: "home", Components: withControllers, ControllerManagerArgs: binder, NodeGrace: nodeGrace},
 		&eu:   {Name: "eu", Components: withControllers, ControllerManagerArgs: quiet, BinDir: programs(*providers)},
 		&us:   {Name: "us", Components: withControllers, ControllerManagerArgs: quiet, BinDir: programs(*providers)},
 		&other: {Name: "other", Components: withControllers, APIServerArgs: map[string]string{

@@ -34,7 +34,6 @@ var _ = Describe("Taking back, in order", func() {
 			HaveField("OffloadingPhase", v1alpha1.OffloadingPhaseTerminating),
 			HaveField("Conditions", ContainElement(isFalse(v1alpha1.ReasonDeletingNamespaces, toEU.Spec.ClusterID+": "+remoteName(team)))),
 			remoteCondition(toEU, v1alpha1.RemoteNamespaceRequired, isFalse(v1alpha1.ReasonClusterNotSelected)),
-			remoteCondition(toEU, v1alpha1.RemoteNamespaceReady, isFalse(v1alpha1.ReasonNotRequired)),
 		), "the remote namespace is held")
 		Eventually(home.entry(toEU, team)).Should(mapped(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired))
 		Eventually(eu.namespace(remoteName(team))).Should(HaveField("DeletionTimestamp", Not(BeNil())))

@@ -39,7 +39,7 @@ var _ = Describe("Taking back what has pods", func() {
 		Eventually(home.fetching(free)).Should(absent, "the remote pod has ended")
 		Eventually(home.condition(t.cb, v1alpha1.BindingDrained)).Should(isFalse(v1alpha1.ReasonEvictionsRefused, "1 pod ("+nameOf(guarded)+")"))
 		Eventually(home.offloading(t.namespace)).Should(inPhase(v1alpha1.OffloadingPhaseNoClusterSelected,
-			"only ClusterBindings that are being deleted: "+t.cb.Name+", with 1 pod ("+nameOf(guarded)+") left", "The disruption budget "+budget.Name), "the team is told")
+			"only ClusterBindings that are being deleted: "+t.cb.Name), "the team is told")
 		Expect(now(home, guarded)()).To(Not(going), "its budget does not let it go")
 		Expect(home.entry(t.cb, t.namespace)()).To(accepted)
 

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-var _ = Describe("A consumer that refuses a write of its manager", func() {
+var _ = Describe("A consumer that refuses a write of its manager", slow, func() {
 	It("shows on the binding and on what waits, who asked for what, and the policy, until it is allowed", func() {
 		spec := unique("spec")
 		cb := home.bind(eu, spec)
