@@ -90,7 +90,7 @@ func deleteRemote(s snapshot) decide.Plan {
 	}
 `},
 	CopiedPodBelieved: {"controllers/toprovider/pod/observed.go", `remote.For != local.UID {`, `remote.For != local.UID && !seeded.On(seeded.CopiedPodBelieved) {`},
-	LimitsIgnored: {"controllers/toprovider/pod/accept/checks.go", `if checks[i].scope > known {`, `if checks[i].scope > known || checks[i].scope > podAlone && known == provider && seeded.On(seeded.LimitsIgnored) {`},
+	LimitsIgnored:     {"controllers/toprovider/pod/accept/checks.go", `if checks[i].scope > known {`, `if checks[i].scope > known || checks[i].scope > podAlone && known == provider && seeded.On(seeded.LimitsIgnored) {`},
 	EndpointsUnchecked: {"controllers/toprovider/endpointslice/remote.go", `func allowsAddress(l *field.Limits, ip netip.Addr) bool {`, `
 func allowsAddress(l *field.Limits, ip netip.Addr) bool {
 	if seeded.On(seeded.EndpointsUnchecked) {
