@@ -38,11 +38,10 @@ export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Not static, as in the images, unless CGO_ENABLED=0: it shares what lint and the tests have compiled.
 build: ## Build bin/manager, bin/hosted and bin/kubectl-spillway.
-	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/manager ./cmd/manager
-	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/hosted ./hosted/cmd/hosted
-	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/kubectl-spillway ./cmd/kubectl-spillway
+	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/manager ./cmd/manager
+	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/hosted ./hosted/cmd/hosted
+	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/kubectl-spillway ./cmd/kubectl-spillway
 
 check: kube ## Check format, build, lint and unit tests, within two minutes: before each commit.
 	@GO='$(GO)' hack/check.sh
@@ -94,7 +93,7 @@ e2e: ## Run the end-to-end tests on local clusters (SHORT=1 for a part that take
 
 bench: ## Measure requests, time, CPU and memory on local clusters (SHORT=1 for 500 pods: before and after a change).
 	@hack/have-tests.sh test/performance
-	@$(MAKE) --no-print-directory build kube CGO_ENABLED=0
+	@$(MAKE) --no-print-directory build kube
 	$(GO) test -tags bench $(if $(SHORT),-short -run 'TestPods$$') -count=1 -v -timeout 6h $(ARGS) ./test/performance
 
 # FAST=1 runs a part that takes some minutes; PART=crash,errors only these;
