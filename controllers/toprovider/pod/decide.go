@@ -110,6 +110,9 @@ const terminatingReason = "Going"
 // have the same identity in the provider. So finishDeletion first asks the provider, once.
 func finishDeletion(s snapshot) decide.Plan {
 	if s.Unanswered && s.Destination.Namespace != "" {
+		if s.Refused != nil && s.Refused.Verb == decide.Create && s.Refused.Wait > 0 { // Spillway may not look.
+			return decide.Plan{Problem: &s.Refused.Problem, RetryAfter: s.Refused.Wait}
+		}
 		remote := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes)
 		return decide.Plan{Actions: []decide.Action{{Verb: decide.Find, Side: decide.Remote, Object: remote}}}
 	}

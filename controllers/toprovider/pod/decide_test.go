@@ -534,6 +534,8 @@ func TestDecide(t *testing.T) {
 		"its creation was not answered, and it has no place": {in(local(going(45)), nil, unanswered, notOffloaded), []string{"patch the status of in the consumer, which ends it: Failed, PodDeleted", "delete in the consumer, which ends it, UID local-1, grace 0"}},
 		"its creation was not answered":                      {in(local(going(45)), nil, unanswered), []string{"find in the provider, UID "}},
 		"nor was it, and it is removed":                      {in(local(going(0)), nil, unanswered, waiting("Going", time.Hour)), []string{"find in the provider, UID "}},
+		"and Spillway may not look":                          {in(local(going(45)), nil, unanswered, refusedTo(decide.Create, "NameConflict", time.Minute)), []string{"problem NameConflict", "again after 1m0s"}},
+		"it may not, and tries again":                        {in(local(going(45)), nil, unanswered, refusedTo(decide.Create, "NameConflict", 0)), []string{"find in the provider, UID "}},
 		"and the limits are unknown now":                     {in(local(going(45)), nil, unanswered, unlimited), []string{"find in the provider, UID "}},
 		"somebody else still holds it":                       {in(local(going(0), sendBackoffProblem), nil, waiting("Going", time.Hour)), []string{"patch the status of in the consumer, which ends it: Failed, PodDeleted"}},
 		"and it has ended":                                   {in(local(going(0), sendBackoffProblem, phase("Failed")), nil, waiting("Going", time.Hour)), nil},

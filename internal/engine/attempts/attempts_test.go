@@ -78,6 +78,10 @@ func TestRefusals(t *testing.T) {
 	expect("a change was accepted", "2", 0, false)
 	a.Refuse(web, "2", no)
 	expect("and has been taken back, as before", "2", 10*time.Second, true)
+	a.Succeeded(web, decide.Patch, "")
+	a.Reconciled(web, Reconciled{Version: "3"})
+	a.Refuse(web, "3", no)
+	expect("and again, in a newer version", "3", 20*time.Second, true)
 }
 
 func TestServerErrors(t *testing.T) {

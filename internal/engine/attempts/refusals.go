@@ -36,7 +36,7 @@ type refusal struct {
 func (r *Refusals) Add(version string, what decide.Refused, now time.Time) (isNew bool) {
 	next, before := refusal{Refused: what, version: version}, refusal{accepted: true}
 	i := r.find(what.In)
-	if i >= 0 && (*r)[i].version == version {
+	if i >= 0 && ((*r)[i].version == version || (*r)[i].accepted) {
 		before = (*r)[i]
 	}
 	isNew = before.accepted || !isSame(&before.Refused, &what)
@@ -120,10 +120,13 @@ func (r *Refusals) accepted(verb decide.Verb, in string) {
 	}
 }
 
-// retain forgets the refusals for other versions of the object, and intervals that have passed.
+// retain forgets the refusals for other versions of the object, and intervals that are over.
 func (r *Refusals) retain(version string, now time.Time) {
 	r.drop(func(found refusal) bool {
-		return found.version != version || found.accepted && now.Sub(found.last.At) >= retries.Rest
+		if found.accepted {
+			return now.Sub(found.last.At) >= retries.Rest
+		}
+		return found.version != version
 	})
 }
 

@@ -38,11 +38,18 @@ type Reported struct {
 
 // told is what the owner of one object was told.
 type told struct {
-	last [topics]struct {
-		field.Problem
-		at time.Time
-	}
+	last [topics]report
 	used time.Time // For eventRate.
+}
+
+// report is the last event about a topic.
+type report struct {
+	field.Problem
+	at time.Time
+}
+
+func (r *report) isSame(problem *field.Problem, now time.Time) bool {
+	return r.Problem == *problem && now.Sub(r.at) < RepeatEvent
 }
 
 // Due reports whether an event is due, and remembers it as created. It is due if it is new, or RepeatEvent has
@@ -55,23 +62,40 @@ func (r *Reported) Due(key types.NamespacedName, topic Topic, problem *field.Pro
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.objects == nil {
-		r.objects = map[types.NamespacedName]*told{}
-	}
-	if r.objects[key] == nil {
-		r.objects[key] = &told{}
-	}
-	object := r.objects[key]
+	object := r.of(key)
 	last := &object.last[topic]
-	if last.Problem == *problem && now.Sub(last.at) < RepeatEvent {
+	if last.isSame(problem, now) {
 		return false, 0
 	}
 	last.Problem = field.Problem{}
 	if wait = eventRate.Wait(object.used, now); wait > 0 {
 		return false, wait
 	}
-	last.Problem, last.at, object.used = *problem, now, eventRate.Wrote(object.used, now)
+	*last, object.used = report{*problem, now}, eventRate.Wrote(object.used, now)
 	return true, 0
+}
+
+// DueOfRefusal is Due for the problem of a refused request. The retries of the request limit these events enough.
+func (r *Reported) DueOfRefusal(key types.NamespacedName, problem field.Problem, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := &r.of(key).last[Problem]
+	if last.isSame(&problem, now) {
+		return false
+	}
+	*last = report{problem, now}
+	return true
+}
+
+// of returns what the owner of an object was told. The caller has the lock.
+func (r *Reported) of(key types.NamespacedName) *told {
+	if r.objects == nil {
+		r.objects = map[types.NamespacedName]*told{}
+	}
+	if r.objects[key] == nil {
+		r.objects[key] = &told{}
+	}
+	return r.objects[key]
 }
 
 // IsOld reports whether an object has a problem whose event should be repeated.

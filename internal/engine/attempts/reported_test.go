@@ -58,6 +58,9 @@ func TestTooManyEvents(t *testing.T) {
 	if created != 14 {
 		t.Errorf("%d events in five minutes", created)
 	}
+	if refused := *one; !reported.DueOfRefusal(web, refused, now) || reported.DueOfRefusal(web, refused, now) || !reported.IsOld(web, now.Add(RepeatEvent)) {
+		t.Error("an event of a refusal waits, or is not remembered")
+	}
 	reported.Forget(web)
 	if due, _ := reported.Due(web, Notice, one, now); !due {
 		t.Error("another object of the name gets no event")

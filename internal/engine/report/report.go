@@ -42,11 +42,8 @@ func (r *Reporter[T]) Refused(s decide.ObjectState[T], refused decide.Refused) {
 		}
 		return
 	}
-	if isNew || r.Reported.IsOld(s.Key, s.Now) {
-		// The retries of the request limit these events enough.
-		if due, tooMany := r.Reported.Due(s.Key, attempts.Problem, &refused.Problem, s.Now); due || tooMany > 0 {
-			r.event(s, refused.Problem)
-		}
+	if (isNew || r.Reported.IsOld(s.Key, s.Now)) && r.Reported.DueOfRefusal(s.Key, refused.Problem, s.Now) {
+		r.event(s, refused.Problem)
 	}
 }
 
