@@ -171,8 +171,9 @@ compile() {
     say "building ${binaries[*]} of Kubernetes $version (6 to 8 minutes on two cores the first time)"
     : >"$tmp/log"
     # Unlike go build, go run keeps what it links in the build cache. Here, it runs cp.
-    (cd "$module" && for i in "${!packages[@]}"; do
-        "$go" run -v -ldflags "${ldflags//$'\n'/ }" -exec cp "${packages[i]}" "$tmp/bin/${binaries[i]}" 2>>"$tmp/log" || exit
+    (cd "$module" && trap 'kill "$!" 2>/dev/null' TERM && for i in "${!packages[@]}"; do
+        "$go" run -v -ldflags "${ldflags//$'\n'/ }" -exec cp "${packages[i]}" "$tmp/bin/${binaries[i]}" 2>>"$tmp/log" &
+        wait "$!" || exit
     done) &
     child=$!
     watch_child building count_packages || {

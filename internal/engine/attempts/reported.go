@@ -38,18 +38,18 @@ type Reported struct {
 
 // told is what the owner of one object was told.
 type told struct {
-	last [topics]report
+	last [topics]lastEvent
 	used time.Time // For eventRate.
 }
 
-// report is the last event about a topic.
-type report struct {
+// lastEvent is the last event about a topic.
+type lastEvent struct {
 	field.Problem
 	at time.Time
 }
 
-func (r *report) isSame(problem *field.Problem, now time.Time) bool {
-	return r.Problem == *problem && now.Sub(r.at) < RepeatEvent
+func (e *lastEvent) isSame(problem *field.Problem, now time.Time) bool {
+	return e.Problem == *problem && now.Sub(e.at) < RepeatEvent
 }
 
 // Due reports whether an event is due, and remembers it as created. It is due if it is new, or RepeatEvent has
@@ -71,7 +71,7 @@ func (r *Reported) Due(key types.NamespacedName, topic Topic, problem *field.Pro
 	if wait = eventRate.Wait(object.used, now); wait > 0 {
 		return false, wait
 	}
-	*last, object.used = report{*problem, now}, eventRate.Wrote(object.used, now)
+	*last, object.used = lastEvent{*problem, now}, eventRate.Wrote(object.used, now)
 	return true, 0
 }
 
@@ -83,7 +83,7 @@ func (r *Reported) DueOfRefusal(key types.NamespacedName, problem field.Problem,
 	if last.isSame(&problem, now) {
 		return false
 	}
-	*last = report{problem, now}
+	*last = lastEvent{problem, now}
 	return true
 }
 

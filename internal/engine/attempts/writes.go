@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
-// repeats are the times between equal writes, each of which somebody has reverted.
+// repeats are the times between equal writes that somebody reverts each time.
 var repeats = throttle.Intervals{First: time.Second, Most: 5 * time.Minute}
 
 // existence begins what the creation or deletion of a copy is about.

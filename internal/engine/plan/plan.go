@@ -182,8 +182,8 @@ func (p *planning[T]) postpone(plan decide.Plan) decide.Plan {
 	return plan
 }
 
-// settled drops changes of copies that are too recent. The returned problem holds, for memory, the time since
-// when this change has been due.
+// settled drops changes of copies that are too recent. The returned problem names the change, so the Record of the
+// object has the time since when this change has been due.
 func (p *planning[T]) settled(plan decide.Plan) decide.Plan {
 	isChange := func(a decide.Action) bool { return a.Side == decide.Remote && a.Verb == decide.Patch }
 	i := slices.IndexFunc(plan.Actions, isChange)

@@ -22,8 +22,8 @@ import (
 type Reporter[T client.Object] struct {
 	Kind     *kind.Kind[T]
 	Attempts *attempts.Attempts
-	// Reported remembers the events, also those of earlier connections. It is nil for kinds that other objects
-	// wait for.
+	// Reported remembers the events of this connection and of earlier ones. It is nil for kinds that other
+	// objects wait for.
 	Reported *attempts.Reported
 	Events   events.EventRecorder
 }

@@ -31,8 +31,8 @@ const (
 	provider
 )
 
-// checks are all reasons not to send a pod. Of several that apply, the pod reports the first. So the checks
-// begin with problems that no provider can solve, and end with those that may pass.
+// checks are all reasons not to send a pod. A pod reports the first that applies. So the checks begin with
+// problems that no provider can solve, and end with those that may pass.
 var checks = []check{
 	{"static pod", podAlone, staticPod},
 	{"DaemonSet pod", podAlone, daemonSetPod},

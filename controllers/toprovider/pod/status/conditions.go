@@ -110,9 +110,9 @@ func endReadiness(ready *corev1.PodCondition, remote *corev1.Pod) {
 }
 
 // applyReadinessGates applies the readiness gates of local to ready, as a kubelet does: Ready is False while a gate
-// is closed. At first, ready is that of the remote pod, which has no gates. Its last transition time becomes the
-// latest of the times of the remote Ready and of the gates. While Ready does not change, the time stays the one of
-// was, unless the remote pod's time is later.
+// is closed. ready comes from the remote pod, which has no gates. Its last transition time becomes the latest of
+// the times of the remote Ready and of the gates. While Ready does not change, it keeps the time of was, unless the
+// remote pod's time is later.
 func applyReadinessGates(ready *corev1.PodCondition, local *corev1.Pod, was *corev1.PodCondition) {
 	var closed []string
 	theirs := ready.LastTransitionTime
