@@ -19,33 +19,33 @@ import (
 )
 
 var _ = Describe("A provider's node that is drained", Ordered, Label("pods"), func() {
-	var amber *team
+	var copper *team
 
 	BeforeAll(func() {
-		amber = newTeam("amber", eu)
-		consumer.mustKubectl("patch", "namespaceoffloading", v1alpha1.OffloadingName, "-n", amber.namespace, "--type=merge",
+		copper = newTeam("copper", eu)
+		consumer.mustKubectl("patch", "namespaceoffloading", v1alpha1.OffloadingName, "-n", copper.namespace, "--type=merge",
 			"-p", `{"spec":{"resources":["Services","PodDisruptionBudgets"]}}`)
 	})
 
 	It("leaves what the team's disruption budget wants, and is empty at the end", func() {
 		const replicas, wanted = 4, 2
-		consumer.create(newDeployment(amber.namespace, "web", replicas))
-		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: amber.namespace, Name: "web"}, Spec: policyv1.PodDisruptionBudgetSpec{
+		consumer.create(newDeployment(copper.namespace, "web", replicas))
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: copper.namespace, Name: "web"}, Spec: policyv1.PodDisruptionBudgetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, MinAvailable: ptr.To(intstr.FromString("50%")),
 		}}
 		consumer.create(budget)
-		amber.rolledOut("web")
-		Eventually(read(eu, amber.remoteOf(budget), &policyv1.PodDisruptionBudget{})).Should(And(
+		copper.rolledOut("web")
+		Eventually(read(eu, copper.remoteOf(budget), &policyv1.PodDisruptionBudget{})).Should(And(
 			HaveField("Spec.MinAvailable", HaveValue(Equal(intstr.FromInt32(wanted)))), HaveField("Status.DisruptionsAllowed", int32(replicas-wanted))))
 
-		fewest := amber.fewestReady(replicas)
-		nodes, err := eu.nodesOf(amber.remote)
+		fewest := copper.fewestReady(replicas)
+		nodes, err := eu.nodesOf(copper.remote)
 		Expect(err).NotTo(HaveOccurred())
 		node := nodes[0]
 		DeferCleanup(func() { eu.mustKubectl("uncordon", node) })
 		eu.mustKubectl("drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=web", "--timeout=60s")
-		amber.rolledOut("web")
-		Expect(eu.nodesOf(amber.remote)).To(And(HaveLen(replicas), Not(ContainElement(node))))
+		copper.rolledOut("web")
+		Expect(eu.nodesOf(copper.remote)).To(And(HaveLen(replicas), Not(ContainElement(node))))
 		Expect(fewest()).To(And(BeNumerically(">=", wanted), BeNumerically("<", replicas)), "pods that are Ready at any time")
 	})
 })
