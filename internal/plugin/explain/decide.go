@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/field/text"
@@ -143,8 +143,13 @@ func (s Seen) excluded() string {
 	if s.Offloading == nil || s.strategy() == v1alpha1.PodsLocal {
 		return ""
 	}
-	if slices.ContainsFunc(s.Pod.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "DaemonSet" }) {
-		return "it is a DaemonSet pod, which runs on ordinary nodes only"
+	if eviction.IsDaemonSetPod(s.Pod) {
+		switch {
+		case s.Pod.Annotations[v1alpha1.AnnotationOffloadDaemonSet] != v1alpha1.OffloadTrue:
+			return fmt.Sprintf("it is a DaemonSet pod, which runs on ordinary nodes only, unless it has the annotation %s=%s", v1alpha1.AnnotationOffloadDaemonSet, v1alpha1.OffloadTrue)
+		case !tolerates(s.Pod):
+			return "it is a DaemonSet pod, and does not tolerate the taint " + v1alpha1.TaintVirtualNode + ": its DaemonSet must add the toleration"
+		}
 	}
 	if !tolerates(s.Pod) {
 		text := "it does not tolerate the taint " + v1alpha1.TaintVirtualNode + ": "

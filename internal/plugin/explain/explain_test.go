@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
@@ -47,7 +48,13 @@ func TestExplain(t *testing.T) {
 	copied := func(p *corev1.Pod) { started(p); p.UID = "another" }
 	intolerant := func(p *corev1.Pod) { p.Spec.Tolerations = nil }
 	early := func(p *corev1.Pod) { intolerant(p); p.CreationTimestamp = metav1.NewTime(time.Unix(50, 0)) }
-	daemon := func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet"}} }
+	daemon := func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: ptr.To(true)}}
+	}
+	sent := func(p *corev1.Pod) {
+		daemon(p)
+		p.Annotations = map[string]string{v1alpha1.AnnotationOffloadDaemonSet: v1alpha1.OffloadTrue}
+	}
 	ordinary := &corev1.Node{}
 	told := []corev1.Event{{Reason: "Rejected", Message: "no", ReportingController: "spillway-syncer"}, {Reason: "Scheduled", ReportingController: "default-scheduler"}}
 	none := offloading(v1alpha1.PodsRemote)
@@ -92,6 +99,7 @@ func TestExplain(t *testing.T) {
 		"waits for a node":             {Seen{Pod: pod("", unscheduled), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"says Remote", "Unschedulable: no room", "namespace team-a-home in eu NameConflict: it is somebody's"}, "", "", nil},
 		"created before":               {Seen{Pod: pod("n", early), Node: ordinary, Offloading: offloading(v1alpha1.PodsRemote)}, []string{"on node n of this cluster", "created before the namespace was offloaded"}, "", "", []string{"NameConflict"}},
 		"without a toleration":         {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsRemote)}, []string{"the policy spillway-pods did not change it"}, "", "", nil},
+		"of a DaemonSet that is sent":  {Seen{Pod: pod("n", sent, intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalAndRemote)}, []string{"its DaemonSet must add the toleration"}, "", "", []string{"ordinary nodes only"}},
 		"of a DaemonSet":               {Seen{Pod: pod("n", daemon), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalAndRemote)}, []string{"it is a DaemonSet pod", "the scheduler picks"}, "", "", nil},
 		"here, first":                  {Seen{Pod: pod("n"), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalFirst)}, []string{"if there is no room"}, "", "", []string{"toleration"}},
 		"here, always":                 {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocal)}, []string{"pods run here"}, "", "", []string{"toleration"}},
