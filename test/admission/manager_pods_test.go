@@ -42,6 +42,8 @@ func TestManagerPods(t *testing.T) {
 		"a label, with the status":                    {patching(manager, offloaded, running+`,"metadata":{"labels":{"app":"other"}}}`, "status"), "metadata.labels must not change"},
 		"an annotation of others, with the status":    {patching(manager, offloaded, running+`,"metadata":{"annotations":{"note":null}}}`, "status"), "metadata.annotations[note] must not change"},
 		"what users say to Spillway, with the status": {patching(manager, offloaded, running+`,"metadata":{"annotations":{"spillway.io/offload-daemonset":"true"}}}`, "status"), "must not change"},
+		"an allowed annotation and one of others":     {patching(manager, offloaded, running+`,"metadata":{"annotations":{"spillway.io/remote-uid":"c","note":"2"}}}`, "status"), "metadata.annotations[note] must not change"},
+		"an owner, with the status":                   {patching(manager, offloaded, running+`,"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"a","uid":"b"}]}}`, "status"), ""}, // The API server ignores it.
 		"a finalizer, with the status":                {patching(manager, offloaded, running+`,"metadata":{"finalizers":null}}`, "status"), "metadata.finalizers must not change"},
 		"tolerations of a waiting pod":                {patching(manager, waiting, late), ""},
 		"tolerations of everything":                   {adding(manager, waiting, `[{"op":"add","path":"/spec/tolerations/-","value":{"operator":"Exists"}}]`), "spec.tolerations must not get a toleration of every taint"},
