@@ -19,6 +19,8 @@ type Change struct {
 	// Listed lacked the object.
 	Unseen bool
 	Listed string
+	// Own: this process wrote After, and has already decided on it. Only package objects sets it.
+	Own bool
 }
 
 // Object returns the changed object.

@@ -176,6 +176,19 @@ func (r *Reader) note(obj client.Object, what outcome) {
 	r.written[id] = write{obj, what, r.clock.Now(), unseen}
 }
 
+// Saw notes that the cache shows obj. It reports whether obj is as this process last wrote it.
+func (r *Reader) Saw(obj client.Object) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := key{kindOf(obj), client.ObjectKeyFromObject(obj)}
+	last, ok := r.written[id]
+	if !ok || !last.shownBy(obj, true) {
+		return false
+	}
+	delete(r.written, id)
+	return last.what == stored && last.object.GetUID() == obj.GetUID() && last.object.GetResourceVersion() == obj.GetResourceVersion()
+}
+
 // Forget drops what is known about obj. Call it when the cache reports that obj is deleted or no longer
 // selected.
 func (r *Reader) Forget(obj client.Object) {

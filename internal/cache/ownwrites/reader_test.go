@@ -233,3 +233,34 @@ func TestKinds(t *testing.T) {
 		t.Errorf("Secrets that nobody has written: %v", names)
 	}
 }
+
+// TestSaw checks which changes of the cache show this process's last write, and that the Reader then forgets it.
+func TestSaw(t *testing.T) {
+	for name, test := range map[string]struct {
+		note        func(*Reader)
+		shows       *corev1.Pod
+		want, stale bool
+	}{
+		"nothing was written":             {func(*Reader) {}, pod("a", "7"), false, false},
+		"what was written":                {func(r *Reader) { r.Expect(pod("a", "7")) }, pod("a", "7"), true, false},
+		"an older state":                  {func(r *Reader) { r.Expect(pod("a", "7")) }, pod("a", "6"), false, true},
+		"what somebody has written":       {func(r *Reader) { r.Expect(pod("a", "7")) }, pod("a", "8"), false, false},
+		"another one":                     {func(r *Reader) { r.Expect(pod("a", "7")) }, pod("b", "7"), false, false},
+		"what was written before":         {func(r *Reader) { r.Expect(pod("a", "7")); r.Expect(pod("a", "8")) }, pod("a", "7"), false, true},
+		"a deletion":                      {func(r *Reader) { r.ExpectTerminating(pod("a", "7"), nil) }, pod("a", "8", leaving), false, false},
+		"what was written, and deleted":   {func(r *Reader) { r.Expect(pod("a", "7")); r.ExpectTerminating(pod("a", "7"), nil) }, pod("a", "7"), false, true},
+		"what was written, and is gone":   {func(r *Reader) { r.Expect(pod("a", "7")); r.ExpectDeleted(pod("a", "7")) }, pod("a", "7"), false, true},
+		"its successor, after it is gone": {func(r *Reader) { r.ExpectDeleted(pod("a", "7")) }, pod("b", "9"), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := New(nil, testclock.NewFakePassiveClock(builder.Epoch))
+			test.note(r)
+			if got := r.Saw(test.shows); got != test.want {
+				t.Errorf("its own write: %t", got)
+			}
+			if stale := r.IsStale(test.shows, client.ObjectKeyFromObject(test.shows)); stale != test.stale {
+				t.Errorf("the cache is behind: %t", stale)
+			}
+		})
+	}
+}

@@ -19,14 +19,14 @@ func deleted(reader *ownwrites.Reader, obj client.Object, grace *int64) {
 	reader.ExpectTerminating(obj, grace)
 }
 
-// watch calls handle for each change of an object. For an object that is gone, it first forgets this process's
-// writes.
+// watch calls handle for each change of an object. First it tells the reader what the cache shows.
 func watch(ctx context.Context, from cache.Cache, of client.Object, reader *ownwrites.Reader, handle func(informer.Change)) error {
 	return informer.Watch(ctx, from, of, func(e informer.Change) {
 		if e.Object() == nil {
 			return
 		}
 		forget(reader, e)
+		e.Own = e.After != nil && reader.Saw(e.After)
 		handle(e)
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/engine/kind"
+	"github.com/spillway-io/spillway/internal/engine/work"
 )
 
 func TestUrgent(t *testing.T) {
@@ -25,7 +26,7 @@ func TestUrgent(t *testing.T) {
 		"of a kind of another type": {informer.Change{Before: &corev1.Secret{}}, gone, false},
 	} {
 		w := &Watcher[*corev1.Pod]{Kind: &kind.Kind[*corev1.Pod]{Urgent: test.urgent}}
-		if got := w.isUrgent(test.change); got != test.want {
+		if got := w.priority(test.change) == work.Urgent; got != test.want {
 			t.Errorf("%s: urgent is %t, want %t", name, got, test.want)
 		}
 	}

@@ -1,4 +1,6 @@
-// Package watch enqueues objects that change in either cluster, and the objects that such a change affects.
+// Package watch enqueues objects that change in either cluster, and the objects that such a change affects. It
+// does not enqueue an object because of this process's own write: the reconcile that wrote has decided on the
+// answer.
 package watch
 
 import (
@@ -67,7 +69,9 @@ func (w *Watcher[T]) onLocal(e informer.Change) {
 	if !w.concerns(obj.GetNamespace()) {
 		return
 	}
-	w.enqueue(work.Normal, client.ObjectKeyFromObject(obj))
+	if !e.Own {
+		w.enqueue(work.Normal, client.ObjectKeyFromObject(obj))
+	}
 	before, after := w.needsOf(e.Before), w.needsOf(e.After)
 	w.Queue.Enqueue(work.Normal, before.SymmetricDifference(after).UnsortedList()...)
 	if w.moved(e) {
@@ -101,7 +105,9 @@ func (w *Watcher[T]) needsOf(obj client.Object) sets.Set[decide.Key] {
 func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 	key := decide.Key{Kind: w.Kind.Name, NamespacedName: client.ObjectKeyFromObject(e.Object())}
 	if decide.IsProtected(e.Object(), w.ClusterID) {
-		w.Queue.Enqueue(work.Normal, key)
+		if !e.Own {
+			w.Queue.Enqueue(work.Normal, key)
+		}
 		return
 	}
 	found, err := w.Uses.Referers(ctx, key)
@@ -121,14 +127,12 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 // onRemote also enqueues what a deleted copy needed, if its local object may stay.
 func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	key := objects.LocalKey(e.Object())
-	if w.Kind.Done != nil && e.Before != nil {
-		w.Attempts.RemoteChanged(key)
+	if !e.Own {
+		if w.Kind.Done != nil && e.Before != nil {
+			w.Attempts.RemoteChanged(key)
+		}
+		w.enqueue(w.priority(e), key)
 	}
-	priority := work.Normal
-	if w.isUrgent(e) {
-		priority = work.Urgent
-	}
-	w.enqueue(priority, key)
 	if e.Before != nil && objects.LocalKey(e.Before) != key {
 		w.enqueue(work.Normal, objects.LocalKey(e.Before))
 	}
@@ -139,12 +143,15 @@ func (w *Watcher[T]) onRemote(ctx context.Context, e informer.Change) {
 	}
 }
 
-// isUrgent reports whether users wait for the outcome of a change of a remote object. A new object is not
+// priority returns Urgent if users wait for the outcome of a change of a remote object. A new object is not
 // urgent: Spillway has just created it, or reads it at the start.
-func (w *Watcher[T]) isUrgent(e informer.Change) bool {
+func (w *Watcher[T]) priority(e informer.Change) int {
 	before, known := e.Before.(T)
 	after, _ := e.After.(T) // The zero value if the object is gone.
-	return known && w.Kind.Urgent != nil && w.Kind.Urgent(before, after)
+	if known && w.Kind.Urgent != nil && w.Kind.Urgent(before, after) {
+		return work.Urgent
+	}
+	return work.Normal
 }
 
 // EnqueueNamespace enqueues all known objects of a local namespace, and what they need. An empty name means all

@@ -92,6 +92,9 @@ func TestChanges(t *testing.T) {
 		"a copy stands for another one now":  {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(standsFor("more"))}, nil, []string{"team/more", "team/settings"}},
 		"a copy that may be refused goes":    {kind.InMappedNamespace, "remote", informer.Change{Before: fixture.Remote()}, nil, []string{"secret/team/a", "team/settings"}},
 		"one of a pod goes":                  {kind.OnVirtualNode, "remote", informer.Change{Before: fixture.Remote()}, nil, []string{"team/settings"}},
+		"its own write":                      {kind.OnVirtualNode, "held", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.Data("b", "")), Own: true}, nil, []string{"secret/team/a", "secret/team/b"}},
+		"its own mark":                       {kind.Referenced, "listed", informer.Change{Before: fixture.Local(), After: fixture.Local(fixture.Sent), Own: true}, byPods, nil},
+		"its own copy":                       {kind.OnVirtualNode, "remote", informer.Change{After: fixture.Remote(), Own: true}, nil, nil},
 		"users wait for the change":          {kind.Referenced, "remote", informer.Change{Before: fixture.Remote(), After: fixture.Remote(fixture.Data("urgent", "x"))}, nil, []string{"urgent team/settings"}},
 	} {
 		t.Run(name, func(t *testing.T) {
