@@ -121,6 +121,9 @@ func refusal(err error) string {
 
 // cause says why a pod must leave the virtual node of a binding. It reads caches.
 func (r *Reconciler) cause(ctx context.Context, name string, pod *corev1.Pod) (eviction.Cause, error) {
+	if !eviction.MayBeEvicted(pod) {
+		return eviction.Stays, nil
+	}
 	s := eviction.Snapshot{
 		Pod: pod, Binding: &v1alpha1.ClusterBinding{}, Offloading: &v1alpha1.NamespaceOffloading{}, NamespaceMap: &v1alpha1.NamespaceMap{},
 	}

@@ -46,7 +46,7 @@ type Snapshot struct {
 // Decide returns why the pod must be evicted now, or Stays.
 func Decide(s Snapshot) Cause {
 	switch {
-	case !s.Pod.DeletionTimestamp.IsZero() || IsDaemonSetPod(s.Pod):
+	case !MayBeEvicted(s.Pod):
 		return Stays
 	case s.NamespaceTerminating:
 		// Kubernetes deletes the pods of the namespace, and refuses to create anything in it, even evictions.
@@ -68,6 +68,11 @@ func Decide(s Snapshot) Cause {
 	default:
 		return Stays
 	}
+}
+
+// MayBeEvicted reports whether there is any reason for which Decide would evict the pod.
+func MayBeEvicted(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp.IsZero() && !IsDaemonSetPod(pod)
 }
 
 // Unselected reports whether the offloading has a remote namespace in a provider that it no longer selects. A

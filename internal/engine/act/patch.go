@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,10 +18,7 @@ import (
 // another object of that name refuses it. The API server merges lists that have a key, such as a pod's
 // conditions.
 func patch(ctx context.Context, to client.Client, obj client.Object, a decide.Action) error {
-	before, ok := a.Before.DeepCopyObject().(client.Object)
-	if !ok {
-		return fmt.Errorf("%T is no object", a.Before)
-	}
+	before := shallowCopy(a.Before)
 	before.SetUID("")
 	obj.SetUID(a.Before.GetUID())
 	var how client.Patch
@@ -37,6 +35,13 @@ func patch(ctx context.Context, to client.Client, obj client.Object, a decide.Ac
 	default:
 		return to.Patch(ctx, obj, how)
 	}
+}
+
+// shallowCopy returns an object whose own fields can be set without changing obj.
+func shallowCopy(obj client.Object) client.Object {
+	copied := reflect.New(reflect.TypeOf(obj).Elem())
+	copied.Elem().Set(reflect.ValueOf(obj).Elem())
+	return copied.Interface().(client.Object)
 }
 
 // locked returns a patch that fails if anybody has written the object since.

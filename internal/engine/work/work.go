@@ -3,7 +3,8 @@
 // # How it works
 //
 // There is one queue, from controller-runtime. Its keys name a kind besides the object. One goroutine takes
-// keys from the queue, and starts a goroutine for each: an idle connection has no workers. Each kind may run a
+// keys from the queue, and hands each to a worker that has just become free, or to a new one. Workers that stay
+// free end, so an idle connection has none. Each kind may run a
 // limited number at a time. Its other keys are pending (limiter). When one ends, the first pending key
 // goes through the queue once more and is reconciled, urgent keys first. So a webhook that never answers for
 // Secrets uses up the limit of Secrets, and delays no pod.
@@ -19,11 +20,11 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -48,12 +49,24 @@ type Workers struct {
 	queue    priorityqueue.PriorityQueue[decide.Key]
 	limiters map[string]*limiter // By kind.
 	passes   sync.WaitGroup
-	began    sync.Map // When the pass of a key began.
+	free     chan job      // To a worker that is free.
+	began    sync.Map      // When the pass of a key began.
+	id       atomic.Uint64 // Of the last reconcile, for the log.
 }
+
+// job is a key to reconcile, with its priority.
+type job struct {
+	key      decide.Key
+	priority int
+}
+
+// freeFor is how long a worker waits for the next key before it ends. A goroutine's stack grows during its first
+// reconcile, which takes longer than the start of the goroutine.
+const freeFor = time.Second
 
 // New returns Workers that call do. Add must be called for each kind.
 func New(do reconcile.TypedReconciler[decide.Key]) *Workers {
-	return &Workers{do: do, limiters: map[string]*limiter{}}
+	return &Workers{do: do, limiters: map[string]*limiter{}, free: make(chan job)}
 }
 
 // Add adds a kind. At most that many of its objects are reconciled at a time. After an error, backoff says how
@@ -97,7 +110,28 @@ func (w *Workers) run(ctx context.Context, start func(context.Context) error) er
 			w.queue.Done(key)
 			continue
 		}
-		w.passes.Go(func() { w.pass(ctx, key, priority) })
+		select {
+		case w.free <- job{key, priority}:
+		default:
+			w.passes.Go(func() { w.work(ctx, job{key, priority}) })
+		}
+	}
+}
+
+// work reconciles an object, and then others, until there has been none for a while.
+func (w *Workers) work(ctx context.Context, next job) {
+	timer := time.NewTimer(freeFor)
+	defer timer.Stop()
+	for {
+		w.pass(ctx, next.key, next.priority)
+		timer.Reset(freeFor)
+		select {
+		case next = <-w.free:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -123,7 +157,7 @@ func (w *Workers) reconcile(ctx context.Context, key decide.Key, priority int) {
 	w.began.Store(key, time.Now())
 	defer w.began.Delete(key)
 	defer prometheus.NewTimer(metered().seconds.WithLabelValues(key.Kind)).ObserveDuration()
-	logger := log.FromContext(ctx).WithValues("controller", key.Kind, "namespace", key.Namespace, "name", key.Name, "reconcileID", uuid.NewUUID())
+	logger := log.FromContext(ctx).WithValues("controller", key.Kind, "namespace", key.Namespace, "name", key.Name, "reconcileID", w.id.Add(1))
 	result, err := w.recovered(log.IntoContext(ctx, logger), key)
 	switch {
 	case err != nil:
