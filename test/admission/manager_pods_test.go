@@ -24,7 +24,10 @@ func TestManagerPods(t *testing.T) {
 	manager := inConsumer(t)
 	namespace := namespaceOf(t, nil)
 	offloaded, local, waiting := onNode(namespace, "offloaded", "spillway-eu"), onNode(namespace, "local", "worker-1"), onNode(namespace, "waiting", "")
-	for _, pod := range []*corev1.Pod{offloaded, local, waiting} {
+	prefix, within := onNode(namespace, "prefix", "spillway"), onNode(namespace, "within", "not-spillway-eu")
+	bare := onNode(namespace, "bare", "spillway-eu")
+	bare.Labels, bare.Annotations, bare.Finalizers = nil, nil, nil
+	for _, pod := range []*corev1.Pod{offloaded, local, waiting, prefix, within, bare} {
 		temporary(t, pod)
 	}
 	const (
@@ -39,6 +42,20 @@ func TestManagerPods(t *testing.T) {
 		"and without annotations":                     {patching(manager, offloaded, running+"}", "status"), ""},
 		"the status of a local pod":                   {patching(manager, local, running+"}", "status"), "pod " + namespace + "/local is not on a virtual node"},
 		"the status of a waiting pod":                 {patching(manager, waiting, running+"}", "status"), "is not on a virtual node"},
+		"the status of a pod on node spillway":        {patching(manager, prefix, running+"}", "status"), "is not on a virtual node"},
+		"the status of a pod on not-spillway-eu":      {patching(manager, within, running+"}", "status"), "is not on a virtual node"},
+		"the deletion of a pod on node spillway":      {deleting(manager, prefix.DeepCopy()), "is not on a virtual node"},
+		"the deletion of a pod on not-spillway-eu":    {deleting(manager, within.DeepCopy()), "is not on a virtual node"},
+		"the status of a pod without metadata":        {patching(manager, bare, shown, "status"), ""},
+		"its first label, with the status":            {patching(manager, bare, running+`,"metadata":{"labels":{"app":"web"}}}`, "status"), "metadata.labels must not change"},
+		"its first annotation, with the status":       {patching(manager, bare, running+`,"metadata":{"annotations":{"note":"1"}}}`, "status"), "metadata.annotations[note] must not change"},
+		"its first finalizer, with the status":        {patching(manager, bare, running+`,"metadata":{"finalizers":["example.com/new"]}}`, "status"), "metadata.finalizers must not change"},
+		"the removal of a label, with the status":     {patching(manager, offloaded, running+`,"metadata":{"labels":{"app":null}}}`, "status"), "metadata.labels must not change"},
+		"one more finalizer, with the status":         {patching(manager, offloaded, running+`,"metadata":{"finalizers":["example.com/mine","example.com/new"]}}`, "status"), "metadata.finalizers must not change"},
+		"an annotation like its own, but shorter":     {patching(manager, offloaded, running+`,"metadata":{"annotations":{"spillway.io/remote":"a"}}}`, "status"), "must not change"},
+		"an annotation like its own, of others":       {patching(manager, offloaded, running+`,"metadata":{"annotations":{"x.spillway.io/remote-a":"a"}}}`, "status"), "must not change"},
+		"an annotation like its own, but longer":      {patching(manager, offloaded, running+`,"metadata":{"annotations":{"spillway.io/last-sync-time-x":"a"}}}`, "status"), "must not change"},
+		"a label with the status, by somebody else":   {patching(server(t), local, running+`,"metadata":{"labels":{"app":"other"}}}`, "status"), ""},
 		"a label, with the status":                    {patching(manager, offloaded, running+`,"metadata":{"labels":{"app":"other"}}}`, "status"), "metadata.labels must not change"},
 		"an annotation of others, with the status":    {patching(manager, offloaded, running+`,"metadata":{"annotations":{"note":null}}}`, "status"), "metadata.annotations[note] must not change"},
 		"what users say to Spillway, with the status": {patching(manager, offloaded, running+`,"metadata":{"annotations":{"spillway.io/offload-daemonset":"true"}}}`, "status"), "must not change"},
