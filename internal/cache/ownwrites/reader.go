@@ -176,7 +176,7 @@ func (r *Reader) note(obj client.Object, what outcome) {
 	r.written[id] = write{obj, what, r.clock.Now(), unseen}
 }
 
-// Saw notes that the cache shows obj. It reports whether obj is as this process last wrote it.
+// Saw notes that the cache shows obj. It reports whether obj is as this process last wrote it, within Lifetime.
 func (r *Reader) Saw(obj client.Object) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,7 +186,8 @@ func (r *Reader) Saw(obj client.Object) bool {
 		return false
 	}
 	delete(r.written, id)
-	return last.what == stored && last.object.GetUID() == obj.GetUID() && last.object.GetResourceVersion() == obj.GetResourceVersion()
+	return last.what == stored && r.clock.Since(last.at) <= Lifetime &&
+		last.object.GetUID() == obj.GetUID() && last.object.GetResourceVersion() == obj.GetResourceVersion()
 }
 
 // Forget drops what is known about obj. Call it when the cache reports that obj is deleted or no longer

@@ -243,6 +243,7 @@ func TestSaw(t *testing.T) {
 	}{
 		"nothing was written":             {func(*Reader) {}, pod("a", "7"), false, false},
 		"what was written":                {func(r *Reader) { r.Expect(pod("a", "7")) }, pod("a", "7"), true, false},
+		"late":                            {func(r *Reader) { r.Expect(pod("a", "7")) }, pod("a", "7"), false, false},
 		"an older state":                  {func(r *Reader) { r.Expect(pod("a", "7")) }, pod("a", "6"), false, true},
 		"what somebody has written":       {func(r *Reader) { r.Expect(pod("a", "7")) }, pod("a", "8"), false, false},
 		"another one":                     {func(r *Reader) { r.Expect(pod("a", "7")) }, pod("b", "7"), false, false},
@@ -253,8 +254,12 @@ func TestSaw(t *testing.T) {
 		"its successor, after it is gone": {func(r *Reader) { r.ExpectDeleted(pod("a", "7")) }, pod("b", "9"), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := New(nil, testclock.NewFakePassiveClock(builder.Epoch))
+			clock := testclock.NewFakePassiveClock(builder.Epoch)
+			r := New(nil, clock)
 			test.note(r)
+			if name == "late" {
+				clock.SetTime(builder.Epoch.Add(Lifetime + 1))
+			}
 			if got := r.Saw(test.shows); got != test.want {
 				t.Errorf("its own write: %t", got)
 			}

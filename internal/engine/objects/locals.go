@@ -114,6 +114,14 @@ func (l *Locals[T]) IsStale(key types.NamespacedName) bool {
 	return l.ViewReader.IsStale(l.Kind.New(), key)
 }
 
+// Unshown lists the names of the objects of a namespace that this process wrote and the view does not show yet. An
+// empty name means all namespaces.
+func (l *Locals[T]) Unshown(namespace string) []types.NamespacedName {
+	return slices.DeleteFunc(l.ViewReader.Unshown(l.Kind.New()), func(name types.NamespacedName) bool {
+		return namespace != "" && name.Namespace != namespace
+	})
+}
+
 // Expect notes an answer of the API server. The view does not show an object that is no longer protected, but
 // the shared cache does.
 func (l *Locals[T]) Expect(obj client.Object) {

@@ -204,7 +204,7 @@ func TestStandIns(t *testing.T) {
 	if found := find(); len(found) != 1 {
 		t.Errorf("after a deletion: %v", found)
 	}
-	for namespace, want := range map[string]int{"": 2, settings.Namespace: 2, "another": 0} {
+	for namespace, want := range map[string]int{"": 3, settings.Namespace: 3, "another": 0} { // One is not shown yet.
 		if keys, err := rig.Remotes.Locals(t.Context(), namespace); err != nil || len(keys) != want || want > 0 && keys[0] != settings {
 			t.Errorf("of namespace %q they stand for %v, %v", namespace, keys, err)
 		}

@@ -99,8 +99,8 @@ func (r *Remotes[T]) Of(ctx context.Context, namespace string) ([]T, error) {
 	return listOf[T](ctx, r.Cache, r.Kind.NewList(), only...)
 }
 
-// Locals lists the local objects of a namespace that the remote objects in the cache represent. An empty name
-// means all namespaces.
+// Locals lists the local objects of a namespace that remote objects represent: those in the cache, and those that
+// this process wrote and the cache does not show yet. An empty name means all namespaces.
 func (r *Remotes[T]) Locals(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
 	all, err := r.Of(ctx, namespace)
 	if err != nil {
@@ -109,6 +109,18 @@ func (r *Remotes[T]) Locals(ctx context.Context, namespace string) ([]types.Name
 	keys := make([]types.NamespacedName, 0, len(all))
 	for _, remote := range all {
 		keys = append(keys, LocalKey(remote))
+	}
+	for _, name := range r.CacheReader.Unshown(r.Kind.New()) {
+		remote := r.Kind.New()
+		if err := r.CacheReader.Get(ctx, name, remote); err != nil {
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			return nil, err
+		}
+		if key := LocalKey(remote); r.Mark.IsOn(remote) && (namespace == "" || key.Namespace == namespace) {
+			keys = append(keys, key)
+		}
 	}
 	return keys, nil
 }

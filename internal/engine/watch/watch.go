@@ -175,6 +175,8 @@ func (w *Watcher[T]) enqueueNamespace(ctx context.Context, namespace string) err
 		w.enqueue(work.Normal, client.ObjectKeyFromObject(local))
 		w.Queue.Enqueue(work.Normal, w.needsOf(local).UnsortedList()...)
 	}
+	// The change that shows these may enqueue nothing, and they may not have been reconciled meanwhile.
+	w.enqueue(work.Normal, w.Locals.Unshown(namespace)...)
 	if err := w.enqueueCopied(ctx, namespace); err != nil {
 		return err
 	}

@@ -249,6 +249,23 @@ func TestEnqueueNamespace(t *testing.T) {
 	}
 }
 
+// TestEnqueueNamespaceUnshown checks that objects are enqueued that were written and that the caches do not show
+// yet: the change that shows them may enqueue nothing.
+func TestEnqueueNamespaceUnshown(t *testing.T) {
+	rig, said := enginetest.New(), &transcript{}
+	rig.Kind.Selection = kind.InMappedNamespace
+	rig.Shares()
+	rig.Remotes.Expect(fixture.Remote())
+	rig.Locals.Expect(fixture.Local(func(m *corev1.ConfigMap) { m.Name = "written" }))
+	rig.Locals.Expect(fixture.Local(func(m *corev1.ConfigMap) { m.Namespace = "team-b" }))
+	w := watcher(rig, said)
+	w.EnqueueNamespace(t.Context(), "team")
+	slices.Sort(said.lines)
+	if diff := cmp.Diff([]string{"team/settings", "team/written"}, said.lines); diff != "" {
+		t.Errorf("enqueued (-want +got):\n%s", diff)
+	}
+}
+
 // TestRecount checks that exactly the objects are enqueued for which a pod starts or stops counting.
 func TestRecount(t *testing.T) {
 	rig, said := enginetest.New(), &transcript{}
