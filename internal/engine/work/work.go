@@ -4,10 +4,9 @@
 //
 // There is one queue, from controller-runtime. Its keys name a kind besides the object. One goroutine takes
 // keys from the queue, and hands each to a worker that has just become free, or to a new one. Workers that stay
-// free end, so an idle connection has none. Each kind may run a
-// limited number at a time. Its other keys are pending (limiter). When one ends, the first pending key
-// goes through the queue once more and is reconciled, urgent keys first. So a webhook that never answers for
-// Secrets uses up the limit of Secrets, and delays no pod.
+// free end, so an idle connection has none. Each kind may run a limited number at a time. Its other keys are
+// pending (limiter). When one ends, the first pending key goes through the queue once more and is reconciled,
+// urgent keys first. So a webhook that never answers for Secrets uses up the limit of Secrets, and delays no pod.
 //
 // The rest is as in controller-runtime's controllers. No key is reconciled twice at a time. A key that is
 // enqueued meanwhile is reconciled again. Errors are retried with back-off, panics count as errors, and the

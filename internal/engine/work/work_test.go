@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -496,4 +497,39 @@ func TestAnyOrder(t *testing.T) {
 	if slices.Sort(m.wrong); len(m.wrong) > 0 {
 		t.Errorf("%d mistakes: %v", len(m.wrong), slices.Compact(m.wrong))
 	}
+}
+
+// TestFreeWorker checks that a worker takes another key, and ends if none comes.
+func TestFreeWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reconciled []decide.Key
+		w := New(reconcile.TypedFunc[decide.Key](func(_ context.Context, key decide.Key) (reconcile.Result, error) {
+			reconciled = append(reconciled, key)
+			return reconcile.Result{}, nil
+		}))
+		w.Add("pod", 2, retry.Backoff[decide.Key]())
+		w.queue = priorityqueue.New("", func(o *priorityqueue.Opts[decide.Key]) { o.RateLimiter = backoff(w.limiters) })
+		defer w.queue.ShutDown()
+		first, second := key("pod", "first"), key("pod", "second")
+		for _, key := range []decide.Key{first, second} {
+			w.limiters["pod"].admit(key, Normal)
+		}
+		go w.work(t.Context(), job{first, Normal})
+		synctest.Wait()
+		select {
+		case w.free <- job{second, Normal}:
+		default:
+			t.Error("no worker is free")
+		}
+		time.Sleep(freeFor + time.Millisecond)
+		synctest.Wait()
+		select {
+		case w.free <- job{first, Normal}:
+			t.Error("a worker is left")
+		default:
+		}
+		if diff := cmp.Diff([]decide.Key{first, second}, reconciled); diff != "" {
+			t.Errorf("reconciled (-want +got):\n%s", diff)
+		}
+	})
 }
