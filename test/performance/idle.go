@@ -48,8 +48,8 @@ const (
 	watchInterval     = 5 * time.Minute
 )
 
-// punctual is the share of the periodic requests that must come. It is not 1, because an interval begins when
-// the last renewal was answered, and Kubernetes lengthens a Lease's interval by up to 4 % at random.
+// punctual is the share of the periodic requests that must come. It is not 1, because after a request that was
+// refused or slow, the next ones come at other moments.
 const punctual = 0.75
 
 // idleState is a measurement while nothing changes.
