@@ -12,9 +12,10 @@
 //
 // Each connection has a connector with its own goroutine, so a hanging provider blocks nobody else. The connector
 // runs one session after another, and reports why each ended. A session identifies the provider, acquires the
-// Lease there (leaseManager), fills the caches and engages the controllers. Then it probes the provider every few
-// seconds until it stops answering. No request outlives the session. Only the link does: the credentials, the
-// report, what is known about the Lease (leaseState), and until when writes are allowed (fence).
+// Lease there (leaseManager), fills the caches and engages the controllers. It renews the Lease, and probes a
+// provider that is silent, until that no longer answers (keeper; pulse says when). No request outlives the session.
+// Only the link does: the credentials, the report, what is known about the Lease (leaseState), and until when
+// writes are allowed (fence).
 //
 // A token of the same account replaces the previous one without a new session. Caches are full before
 // controllers are engaged, because engaging waits for them and would block all others. The watch of a kind that

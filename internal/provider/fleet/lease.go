@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -40,8 +39,6 @@ type leaseManager struct {
 	// asked is since when the ClusterBinding has been asked to remember a generation. Zero means that it has
 	// not been asked.
 	asked time.Time
-	// keeping is done when renewUntilDone has returned.
-	keeping sync.WaitGroup
 }
 
 // acquire returns when the manager may write in the provider: because it holds the Lease, or because the
@@ -72,45 +69,22 @@ func (l *leaseManager) acquire(ctx context.Context) error {
 	}
 }
 
-// renewUntilDone renews the Lease until ctx ends. It calls end if another holder has the Lease, or if the Lease
-// was not renewed in time although the provider answers. It leaves other errors to the probes: the next try may
-// succeed.
-func (l *leaseManager) renewUntilDone(ctx context.Context, end context.CancelCauseFunc) {
-	timer := l.options.Clock.NewTimer(l.options.untilRenewal())
-	defer timer.Stop()
-	asked := l.options.Clock.Now()
-	for {
-		select {
-		case <-timer.C():
-			timer.Reset(l.options.untilRenewal())
-		case <-ctx.Done():
-			return
-		}
-		now := l.options.Clock.Now()
-		if !l.holds() && now.Sub(asked) < min(unfencedRetry, refusedDurations*l.options.LeaseDuration) {
-			continue
-		}
-		asked = now
-		err := l.renew(ctx)
-		if err != nil && l.fence.expired() {
-			err = l.unrenewed(ctx, err)
-		}
-		switch {
-		case isRefused(err):
-			l.fence.drop()
-			end(err)
-			return
-		case err != nil && ctx.Err() == nil:
-			log.FromContext(ctx).V(1).Info("the Lease in the provider is not renewed", "error", err.Error())
-		}
+// keep renews the Lease once. done is false if it is not renewed. The error may be an errNotUsable, if another
+// holder has the Lease, or if it was not renewed in time although the provider answers: then the session must end.
+// Other errors are left to the probes, and not returned: the next try may succeed.
+func (l *leaseManager) keep(ctx context.Context) (done bool, _ error) {
+	done, err := l.renew(ctx)
+	if err != nil && l.fence.expired() {
+		err = l.unrenewed(ctx, err)
 	}
-}
-
-// untilRenewal returns the time until the next renewal, at most a third of the Lease's duration. All
-// connections renew at the same five moments of that time, so the process does not wake up separately for each.
-func (o *Options) untilRenewal() time.Duration {
-	interval := o.LeaseDuration / 3
-	return interval - o.Clock.Since(o.began)%(interval/5)
+	if isRefused(err) {
+		l.fence.drop()
+		return false, err
+	}
+	if err != nil && ctx.Err() == nil {
+		log.FromContext(ctx).V(1).Info("the Lease in the provider is not renewed", "error", err.Error())
+	}
+	return done && err == nil, nil
 }
 
 // unrenewed handles an error with the Lease. If the provider answers a probe, only the Lease fails, mostly
@@ -123,23 +97,22 @@ func (l *leaseManager) unrenewed(ctx context.Context, err error) error {
 	return errNotUsable{v1alpha1.ReasonLeaseNotRenewed, "the provider answers, but its Lease cannot be read or written, so the manager writes nothing there: " + quoted(err)}
 }
 
-// renew writes the Lease as last seen, and reads it only if that fails.
-func (l *leaseManager) renew(ctx context.Context) error {
+// renew writes the Lease as last seen, and reads it only if that fails. done is false if it has to wait.
+func (l *leaseManager) renew(ctx context.Context) (done bool, err error) {
 	if l.holds() {
 		s := l.snapshot()
 		if d := lease.Decide(s); d.Action == lease.Write {
 			l.remember(ctx, d.Record)
 			if done, err := l.write(ctx, s, d); done || err != nil {
-				return err
+				return done, err
 			}
 		}
 		// It has changed or is gone, perhaps because this is another cluster.
 		if err := l.probe(ctx); err != nil {
-			return err
+			return false, err
 		}
 	}
-	_, err := l.check(ctx)
-	return err
+	return l.check(ctx)
 }
 
 // check reads the Lease and acts on it. settled is true once the manager holds the Lease or can have none. When

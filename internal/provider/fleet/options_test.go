@@ -11,7 +11,7 @@ func TestAnOutageIsNoticedInTime(t *testing.T) {
 	const promised = 15 * time.Second
 	var o Options
 	o.defaults()
-	if longest := quiet*o.ProbeInterval + time.Duration(o.ProbeFailures)*max(o.ProbeInterval, o.ProbeTimeout); longest > promised {
+	if longest := o.quiet() + time.Duration(o.ProbeFailures)*max(o.ProbeInterval, o.ProbeTimeout); longest > promised {
 		t.Errorf("an outage is noticed after up to %s, want at most %s", longest, promised)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
+	"sync"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -20,7 +20,6 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/provider/budget"
 	"github.com/spillway-io/spillway/internal/provider/classes"
-	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/rights"
 	"github.com/spillway-io/spillway/internal/provider/transport"
 	"github.com/spillway-io/spillway/internal/scheme"
@@ -44,6 +43,8 @@ type session struct {
 	used []client.Object
 	// proven is set once the provider has been in use long enough to answer a probe.
 	proven bool
+	// asking are the keeper's requests in progress.
+	asking sync.WaitGroup
 }
 
 // run connects to the provider, and returns why that ended.
@@ -58,7 +59,7 @@ func (s *session) run(ctx context.Context) error {
 	defer func() {
 		s.engaged.disengage(s.target.Name)
 		s.end(nil)
-		lease.keeping.Wait() // A renewal in progress would make the release a conflict.
+		s.asking.Wait() // A renewal in progress would make the release a conflict.
 		if whole.Err() != nil {
 			lease.release(context.WithoutCancel(whole))
 		}
@@ -127,8 +128,8 @@ func (s *session) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// use identifies the provider, waits until its identity is pinned and the manager holds its Lease, and engages
-// it. It returns why the provider can no longer be used. When leaving, it returns nil once the Lease is gone.
+// use identifies the provider, waits until its identity is pinned and the manager holds its Lease, and keeps it
+// engaged. It returns why the provider can no longer be used. When leaving, it returns nil once the Lease is gone.
 func (s *session) use(ctx context.Context, lease *leaseManager) error {
 	if err := s.identify(ctx); err != nil {
 		return err
@@ -144,15 +145,7 @@ func (s *session) use(ctx context.Context, lease *leaseManager) error {
 	if err := lease.acquire(ctx); err != nil || s.target.Leaving {
 		return err
 	}
-	lease.keeping.Go(func() { lease.renewUntilDone(ctx, s.end) })
-	if err := s.engage(connection.WithEnd(ctx, func(err error) { s.end(startFailed(err)) })); err != nil {
-		return err
-	}
-	defer func() { s.used = slices.DeleteFunc(s.caches.demand.Watched(), s.caches.notServed) }()
-	if s.report.now().Reason != v1alpha1.ReasonStartFailed {
-		s.connected(ctx)
-	}
-	return s.watchHealth(ctx)
+	return newKeeper(s, lease).keep(ctx)
 }
 
 // connected reports that the provider can be used. After a failed start, it waits until the next session has
@@ -208,59 +201,4 @@ func (s *session) engage(ctx context.Context) error {
 		return fmt.Errorf("engaging provider %s: %w", s.target.ClusterID, err)
 	}
 	return nil
-}
-
-const (
-	// quiet is after how many ProbeIntervals without an answer a provider is probed. As shipped, renewals of
-	// the Lease come sooner, and prove as much as a probe.
-	quiet = 2
-	// atLeast is after how many ProbeIntervals a provider is probed in any case. A probe finds what a renewal
-	// does not, such as a missing right.
-	atLeast = 10
-)
-
-// watchHealth probes the provider until it stops answering. Meanwhile, its token can be renewed.
-func (s *session) watchHealth(ctx context.Context) error {
-	options := s.options
-	began := options.Clock.Now()
-	timer := options.Clock.NewTimer(options.ProbeInterval)
-	defer timer.Stop()
-	s.credentials.setInUse(true)
-	defer s.credentials.setInUse(false)
-	failures, probed := 0, began
-	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-s.credentials.offers:
-			if err := s.renewToken(ctx); err != nil {
-				return err
-			}
-			continue
-		case <-timer.C():
-		}
-		if failures > 0 || !s.report.now().LastContact.After(began) || s.probeDue(probed) <= 0 {
-			probed = options.Clock.Now()
-			err := s.probe(ctx)
-			if isRefused(err) || err != nil && failures+1 >= options.ProbeFailures {
-				return err
-			}
-			if err != nil {
-				failures++
-				timer.Reset(options.ProbeInterval)
-				continue
-			}
-			failures = 0
-		}
-		s.proven = true
-		s.connected(ctx)
-		timer.Reset(s.probeDue(probed))
-	}
-}
-
-// probeDue returns how long the next probe of a provider that answers can wait. last is when the last probe
-// began.
-func (s *session) probeDue(last time.Time) time.Duration {
-	clock, interval := s.options.Clock, s.options.ProbeInterval
-	return min(quiet*interval-clock.Since(s.report.now().LastContact), atLeast*interval-clock.Since(last))
 }
