@@ -43,8 +43,8 @@ func classOf(k requests.Key) idleClass {
 // end after five to ten minutes. A list comes after a watch has ended and could not be renewed.
 const (
 	nodeLeaseInterval = 10 * time.Second
-	leaseInterval     = 5 * time.Second // Of the Lease in a provider.
-	probeInterval     = 30 * time.Second
+	leaseInterval     = 6 * time.Second // Of the Lease in a provider.
+	probeInterval     = time.Minute
 	watchInterval     = 5 * time.Minute
 )
 
@@ -93,7 +93,12 @@ const firstProvider = "p1"
 // log shows nothing.
 func (s idleState) requestFigures() []figure {
 	most := func(interval time.Duration) int { return int(s.idle/interval) + 1 }
-	least := func(interval time.Duration) int { return max(0, int(punctual*float64(s.idle/interval))-1) }
+	least := func(interval time.Duration) int {
+		if s.idle < 2*interval {
+			return 0
+		}
+		return max(1, int(punctual*float64(s.idle/interval))-1)
+	}
 	of := func(class idleClass, least, most int) figure {
 		return count("requests: "+string(class), s.requests[class]).between(float64(least), float64(most))
 	}

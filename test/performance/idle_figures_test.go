@@ -11,7 +11,7 @@ func idleFor(pods int, providers ...string) idleState {
 	n, using := len(providers), min(1, pods)
 	s := idleState{
 		pods: pods, namespaces: 1, idle: 2 * time.Minute,
-		requests:    map[idleClass]int{leases: 34 * n, probes: 4 * n, renewed: 3},
+		requests:    map[idleClass]int{leases: 32 * n, probes: 2 * n, renewed: 3},
 		watches:     map[string]int{"consumer: nodes": 1, "consumer: secrets": 2, "consumer: pods": n, "consumer: configmaps": 4 + using*n},
 		connections: map[string]int{consumer: 1},
 	}
@@ -29,9 +29,9 @@ func TestIdleBounds(t *testing.T) {
 	}{
 		"one provider":             {"p1", func(*idleState) {}, ""},
 		"three":                    {"p1 p2 p3", func(*idleState) {}, ""},
-		"a lease too many":         {"p1", func(s *idleState) { s.requests[leases] = 39 }, "leases: 39 (25 to 38)"},
-		"no lease renewed":         {"p1", func(s *idleState) { delete(s.requests, leases) }, "leases: 0 (25 to 38)"},
-		"leases of one of three":   {"p1 p2 p3", func(s *idleState) { s.requests[leases] = 34 }, "leases: 34 (75 to 114)"},
+		"a lease too many":         {"p1", func(s *idleState) { s.requests[leases] = 35 }, "leases: 35 (22 to 34)"},
+		"no lease renewed":         {"p1", func(s *idleState) { delete(s.requests, leases) }, "leases: 0 (22 to 34)"},
+		"leases of one of three":   {"p1 p2 p3", func(s *idleState) { s.requests[leases] = 32 }, "leases: 32 (66 to 102)"},
 		"no probes":                {"p1", func(s *idleState) { s.requests[probes] = 0 }, "probes: 0"},
 		"too many watches renewed": {"p1", func(s *idleState) { s.requests[renewed] = 99 }, "watches renewed: 99"},
 		"others":                   {"p1", func(s *idleState) { s.requests[others] = 1 }, "others: 1 (= 0)"},

@@ -23,7 +23,7 @@ type Options struct {
 	// Origin is the identity of the consumer. A provider with the same identity is refused. Required.
 	Origin string
 	// ProbeInterval is the time from the beginning of a failed probe of a provider to the next one, or longer if the
-	// failed one takes longer. A provider that answers is probed after it has been silent for twice as long. Default 3s.
+	// failed one takes longer. A provider that answers is probed after it has been silent for 7/3 of it. Default 3s.
 	ProbeInterval time.Duration
 	// ProbeTimeout is how long a probe may take. Default 4s.
 	ProbeTimeout time.Duration

@@ -4,19 +4,20 @@ import "time"
 
 // atLeast is after how many ProbeIntervals a provider is probed in any case. A probe finds what a renewal does
 // not, such as a missing right, or a clock that is wrong.
-const atLeast = 10
+const atLeast = 20
 
 // quiet is for how long a provider that answers may be silent before it is probed. As shipped, renewals of the
 // Lease come a second sooner, and prove as much as a probe.
-func (o *Options) quiet() time.Duration { return 2 * o.ProbeInterval }
+func (o *Options) quiet() time.Duration { return 2*o.ProbeInterval + o.ProbeInterval/3 }
 
-// renewInterval is the time from the beginning of a renewal of the Lease to the next one.
-func (o *Options) renewInterval() time.Duration { return o.LeaseDuration / 3 }
+// renewInterval is the time from the beginning of a renewal of the Lease to the next one. It leaves time for a
+// second try before the fence ends, if the first one gets no answer, and for three if they fail at once.
+func (o *Options) renewInterval() time.Duration { return o.LeaseDuration * 2 / 5 }
 
 // moment is the time between two moments at which connections renew their Leases and probe their providers. All
 // connections share them, so the process does not wake up separately for each. A renewal that has failed is tried
 // again at the next one.
-func (o *Options) moment() time.Duration { return o.renewInterval() / 5 }
+func (o *Options) moment() time.Duration { return o.renewInterval() / 3 }
 
 // aligned returns the last of these moments that is at most d after from.
 func (o *Options) aligned(from time.Time, d time.Duration) time.Time {

@@ -125,18 +125,18 @@ func TestPulse(t *testing.T) {
 		until          int
 		want           string
 	}{
-		"renewals take the place of probes": {until: 65, want: "probe 3, renew 5, renew 10, renew 15, renew 20, renew 25, renew 30, probe 33, renew 35, renew 40, renew 45, renew 50, renew 55, " +
-			"renew 60, probe 63, renew 65"},
-		"a provider that is far away": {renewal: always(answered{900 * time.Millisecond, true}), until: 30, want: "probe 3, renew 5, renew 10, renew 15, renew 20, renew 25, renew 30"},
-		"a slow webhook":              {renewal: always(late), until: 30, want: "probe 3, renew 5, probe 9, renew 10, renew 15, renew 20, renew 25, renew 30"},
-		"one renewal is lost":         {renewal: only(10, lost), until: 30, want: "probe 3, renew 5, renew 10, probe 11, renew 15, probe 15, renew 20, renew 25, renew 30"},
-		"one renewal is refused":      {renewal: only(10, refusedNow), until: 26, want: "probe 3, renew 5, renew 10, probe 10, renew 11, renew 16, renew 21, renew 26"},
-		"no Lease can be written":     {renewal: from(12, refusedNow), until: 19, want: "probe 3, renew 5, renew 10, renew 15, probe 15, renew 16, renew 17, renew 18, probe 18, renew 19"},
-		"it refuses connections":      {renewal: from(7, refusedNow), probe: from(7, refusedNow), until: 60, want: "probe 3, renew 5, renew 10, probe 10, renew 11, renew 12, renew 13, probe 13, lost 13"},
-		"it does not answer":          {renewal: from(7, lost), probe: from(7, lost), until: 60, want: "probe 3, renew 5, renew 10, probe 11, renew 15, probe 15, lost 19"},
-		"it answers in between":       {renewal: from(7, lost), probe: only(11, lost), until: 21, want: "probe 3, renew 5, renew 10, probe 11, renew 15, probe 15, probe 18, renew 20, probe 21"},
-		"no right to Leases":          {unfenced: true, until: 61, want: "probe 3, probe 9, probe 15, probe 21, probe 27, probe 33, probe 39, probe 45, probe 51, probe 57, renew 60"},
-		"a long Lease":                {lease: 5 * time.Minute, until: 30, want: "probe 3, probe 9, probe 15, probe 21, probe 27"},
+		"renewals take the place of probes": {until: 125, want: "probe 3, renew 6, renew 12, renew 18, renew 24, renew 30, renew 36, renew 42, renew 48, renew 54, renew 60, probe 62, " +
+			"renew 66, renew 72, renew 78, renew 84, renew 90, renew 96, renew 102, renew 108, renew 114, renew 120, probe 122"},
+		"a provider that is far away": {renewal: always(answered{900 * time.Millisecond, true}), until: 30, want: "probe 3, renew 6, renew 12, renew 18, renew 24, renew 30"},
+		"a slow webhook":              {renewal: always(late), until: 30, want: "probe 3, renew 6, probe 10, renew 12, renew 18, renew 24, renew 30"},
+		"one renewal is lost":         {renewal: only(12, lost), until: 30, want: "probe 3, renew 6, renew 12, probe 13, renew 17, probe 17, renew 22, renew 28"},
+		"one renewal is refused":      {renewal: only(12, refusedNow), until: 30, want: "probe 3, renew 6, renew 12, probe 12, renew 14, renew 20, renew 26"},
+		"no Lease can be written":     {renewal: from(12, refusedNow), until: 19, want: "probe 3, renew 6, renew 12, probe 12, renew 14, probe 15, renew 16, renew 18, probe 18"},
+		"it refuses connections":      {renewal: from(7, refusedNow), probe: from(7, refusedNow), until: 60, want: "probe 3, renew 6, renew 12, probe 12, renew 14, probe 15, lost 15"},
+		"it does not answer":          {renewal: from(7, lost), probe: from(7, lost), until: 60, want: "probe 3, renew 6, renew 12, probe 13, renew 17, probe 17, lost 21"},
+		"it answers in between":       {renewal: from(7, lost), probe: only(13, lost), until: 23, want: "probe 3, renew 6, renew 12, probe 13, renew 17, probe 17, probe 20, renew 22, probe 23"},
+		"no right to Leases":          {unfenced: true, until: 61, want: "probe 3, probe 10, probe 17, probe 24, probe 31, probe 38, probe 45, probe 52, probe 59, renew 60"},
+		"a long Lease":                {lease: 5 * time.Minute, until: 30, want: "probe 3, probe 10, probe 17, probe 24"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := shipped()
