@@ -136,7 +136,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			Shrinking:     throttle.NewAllowance[string](nodeShrinks, nodeInterval, now),
 			KeepsFeatures: o.PodAdmission.PolicyServed, // Both come with Kubernetes 1.36.
-		}).SetupWithManager(run.all, &virtualnode.Leases{Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Clock: now})},
+		}).SetupWithManager(run.local, run.all, &virtualnode.Leases{Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Clock: now})},
 		{"namespacelabel", (&namespacelabel.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local)},
 		{"namespaceoffloading", (&namespaceoffloading.Lifecycle{
 			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Counter: left, Settings: o.Settings,
@@ -148,7 +148,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		{"namespacemap", (&namespacemap.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings,
 			Clock: now, Pace: throttle.New(statusInterval, statusMost, now),
-		}).SetupWithManager(run.all)},
+		}).SetupWithManager(run.local, run.all)},
 		{"offloadingstatus", (&offloadingstatus.Reconciler{
 			Client: cached, Inventory: present, Counter: left, Settings: o.Settings, Events: local.GetEventRecorder("spillway-offloadingstatus"),
 			Clock: now, Pace: throttle.New(progressInterval, progressMost, now),

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
@@ -198,13 +197,13 @@ func TestRemoteChanges(t *testing.T) {
 	held := object(func(n *corev1.Namespace) { n.DeletionTimestamp = &metav1.Time{Time: builder.Epoch} })
 	told := held.DeepCopy()
 	told.Status.Conditions = []corev1.NamespaceCondition{{Type: corev1.NamespaceContentRemaining, Status: corev1.ConditionTrue, Message: "x"}}
-	if !remoteChanges().Update(event.UpdateEvent{ObjectOld: held, ObjectNew: told}) {
+	if !remoteChanges(held, told) {
 		t.Error("why it does not go does not pass")
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			before := object(func(*corev1.Namespace) {})
-			if got := remoteChanges().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: object(test.change)}); got != test.want {
+			if got := remoteChanges(before, object(test.change)); got != test.want {
 				t.Errorf("passes: %v", got)
 			}
 		})

@@ -2,18 +2,19 @@ package namespacemap
 
 import (
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	mcbuilder "sigs.k8s.io/multicluster-runtime/pkg/builder"
-	mchandler "sigs.k8s.io/multicluster-runtime/pkg/handler"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
-	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/drain"
@@ -26,27 +27,22 @@ import (
 // one worker, which nobody else needs. A waiting worker costs a few kilobytes.
 const workers = 256
 
-// SetupWithManager adds the controller to the manager.
-func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager) error {
+// SetupWithManager adds the controller to the consumer's manager. all engages it with the providers.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, all mcmanager.Manager) error {
 	r.outcomes, r.mounts = newOutcomes(firstRetry, mostRetry, r.Clock), newOutcomes(firstMountRetry, mostMountRetry, r.Clock)
-	engage := []mcbuilder.EngageOptions{mcbuilder.WithEngageWithLocalCluster(true), mcbuilder.WithEngageWithProviderClusters(false)}
-	c, err := mcbuilder.ControllerManagedBy(mgr).
+	providers := &trigger.Providers{Watch: func(ctx context.Context, provider cluster.Cluster, changed func()) error {
+		return trigger.Changes(ctx, provider, &corev1.Namespace{}, remoteChanges, changed)
+	}}
+	return errors.Join(all.Add(providers), ctrl.NewControllerManagedBy(mgr).
 		Named("namespacemap").
-		For(&v1alpha1.NamespaceMap{}, engage[0], engage[1], mcbuilder.WithPredicates(trigger.NotOurs(&r.written))).
-		Watches(&v1alpha1.ClusterBinding{}, mchandler.Lift(&handler.EnqueueRequestForObject{}), engage[0], engage[1],
-			mcbuilder.WithPredicates(predicate.Or(trigger.Reach(), empties()))).
-		WatchesMetadata(&corev1.Namespace{}, mchandler.Lift(handler.EnqueueRequestsFromMapFunc(mapsNaming(r.Client))), engage[0], engage[1],
-			mcbuilder.WithPredicates(predicate.Funcs{UpdateFunc: trigger.MadeAgain})).
-		Watches(&corev1.Namespace{}, trigger.ToBinding,
-			mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithEngageWithProviderClusters(true),
-			mcbuilder.WithPredicates(remoteChanges())).
-		WatchesRawSource(shard.Source(r.Owner, trigger.NamedLocally)).
-		WithOptions(trigger.Options[mcreconcile.Request](mgr.GetLocalManager(), workers)).
-		Build(r)
-	if err != nil {
-		return err
-	}
-	return c.MultiClusterWatch(trigger.OnEngage{})
+		For(&v1alpha1.NamespaceMap{}, builder.WithPredicates(trigger.NotOurs(&r.written))).
+		Watches(&v1alpha1.ClusterBinding{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.Or(trigger.Reach(), empties()))).
+		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(mapsNaming(r.Client)),
+			builder.WithPredicates(predicate.Funcs{UpdateFunc: trigger.MadeAgain})).
+		WatchesRawSource(providers.Source()).
+		WatchesRawSource(shard.Source(r.Owner, trigger.Named)).
+		WithOptions(trigger.Options[reconcile.Request](mgr, workers)).
+		Complete(r))
 }
 
 // empties passes the event that the deletion of a binding has reached the remote namespaces. For some of them,
@@ -66,12 +62,10 @@ func mapsNaming(cache client.Reader) handler.MapFunc {
 	}
 }
 
-// remoteChanges passes what matters about a remote namespace: its existence, its owner, its deletion, and what
+// remoteChanges reports what matters about a remote namespace: its existence, its owner, its deletion, and what
 // delays its deletion.
-func remoteChanges() predicate.Predicate {
-	return trigger.Updated(func(before, after *corev1.Namespace) bool {
-		return mark(before) != mark(after) || namespacemap.DeletionBlocker(before) != namespacemap.DeletionBlocker(after)
-	})
+func remoteChanges(before, after *corev1.Namespace) bool {
+	return mark(before) != mark(after) || namespacemap.DeletionBlocker(before) != namespacemap.DeletionBlocker(after)
 }
 
 type marked struct {

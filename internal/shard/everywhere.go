@@ -6,7 +6,7 @@ import (
 )
 
 // Everywhere returns a manager that runs what is added to it in all replicas, elected or not. It is for work
-// on one binding. multicluster-runtime's controllers do not pass on that they need no election.
+// on one binding.
 func Everywhere(mgr manager.Manager) manager.Manager { return everywhere{mgr} }
 
 type everywhere struct{ manager.Manager }

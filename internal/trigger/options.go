@@ -12,8 +12,7 @@ func Options[R comparable](mgr manager.Manager, workers int) controller.TypedOpt
 	return controller.TypedOptions[R]{
 		MaxConcurrentReconciles: workers,
 		RateLimiter:             retry.Backoff[R](),
-		// The libraries take this from the manager only for controllers of one cluster and their own type of
-		// requests.
+		// The library takes this from the manager only for its own type of requests.
 		SkipNameValidation: mgr.GetControllerOptions().SkipNameValidation,
 	}
 }

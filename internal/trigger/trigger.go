@@ -11,16 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
-	mchandler "sigs.k8s.io/multicluster-runtime/pkg/handler"
-	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
-	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
-	mcsource "sigs.k8s.io/multicluster-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
@@ -29,32 +23,6 @@ import (
 
 // Queue is what handlers add to.
 type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// OnEngage is a source that enqueues a ClusterBinding, by its name in the local cluster, whenever its
-// provider is engaged. A provider without any remote object would otherwise cause no event.
-type OnEngage struct{}
-
-var _ mcsource.TypedSource[client.Object, mcreconcile.Request] = OnEngage{}
-
-// ForCluster returns the source of one provider.
-func (OnEngage) ForCluster(name multicluster.ClusterName, _ cluster.Cluster) (source.TypedSource[mcreconcile.Request], bool, error) {
-	return source.TypedFunc[mcreconcile.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-		queue.Add(NamedLocally(string(name)))
-		return nil
-	}), name != "", nil
-}
-
-// ToBinding maps any object of a provider to the name of its ClusterBinding in the local cluster.
-func ToBinding(name multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
-	return handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, client.Object) []mcreconcile.Request {
-		return []mcreconcile.Request{NamedLocally(string(name))}
-	})
-}
-
-// NamedLocally returns a request for a cluster-scoped object of the consumer.
-func NamedLocally(name string) mcreconcile.Request {
-	return mcreconcile.Request{Request: Named(name)}
-}
 
 // MadeAgain reports whether an object was deleted and recreated under its name while the watch was down. The
 // list after that shows it as a change of the old object.

@@ -79,12 +79,6 @@ func TestRequests(t *testing.T) {
 	if got := Named("eu").String() + " " + Offloading("team").String(); got != "/eu team/offloading" {
 		t.Errorf("got %s", got)
 	}
-	if _, ok, err := (OnEngage{}).ForCluster("", nil); ok || err != nil {
-		t.Errorf("the consumer itself is engaged: %v, %v", ok, err)
-	}
-	if _, ok, err := (OnEngage{}).ForCluster("eu", nil); !ok || err != nil {
-		t.Errorf("a provider is not: %v, %v", ok, err)
-	}
 }
 
 // cache holds objects of two kinds, or is stopping.

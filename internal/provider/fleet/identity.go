@@ -162,30 +162,33 @@ func (s *session) probe(ctx context.Context) error {
 	return nil
 }
 
-// recognise asks, over a separate connection, whether the provider is still the cluster of this session, and
-// ends the session if not. It runs whenever a connection has broken. The next probe would come too late: in
-// another cluster, all remote objects would be missing, and Spillway would create them.
-func (s *session) recognise(ctx context.Context, options transport.Options) error {
-	apart, err := newClients(s.credentials.now().Config, options, s.options.mapper)
-	if err != nil {
+// recognise returns a function that asks, over a separate connection, whether the provider is still the bound
+// cluster, and ends the session if not. The function is called whenever a connection has broken. The next probe
+// would come too late: in another cluster, all remote objects would be missing, and Spillway would create them. It
+// does not hold the session: net/http keeps a closed connection, and so the function, for another 90 s.
+func (l *link) recognise(options transport.Options, end func(error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		apart, err := newClients(l.credentials.now().Config, options, l.options.mapper)
+		if err != nil {
+			return err
+		}
+		defer apart.close()
+		ctx, cancel := context.WithTimeout(ctx, l.options.ProbeTimeout)
+		defer cancel()
+		uid, _, err := apart.identity(ctx)
+		if err == nil {
+			err = l.verify(uid)
+		}
+		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+			// It must not look like the answer to the request that needs the connection.
+			reason, message := transport.Classify(err)
+			err = errNotUsable{reason, message}
+		}
+		if isRefused(err) {
+			end(err)
+		}
 		return err
 	}
-	defer apart.close()
-	ctx, cancel := context.WithTimeout(ctx, s.options.ProbeTimeout)
-	defer cancel()
-	uid, _, err := apart.identity(ctx)
-	if err == nil {
-		err = s.verify(uid)
-	}
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		// It must not look like the answer to the request that needs the connection.
-		reason, message := transport.Classify(err)
-		err = errNotUsable{reason, message}
-	}
-	if isRefused(err) {
-		s.end(err)
-	}
-	return err
 }
 
 // cleanVersion keeps the characters that versions may have (see https://semver.org), up to the

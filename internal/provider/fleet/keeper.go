@@ -39,8 +39,9 @@ func (k *keeper) keep(ctx context.Context) (err error) {
 		engaging.Wait()
 	}()
 	k.pulse.start(k.options.Clock.Now(), k.lease.holds())
+	end := k.end // What outlives the session, such as a view, may keep the context, but must not keep the caches.
 	engaging.Go(func() {
-		err := k.engage(connection.WithEnd(ctx, func(err error) { k.end(startFailed(err)) }))
+		err := k.engage(connection.WithEnd(ctx, func(err error) { end(startFailed(err)) }))
 		k.answers <- func() error { return k.engagedAs(ctx, err) }
 	})
 	timer := k.options.Clock.NewTimer(k.ask(ctx))

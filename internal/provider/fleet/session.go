@@ -82,8 +82,7 @@ func (s *session) connect(ctx context.Context) (err error) {
 		MaxListBytes: allowed.ListBytes(), MaxListMemory: allowed.Memory,
 		Exceeded: s.end, Remaining: s.fence.remaining, Writing: s.fence.writing, Bearer: s.credentials.bearer, Wrap: s.wrap(),
 	}
-	again := options // For the connections that check the others.
-	options.Redialed = func(ctx context.Context) error { return s.recognise(ctx, again) }
+	options.Redialed = s.recognise(options, s.end) // Without Redialed, for the connections that check the others.
 	httpClient, err := transport.HTTPClient(config, options)
 	if err != nil {
 		return err
