@@ -2,7 +2,10 @@ package podevent
 
 import (
 	"context"
+	"errors"
 	"reflect"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,8 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -92,6 +97,54 @@ func TestEarlyWarnings(t *testing.T) {
 	}
 	if left := to.early.Targets(); len(left) > 0 {
 		t.Errorf("of what is gone there is left %v", left)
+	}
+}
+
+// listed is a client for events that tells when they are listed.
+type listed struct {
+	corev1client.EventInterface
+	call func()
+}
+
+func (l listed) List(context.Context, metav1.ListOptions) (*corev1.EventList, error) {
+	l.call()
+	return nil, errors.New("no more")
+}
+
+// TestWatchingWarnings: they are read once a namespace has our mark, and not before.
+func TestWatchingWarnings(t *testing.T) {
+	mark := provenance.Mark{Origin: "origin", ClusterID: "eu"}
+	remote := &informertest.FakeInformers{Scheme: scheme.Scheme}
+	var ours atomic.Bool
+	read := make(chan bool, 1)
+	to := &intake{&reconciler{
+		Connection: engine.Connection{Mark: mark}, remote: remote, clock: clocktesting.NewFakePassiveClock(time.Time{}),
+		buffer: podevent.NewBuffer(podevent.MostKept), early: podevent.NewBuffer(podevent.MostEarly),
+		events: listed{call: func() {
+			select {
+			case read <- ours.Load():
+			default:
+			}
+		}},
+	}}
+	if err := watchNamespaces(t.Context(), to); err != nil {
+		t.Fatal(err)
+	}
+	namespaces, err := remote.FakeInformerFor(t.Context(), &corev1.Namespace{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespaces.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
+	runtime.Gosched() // A reader that has begun would read now.
+	ours.Store(true)
+	namespaces.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ours", Labels: mark.Labels()}})
+	select {
+	case late := <-read:
+		if !late {
+			t.Error("they are read although no namespace is ours")
+		}
+	case <-time.After(time.Minute):
+		t.Error("they are not read")
 	}
 }
 

@@ -3,8 +3,8 @@
 //
 // # How it works
 //
-// For each connected provider there is one watch of its warnings, which ends with the
-// connection. One object of a provider is handled at a time: two could be about the same
+// For each connected provider there is one watch of its warnings. It begins when the provider has a namespace of
+// ours, and ends with the connection. One object of a provider is handled at a time: two could be about the same
 // local object, if a provider says so. Events carry no label of ours, so other tenants'
 // events arrive as well, and are not kept. The buffer (package decide/podevent) is bounded. It
 // gets only events about an object of a kind that is sent, in one of our namespaces. The

@@ -2,6 +2,7 @@ package podevent
 
 import (
 	"context"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -17,12 +18,7 @@ func (c *reconciler) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	to := &intake{c}
-	if err := watchNamespaces(ctx, to); err != nil {
-		return err
-	}
-	go newReflector(ctx, c.events, to).RunWithContext(ctx)
-	return nil
+	return watchNamespaces(ctx, &intake{c})
 }
 
 // enqueue enqueues an object of the provider.
@@ -62,10 +58,13 @@ func (c *reconciler) follow(ctx context.Context, of *eventKind) error {
 	})
 }
 
-// watchNamespaces enqueues what came before the namespace that it is about.
+// watchNamespaces begins to watch the warnings when the provider has the first namespace with our mark: without
+// one, no warning is about what was sent. It enqueues what came before the namespace that it is about.
 func watchNamespaces(ctx context.Context, to *intake) error {
+	var first sync.Once
 	return informer.Watch(ctx, to.remote, &corev1.Namespace{}, func(change informer.Change) {
 		if change.Before == nil && change.After != nil && to.Mark.IsOn(change.After) {
+			first.Do(func() { go newReflector(ctx, to.events, to).RunWithContext(ctx) })
 			to.arrived(ctx, change.After.GetName())
 		}
 	})
