@@ -44,6 +44,8 @@ const (
 	idleTimeout = 90 * time.Second
 	// maxHeaderBytes limits the header of an answer. An API server's header has about 1 KiB.
 	maxHeaderBytes = 256 << 10
+	// maxFrameBytes limits an HTTP/2 frame. It is the smallest limit that RFC 9113 allows.
+	maxFrameBytes = 16 << 10
 )
 
 // ErrClosed is the error of requests after Close, and of requests that Close ends before they are sent.
@@ -193,6 +195,10 @@ func (c *connections) newPool(cfg *rest.Config, opts Options) (*http.Transport, 
 		HTTP2: &http.HTTP2Config{
 			SendPingTimeout: opts.PingInterval,
 			PingTimeout:     opts.PingTimeout,
+			// net/http keeps a buffer as large as the largest frame while the connection lasts, and would allow
+			// 1 MiB. A provider could make the manager hold that for each connection. Smaller frames cost nine
+			// bytes each.
+			MaxReadFrameSize: maxFrameBytes,
 		},
 	}, nil
 }

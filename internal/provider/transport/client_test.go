@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/connrotation"
@@ -27,6 +29,30 @@ func TestRequestsCarryTheCredentialsOverHTTP2(t *testing.T) {
 	_, got, err := get(t, newClient(t, configFor(server), Options{}), server.URL)
 	if want := "HTTP/2.0 spillway-manager Bearer " + canary; err != nil || string(got) != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestFramesAreSmall: the client tells the server the smallest limit of a frame.
+func TestFramesAreSmall(t *testing.T) {
+	said := make(chan uint32, 1)
+	server := startServer(t, hang(""), func(s *httptest.Server) {
+		s.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": func(_ *http.Server, conn *tls.Conn, _ http.Handler) {
+			defer close(said)
+			if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
+				return
+			}
+			frame, err := http2.NewFramer(conn, conn).ReadFrame()
+			if settings, ok := frame.(*http2.SettingsFrame); ok && err == nil {
+				size, _ := settings.Value(http2.SettingMaxFrameSize)
+				said <- size
+			}
+		}}
+	})
+	if _, _, err := get(t, newClient(t, configFor(server), Options{}), server.URL); err == nil {
+		t.Error("a server that ends the connection has answered")
+	}
+	if size := <-said; size != 16<<10 {
+		t.Errorf("frames of %d bytes are allowed", size)
 	}
 }
 
