@@ -25,12 +25,15 @@ const (
 // TestForeign measures the cost of pods that are not Spillway's: most pods of a consumer. Pods without a node
 // are a separate case, because Spillway checks whether their namespace is offloaded.
 func TestForeign(t *testing.T) {
-	const offloaded, bound, waiting = 100, 5000, 1000
-	s := startSite(t, "foreign", 1, providers[:1])
+	const offloaded, short, bound, waiting = 100, 500, 5000, 1000
+	s := upSite(t, rig.Options{Name: "foreign", Providers: providers[:1], Nodes: 1, Exempt: []string{unguarded}})
+	must(t, s.Bind(t.Context()))
 	since := s.start(t)
 	s.offload(t, 0, 1)
 	s.run(t, offloaded, 0, 1)
 	s.foreignGround(t)
+	s.settle(t, since)
+	show(t, fmt.Sprintf("the lives of %d foreign pods", short), column{"", s.policyCost(t, short)})
 	s.settle(t, since)
 	none := s.foreign(t, since, 0, foreignNode, 0)
 	onNode := s.foreign(t, since, bound, foreignNode, none.heap)

@@ -24,6 +24,8 @@ type rollOut struct {
 	way Way
 	// number identifies the roll-out.
 	number int
+	// rate is how many pods are created each second, evenly. If 0, all are created at once.
+	rate float64
 	// shown has the pods where users see them, remote the pods in the providers.
 	shown, remote *lives
 	audits        []*measure.Audit // The way's requests in each cluster; empty for Direct.
@@ -73,7 +75,7 @@ func (r *rollOut) remove(ctx context.Context, i int) error {
 // run makes the whole run. It calls between when all pods are Ready.
 func (r *rollOut) run(ctx context.Context, between func() error) (PodsRun, error) {
 	run := PodsRun{Way: r.way}
-	began, asked, err := r.each(ctx, r.create)
+	began, asked, err := r.each(ctx, r.rate, r.create)
 	if err != nil {
 		return run, fmt.Errorf("%s by %s: creating pods: %w", r.PodsCase, r.way, err)
 	}
@@ -86,7 +88,7 @@ func (r *rollOut) run(ctx context.Context, between func() error) (PodsRun, error
 	}
 	r.shown.mayGo()
 	r.remote.mayGo()
-	began, asked, err = r.each(ctx, r.remove)
+	began, asked, err = r.each(ctx, 0, r.remove)
 	if err != nil {
 		return run, fmt.Errorf("%s by %s: deleting pods: %w", r.PodsCase, r.way, err)
 	}
@@ -97,13 +99,23 @@ func (r *rollOut) run(ctx context.Context, between func() error) (PodsRun, error
 	return run, nil
 }
 
-// each calls ask for all pods, several at a time, and returns the time of each call.
-func (r *rollOut) each(ctx context.Context, ask func(context.Context, int) error) (time.Time, map[string]time.Time, error) {
+// each calls ask for all pods, several at a time, and returns the time of each call. With a rate, it calls so
+// many each second, and returns when each call was due. So a call that had to wait counts as late.
+func (r *rollOut) each(ctx context.Context, rate float64, ask func(context.Context, int) error) (time.Time, map[string]time.Time, error) {
 	var mu sync.Mutex
 	asked, began := make(map[string]time.Time, r.N), time.Now()
 	err := rig.ForEach(ctx, r.N, func(ctx context.Context, i int) error {
+		at := time.Now()
+		if rate > 0 {
+			at = began.Add(time.Duration(float64(i) / rate * float64(time.Second)))
+			select {
+			case <-time.After(time.Until(at)):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
 		mu.Lock()
-		asked[r.podName(i)] = time.Now()
+		asked[r.podName(i)] = at
 		mu.Unlock()
 		return ask(ctx, i)
 	})
