@@ -24,6 +24,7 @@ import (
 // watching is a cache of ConfigMaps that starts an informer when GetInformer is called.
 type watching struct {
 	cache.Cache
+	of     NewFunc
 	server *cachetesting.FakeControllerSource
 	hold   chan struct{} // If set, nothing is listed before it is closed.
 
@@ -50,7 +51,7 @@ func (w *watching) GetInformer(context.Context, client.Object, ...cache.Informer
 				return w.server.Watch(options)
 			},
 		}
-		w.informer = Shared(toolscache.NewSharedIndexInformer)(from, &corev1.ConfigMap{}, 0, nil)
+		w.informer = w.of(from, &corev1.ConfigMap{}, 0, nil)
 		w.started++
 		w.run(w.running) //nolint:contextcheck // It ends with the cache.
 	}
@@ -130,14 +131,14 @@ func (d *demanding) say(what string) {
 	d.said = append(d.said, what)
 }
 
-func newDemanding(t *testing.T, has ...string) *demanding {
+func newDemanding(t *testing.T, of NewFunc, has ...string) *demanding {
 	t.Helper()
 	server := cachetesting.NewFakeControllerSource()
 	t.Cleanup(server.Shutdown)
 	for _, name := range has {
 		server.Add(configMap(name, "1"))
 	}
-	d := &demanding{of: &watching{server: server}}
+	d := &demanding{of: &watching{of: of, server: server}}
 	demand, err := OnDemand(d.of, DemandOptions{
 		Kinds: []client.Object{&corev1.ConfigMap{}}, Scheme: scheme.Scheme,
 		First: toolscache.ResourceEventHandlerFuncs{},
@@ -206,7 +207,9 @@ func (d *demanding) settle(t *testing.T, keep bool) {
 
 // TestDemand: what can be read of a kind on demand, how often its watch was started, and which functions of
 // the options were called.
-func TestDemand(t *testing.T) {
+func TestDemand(t *testing.T) { overBoth(t, testDemand) }
+
+func testDemand(t *testing.T, of NewFunc) {
 	type outcome struct {
 		Read    []string
 		Watched bool
@@ -236,7 +239,7 @@ func TestDemand(t *testing.T) {
 		}, outcome{nil, true, 1, nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDemanding(t, test.has...)
+			d := newDemanding(t, of, test.has...)
 			test.do(t, d)
 			got := outcome{Read: d.names(t), Watched: len(d.Watched()) > 0, Started: d.of.started, Said: d.said}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -268,8 +271,10 @@ func filled(t *testing.T, d *demanding, keep bool) {
 
 // TestDemandTellsFollowers: followers of a kind get all its objects once it can be read, and not before. They miss
 // no change, whenever they begin to follow.
-func TestDemandTellsFollowers(t *testing.T) {
-	d := newDemanding(t, "a", "gone")
+func TestDemandTellsFollowers(t *testing.T) { overBoth(t, testDemandTellsFollowers) }
+
+func testDemandTellsFollowers(t *testing.T, of NewFunc) {
+	d := newDemanding(t, of, "a", "gone")
 	d.of.hold = make(chan struct{})
 	d.start(t)
 	follow := func() *seen {
@@ -312,8 +317,12 @@ func TestDemandTellsFollowers(t *testing.T) {
 
 // TestDemandStopsNothingThatIsNeeded: a kind stays watched if it is needed while Settle finds it empty.
 func TestDemandStopsNothingThatIsNeeded(t *testing.T) {
-	for range 100 {
-		d := newDemanding(t)
+	overBoth(t, testDemandStopsNothingThatIsNeeded)
+}
+
+func testDemandStopsNothingThatIsNeeded(t *testing.T, of NewFunc) {
+	for range 50 {
+		d := newDemanding(t, of)
 		if err := d.Fill(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -339,8 +348,10 @@ func TestDemandStopsNothingThatIsNeeded(t *testing.T) {
 }
 
 // TestDemandIsAsked: a Demand leaves other kinds alone.
-func TestDemandIsAsked(t *testing.T) {
-	d := newDemanding(t)
+func TestDemandIsAsked(t *testing.T) { overBoth(t, testDemandIsAsked) }
+
+func testDemandIsAsked(t *testing.T, of NewFunc) {
+	d := newDemanding(t, of)
 	informer, err := d.GetInformer(t.Context(), &corev1.ConfigMap{})
 	if err != nil || informer == nil || d.of.started > 0 {
 		t.Errorf("%v, %d started", err, d.of.started)

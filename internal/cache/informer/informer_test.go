@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +23,14 @@ type source struct {
 
 func (s source) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
 	return s.informer, nil
+}
+
+// overBoth tests both kinds of informers.
+func overBoth(t *testing.T, test func(*testing.T, NewFunc)) {
+	t.Helper()
+	for name, of := range map[string]NewFunc{"client-go's": Shared(toolscache.NewSharedIndexInformer), "lean": New} {
+		t.Run(name, func(t *testing.T) { test(t, of) })
+	}
 }
 
 func configMap(name, value string) *corev1.ConfigMap {
@@ -47,10 +56,16 @@ func inShort(c Change) said {
 
 // TestWatch follows objects that are created, changed and deleted, seen by a watch or only by the next list.
 func TestWatch(t *testing.T) {
+	overBoth(t, func(t *testing.T, of NewFunc) {
+		synctest.Test(t, func(t *testing.T) { testWatch(t, of) })
+	})
+}
+
+func testWatch(t *testing.T, of NewFunc) {
 	server := cachetesting.NewFakeControllerSource()
 	defer server.Shutdown()
 	server.Add(configMap("old", "1"))
-	from := source{informer: toolscache.NewSharedIndexInformer(server, &corev1.ConfigMap{}, 0, nil)}
+	from := source{informer: of(server, &corev1.ConfigMap{}, 0, nil)}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go from.informer.RunWithContext(ctx)
@@ -90,15 +105,11 @@ func TestWatch(t *testing.T) {
 	if err := Watch(ctx, from, &corev1.ConfigMap{}, func(c Change) { others <- c }); err != nil {
 		t.Fatal(err)
 	}
-	for range 100 { // Until the handler is removed, which nothing reports.
-		server.Modify(configMap("more", "1"))
-		<-others
-		select {
-		case <-changes:
-			continue
-		default:
-			return
-		}
+	synctest.Wait() // Now the handler is removed.
+	server.Modify(configMap("more", "1"))
+	<-others
+	synctest.Wait()
+	if len(changes) > 0 {
+		t.Error("one whose context has ended is still called")
 	}
-	t.Error("one whose context has ended is still called")
 }

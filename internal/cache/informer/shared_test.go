@@ -11,21 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
 	cachetesting "k8s.io/client-go/tools/cache/testing"
 )
-
-// counting counts the handlers of an informer.
-type counting struct {
-	toolscache.SharedIndexInformer
-	handlers int
-}
-
-func (c *counting) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
-	c.handlers++
-	return c.SharedIndexInformer.AddEventHandler(handler)
-}
 
 // seen has the changes that a follower was called with.
 type seen struct {
@@ -60,26 +48,28 @@ func has(value string) func([]said) bool {
 }
 
 func followersOf(informer toolscache.SharedIndexInformer) int {
-	s, ok := informer.(*shared)
-	if !ok {
-		return 0
+	switch of := informer.(type) {
+	case *shared:
+		of.mu.Lock()
+		defer of.mu.Unlock()
+		return len(of.all)
+	case *lean:
+		of.mu.Lock()
+		defer of.mu.Unlock()
+		return len(of.all)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.all)
+	return 0
 }
 
-// TestShared: all followers see the same changes in the same order, through one handler. A late follower
-// first sees the existing objects, and a removed one nothing.
-func TestShared(t *testing.T) {
+// TestShared: all followers see the same changes in the same order. A late follower first sees the existing
+// objects, and a removed one nothing.
+func TestShared(t *testing.T) { overBoth(t, testShared) }
+
+func testShared(t *testing.T, of NewFunc) {
 	server := cachetesting.NewFakeControllerSource()
 	defer server.Shutdown()
 	server.Add(configMap("old", "1"))
-	of := &counting{}
-	informer := Shared(func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer {
-		of.SharedIndexInformer = toolscache.NewSharedIndexInformer(server, &corev1.ConfigMap{}, 0, nil)
-		return of
-	})(nil, nil, 0, nil)
+	informer := of(server, &corev1.ConfigMap{}, 0, nil)
 	from := source{informer: informer}
 	follow := func(ctx context.Context) *seen {
 		t.Helper()
@@ -127,9 +117,6 @@ func TestShared(t *testing.T) {
 	if diff := cmp.Diff(want, first.until(t, "nothing", func([]said) bool { return true })); diff != "" {
 		t.Errorf("one that has ended was told more:\n%s", diff)
 	}
-	if of.handlers != 1 {
-		t.Errorf("the informer has %d handlers", of.handlers)
-	}
 	stop()
 	for !informer.IsStopped() {
 		time.Sleep(time.Millisecond)
@@ -140,10 +127,12 @@ func TestShared(t *testing.T) {
 }
 
 // TestSharedLateWhileChanging: a follower that is added during changes misses none.
-func TestSharedLateWhileChanging(t *testing.T) {
+func TestSharedLateWhileChanging(t *testing.T) { overBoth(t, testSharedLateWhileChanging) }
+
+func testSharedLateWhileChanging(t *testing.T, of NewFunc) {
 	server := cachetesting.NewFakeControllerSource()
 	defer server.Shutdown()
-	informer := Shared(toolscache.NewSharedIndexInformer)(server, &corev1.ConfigMap{}, 0, nil)
+	informer := of(server, &corev1.ConfigMap{}, 0, nil)
 	from := source{informer: informer}
 	go informer.RunWithContext(t.Context())
 	var all []*seen
