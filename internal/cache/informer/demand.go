@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Demand is a cache that watches some kinds only while they are needed: a watch costs ten goroutines, and
+// Demand is a cache that watches some kinds only while they are needed: a watch costs six goroutines, and
 // most bindings use few kinds.
 //
 // # How it works

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,7 +27,7 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 	}
 	onNode := cache.ByObject{Label: labels.Everything(), Field: fields.OneTermEqualSelector("spec.nodeName", node)}
 	of, err := cache.New(o.Config, cache.Options{
-		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, NewInformer: informer.Shared(toolscache.NewSharedIndexInformer),
+		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, NewInformer: informer.New,
 		DefaultLabelSelector:         labels.NewSelector().Add(*sent),
 		ByObject:                     map[client.Object]cache.ByObject{&corev1.Pod{}: onNode},
 		DefaultTransform:             func(obj any) (any, error) { return Trim(obj, nil), nil },

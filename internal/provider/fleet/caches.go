@@ -73,7 +73,7 @@ func (c *caches) cacheOptions(mark provenance.Mark, fail func(error)) cache.Opti
 		}
 	}
 	return cache.Options{
-		NewInformer:                  informer.Shared(informers(allKinds(c.options.Kinds), c.rights)),
+		NewInformer:                  informers(allKinds(c.options.Kinds), c.rights),
 		DefaultLabelSelector:         mark.Selector(),
 		DefaultTransform:             c.budget.Counted(budget.WithoutContent),
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
@@ -206,7 +206,7 @@ func resourceOf(gvk schema.GroupVersionKind) string {
 }
 
 // informers creates the informers of a session. The provider may refuse reads of optional kinds.
-func informers(kinds []Kind, missing *rights.Rights) newInformer {
+func informers(kinds []Kind, missing *rights.Rights) informer.NewFunc {
 	optional := map[string]bool{}
 	for _, kind := range kinds {
 		optional[ResourceOf(kind.Object)] = kind.Optional
@@ -216,12 +216,9 @@ func informers(kinds []Kind, missing *rights.Rights) newInformer {
 		if resource := resourceOf(gvk); err == nil && optional[resource] {
 			from = missing.Watched(from, resource, func() runtime.Object { return emptyList(gvk) })
 		}
-		return toolscache.NewSharedIndexInformer(from, object, resync, indexers)
+		return informer.New(from, object, resync, indexers)
 	}
 }
-
-// newInformer is how a cache creates its informers.
-type newInformer = func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
 
 func emptyList(gvk schema.GroupVersionKind) runtime.Object {
 	gvk.Kind += "List"
