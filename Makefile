@@ -33,7 +33,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build check test test-long lint generate verify kube metrics-server demo demo-down demo-hosted e2e bench faults upgrade install-yaml image chart
+.PHONY: help build check test test-long lint generate verify kube metrics-server csi demo demo-down demo-hosted e2e bench faults upgrade install-yaml image chart
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,14 @@ kube: ## Build real Kubernetes programs and kwok into bin/kube, once (KUBE_VERSI
 metrics-server:
 	cd hack/kube/metrics-server && CGO_ENABLED=0 GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/bin/kube/metrics-server sigs.k8s.io/metrics-server/cmd/metrics-server
 
+# A CSI driver and its sidecars, each in a module of its own. They run only on a real node.
+csi:
+	@$(call build-csi,driver,.)
+	@$(call build-csi,provisioner,github.com/kubernetes-csi/external-provisioner/v5/cmd/csi-provisioner)
+	@$(call build-csi,resizer,github.com/kubernetes-csi/external-resizer/v2/cmd/csi-resizer)
+
+build-csi = cd hack/csi/$(1) && CGO_ENABLED=0 GOOS=linux GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/bin/csi/csi-$(1) $(2)
+
 demo: build kube ## Start a consumer and two providers on this machine, and offload two namespaces.
 	@$(MAKE) --no-print-directory install-yaml DIST=bin/demo/dist
 	$(GO) run ./hack/demo up
@@ -88,7 +96,7 @@ demo-hosted: build kube ## Import clusters of three played clouds, and change bo
 	$(GO) run ./hosted/demo $(if $(STAY),-stay)
 
 e2e: ## Run the end-to-end tests on local clusters (SHORT=1 for a part that takes a minute).
-	@$(MAKE) --no-print-directory build kube install-yaml $(if $(SHORT),,metrics-server image chart)
+	@$(MAKE) --no-print-directory build kube install-yaml $(if $(SHORT),,metrics-server csi image chart)
 	$(GO) test -tags e2e $(if $(SHORT),-short) -count=1 -v -timeout 30m ./test/e2e $(ARGS)
 
 bench: ## Measure requests, time, CPU and memory on local clusters (SHORT=1 for 500 pods: before and after a change).

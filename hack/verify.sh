@@ -59,11 +59,12 @@ generated_files() {
 }
 
 tidy() {
-  local ok=0 older
+  local ok=0 older module
   tidy_in . || ok=1
   tidy_in hack/kube || ok=1
   tidy_in hack/kube/metrics-server || ok=1
   for older in hack/kube/v*/; do tidy_in "${older%/}" || ok=1; done
+  for module in hack/csi/*/; do tidy_in "${module%/}" || ok=1; done
   tidy_in hack/image || ok=1
   tidy_tools go.tools || ok=1
   tidy_tools go.lint || ok=1
