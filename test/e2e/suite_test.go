@@ -106,7 +106,7 @@ func bringUp() {
 	wanted := map[**testCluster]testcluster.Options{
 		&consumer: {Name: "consumer", Nodes: 1, NodeGrace: 16 * time.Second, Programs: programs(*consumerRelease)},
 		&eu:       {Name: "eu", Nodes: 2},
-		&dc:       {Name: "dc", Nodes: 1, Real: true},
+		&dc:       {Name: "dc", Nodes: 1, Real: true, Storage: !testing.Short()},
 	}
 	if withoutReal != nil {
 		delete(wanted, &dc)

@@ -1,6 +1,6 @@
 // Package node runs one real Kubernetes node on this machine, for a cluster of package test/clusters. It has
 // the kubelet of bin/kube on containerd and runc, whose containers really run. kube-proxy and CoreDNS make
-// Services work.
+// Services work, and a CSI driver volumes (storage.go).
 //
 // # Usage
 //

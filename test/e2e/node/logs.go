@@ -10,7 +10,8 @@ import (
 // logTails quotes the ends of the logs, and says where the files are.
 func (n *Node) logTails() string {
 	text := ""
-	for _, name := range []string{"node.log", "images.log", "containerd.log", "kubelet.log", "kube-proxy.log", "coredns.log"} {
+	for _, name := range []string{"node.log", "images.log", "containerd.log", "kubelet.log", "kube-proxy.log", "coredns.log",
+		"csi-driver.log", "csi-provisioner.log", "csi-resizer.log"} {
 		file := filepath.Join(n.Logs, name)
 		raw, err := os.ReadFile(file)
 		if err != nil {

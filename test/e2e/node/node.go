@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options say what node Start creates. All are required except Labels and Log.
+// Options say what node Start creates. All are required except CSI, Labels and Log.
 type Options struct {
 	// Name of the Node.
 	Name string
@@ -27,6 +27,8 @@ type Options struct {
 	Cluster *rest.Config
 	// Programs is the directory of kubelet, kube-proxy and coredns.
 	Programs string
+	// CSI is the directory of a CSI driver and its sidecars (hack/csi). Default: the node has none.
+	CSI string
 	// Images are archives of the images that the node has from the beginning; there is no registry.
 	// SandboxImage is the one for pod sandboxes.
 	Images       []string

@@ -99,6 +99,7 @@ func TestVisible(t *testing.T) {
 		"a home directory":    {Options{Logs: "/home/me/logs", Programs: "/home/me/kube"}, true},
 		"logs in /var/log":    {Options{Logs: "/var/log/e2e"}, false},
 		"a checkout of a CI":  {Options{Logs: "/logs", Programs: "/var/lib/ci/kube"}, false},
+		"drivers in /run":     {Options{Logs: "/logs", CSI: "/run/csi"}, false},
 		"an image in /run":    {Options{Logs: "/logs", Images: []string{"/run/image.tar"}}, false},
 		"only a similar name": {Options{Logs: "/runner/logs"}, true},
 	} {

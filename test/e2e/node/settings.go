@@ -36,7 +36,7 @@ var hidden = []string{"/run", "/var/lib", "/var/log"}
 
 // visible returns an error for files that would be missing in the box.
 func visible(o Options) error {
-	for _, path := range append([]string{os.TempDir(), o.Logs, o.Programs}, o.Images...) {
+	for _, path := range append([]string{os.TempDir(), o.Logs, o.Programs, o.CSI}, o.Images...) {
 		for _, directory := range hidden {
 			if path == directory || strings.HasPrefix(path, directory+"/") {
 				return fmt.Errorf("%s is not visible on the node, where %s is empty: use another directory", path, directory)
@@ -118,6 +118,9 @@ func (n *Node) settings(ctx context.Context, o Options, subnet netip.Prefix) (se
 		Socket: p.in("containerd.sock"),
 		Dir:    n.dir,
 		Logs:   o.Logs,
+	}
+	if o.CSI != "" {
+		maps.Copy(s.Programs, storagePrograms(p, o))
 	}
 	for _, archive := range o.Images {
 		s.Imports = append(s.Imports, []string{

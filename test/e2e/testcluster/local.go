@@ -102,8 +102,13 @@ func (l *Local) startNode(ctx context.Context, cluster *clusters.Cluster, o Opti
 	if err := image.Write(archive, localImage, busybox); err != nil {
 		return nil, err
 	}
+	csi := ""
+	if o.Storage {
+		csi = filepath.Join(root, "bin", "csi")
+	}
 	made, err := node.Start(ctx, node.Options{
 		Name:         o.Name + "-node-1",
+		CSI:          csi,
 		Cluster:      cluster.Config(),
 		Programs:     filepath.Join(root, "bin", "kube"),
 		Images:       append([]string{archive}, o.Images...),

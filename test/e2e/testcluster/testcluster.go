@@ -38,6 +38,8 @@ type Options struct {
 	Nodes int
 	// Real requests nodes that run containers. Local then has only one node.
 	Real bool
+	// Storage requests a CSI driver on a real node of Local. Kind ignores it.
+	Storage bool
 	// Images are archives of images that a real node has from the beginning. Kind ignores them.
 	Images []string
 	// NodeGrace is how long a node's Lease may go unrenewed before the node is NotReady. Default: Kubernetes'
