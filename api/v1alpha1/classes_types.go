@@ -1,15 +1,18 @@
 package v1alpha1
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
 
 // ReasonClassNotMapped: spec.classes of the ClusterBinding does not map the class that an object
-// names. That is the RuntimeClass of a pod, the IngressClass of an Ingress, or the Gateways of a
-// route.
+// names. That is the RuntimeClass of a pod, the IngressClass of an Ingress, the Gateways of a route,
+// or the StorageClass of a PersistentVolumeClaim.
 const ReasonClassNotMapped = "ClassNotMapped"
 
-// BindingClassesReady reports whether the provider has the IngressClasses, RuntimeClasses and
-// PriorityClasses to which spec.classes maps. It is present only if spec.classes names any of
-// these. It is not part of Ready.
+// BindingClassesReady reports whether the provider has the classes to which spec.classes maps,
+// except load balancers and Gateways. It is present only if spec.classes names such a class. It is
+// not part of Ready.
 const BindingClassesReady = "ClassesReady"
 
 // Reasons of BindingClassesReady.
@@ -29,7 +32,7 @@ const (
 )
 
 // ClassKind is a kind of class that objects of the consumer name.
-// +kubebuilder:validation:Enum=LoadBalancer;IngressClass;Gateway;RuntimeClass;PriorityClass
+// +kubebuilder:validation:Enum=LoadBalancer;IngressClass;Gateway;RuntimeClass;PriorityClass;StorageClass;VolumeAttributesClass
 type ClassKind string
 
 const (
@@ -48,6 +51,12 @@ const (
 	// ClassRuntime is for spec.runtimeClassName of pods. Spillway does not send pods of a class
 	// that is not mapped: another runtime may isolate them less.
 	ClassRuntime ClassKind = "RuntimeClass"
+	// ClassStorage is for spec.storageClassName of PersistentVolumeClaims. The volume of a claim of
+	// a mapped class is created in the provider.
+	ClassStorage ClassKind = "StorageClass"
+	// ClassVolumeAttributes is for spec.volumeAttributesClassName of PersistentVolumeClaims whose
+	// StorageClass is mapped.
+	ClassVolumeAttributes ClassKind = "VolumeAttributesClass"
 )
 
 // ClassMapping maps a class of the consumer to a class of the provider.
@@ -61,10 +70,11 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.kind != 'Gateway' || !has(self.remoteName) || self.remoteName.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-.a-z0-9]*[a-z0-9])?$')",fieldPath=".remoteName",message="remoteName must be the namespace and the name of a Gateway, such as gateways/public"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'PriorityClass' || !self.name.startsWith('system-')",fieldPath=".name",message="name must not begin with 'system-': such PriorityClasses are for the consumer's own pods"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'PriorityClass' || !has(self.remoteName) || !self.remoteName.startsWith('system-')",fieldPath=".remoteName",message="remoteName must not begin with 'system-': such PriorityClasses are for the provider's own pods"
-// +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || !(self.kind in ['LoadBalancer', 'Gateway'])",fieldPath=".import",message="import is for IngressClasses, RuntimeClasses and PriorityClasses: a loadBalancerClass is no object, and Gateways have owners"
-// +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || self.kind != 'RuntimeClass' || size(self.name) <= 63",fieldPath=".name",message="name of a RuntimeClass that is imported must have at most 63 characters: it is part of a label of the virtual node"
+// +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || !(self.kind in ['LoadBalancer', 'Gateway'])",fieldPath=".import",message="import is not for a LoadBalancer or a Gateway: a loadBalancerClass is no object, and Gateways have owners"
+// +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || !(self.kind in ['RuntimeClass', 'StorageClass']) || size(self.name) <= 63",fieldPath=".name",message="name of a RuntimeClass or StorageClass that is imported must have at most 63 characters: it is part of a label of the virtual node"
 type ClassMapping struct {
-	// kind of the two classes: Gateway, IngressClass, LoadBalancer, PriorityClass or RuntimeClass.
+	// kind of the two classes: Gateway, IngressClass, LoadBalancer, PriorityClass, RuntimeClass,
+	// StorageClass or VolumeAttributesClass.
 	// +required
 	Kind ClassKind `json:"kind,omitempty"`
 	// name of the class in the consumer. The class need not exist. For a LoadBalancer or an
@@ -106,6 +116,20 @@ type ClassStatus struct {
 	// containers.
 	// +optional
 	PodOverhead corev1.ResourceList `json:"podOverhead,omitempty"`
+	// reclaimPolicy of a StorageClass says what happens to a volume when its claim is deleted:
+	// Delete or Retain. The imported class has the same.
+	// +optional
+	// +kubebuilder:validation:Enum=Delete;Retain
+	ReclaimPolicy corev1.PersistentVolumeReclaimPolicy `json:"reclaimPolicy,omitempty"`
+	// volumeBindingMode of a StorageClass says when the provider creates a volume: Immediate, or
+	// WaitForFirstConsumer. The imported class always has WaitForFirstConsumer.
+	// +optional
+	// +kubebuilder:validation:Enum=Immediate;WaitForFirstConsumer
+	VolumeBindingMode storagev1.VolumeBindingMode `json:"volumeBindingMode,omitempty"`
+	// allowVolumeExpansion of a StorageClass says whether claims may grow. The imported class has
+	// the same. Defaults to false.
+	// +optional
+	AllowVolumeExpansion bool `json:"allowVolumeExpansion,omitempty"`
 }
 
 // HostPattern says which hosts Ingresses and routes may have. It is a host name, or "*" for every

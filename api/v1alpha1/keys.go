@@ -100,6 +100,12 @@ const (
 	LabelRuntimeClassPrefix = "runtimeclass.spillway.io/"
 	// RuntimeClassMapped is the only value of such a label.
 	RuntimeClassMapped = "mapped"
+	// LabelStorageClassPrefix and the name of a StorageClass form the key of a label of virtual
+	// nodes. The value StorageClassMapped says that the ClusterBinding maps that StorageClass. The
+	// volumes of an imported StorageClass are created only for pods on such nodes.
+	LabelStorageClassPrefix = "storageclass.spillway.io/"
+	// StorageClassMapped is the only value of such a label.
+	StorageClassMapped = "mapped"
 
 	// AnnotationImportedFrom, on a class of the consumer, says from where a ClusterBinding has
 	// imported it: the clusterID, and the name of the class in the provider.

@@ -143,6 +143,11 @@ type NamespaceOffloadingSpec struct {
 	// +kubebuilder:default={Services,NetworkPolicies}
 	// +kubebuilder:validation:MaxItems=16
 	Resources []OffloadedResource `json:"resources,omitzero"`
+
+	// apiAccess says which pods use the API of the consumer from a provider. Defaults to none: pods
+	// run without the token of their ServiceAccount.
+	// +optional
+	APIAccess APIAccess `json:"apiAccess,omitzero"`
 }
 
 // NamespaceOffloadingStatus is the observed state of a NamespaceOffloading.

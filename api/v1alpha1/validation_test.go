@@ -127,9 +127,8 @@ func importing(kind, name, remote string) object {
 
 func classes(n int) list {
 	var all list
-	for i := range n {
-		name := fmt.Sprintf("%s%03d", strings.Repeat(long(59)+".", 4)+long(10), i)
-		all = append(all, class("PriorityClass", name, name))
+	for _, name := range names(n) {
+		all = append(all, object{"kind": "StorageClass", "name": name, "remoteName": name})
 	}
 	return all
 }
@@ -141,6 +140,36 @@ func hosts(n int) list {
 		all = append(all, fmt.Sprintf("*.%s%03d", strings.Repeat(long(59)+".", 4)+long(8), i))
 	}
 	return all
+}
+
+// names returns n names of the maximum length.
+func names(n int) list {
+	var all list
+	for i := range n {
+		all = append(all, fmt.Sprintf("%s%03d", strings.Repeat(long(59)+".", 4)+long(10), i))
+	}
+	return all
+}
+
+// account returns an item of spec.serviceAccounts, and accounts returns n of the maximum length.
+func account(namespace, name, remote string) object {
+	return object{"namespace": namespace, "name": name, "remoteName": remote}
+}
+
+func accounts(n int) list {
+	var all list
+	for _, name := range names(n) {
+		all = append(all, object{"namespace": long(63), "name": name, "remoteName": name})
+	}
+	return all
+}
+
+func wantAPIHost(host string) string {
+	return fmt.Sprintf("Invalid value: %q: host must be a DNS name in lower case, or an IP address that is not loopback, link-local or multicast", host)
+}
+
+func wantAPIAddress(ip string) string {
+	return fmt.Sprintf("spec.consumerAPI.ip: Invalid value: %q: ip must be an IP address that is not loopback, link-local or multicast", ip)
 }
 
 const wantHost = "a host must be a DNS name in lower case, '*.' and such a name, or '*'"
@@ -183,16 +212,20 @@ var bindingCases = map[string]validationCase{
 	"most classes, and longest":          {set: fields{"spec.classes": classes(64)}},
 	"too many classes":                   {set: fields{"spec.classes": classes(65)}, want: "spec.classes: Too many: 65: must have at most 64 items"},
 	"classes that are imported":          {set: fields{"spec.classes": list{importing("RuntimeClass", strings.Repeat("a", 63), "b"), importing("PriorityClass", "a", "b"), importing("IngressClass", strings.Repeat("a", 64), "b")}}},
-	"class that is no object, imported":  {set: fields{"spec.classes": list{importing("LoadBalancer", "a", "b")}}, want: "spec.classes[0].import: Invalid value: import is for IngressClasses, RuntimeClasses and PriorityClasses: a loadBalancerClass is no object, and Gateways have owners"},
-	"Gateway that is imported":           {set: fields{"spec.classes": list{importing("Gateway", "a/b", "c/d")}}, want: "spec.classes[0].import: Invalid value: import is for IngressClasses"},
+	"class that is no object, imported":  {set: fields{"spec.classes": list{importing("LoadBalancer", "a", "b")}}, want: "spec.classes[0].import: Invalid value: import is not for a LoadBalancer or a Gateway: a loadBalancerClass is no object, and Gateways have owners"},
+	"Gateway that is imported":           {set: fields{"spec.classes": list{importing("Gateway", "a/b", "c/d")}}, want: "spec.classes[0].import: Invalid value: import is not for a LoadBalancer or a Gateway"},
 	"Gateways":                           {set: fields{"spec.classes": list{class("Gateway", "gateways/public", "infra/public.eu"), class("Gateway", "0/1", "0/1")}}},
 	"Gateway without a namespace":        {set: fields{"spec.classes": list{class("Gateway", "public", "a/b")}}, want: "spec.classes[0].name: Invalid value: name must be the namespace and the name of a Gateway, such as gateways/public"},
 	"Gateway of three parts there":       {set: fields{"spec.classes": list{class("Gateway", "a/b", "a/b/c")}}, want: "spec.classes[0].remoteName: Invalid value: remoteName must be the namespace and the name of a Gateway, such as gateways/public"},
 	"Gateway in capitals":                {set: fields{"spec.classes": list{class("Gateway", "a/B", "a/b")}}, want: "spec.classes[0].name: Invalid value: name must be"},
 	"Gateway that is called nothing":     {set: fields{"spec.classes": list{class("Gateway", "a/b", "")}}, want: "spec.classes[0].remoteName: Required value"},
-	"class for a label, imported":        {set: fields{"spec.classes": list{importing("RuntimeClass", strings.Repeat("a", 64), "b")}}, want: "spec.classes[0].name: Invalid value: name of a RuntimeClass that is imported must have at most 63 characters: it is part of a label of the virtual node"},
+	"class for a label, imported":        {set: fields{"spec.classes": list{importing("RuntimeClass", strings.Repeat("a", 64), "b")}}, want: "spec.classes[0].name: Invalid value: name of a RuntimeClass or StorageClass that is imported must have at most 63 characters: it is part of a label of the virtual node"},
+	"classes of storage":                 {set: fields{"spec.classes": list{class("StorageClass", "eu-"+strings.Repeat("a", 61), "fast"), importing("StorageClass", strings.Repeat("a", 63), "fast"), importing("VolumeAttributesClass", strings.Repeat("a", 64), "gold")}}},
+	"StorageClass for a label, imported": {set: fields{"spec.classes": list{importing("StorageClass", strings.Repeat("a", 64), "b")}}, want: "spec.classes[0].name: Invalid value: name of a RuntimeClass or StorageClass that is imported must have at most 63 characters"},
+	"no class of storage":                {set: fields{"spec.classes": list{class("StorageClass", "a/b", "fast")}}, want: "spec.classes[0].name: Invalid value: name must be the name of a class: a DNS subdomain"},
+	"no class of volume attributes":      {set: fields{"spec.classes": list{class("VolumeAttributesClass", "a", "B")}}, want: "spec.classes[0].remoteName: Invalid value: remoteName must be the name of a class: a DNS subdomain"},
 	"class twice":                        {set: fields{"spec.classes": list{class("RuntimeClass", "a", "b"), class("RuntimeClass", "a", "c")}}, want: "spec.classes[1]: Duplicate value"},
-	"class of no such kind":              {set: fields{"spec.classes": list{class("StorageClass", "a", "b")}}, want: `spec.classes[0].kind: Unsupported value: "StorageClass": supported values: "LoadBalancer", "IngressClass", "Gateway", "RuntimeClass", "PriorityClass"`},
+	"class of no such kind":              {set: fields{"spec.classes": list{class("DeviceClass", "a", "b")}}, want: `spec.classes[0].kind: Unsupported value: "DeviceClass": supported values: "LoadBalancer", "IngressClass", "Gateway", "RuntimeClass", "PriorityClass", "StorageClass", "VolumeAttributesClass"`},
 	"class without a kind":               {set: fields{"spec.classes": list{object{"name": "a", "remoteName": "b"}}}, want: "spec.classes[0].kind: Required value"},
 	"class without a name":               {set: fields{"spec.classes": list{object{"kind": "RuntimeClass", "remoteName": "b"}}}, want: "spec.classes[0].name: Required value"},
 	"class that is called nothing there": {set: fields{"spec.classes": list{class("RuntimeClass", "a", "")}}, want: "spec.classes[0].remoteName: Required value: remoteName may be omitted only with kind LoadBalancer: it then means the provider's default"},
@@ -220,6 +253,43 @@ var bindingCases = map[string]validationCase{
 	"host of a star alone":    {set: fields{"spec.hosts": texts("a", "*.")}, want: wantHost},
 	"host with a port":        {set: fields{"spec.hosts": texts("a", "example.com:80")}, want: wantHost},
 	"host that is empty":      {set: fields{"spec.hosts": texts("a", "")}, want: "spec.hosts[1] in body should be at least 1 chars long"},
+
+	"API of the consumer":                  {set: fields{"spec.consumerAPI": object{"host": "api.example.com", "port": int64(6443), "ip": "10.0.0.1", "caBundle": "YQ=="}}},
+	"API of the consumer, by address":      {set: fields{"spec.consumerAPI": object{"host": "fd00::1"}}},
+	"API of the consumer, longest":         {set: fields{"spec.consumerAPI": object{"host": strings.Repeat(long(49)+".", 5) + "abc", "port": int64(65535), "ip": "fd00:1111:2222:3333:4444:5555:6666:7777", "caBundle": strings.Repeat("YWFh", 1<<14)}}},
+	"API without a host":                   {set: fields{"spec.consumerAPI": object{"port": int64(443)}}, want: "spec.consumerAPI.host: Required value"},
+	"API with an empty host":               {set: fields{"spec.consumerAPI": object{"host": ""}}, want: "spec.consumerAPI.host in body should be at least 1 chars long"},
+	"API with a URL":                       {set: fields{"spec.consumerAPI": object{"host": "https://api.example.com"}}, want: "spec.consumerAPI.host: " + wantAPIHost("https://api.example.com")},
+	"API with a port twice":                {set: fields{"spec.consumerAPI": object{"host": "api.example.com:6443"}}, want: wantAPIHost("api.example.com:6443")},
+	"API with an address in brackets":      {set: fields{"spec.consumerAPI": object{"host": "[fd00::1]"}}, want: wantAPIHost("[fd00::1]")},
+	"API of the pod itself":                {set: fields{"spec.consumerAPI": object{"host": "127.0.0.1"}}, want: wantAPIHost("127.0.0.1")},
+	"API with an endless host":             {set: fields{"spec.consumerAPI": object{"host": long(254)}}, want: "spec.consumerAPI.host: Too long: may not be more than 253 bytes"},
+	"API on no port":                       {set: fields{"spec.consumerAPI": object{"host": "a", "port": int64(0)}}, want: "spec.consumerAPI.port in body should be greater than or equal to 1"},
+	"API on a port beyond all":             {set: fields{"spec.consumerAPI": object{"host": "a", "port": int64(65536)}}, want: "spec.consumerAPI.port in body should be less than or equal to 65535"},
+	"API with two addresses":               {set: fields{"spec.consumerAPI": object{"host": "10.0.0.1", "ip": "10.0.0.2"}}, want: "spec.consumerAPI.ip: Forbidden: ip is for a host that is a DNS name"},
+	"API whose address is a name":          {set: fields{"spec.consumerAPI": object{"host": "a", "ip": "b"}}, want: wantAPIAddress("b")},
+	"API whose address is the pod's":       {set: fields{"spec.consumerAPI": object{"host": "a", "ip": "::1"}}, want: wantAPIAddress("::1")},
+	"API whose address is link-local":      {set: fields{"spec.consumerAPI": object{"host": "a", "ip": "169.254.169.254"}}, want: wantAPIAddress("169.254.169.254")},
+	"API with an empty address":            {set: fields{"spec.consumerAPI": object{"host": "a", "ip": ""}}, want: "spec.consumerAPI.ip in body should be at least 1 chars long"},
+	"API with an endless address":          {set: fields{"spec.consumerAPI": object{"host": "a", "ip": long(40)}}, want: "spec.consumerAPI.ip: Too long: may not be more than 39 bytes"},
+	"API with certificates without end":    {set: fields{"spec.consumerAPI": object{"host": "a", "caBundle": strings.Repeat("YWFh", 1<<14+1)}}, want: "spec.consumerAPI.caBundle: Too long: may not be more than 65536 bytes"},
+	"API with certificates, not in base64": {set: fields{"spec.consumerAPI": object{"host": "a", "caBundle": "-----BEGIN"}}, want: "spec.consumerAPI.caBundle: Invalid value"},
+
+	"accounts":                         {set: fields{"spec.serviceAccounts": list{account("*", "s3-reader", "s3-reader"), account("team-a", "s3-reader", "s3.reader"), account("team-a", "s3-writer", "s3-reader")}}},
+	"most accounts, and longest":       {set: fields{"spec.serviceAccounts": accounts(64)}},
+	"too many accounts":                {set: fields{"spec.serviceAccounts": accounts(65)}, want: "spec.serviceAccounts: Too many: 65: must have at most 64 items"},
+	"account twice":                    {set: fields{"spec.serviceAccounts": list{account("a", "b", "c"), account("a", "b", "d")}}, want: "spec.serviceAccounts[1]: Duplicate value"},
+	"account without a namespace":      {set: fields{"spec.serviceAccounts": list{object{"name": "a", "remoteName": "b"}}}, want: "spec.serviceAccounts[0].namespace: Required value"},
+	"account without a name":           {set: fields{"spec.serviceAccounts": list{object{"namespace": "a", "remoteName": "b"}}}, want: "spec.serviceAccounts[0].name: Required value"},
+	"account of nobody there":          {set: fields{"spec.serviceAccounts": list{object{"namespace": "a", "name": "b"}}}, want: "spec.serviceAccounts[0].remoteName: Required value"},
+	"account of an empty namespace":    {set: fields{"spec.serviceAccounts": list{account("", "b", "c")}}, want: "spec.serviceAccounts[0].namespace in body should be at least 1 chars long"},
+	"account of an endless namespace":  {set: fields{"spec.serviceAccounts": list{account(long(64), "b", "c")}}, want: "spec.serviceAccounts[0].namespace: Too long: may not be more than 63 bytes"},
+	"account of a pattern":             {set: fields{"spec.serviceAccounts": list{account("team-*", "b", "c")}}, want: `spec.serviceAccounts[0].namespace: Invalid value: "team-*": namespace must be the name of a namespace, or *`},
+	"account with an empty name":       {set: fields{"spec.serviceAccounts": list{account("a", "", "c")}}, want: "spec.serviceAccounts[0].name in body should be at least 1 chars long"},
+	"account with an empty name there": {set: fields{"spec.serviceAccounts": list{account("a", "b", "")}}, want: "spec.serviceAccounts[0].remoteName in body should be at least 1 chars long"},
+	"account that is every one":        {set: fields{"spec.serviceAccounts": list{account("a", "*", "c")}}, want: `spec.serviceAccounts[0].name: Invalid value: "*": must be the name of a ServiceAccount: a DNS subdomain`},
+	"account with an endless name":     {set: fields{"spec.serviceAccounts": list{account("a", long(254), "c")}}, want: "spec.serviceAccounts[0].name: Too long: may not be more than 253 bytes"},
+	"account in another namespace":     {set: fields{"spec.serviceAccounts": list{account("a", "b", "kube-system/c")}}, want: `spec.serviceAccounts[0].remoteName: Invalid value: "kube-system/c": must be the name of a ServiceAccount: a DNS subdomain`},
 
 	"least budget":              {set: fields{"spec.budget": object{"memory": "8Mi", "objects": int64(100)}}},
 	"most budget":               {set: fields{"spec.budget": object{"memory": "16Gi", "objects": int64(1_000_000)}}},
@@ -400,6 +470,17 @@ var offloadingCases = map[string]validationCase{
 	"resources unknown":   {set: fields{"spec.resources": texts("Pods")}, want: `spec.resources[0]: Unsupported value: "Pods": supported values: "Services", "NetworkPolicies", "PodDisruptionBudgets"`},
 	"resources twice":     {set: fields{"spec.resources": texts("Services", "Services")}, want: `spec.resources[1]: Duplicate value: "Services"`},
 	"resources endless":   {set: fields{"spec.resources": times(17, "Services")}, want: "spec.resources: Too many: 17: must have at most 16 items"},
+
+	"API access":                  {set: fields{"spec.apiAccess": object{"serviceAccounts": texts("default", "system.controller")}}},
+	"API access of most, longest": {set: fields{"spec.apiAccess": object{"serviceAccounts": names(32)}}},
+	"API access of too many":      {set: fields{"spec.apiAccess": object{"serviceAccounts": names(33)}}, want: "spec.apiAccess.serviceAccounts: Too many: 33: must have at most 32 items"},
+	"API access of nobody":        {set: fields{"spec.apiAccess": object{"serviceAccounts": list{}}}, want: "spec.apiAccess.serviceAccounts in body should have at least 1 items"},
+	"API access, empty":           {set: fields{"spec.apiAccess": object{}}, want: "spec.apiAccess.serviceAccounts: Required value"},
+	"API access twice":            {set: fields{"spec.apiAccess": object{"serviceAccounts": texts("a", "a")}}, want: "spec.apiAccess.serviceAccounts[1]: Duplicate value"},
+	"API access of everybody":     {set: fields{"spec.apiAccess": object{"serviceAccounts": texts("*")}}, want: `spec.apiAccess.serviceAccounts[0]: Invalid value: "*": must be the name of a ServiceAccount: a DNS subdomain`},
+	"API access, name empty":      {set: fields{"spec.apiAccess": object{"serviceAccounts": texts("")}}, want: "spec.apiAccess.serviceAccounts[0] in body should be at least 1 chars long"},
+	"API access, name too long":   {set: fields{"spec.apiAccess": object{"serviceAccounts": texts(long(254))}}, want: "spec.apiAccess.serviceAccounts[0]: Too long: may not be more than 253 bytes"},
+	"API access taken back":       {set: fields{"spec.apiAccess": object{"serviceAccounts": texts("a")}}, change: fields{"spec.apiAccess": nil}},
 
 	"selector empty":      {set: fields{"spec.clusterSelector": object{}}},
 	"selector, no terms":  {set: fields{"spec.clusterSelector": selector()}},

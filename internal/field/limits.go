@@ -35,6 +35,14 @@ type Limits struct {
 	IngressClasses, Gateways, IngressHosts []string
 	// EndpointCIDRs are the ranges from which EndpointSlices may have addresses.
 	EndpointCIDRs []netip.Prefix
+	// StorageClasses and VolumeAttributesClasses are the classes with which the provider creates
+	// volumes. All stands for every class.
+	StorageClasses, VolumeAttributesClasses []string
+	// CSISecretNamespaces are the provider's namespaces with Secrets that PersistentVolumes may name.
+	CSISecretNamespaces []string
+	// ServiceAccounts are the accounts as which pods may run, as namespace/name. Each * in the
+	// namespace stands for any characters. With +token after the name, pods may have the account's token.
+	ServiceAccounts []string
 }
 
 // Tolerates reports whether a toleration may be sent. It may be if the provider offers the taint, or

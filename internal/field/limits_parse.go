@@ -3,6 +3,7 @@ package field
 import (
 	"maps"
 	"net/netip"
+	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -12,8 +13,9 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 )
 
-// The keys of the ConfigMap. The first five and the last five apply to what is sent. Only the
-// provider's policies use the others, but mistakes in them are reported here.
+// The keys of the ConfigMap. Only the provider's policies use priorityClasses, namespaceLabels,
+// namePattern and reservedNames, but mistakes in them are reported here. The others apply to what is
+// sent.
 const (
 	limitPodSecurity         = "podSecurity"
 	LimitVolumeTypes         = "volumeTypes"
@@ -29,6 +31,10 @@ const (
 	LimitIngressClasses      = "ingressClasses"
 	limitIngressHosts        = "ingressHosts"
 	LimitGateways            = "gateways"
+	LimitStorageClasses      = "storageClasses"
+	LimitVolumeAttributes    = "volumeAttributesClasses"
+	LimitCSISecretNamespaces = "csiSecretNamespaces"
+	LimitServiceAccounts     = "serviceAccounts"
 )
 
 // limitSize limits the characters in the value of a key, because the value is searched for each pod.
@@ -40,7 +46,12 @@ var (
 	limitKeys = []string{
 		limitPodSecurity, LimitVolumeTypes, LimitTolerationKeys, LimitMetadataKeys, LimitReservedKeys, limitPriorityClasses, limitNamespaceLabels, limitNamePattern, limitReservedNames, LimitEndpointCIDRs,
 		LimitLoadBalancerClasses, LimitIngressClasses, limitIngressHosts, LimitGateways,
+		LimitStorageClasses, LimitVolumeAttributes, LimitCSISecretNamespaces, LimitServiceAccounts,
 	}
+	// namespaceName is the name of a namespace. accountPattern is a ServiceAccount: a namespace, in which
+	// each * stands for any characters, and a name. The provider's policies have the same patterns.
+	namespaceName  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	accountPattern = regexp.MustCompile(`^[-a-z0-9*]+/[a-z0-9]([-.a-z0-9]*[a-z0-9])?(\+token)?$`)
 	// Describable are the types of volumes that limits can allow.
 	Describable = []string{"nfs", "iscsi", "fc", "csi"}
 )
@@ -99,7 +110,8 @@ func LimitsOf(data map[string]string) *Limits {
 		VolumeTypes: Listed(data[LimitVolumeTypes]), TolerationKeys: Listed(data[LimitTolerationKeys]),
 		MetadataKeys: Listed(data[LimitMetadataKeys]), ReservedKeys: Listed(data[LimitReservedKeys]),
 		LoadBalancerClasses: Listed(data[LimitLoadBalancerClasses]), IngressClasses: Listed(data[LimitIngressClasses]), IngressHosts: Listed(data[limitIngressHosts]),
-		Gateways: Listed(data[LimitGateways]),
+		Gateways: Listed(data[LimitGateways]), StorageClasses: Listed(data[LimitStorageClasses]), VolumeAttributesClasses: Listed(data[LimitVolumeAttributes]),
+		CSISecretNamespaces: Listed(data[LimitCSISecretNamespaces]), ServiceAccounts: Listed(data[LimitServiceAccounts]),
 	}
 	if slices.Contains(limits.VolumeTypes, All) {
 		limits.VolumeTypes = Describable
@@ -158,6 +170,16 @@ func listProblem(data map[string]string) string {
 	for _, cidr := range Listed(data[LimitEndpointCIDRs]) {
 		if prefix, err := netip.ParsePrefix(cidr); err != nil || prefix.Addr().Is4In6() {
 			return "lists " + quoted(cidr) + " under " + LimitEndpointCIDRs + ", which may list only ranges such as 10.0.0.0/16 and fd00:1::/48"
+		}
+	}
+	for _, namespace := range Listed(data[LimitCSISecretNamespaces]) {
+		if !namespaceName.MatchString(namespace) {
+			return "lists " + quoted(namespace) + " under " + LimitCSISecretNamespaces + ", which may list only names of namespaces"
+		}
+	}
+	for _, account := range Listed(data[LimitServiceAccounts]) {
+		if !accountPattern.MatchString(account) {
+			return "lists " + quoted(account) + " under " + LimitServiceAccounts + ", which may list only NAMESPACE/NAME, such as team-a-*/s3-reader, or NAMESPACE/NAME+token"
 		}
 	}
 	return ""

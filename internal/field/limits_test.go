@@ -16,10 +16,12 @@ import (
 func TestLimitsOf(t *testing.T) {
 	want := &field.Limits{Profile: "confined, with all of podSecurity", PodSecurity: field.PodSecurityPrivileged, VolumeTypes: []string{"nfs", "csi"}, TolerationKeys: []string{"example.com/batch"},
 		MetadataKeys: []string{"example.com/", "helm.sh/chart"}, ReservedKeys: []string{"a", "b"},
-		EndpointCIDRs: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16"), netip.MustParsePrefix("fd00::/8")}}
+		EndpointCIDRs:  []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16"), netip.MustParsePrefix("fd00::/8")},
+		StorageClasses: []string{"fast", "slow"}, VolumeAttributesClasses: []string{"*"}, CSISecretNamespaces: []string{"ceph-csi"}, ServiceAccounts: []string{"team-a-*/s3.reader", "*/b+token"}}
 	got := field.LimitsOf(map[string]string{
 		"podSecurity": " privileged\n", "volumeTypes": " nfs ,, csi", "tolerationKeys": "example.com/batch\n", "priorityClasses": "low", "namespaceLabels": "team",
 		"namePattern": ".*-demo", "reservedNames": "a|\n b", "metadataKeys": "example.com/, helm.sh/chart", "reservedKeys": "a,\nb", "endpointCIDRs": "10.0.0.0/16, fd00::/8",
+		"storageClasses": "fast, slow", "volumeAttributesClasses": "*", "csiSecretNamespaces": " ceph-csi", "serviceAccounts": "team-a-*/s3.reader,\n*/b+token",
 	})
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Error(diff)
@@ -100,6 +102,10 @@ func TestLimitsThatMeanNothing(t *testing.T) {
 		"no pattern of reserved": {map[string]string{"reservedNames": "a|["}, "limits has an invalid regular expression in reservedNames: error parsing regexp: missing closing ]: `[`"},
 		"no range":               {map[string]string{"endpointCIDRs": "10.0.0.0/16, 10.1.0.1"}, "limits lists 10.1.0.1 under endpointCIDRs, which may list only ranges such as 10.0.0.0/16 and fd00:1::/48"},
 		"a range of both":        {map[string]string{"endpointCIDRs": "::ffff:10.0.0.0/112"}, "under endpointCIDRs"},
+		"every namespace":        {map[string]string{"csiSecretNamespaces": "a, *"}, "limits lists * under csiSecretNamespaces, which may list only names of namespaces"},
+		"an account of nowhere":  {map[string]string{"serviceAccounts": "a/b, c"}, "limits lists c under serviceAccounts, which may list only NAMESPACE/NAME, such as team-a-*/s3-reader, or NAMESPACE/NAME+token"},
+		"every account":          {map[string]string{"serviceAccounts": "*/*"}, "limits lists */* under serviceAccounts"},
+		"another suffix":         {map[string]string{"serviceAccounts": "a/b+admin"}, "limits lists a/b+admin under serviceAccounts"},
 		"a list without end":     {map[string]string{"tolerationKeys": strings.Repeat("a,", 5000)}, "limits has more than 4096 characters in tolerationKeys"},
 		"text that is no text":   {map[string]string{"volumeTypes": "\x1b" + strings.Repeat("x", 3000)}, "lists  " + strings.Repeat("x", 126) + "… under volumeTypes"},
 	} {

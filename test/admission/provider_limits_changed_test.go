@@ -61,6 +61,8 @@ func TestConsumerUnderOtherLimits(t *testing.T) {
 	becomes(t, consumer, podOf(meta, sandboxed), notTolerated)
 	change("tolerationKeys", "sandbox")
 	becomes(t, consumer, podOf(meta, sandboxed), "")
+	maps.Copy(data, map[string]string{"storageClasses": "fast, slow", "volumeAttributesClasses": "*", "csiSecretNamespaces": "rook-ceph,\nceph-csi", "serviceAccounts": "team-a-*/s3.reader,\n*/b+token,"})
+	limits.become(t, data) // All that open and spoil do goes on with these.
 	limits.open(t, data, urgent)
 	limits.spoil(t, data, meta)
 }
@@ -145,6 +147,8 @@ func (l limits) spoil(t *testing.T, data map[string]string, meta metav1.ObjectMe
 		{"metadataKeys", "helm.sh/, example.com", "metadataKeys may list only keys with a domain, domains that end in /, or *: example.com", notValid},
 		{"podSecurity", "restricted", "podSecurity must be baseline or privileged: restricted", notValid},
 		{"endpointCIDRs", "10.1.0.0/16, 10.1", "endpointCIDRs may list only ranges such as 10.0.0.0/16 and fd00:1::/48: 10.1", notValid},
+		{"csiSecretNamespaces", "ceph-csi, *", "csiSecretNamespaces may list only names of namespaces: *", notValid},
+		{"serviceAccounts", "team-a-*/s3-reader, */*", "serviceAccounts may list only NAMESPACE/NAME, such as team-a-*/s3-reader, or NAMESPACE/NAME+token: */*", notValid},
 		{"tolerations", "example.com/batch", "tolerations is not a known key", notValid},
 		{"tolerationKeys", strings.Repeat("a,", 3000), "tolerationKeys is longer than 4096 characters", notValid},
 	} {
