@@ -20,8 +20,9 @@ const (
 	// ReasonClassesThere: the provider has all of them.
 	ReasonClassesThere = "ClassesThere"
 	// ReasonClassMissing: the provider lacks the classes that the message names. Spillway does not
-	// send a pod or an Ingress that would have such a class in the provider. The pod's condition,
-	// or the Ingress's event, has this reason, too. Existing remote objects stay.
+	// send a pod, an Ingress or a claim that would have such a class in the provider. The pod's
+	// condition, or the event of the Ingress or the claim, has this reason, too. Existing remote
+	// objects stay.
 	ReasonClassMissing = "ClassMissing"
 	// ReasonClassRefused: a RuntimeClass to be imported has an overhead of more than 4 CPUs or 16
 	// GiB of memory, or a negative one.

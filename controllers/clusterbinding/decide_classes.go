@@ -49,7 +49,7 @@ func setClasses(s snapshot, status *v1alpha1.ClusterBindingStatus) {
 	case unread:
 	case len(missing) > 0:
 		set(metav1.ConditionFalse, v1alpha1.ReasonClassMissing, "the provider has no "+enumerate(missing)+
-			": new pods and Ingresses with such a class are not sent; correct spec.classes, or create the class in the provider")
+			": new pods, Ingresses and claims with such a class are not sent; correct spec.classes, or create the class in the provider")
 	case len(refused) > 0:
 		set(metav1.ConditionFalse, v1alpha1.ReasonClassRefused, "not imported, because its overhead for each pod is more than 4 CPUs or 16Gi of memory, or negative: "+enumerate(refused))
 	case len(unknown) > 0:

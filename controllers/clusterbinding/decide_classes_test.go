@@ -58,7 +58,7 @@ func TestClasses(t *testing.T) {
 	for i := range 25 {
 		many = append(many, fmt.Sprintf("IngressClass class-%02d", i))
 	}
-	const suffix = ": new pods and Ingresses with such a class are not sent; correct spec.classes, or create the class in the provider"
+	const suffix = ": new pods, Ingresses and claims with such a class are not sent; correct spec.classes, or create the class in the provider"
 	for name, test := range map[string]struct {
 		changes []func(*snapshot)
 		want    string
@@ -73,6 +73,7 @@ func TestClasses(t *testing.T) {
 		"one is missing":             {[]func(*snapshot){both, gone, having(field.ClassThere, priority)}, "False ClassMissing: the provider has no " + runtime + suffix},
 		"two are, and one is hidden": {[]func(*snapshot){mapping(runtime, priority, public, runtime), gone, having(field.ClassMissing, public), having(field.ClassUnknown, priority)}, "False ClassMissing: the provider has no IngressClass public, RuntimeClass gvisor" + suffix},
 		"one is hidden":              {[]func(*snapshot){both, there, having(field.ClassUnknown, priority)}, "Unknown ClassUnreadable: the manager cannot tell whether the provider has PriorityClass batch: assumed to exist, and not imported; apply this version's provider.yaml in the provider"},
+		"of storage":                 {[]func(*snapshot){mapping("StorageClass fast", "VolumeAttributesClass gold"), having(field.ClassThere, "StorageClass fast"), having(field.ClassMissing, "VolumeAttributesClass gold")}, "False ClassMissing: the provider has no VolumeAttributesClass gold" + suffix},
 		"many are missing":           {[]func(*snapshot){mapping(many...), having(field.ClassMissing, many...)}, "False ClassMissing: the provider has no " + strings.ReplaceAll(strings.Join(many[:20], ", "), "class-19", "class-19, 5 more") + suffix},
 		"away: the last verdict":     {[]func(*snapshot){before(gone), mapping(runtime), func(s *snapshot) { s.Connection = lost(v1alpha1.ReasonUnreachable, "why") }}, "False ClassMissing: the provider has no " + runtime + suffix},
 		"back, and not known yet":    {[]func(*snapshot){before(gone), mapping(runtime)}, "False ClassMissing: the provider has no " + runtime + suffix},

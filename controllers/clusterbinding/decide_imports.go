@@ -51,6 +51,8 @@ func noteOf(class connection.Class) (note v1alpha1.ClassStatus, acceptable bool)
 	switch class.Kind {
 	case v1alpha1.ClassPriority:
 		note.Value = &class.Value
+	case v1alpha1.ClassStorage:
+		note.ReclaimPolicy, note.VolumeBindingMode, note.AllowVolumeExpansion = class.Storage.Reclaim, class.Storage.Binding, class.Storage.Expands
 	case v1alpha1.ClassRuntime:
 		for name, most := range mostOverhead {
 			overhead, has := class.Overhead[name]

@@ -45,6 +45,11 @@ func TestImports(t *testing.T) {
 		s.Binding.Spec.Classes[0].Kind = v1alpha1.ClassPriority
 		with(connection.Class{Kind: v1alpha1.ClassPriority, Value: 7})(s)
 	}
+	stored := func(s *snapshot) {
+		imported(s)
+		s.Binding.Spec.Classes[0].Kind = v1alpha1.ClassStorage
+		with(connection.Class{Kind: v1alpha1.ClassStorage, Storage: field.Storage{Reclaim: "Retain", Binding: "Immediate", Expands: true}})(s)
+	}
 	for name, test := range map[string]struct {
 		changes []func(*snapshot)
 		want    []v1alpha1.ClassStatus
@@ -57,6 +62,7 @@ func TestImports(t *testing.T) {
 		"with less than nothing":   {[]func(*snapshot){imported, costing("-1", "0")}, nil, "ClassRefused"},
 		"mapped, and not imported": {[]func(*snapshot){mapping("RuntimeClass gvisor"), noted, costing("5", "1Gi")}, nil, "ClassesThere"},
 		"a PriorityClass":          {[]func(*snapshot){valued}, []v1alpha1.ClassStatus{{Kind: v1alpha1.ClassPriority, RemoteName: "gvisor", Value: ptr.To[int32](7)}}, "ClassesThere"},
+		"a StorageClass":           {[]func(*snapshot){stored}, []v1alpha1.ClassStatus{{Kind: v1alpha1.ClassStorage, RemoteName: "gvisor", ReclaimPolicy: "Retain", VolumeBindingMode: "Immediate", AllowVolumeExpansion: true}}, "ClassesThere"},
 		"missing":                  {[]func(*snapshot){imported, noted, missing}, nil, "ClassMissing"},
 		"not known yet":            {[]func(*snapshot){imported, noted}, note("1", "2Gi"), ""},
 		"hidden":                   {[]func(*snapshot){imported, noted, having(field.ClassUnknown, "RuntimeClass gvisor")}, note("1", "2Gi"), "ClassUnreadable"},

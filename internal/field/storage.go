@@ -4,7 +4,32 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/utils/ptr"
 )
+
+// Storage is what a StorageClass says of the volumes that are created with it.
+type Storage struct {
+	Reclaim corev1.PersistentVolumeReclaimPolicy
+	Binding storagev1.VolumeBindingMode
+	// Expands reports whether claims may grow.
+	Expands bool
+}
+
+// StorageOf returns what a StorageClass of a provider says. What Kubernetes does not know counts as its
+// default: Delete, and Immediate.
+func StorageOf(class *storagev1.StorageClass) Storage {
+	s := Storage{Reclaim: corev1.PersistentVolumeReclaimDelete, Binding: storagev1.VolumeBindingImmediate, Expands: ptr.Deref(class.AllowVolumeExpansion, false)}
+	if ptr.Deref(class.ReclaimPolicy, "") == corev1.PersistentVolumeReclaimRetain {
+		s.Reclaim = corev1.PersistentVolumeReclaimRetain
+	}
+	if ptr.Deref(class.VolumeBindingMode, "") == storagev1.VolumeBindingWaitForFirstConsumer {
+		s.Binding = storagev1.VolumeBindingWaitForFirstConsumer
+	}
+	return s
+}
 
 // Annotations by which Kubernetes records the state of a claim: that it is bound, and for which node
 // the scheduler wants its volume.

@@ -25,6 +25,7 @@ import (
 	"github.com/go-logr/logr"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -239,6 +240,8 @@ func (w *watched) put(obj any) {
 		class.Value = object.Value
 	case *nodev1.RuntimeClass:
 		class.Overhead = ptr.Deref(object.Overhead, nodev1.Overhead{}).PodFixed
+	case *storagev1.StorageClass:
+		class.Storage = field.StorageOf(object)
 	}
 	w.found[class.Name] = class
 }

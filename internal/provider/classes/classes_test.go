@@ -11,12 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
@@ -101,6 +103,34 @@ func TestHas(t *testing.T) {
 	c = nil
 	if c.Want(t.Context(), nil); c.Has(v1alpha1.ClassRuntime, "a") != unknown {
 		t.Error("what nobody asks for is known")
+	}
+}
+
+// TestStorage: of a StorageClass, others get what its volumes are like, as Kubernetes understands it.
+func TestStorage(t *testing.T) {
+	type policy = corev1.PersistentVolumeReclaimPolicy
+	type mode = storagev1.VolumeBindingMode
+	for name, test := range map[string]struct {
+		class storagev1.StorageClass
+		want  field.Storage
+	}{
+		"says nothing":     {storagev1.StorageClass{}, field.Storage{Reclaim: "Delete", Binding: "Immediate"}},
+		"says all":         {storagev1.StorageClass{ReclaimPolicy: ptr.To[policy]("Retain"), VolumeBindingMode: ptr.To[mode]("WaitForFirstConsumer"), AllowVolumeExpansion: ptr.To(true)}, field.Storage{Reclaim: "Retain", Binding: "WaitForFirstConsumer", Expands: true}},
+		"says the default": {storagev1.StorageClass{ReclaimPolicy: ptr.To[policy]("Delete"), VolumeBindingMode: ptr.To[mode]("Immediate"), AllowVolumeExpansion: ptr.To(false)}, field.Storage{Reclaim: "Delete", Binding: "Immediate"}},
+		"says nonsense":    {storagev1.StorageClass{ReclaimPolicy: ptr.To[policy]("Recycle"), VolumeBindingMode: ptr.To[mode]("Later")}, field.Storage{Reclaim: "Delete", Binding: "Immediate"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, now := asking(t, append(to(v1alpha1.ClassStorage, "fast"), to(v1alpha1.ClassVolumeAttributes, "gold", "lead")...)...)
+			test.class.Name = "fast"
+			_ = c.watched[v1alpha1.ClassStorage].Replace([]any{&test.class}, "")
+			_ = c.watched[v1alpha1.ClassVolumeAttributes].Replace([]any{&storagev1.VolumeAttributesClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}}}, "")
+			now.Step(notifyInterval)
+			want := connection.Classes{{Kind: v1alpha1.ClassStorage, Name: "fast", Presence: there, Storage: test.want},
+				{Kind: v1alpha1.ClassVolumeAttributes, Name: "gold", Presence: there}, {Kind: v1alpha1.ClassVolumeAttributes, Name: "lead", Presence: missing}}
+			if diff := cmp.Diff(want, *c.All()); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,9 +29,11 @@ type classResource struct {
 }
 
 var resources = map[v1alpha1.ClassKind]classResource{
-	v1alpha1.ClassIngress:  {"ingressclasses", networkingv1.SchemeGroupVersion.WithKind("IngressClass"), &networkingv1.IngressClass{}},
-	v1alpha1.ClassRuntime:  {"runtimeclasses", nodev1.SchemeGroupVersion.WithKind("RuntimeClass"), &nodev1.RuntimeClass{}},
-	v1alpha1.ClassPriority: {"priorityclasses", schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), &schedulingv1.PriorityClass{}},
+	v1alpha1.ClassIngress:          {"ingressclasses", networkingv1.SchemeGroupVersion.WithKind("IngressClass"), &networkingv1.IngressClass{}},
+	v1alpha1.ClassRuntime:          {"runtimeclasses", nodev1.SchemeGroupVersion.WithKind("RuntimeClass"), &nodev1.RuntimeClass{}},
+	v1alpha1.ClassPriority:         {"priorityclasses", schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), &schedulingv1.PriorityClass{}},
+	v1alpha1.ClassStorage:          {"storageclasses", storagev1.SchemeGroupVersion.WithKind("StorageClass"), &storagev1.StorageClass{}},
+	v1alpha1.ClassVolumeAttributes: {"volumeattributesclasses", storagev1.SchemeGroupVersion.WithKind("VolumeAttributesClass"), &storagev1.VolumeAttributesClass{}},
 }
 
 // client lists and watches the kind, in Protobuf.

@@ -12,10 +12,11 @@ type Class struct {
 	Kind     v1alpha1.ClassKind
 	Name     string
 	Presence field.Presence
-	// Value is the value of a PriorityClass. Overhead is what a pod of a RuntimeClass needs in addition. Both
-	// are set only if the class exists.
+	// Value is the value of a PriorityClass. Overhead is what a pod of a RuntimeClass needs in addition.
+	// Storage is what a StorageClass says of its volumes. Each is set only if the class exists.
 	Value    int32
 	Overhead corev1.ResourceList
+	Storage  field.Storage
 }
 
 // Classes are the classes that a binding maps to, ordered by kind and name.
