@@ -1,6 +1,7 @@
 package importedclass
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -23,6 +25,8 @@ const (
 	mostValue = 1000
 	// classHandler is the handler of imported RuntimeClasses. No kubelet has it.
 	classHandler = "spillway"
+	// classParameter is the parameter of imported VolumeAttributesClasses.
+	classParameter = "class"
 )
 
 // Plan is what to do about the class with one name.
@@ -116,6 +120,16 @@ func class(there v1alpha1.ClassStatus, named metav1.ObjectMeta) decide.Object {
 		return &schedulingv1.PriorityClass{
 			ObjectMeta: named, Value: min(max(ptr.Deref(there.Value, 0), 0), mostValue), PreemptionPolicy: ptr.To(corev1.PreemptNever),
 		}
+	case v1alpha1.ClassStorage:
+		return &storagev1.StorageClass{
+			ObjectMeta: named, Provisioner: v1alpha1.StorageDriver, ReclaimPolicy: ptr.To(cmp.Or(there.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)),
+			AllowVolumeExpansion: &there.AllowVolumeExpansion, VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
+			AllowedTopologies: []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{
+				{Key: v1alpha1.LabelStorageClassPrefix + named.Name, Values: []string{v1alpha1.StorageClassMapped}},
+			}}},
+		}
+	case v1alpha1.ClassVolumeAttributes: // It must have a parameter, which no driver reads.
+		return &storagev1.VolumeAttributesClass{ObjectMeta: named, DriverName: v1alpha1.StorageDriver, Parameters: map[string]string{classParameter: named.Name}}
 	}
 	return nil
 }
@@ -126,24 +140,35 @@ func isMarked(class decide.Object) bool {
 	return imported && class.GetLabels()[v1alpha1.LabelManagedBy] == v1alpha1.ManagedBySpillway
 }
 
-// serves reports whether a user's class names Spillway as its controller.
+// serves reports whether a user's class names Spillway as its controller, provisioner or driver.
 func serves(class decide.Object) bool {
-	ingress, ok := class.(*networkingv1.IngressClass)
-	return ok && ingress.Spec.Controller == v1alpha1.IngressController
+	switch class := class.(type) {
+	case *networkingv1.IngressClass:
+		return class.Spec.Controller == v1alpha1.IngressController
+	case *storagev1.StorageClass:
+		return class.Provisioner == v1alpha1.StorageDriver
+	case *storagev1.VolumeAttributesClass:
+		return class.DriverName == v1alpha1.StorageDriver
+	}
+	return false
 }
 
 // same reports whether two classes have the same effect.
-func same(a, b decide.Object) bool {
-	switch a := a.(type) {
+func same(a, b decide.Object) bool { return equality.Semantic.DeepEqual(effect(a), effect(b)) }
+
+// effect returns the fields of a class that matter.
+func effect(class decide.Object) any {
+	switch c := class.(type) {
 	case *networkingv1.IngressClass:
-		b, ok := b.(*networkingv1.IngressClass)
-		return ok && equality.Semantic.DeepEqual(a.Spec, b.Spec)
+		return c.Spec
 	case *nodev1.RuntimeClass:
-		b, ok := b.(*nodev1.RuntimeClass)
-		return ok && a.Handler == b.Handler && equality.Semantic.DeepEqual(a.Scheduling, b.Scheduling) && equality.Semantic.DeepEqual(a.Overhead, b.Overhead)
+		return []any{c.Handler, c.Scheduling, c.Overhead}
 	case *schedulingv1.PriorityClass:
-		b, ok := b.(*schedulingv1.PriorityClass)
-		return ok && a.Value == b.Value && a.GlobalDefault == b.GlobalDefault && equality.Semantic.DeepEqual(a.PreemptionPolicy, b.PreemptionPolicy)
+		return []any{c.Value, c.GlobalDefault, c.PreemptionPolicy}
+	case *storagev1.StorageClass:
+		return []any{c.Provisioner, c.ReclaimPolicy, c.AllowVolumeExpansion, c.AllowedTopologies}
+	case *storagev1.VolumeAttributesClass:
+		return c.DriverName
 	}
-	return false
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +25,8 @@ const (
 	ingressClass  = v1alpha1.ClassIngress
 	runtimeClass  = v1alpha1.ClassRuntime
 	priorityClass = v1alpha1.ClassPriority
+	storageClass  = v1alpha1.ClassStorage
+	attributes    = v1alpha1.ClassVolumeAttributes
 )
 
 // importing makes the binding import class x, which is called there-x in the provider. Its name says how old
@@ -43,6 +46,12 @@ func there(kind v1alpha1.ClassKind) v1alpha1.ClassStatus {
 func valued(value int32) v1alpha1.ClassStatus {
 	status := there(priorityClass)
 	status.Value = &value
+	return status
+}
+
+func stored(policy corev1.PersistentVolumeReclaimPolicy, expands bool) v1alpha1.ClassStatus {
+	status := there(storageClass)
+	status.ReclaimPolicy, status.VolumeBindingMode, status.AllowVolumeExpansion = policy, storagev1.VolumeBindingImmediate, expands
 	return status
 }
 
@@ -72,6 +81,8 @@ func going(class decide.Object) decide.Object {
 
 func TestDecide(t *testing.T) {
 	type bindings = []v1alpha1.ClusterBinding
+	later := stored("Delete", false)
+	later.VolumeBindingMode = storagev1.VolumeBindingWaitForFirstConsumer
 	foreign := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Value: 7}
 	labelled := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "x", Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway}}, Value: 7}
 	serving := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: networkingv1.IngressClassSpec{Controller: v1alpha1.IngressController}}
@@ -108,6 +119,18 @@ func TestDecide(t *testing.T) {
 		"its overhead has changed": {runtimeClass, bindings{importing("a", runtimeClass, v1alpha1.ClassStatus{Kind: runtimeClass, RemoteName: "there-x", PodOverhead: overhead("1")})},
 			ours(runtimeClass, there(runtimeClass)), "delete"},
 
+		"a StorageClass that is there":      {storageClass, bindings{importing("a", storageClass, stored("Retain", true))}, ours(storageClass, stored("Retain", true)), ""},
+		"of another provider by default":    {storageClass, bindings{importing("a", storageClass, there(storageClass))}, ours(storageClass, stored("Delete", false)), ""},
+		"its volumes are created otherwise": {storageClass, bindings{importing("a", storageClass, later)}, ours(storageClass, stored("Delete", false)), ""},
+		"its volumes stay now":              {storageClass, bindings{importing("a", storageClass, stored("Retain", true))}, ours(storageClass, stored("Delete", true)), "delete"},
+		"its volumes do not grow now":       {storageClass, bindings{importing("a", storageClass, stored("Retain", false))}, ours(storageClass, stored("Retain", true)), "delete"},
+		"attributes that are there":         {attributes, bindings{importing("a", attributes, there(attributes))}, ours(attributes, there(attributes)), ""},
+		"attributes that nobody imports":    {attributes, nil, ours(attributes, there(attributes)), "delete"},
+		"somebody else's that provisions":   {storageClass, bindings{importing("a", storageClass, there(storageClass))}, &storagev1.StorageClass{Provisioner: "csi.spillway.io"}, ""},
+		"somebody else's of storage":        {storageClass, bindings{importing("a", storageClass, there(storageClass))}, &storagev1.StorageClass{Provisioner: "csi.example.com"}, "taken for a"},
+		"somebody else's that drives":       {attributes, bindings{importing("a", attributes, there(attributes))}, &storagev1.VolumeAttributesClass{DriverName: "csi.spillway.io"}, ""},
+		"somebody else's of attributes":     {attributes, bindings{importing("a", attributes, there(attributes))}, &storagev1.VolumeAttributesClass{DriverName: "csi.example.com"}, "taken for a"},
+
 		"somebody else's":                   {priorityClass, bindings{importing("b", priorityClass, valued(7)), importing("a", priorityClass)}, foreign, "taken for a b"},
 		"somebody else's, with half a mark": {priorityClass, bindings{importing("a", priorityClass, valued(7))}, labelled, "taken for a"},
 		"somebody else's, not imported":     {priorityClass, nil, foreign, ""},
@@ -134,8 +157,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestWhatIsMade checks that an imported class serves nothing in the consumer, runs on no local node, and
-// makes nothing urgent.
+// TestWhatIsMade checks that an imported class serves nothing in the consumer, runs on no local node, makes
+// nothing urgent, and creates no volume for a local node.
 func TestWhatIsMade(t *testing.T) {
 	named := metav1.ObjectMeta{Name: "x", Labels: map[string]string{"spillway.io/managed-by": "spillway"}, Annotations: map[string]string{"spillway.io/imported-from": "a/there-x"}}
 	costly := there(runtimeClass)
@@ -149,6 +172,12 @@ func TestWhatIsMade(t *testing.T) {
 			ObjectMeta: named, Handler: "spillway", Overhead: &nodev1.Overhead{PodFixed: overhead("250m")},
 			Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{"runtimeclass.spillway.io/x": "mapped"}},
 		}},
+		storageClass: {stored("Retain", true), &storagev1.StorageClass{
+			ObjectMeta: named, Provisioner: "csi.spillway.io", ReclaimPolicy: ptr.To(corev1.PersistentVolumeReclaimRetain), AllowVolumeExpansion: ptr.To(true),
+			VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
+			AllowedTopologies: []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: "storageclass.spillway.io/x", Values: []string{"mapped"}}}}},
+		}},
+		attributes:    {there(attributes), &storagev1.VolumeAttributesClass{ObjectMeta: named, DriverName: "csi.spillway.io", Parameters: map[string]string{"class": "x"}}},
 		priorityClass: {valued(7), &schedulingv1.PriorityClass{ObjectMeta: named, Value: 7, PreemptionPolicy: ptr.To(corev1.PreemptNever)}},
 	} {
 		if diff := cmp.Diff(test.want, ours(kind, test.of)); diff != "" {

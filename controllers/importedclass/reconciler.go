@@ -15,6 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -34,6 +35,7 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingressclasses,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=node.k8s.io,resources=runtimeclasses,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses;volumeattributesclasses,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 const (
@@ -53,9 +55,11 @@ type Request struct {
 
 // fresh makes an empty object of each kind that can be imported.
 var fresh = map[v1alpha1.ClassKind]func() client.Object{
-	v1alpha1.ClassIngress:  func() client.Object { return &networkingv1.IngressClass{} },
-	v1alpha1.ClassRuntime:  func() client.Object { return &nodev1.RuntimeClass{} },
-	v1alpha1.ClassPriority: func() client.Object { return &schedulingv1.PriorityClass{} },
+	v1alpha1.ClassIngress:          func() client.Object { return &networkingv1.IngressClass{} },
+	v1alpha1.ClassRuntime:          func() client.Object { return &nodev1.RuntimeClass{} },
+	v1alpha1.ClassPriority:         func() client.Object { return &schedulingv1.PriorityClass{} },
+	v1alpha1.ClassStorage:          func() client.Object { return &storagev1.StorageClass{} },
+	v1alpha1.ClassVolumeAttributes: func() client.Object { return &storagev1.VolumeAttributesClass{} },
 }
 
 // Reconciler reconciles the classes of the consumer.

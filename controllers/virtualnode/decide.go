@@ -67,8 +67,14 @@ func setMetadataAndSpec(node *corev1.Node, binding *v1alpha1.ClusterBinding, off
 		labels[v1alpha1.LabelVolumePrefix+kind] = v1alpha1.VolumeAllowed
 	}
 	for _, class := range binding.Spec.Classes {
-		if class.Kind == v1alpha1.ClassRuntime && len(class.Name) <= validation.LabelValueMaxLength {
+		if len(class.Name) > validation.LabelValueMaxLength {
+			continue
+		}
+		switch class.Kind {
+		case v1alpha1.ClassRuntime:
 			labels[v1alpha1.LabelRuntimeClassPrefix+class.Name] = v1alpha1.RuntimeClassMapped
+		case v1alpha1.ClassStorage:
+			labels[v1alpha1.LabelStorageClassPrefix+class.Name] = v1alpha1.StorageClassMapped
 		}
 	}
 	annotations := map[string]string{}

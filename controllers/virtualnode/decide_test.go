@@ -46,14 +46,19 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestLabelsOfRuntimeClasses checks that pods of an imported RuntimeClass find the nodes that map it.
-func TestLabelsOfRuntimeClasses(t *testing.T) {
+// TestLabelsOfClasses checks that pods of an imported RuntimeClass, and volumes of an imported StorageClass,
+// find the nodes that map it.
+func TestLabelsOfClasses(t *testing.T) {
 	binding := rich().Obj()
 	for _, name := range []string{"sandbox", "gone", strings.Repeat("a", 64)} { // The last name cannot be imported.
 		binding.Spec.Classes = append(binding.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassRuntime, Name: name, RemoteName: "gvisor"})
 	}
+	for _, name := range []string{"fast", strings.Repeat("b", 64)} {
+		binding.Spec.Classes = append(binding.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassStorage, Name: name, RemoteName: "ssd"})
+	}
 	binding.Spec.Classes = append(binding.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassPriority, Name: "high", RemoteName: "low"})
 	want := placement.NodeLabels(binding)
+	want["storageclass.spillway.io/fast"] = "mapped"
 	want["runtimeclass.spillway.io/sandbox"], want["runtimeclass.spillway.io/gone"] = "mapped", "mapped"
 	node := New(binding, Offer{})
 	if diff := cmp.Diff(want, node.Labels); diff != "" {
@@ -61,9 +66,10 @@ func TestLabelsOfRuntimeClasses(t *testing.T) {
 	}
 	binding.Spec.Classes = binding.Spec.Classes[:1]
 	delete(want, "runtimeclass.spillway.io/gone")
+	delete(want, "storageclass.spillway.io/fast")
 	apply(node, binding, Offer{})
 	if diff := cmp.Diff(want, node.Labels); diff != "" {
-		t.Errorf("when one is not mapped any more: %s", diff)
+		t.Errorf("when most are not mapped any more: %s", diff)
 	}
 }
 

@@ -36,6 +36,7 @@ var (
 		{"crds", regexp.MustCompile(`^CustomResourceDefinition$`)},
 		{"rbac", regexp.MustCompile(`^(ServiceAccount|(Cluster)?Role(Binding)?)$`)},
 		{"policies", regexp.MustCompile(`^(Validating|Mutating)AdmissionPolicy(Binding)?$`)},
+		{"storage", regexp.MustCompile(`^CSIDriver$`)},
 		{"limits", regexp.MustCompile(`^ConfigMap$`)},
 		{"manager", regexp.MustCompile(`^Deployment$`)},
 		{"webhook", regexp.MustCompile(`^(Secret|Service|MutatingWebhookConfiguration)$`)},

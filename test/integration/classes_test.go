@@ -7,6 +7,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -78,25 +79,31 @@ var _ = Describe("The classes of a ClusterBinding", Ordered, func() {
 		eu.make(&networkingv1.IngressClass{ObjectMeta: there, Spec: networkingv1.IngressClassSpec{Controller: "example.com/ingress"}})
 		eu.make(&nodev1.RuntimeClass{ObjectMeta: there, Handler: "sandbox", Overhead: &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m")}}})
 		eu.make(&schedulingv1.PriorityClass{ObjectMeta: there, Value: 5000})
+		eu.make(&storagev1.StorageClass{ObjectMeta: there, Provisioner: "csi.example.com", AllowVolumeExpansion: ptr.To(true)})
+		eu.make(&storagev1.VolumeAttributesClass{ObjectMeta: there, DriverName: "csi.example.com", Parameters: map[string]string{"iops": "100"}})
 		taken := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: unique("taken")}, Value: 7}
 		home.make(taken)
 		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
-			for _, kind := range []v1alpha1.ClassKind{v1alpha1.ClassIngress, v1alpha1.ClassRuntime, v1alpha1.ClassPriority} {
+			for _, kind := range []v1alpha1.ClassKind{v1alpha1.ClassIngress, v1alpha1.ClassRuntime, v1alpha1.ClassPriority, v1alpha1.ClassStorage, v1alpha1.ClassVolumeAttributes} {
 				cb.Spec.Classes = append(cb.Spec.Classes, v1alpha1.ClassMapping{Kind: kind, Name: name, RemoteName: there.Name, Import: true})
 			}
 			cb.Spec.Classes = append(cb.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassPriority, Name: taken.Name, RemoteName: there.Name, Import: true})
 		})
 		named := metav1.ObjectMeta{Name: name}
 		ingress, sandbox, priority := &networkingv1.IngressClass{ObjectMeta: named}, &nodev1.RuntimeClass{ObjectMeta: named}, &schedulingv1.PriorityClass{ObjectMeta: named}
+		storage, attributes := &storagev1.StorageClass{ObjectMeta: named}, &storagev1.VolumeAttributesClass{ObjectMeta: named}
 		Eventually(now(home, ingress)).Should(HaveField("Spec.Controller", v1alpha1.IngressController))
 		Eventually(now(home, priority)).Should(And(HaveField("Value", BeEquivalentTo(1000)), HaveField("PreemptionPolicy", HaveValue(Equal(corev1.PreemptNever)))))
 		Eventually(now(home, sandbox)).Should(HaveField("Overhead.PodFixed", HaveKey(corev1.ResourceCPU)))
+		Eventually(now(home, storage)).Should(And(HaveField("Provisioner", v1alpha1.StorageDriver), HaveField("AllowVolumeExpansion", HaveValue(BeTrue())), HaveField("VolumeBindingMode", HaveValue(Equal(storagev1.VolumeBindingWaitForFirstConsumer)))))
+		Eventually(now(home, attributes)).Should(HaveField("DriverName", v1alpha1.StorageDriver))
 		Eventually(home.eventsAbout(t.cb)).Should(ContainElement(And(HaveField("Reason", "ClassTaken"), noting("PriorityClass "+taken.Name))))
 		Expect(now(home, taken)()).To(HaveField("Value", BeEquivalentTo(7)))
 
 		By("running a pod of such a class")
 		const labelled = v1alpha1.LabelRuntimeClassPrefix
-		Eventually(now(home, home.virtualNode(t.cb))).Should(HaveField("Labels", HaveKeyWithValue(labelled+name, v1alpha1.RuntimeClassMapped)))
+		Eventually(now(home, home.virtualNode(t.cb))).Should(HaveField("Labels", And(
+			HaveKeyWithValue(labelled+name, v1alpha1.RuntimeClassMapped), HaveKeyWithValue(v1alpha1.LabelStorageClassPrefix+name, v1alpha1.StorageClassMapped))))
 		pod := t.run(func(pod *corev1.Pod) { pod.Spec.RuntimeClassName = &name })
 		Expect(pod.Spec.NodeSelector).To(HaveKey(labelled+name), "the API server keeps it off the consumer's own nodes")
 		remote := eu.remotePod(t.cb, pod)
@@ -113,7 +120,7 @@ var _ = Describe("The classes of a ClusterBinding", Ordered, func() {
 		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
 			cb.Spec.Classes = []v1alpha1.ClassMapping{{Kind: v1alpha1.ClassRuntime, Name: imported.Name, RemoteName: there.Name, Import: true}}
 		})
-		for _, gone := range []client.Object{ingress, sandbox, priority} {
+		for _, gone := range []client.Object{ingress, sandbox, priority, storage, attributes} {
 			Eventually(home.fetching(gone)).Should(absent)
 		}
 		Eventually(home.fetching(imported)).Should(Succeed())

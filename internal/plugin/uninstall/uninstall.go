@@ -14,6 +14,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -96,6 +97,7 @@ func imported(ctx context.Context, consumer *cli.Cluster) ([]*unstructured.Unstr
 	var all []*unstructured.Unstructured
 	for _, gvk := range []schema.GroupVersionKind{
 		networkingv1.SchemeGroupVersion.WithKind("IngressClassList"), nodev1.SchemeGroupVersion.WithKind("RuntimeClassList"), schedulingv1.SchemeGroupVersion.WithKind("PriorityClassList"),
+		storagev1.SchemeGroupVersion.WithKind("StorageClassList"), storagev1.SchemeGroupVersion.WithKind("VolumeAttributesClassList"),
 	} {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk)
