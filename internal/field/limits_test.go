@@ -17,11 +17,11 @@ func TestLimitsOf(t *testing.T) {
 	want := &field.Limits{Profile: "confined, with all of podSecurity", PodSecurity: field.PodSecurityPrivileged, VolumeTypes: []string{"nfs", "csi"}, TolerationKeys: []string{"example.com/batch"},
 		MetadataKeys: []string{"example.com/", "helm.sh/chart"}, ReservedKeys: []string{"a", "b"},
 		EndpointCIDRs:  []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16"), netip.MustParsePrefix("fd00::/8")},
-		StorageClasses: []string{"fast", "slow"}, VolumeAttributesClasses: []string{"*"}, CSISecretNamespaces: []string{"ceph-csi"}, ServiceAccounts: []string{"team-a-*/s3.reader", "*/b+token"}}
+		StorageClasses: []string{"fast", "slow"}, VolumeAttributesClasses: []string{"gold"}, CSISecretNamespaces: []string{"ceph-csi"}, ServiceAccounts: []string{"team-a-*/s3.reader", "*/b+token"}}
 	got := field.LimitsOf(map[string]string{
 		"podSecurity": " privileged\n", "volumeTypes": " nfs ,, csi", "tolerationKeys": "example.com/batch\n", "priorityClasses": "low", "namespaceLabels": "team",
 		"namePattern": ".*-demo", "reservedNames": "a|\n b", "metadataKeys": "example.com/, helm.sh/chart", "reservedKeys": "a,\nb", "endpointCIDRs": "10.0.0.0/16, fd00::/8",
-		"storageClasses": "fast, slow", "volumeAttributesClasses": "*", "csiSecretNamespaces": " ceph-csi", "serviceAccounts": "team-a-*/s3.reader,\n*/b+token",
+		"storageClasses": "fast, slow", "volumeAttributesClasses": "gold", "csiSecretNamespaces": " ceph-csi", "serviceAccounts": "team-a-*/s3.reader,\n*/b+token",
 	})
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Error(diff)
@@ -34,9 +34,9 @@ func TestLimitsOf(t *testing.T) {
 // TestProfile: shipped limits have a name. For limits between the profiles, the name says what they
 // open.
 func TestProfile(t *testing.T) {
-	trusted := map[string]string{"podSecurity": "privileged", "volumeTypes": "*", "tolerationKeys": "*", "metadataKeys": "*", "priorityClasses": "*"}
+	trusted := map[string]string{"podSecurity": "privileged", "volumeTypes": "*", "tolerationKeys": "*", "metadataKeys": "*", "priorityClasses": "*", "storageClasses": "*", "volumeAttributesClasses": "*"}
 	limits := field.LimitsOf(trusted)
-	if diff := cmp.Diff(&field.Limits{Profile: "trusted", PodSecurity: field.PodSecurityPrivileged, VolumeTypes: field.Describable, TolerationKeys: []string{field.All}, MetadataKeys: []string{field.All}}, limits); diff != "" {
+	if diff := cmp.Diff(&field.Limits{Profile: "trusted", PodSecurity: field.PodSecurityPrivileged, VolumeTypes: field.Describable, TolerationKeys: []string{field.All}, MetadataKeys: []string{field.All}, StorageClasses: []string{field.All}, VolumeAttributesClasses: []string{field.All}}, limits); diff != "" {
 		t.Error(diff)
 	}
 	if limits.Enforced() != "privileged" || field.MissingLimits().Enforced() != "baseline" || field.LimitsOf(map[string]string{"podSecurity": "baseline"}).Enforced() != "baseline" {
@@ -49,7 +49,7 @@ func TestProfile(t *testing.T) {
 		}
 		most := maps.Clone(trusted)
 		most[key] = ""
-		if got := field.LimitsOf(most).Profile; strings.Contains(got, key) || strings.Count(got, ",") != 4 {
+		if got := field.LimitsOf(most).Profile; strings.Contains(got, key) || strings.Count(got, ",") != len(trusted)-1 {
 			t.Errorf("all but %s: %q", key, got)
 		}
 	}

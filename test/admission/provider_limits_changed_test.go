@@ -81,19 +81,23 @@ func (l limits) open(t *testing.T, data map[string]string, urgent func(*corev1.P
 	everything := tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists})
 	iscsi := describing(corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{TargetPortal: "10.0.0.1", IQN: "iqn.2001-04.com.example:a"}})
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-b-demo", Labels: privileged}}
+	ofGold := claimOf(meta, volumeName)
+	ofGold.Spec.VolumeAttributesClassName = ptr.To("gold")
 	for key, opened := range map[string]struct {
 		value  string
 		object client.Object
 		before string // Part of the refusal, until the key is set.
 	}{
-		"metadataKeys":    {"*", commanded, notLetIn},
-		"tolerationKeys":  {"*", podOf(meta, everything), notTolerated},
-		"volumeTypes":     {"*", podOf(meta, iscsi), notAVolume},
-		"priorityClasses": {"*", podOf(meta, urgent), notAClass},
-		"podSecurity":     {"privileged", podOf(inPrivileged, runningPrivileged), "must have the label pod-security.kubernetes.io/enforce"},
+		"metadataKeys":            {"*", commanded, notLetIn},
+		"tolerationKeys":          {"*", podOf(meta, everything), notTolerated},
+		"volumeTypes":             {"*", podOf(meta, iscsi), notAVolume},
+		"priorityClasses":         {"*", podOf(meta, urgent), notAClass},
+		"storageClasses":          {"*", classed("fast")(meta), notProvisioned},
+		"volumeAttributesClasses": {"*", ofGold, notAttributes},
+		"podSecurity":             {"privileged", podOf(inPrivileged, runningPrivileged), "must have the label pod-security.kubernetes.io/enforce"},
 	} {
 		alone := maps.Clone(data)
-		maps.Copy(alone, map[string]string{"metadataKeys": "", "tolerationKeys": "", "volumeTypes": "", "priorityClasses": "", "podSecurity": "baseline"})
+		maps.Copy(alone, map[string]string{"metadataKeys": "", "tolerationKeys": "", "volumeTypes": "", "priorityClasses": "", "storageClasses": "", "volumeAttributesClasses": "", "podSecurity": "baseline"})
 		l.become(t, alone)
 		becomes(t, l.consumer, opened.object, opened.before)
 		alone[key] = opened.value
