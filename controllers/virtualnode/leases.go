@@ -31,9 +31,11 @@ const (
 	// moments is how many times in each renewInterval the Leases that are due are renewed: one wake-up does for
 	// many. A renewal that failed is tried again at the next of these moments.
 	moments = 5
-	// renewTimeout limits the renewal of one Lease. atOnce is how many are renewed at the same time.
-	renewTimeout = renewInterval / 2
-	atOnce       = 8
+	// renewTimeout limits the renewal of one Lease. It is long, because an overloaded API server answers late, and
+	// forgets the place in its queue of a request that ends. atOnce is how many are renewed at the same time. It
+	// is large, so that slow answers, or some that never come, do not delay the others.
+	renewTimeout = leaseDuration / 2
+	atOnce       = 64
 	// mostSilent limits the time since the provider's last answer. After it, the Lease of its node is no
 	// longer renewed.
 	mostSilent = 15 * time.Second
@@ -222,9 +224,15 @@ func (l *Leases) update(ctx context.Context, n *nodeLease, owner metav1.OwnerRef
 	return nil
 }
 
-// hold sets what the holder of a Lease says.
+// hold sets what the holder of a Lease says. The time of renewal only grows, also if the clock was set back, or a
+// predecessor's clock was ahead: Kubernetes ignores any other (tryUpdateNodeHealth in k8s.io/kubernetes,
+// pkg/controller/nodelifecycle).
 func (l *Leases) hold(lease *coordinationv1.Lease, owner metav1.OwnerReference) {
 	lease.OwnerReferences = []metav1.OwnerReference{owner}
 	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = ptr.To(holder), ptr.To(int32(leaseDuration/time.Second))
-	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(l.Clock.Now()))
+	now := l.Clock.Now()
+	if last := lease.Spec.RenewTime; last != nil && !now.After(last.Time) {
+		now = last.Add(time.Microsecond)
+	}
+	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now))
 }

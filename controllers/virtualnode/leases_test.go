@@ -13,6 +13,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -212,7 +213,7 @@ func TestOneNodeThatHangsDelaysNoOther(t *testing.T) {
 				return ctx.Err()
 			}
 		})
-		c.wants(31, "update spillway-eu 10", "update spillway-eu 16", "update spillway-eu 22", "update spillway-eu 28",
+		c.wants(33, "update spillway-eu 10", "update spillway-eu 32",
 			"update spillway-us 10", "update spillway-us 20", "update spillway-us 30")
 	}, "eu", "us")
 }
@@ -265,6 +266,31 @@ func TestLeasesThatOthersChange(t *testing.T) {
 			c.t.Fatal(err)
 		}
 		c.wants(31, "create spillway-eu 30", "get spillway-eu 30", "update spillway-eu 30")
+	}, "eu")
+}
+
+// TestTheTimeOfRenewalOnlyGrows, also if a predecessor's clock was two minutes ahead.
+func TestTheTimeOfRenewalOnlyGrows(t *testing.T) {
+	inBubble(t, func(c *home) {
+		last := c.began.Add(2 * time.Minute)
+		if err := c.Create(c.t.Context(), &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceNodeLease, Name: "spillway-eu"},
+			Spec:       coordinationv1.LeaseSpec{RenewTime: ptr.To(metav1.NewMicroTime(last))},
+		}); err != nil {
+			c.t.Fatal(err)
+		}
+		c.engage("eu")
+		for _, second := range []int{1, 11, 21, 131} {
+			c.requested(second)
+			renewed := c.lease("spillway-eu").Spec.RenewTime.Time
+			if !renewed.After(last) {
+				c.t.Errorf("after %d s, renewed at %s, want later than %s", second, renewed, last)
+			}
+			last = renewed
+		}
+		if want := c.began.Add(130 * time.Second); !last.Equal(want) {
+			c.t.Errorf("renewed at %s in the end, want %s", last, want)
+		}
 	}, "eu")
 }
 
