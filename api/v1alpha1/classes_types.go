@@ -52,8 +52,8 @@ const (
 	// ClassRuntime is for spec.runtimeClassName of pods. Spillway does not send pods of a class
 	// that is not mapped: another runtime may isolate them less.
 	ClassRuntime ClassKind = "RuntimeClass"
-	// ClassStorage is for spec.storageClassName of PersistentVolumeClaims. The volume of a claim of
-	// a mapped class is created in the provider.
+	// ClassStorage is for spec.storageClassName of PersistentVolumeClaims. The manager imports such
+	// classes, but does not create volumes for their claims yet: the claims stay Pending.
 	ClassStorage ClassKind = "StorageClass"
 	// ClassVolumeAttributes is for spec.volumeAttributesClassName of PersistentVolumeClaims whose
 	// StorageClass is mapped.
@@ -75,7 +75,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || !(self.kind in ['RuntimeClass', 'StorageClass']) || size(self.name) <= 63",fieldPath=".name",message="name of a RuntimeClass or StorageClass that is imported must have at most 63 characters: it is part of a label of the virtual node"
 type ClassMapping struct {
 	// kind of the two classes: Gateway, IngressClass, LoadBalancer, PriorityClass, RuntimeClass,
-	// StorageClass or VolumeAttributesClass.
+	// StorageClass or VolumeAttributesClass. The manager does not create volumes for claims of a
+	// mapped StorageClass yet.
 	// +required
 	Kind ClassKind `json:"kind,omitempty"`
 	// name of the class in the consumer. The class need not exist. For a LoadBalancer or an

@@ -1,6 +1,7 @@
 package v1alpha1
 
-// Names of what is created in the consumer for volumes that are in a provider.
+// Names of what is created in the consumer for volumes that are in a provider. The manager creates
+// only imported StorageClasses yet: nothing uses the other names, keys and reasons in this file.
 const (
 	// StorageDriver is the provisioner of imported StorageClasses, and the CSI driver of the
 	// PersistentVolumes that stand for volumes in a provider. No program serves it: the manager

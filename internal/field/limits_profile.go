@@ -12,7 +12,7 @@ const (
 )
 
 // opened are the keys in which the profiles trusted and confined differ.
-var opened = []string{LimitMetadataKeys, LimitTolerationKeys, LimitVolumeTypes, limitPriorityClasses, LimitStorageClasses, LimitVolumeAttributes, limitPodSecurity}
+var opened = []string{LimitMetadataKeys, LimitTolerationKeys, LimitVolumeTypes, limitPriorityClasses, limitPodSecurity}
 
 // profileOf describes the profile of limits by the keys that they open. A name in the limits would not
 // be reliable, because an administrator may change them. Limits between the two profiles are called

@@ -34,9 +34,9 @@ func TestLimitsOf(t *testing.T) {
 // TestProfile: shipped limits have a name. For limits between the profiles, the name says what they
 // open.
 func TestProfile(t *testing.T) {
-	trusted := map[string]string{"podSecurity": "privileged", "volumeTypes": "*", "tolerationKeys": "*", "metadataKeys": "*", "priorityClasses": "*", "storageClasses": "*", "volumeAttributesClasses": "*"}
+	trusted := map[string]string{"podSecurity": "privileged", "volumeTypes": "*", "tolerationKeys": "*", "metadataKeys": "*", "priorityClasses": "*"}
 	limits := field.LimitsOf(trusted)
-	if diff := cmp.Diff(&field.Limits{Profile: "trusted", PodSecurity: field.PodSecurityPrivileged, VolumeTypes: field.Describable, TolerationKeys: []string{field.All}, MetadataKeys: []string{field.All}, StorageClasses: []string{field.All}, VolumeAttributesClasses: []string{field.All}}, limits); diff != "" {
+	if diff := cmp.Diff(&field.Limits{Profile: "trusted", PodSecurity: field.PodSecurityPrivileged, VolumeTypes: field.Describable, TolerationKeys: []string{field.All}, MetadataKeys: []string{field.All}}, limits); diff != "" {
 		t.Error(diff)
 	}
 	if limits.Enforced() != "privileged" || field.MissingLimits().Enforced() != "baseline" || field.LimitsOf(map[string]string{"podSecurity": "baseline"}).Enforced() != "baseline" {

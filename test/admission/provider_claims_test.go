@@ -90,7 +90,7 @@ func TestConsumerClaimsOfListedClasses(t *testing.T) {
 }
 
 // TestConsumerChangesClaims: a claim whose volume the provider creates grows, and gets other attributes, as the
-// limits say. What the provider writes about it, the consumer leaves alone.
+// limits say. The consumer leaves alone what the provider writes about it.
 func TestConsumerChangesClaims(t *testing.T) {
 	limits := changing(t)
 	data := maps.Clone(limits.shipped.Data)

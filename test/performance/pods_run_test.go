@@ -99,8 +99,8 @@ func (r *rollOut) run(ctx context.Context, between func() error) (PodsRun, error
 	return run, nil
 }
 
-// each calls ask for all pods, several at a time, and returns the time of each call. With a rate, it calls so
-// many each second, and returns when each call was due. So a call that had to wait counts as late.
+// each calls ask for all pods, several at a time, and returns the time of each call. If there is a
+// rate, it makes so many calls each second, and returns when each was due. So a call that had to wait counts as late.
 func (r *rollOut) each(ctx context.Context, rate float64, ask func(context.Context, int) error) (time.Time, map[string]time.Time, error) {
 	var mu sync.Mutex
 	asked, began := make(map[string]time.Time, r.N), time.Now()

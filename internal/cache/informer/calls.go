@@ -117,7 +117,7 @@ func (c *calls) HasSynced() bool { return toolscache.IsDone(c.HasSyncedChecker()
 // HasSyncedChecker implements SharedInformer.
 func (c *calls) HasSyncedChecker() toolscache.DoneChecker { return checker{c.name, c.synced} }
 
-// RemoveEventHandler implements SharedInformer. No call of the handler begins after it.
+// RemoveEventHandler implements SharedInformer. At most one call of the handler still begins or runs after it.
 func (c *calls) RemoveEventHandler(handle toolscache.ResourceEventHandlerRegistration) error {
 	r, ok := handle.(*registration)
 	if !ok {

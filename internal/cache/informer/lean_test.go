@@ -22,7 +22,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// client-go's handlers of errors sleep, and mix real time with that of a bubble.
+// client-go's handlers of errors sleep in real time, not in the time of a bubble.
 func init() { utilruntime.ErrorHandlers = nil }
 
 // recorder is a handler that notes its calls since it was last asked.
