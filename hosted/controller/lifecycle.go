@@ -32,6 +32,7 @@ func (r requests) create(ctx context.Context) error {
 			return nil
 		}
 	}
+	was := op.DeepCopy()
 	switch {
 	case op == nil || op.Message != "":
 		r.h.Status.Operation = &v1alpha1.Operation{RequestToken: uuid.NewString(), Call: state.CallCreate, StartedAt: metav1.NewTime(r.now)}
@@ -49,7 +50,13 @@ func (r requests) create(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return r.sent(ctx, "", err, func() {})
+	// This request was not carried out. So what is known of the cluster is as before: nothing, unless an
+	// earlier request had no answer.
+	notCarriedOut := func() { r.h.Status.Operation = was }
+	if errors.Is(err, cloud.ErrCredentials) {
+		notCarriedOut()
+	}
+	return r.sent(ctx, "", err, notCarriedOut)
 }
 
 // deletion unbinds a cluster, and then deletes it, or lets the object go.

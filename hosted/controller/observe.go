@@ -175,7 +175,8 @@ func (o *observation) known(item string, found []cloud.Operation) {
 
 // twin notes whether another object has the cluster, as far as is known.
 func (o *observation) twin(all []v1alpha1.HostedCluster) {
-	if other := state.Twin(o.h, o.seen.Reading.UID, all); other != nil {
-		o.seen.Twin = other.Name
+	uid := o.seen.Reading.UID
+	if other := state.Twin(o.h, uid, all); other != nil {
+		o.seen.Twin, o.seen.TwinHas = other.Name, uid != "" && other.Status.UpstreamUID == uid
 	}
 }

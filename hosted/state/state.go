@@ -80,9 +80,11 @@ type Seen struct {
 	Spec     v1alpha1.HostedClusterSpec
 	Status   v1alpha1.HostedClusterStatus
 	Deleting bool
-	// Twin names another object that has the same cluster; empty if there is none.
-	Twin string
-	Now  time.Time
+	// Twin names another object that has the same cluster; empty if there is none. TwinHas: that object has read
+	// the cluster that was read, and manages it.
+	Twin    string
+	TwinHas bool
+	Now     time.Time
 	// Missing: the cloud does not have the cluster. Otherwise Reading has it.
 	Missing bool
 	Reading cloud.Reading
@@ -100,10 +102,10 @@ func Early(s Seen) (Phase, Step, bool) {
 		return Deleting, Release, true
 	case s.Spec.Paused:
 		return Paused, Wait, true
-	case s.Twin != "" && s.Deleting:
-		return Deleting, Release, true
-	case s.Twin != "":
+	case s.Twin != "" && !s.Deleting:
 		return Duplicate, Wait, true
+	case s.Twin != "" && !s.requested():
+		return Deleting, Release, true
 	default:
 		return "", "", false
 	}
@@ -179,6 +181,8 @@ func (s Seen) delete() (Phase, Step) {
 		return Deleting, Release
 	case s.somebodyElses() && s.Status.Operation == nil:
 		return Deleting, Release
+	case s.Twin != "" && (s.TwinHas || !s.Marked):
+		return Deleting, Release
 	case !s.Marked:
 		return NotMarked, Wait
 	case s.Reading.Busy != "":
@@ -195,8 +199,14 @@ func (s Seen) somebodyElses() bool {
 
 // Unanswered reports whether the cluster was requested not long ago, and may still appear.
 func (s Seen) Unanswered() bool {
+	return s.Missing && s.requested() && s.Now.Sub(s.Status.Operation.StartedAt.Time).Abs() < CreateShows
+}
+
+// requested reports whether this object has requested the cluster, and was not refused. The cluster may exist
+// by now, or appear later.
+func (s Seen) requested() bool {
 	op := s.Status.Operation
-	return s.Missing && op != nil && op.Call == CallCreate && op.Message == "" && !imported(s.Status) && s.Now.Sub(op.StartedAt.Time).Abs() < CreateShows
+	return op != nil && op.Call == CallCreate && op.Message == "" && !imported(s.Status)
 }
 
 // missing does not recreate a cluster that existed and that somebody has deleted.

@@ -100,6 +100,40 @@ func TestCreateRefused(t *testing.T) {
 	}
 }
 
+// TestCreateNotCarriedOut: the cloud refuses to look at the request that creates the cluster. So an object that
+// is deleted then does not wait for the cluster, unless an earlier request had no answer.
+func TestCreateNotCarriedOut(t *testing.T) {
+	unanswered := fmt.Errorf("no answer: %w", context.DeadlineExceeded)
+	tests := map[string]struct {
+		answers []error
+		stays   bool
+	}{
+		"too many requests":                     {answers: []error{cloud.ErrThrottled}},
+		"bad credentials":                       {answers: []error{cloud.ErrCredentials}},
+		"another operation":                     {answers: []error{cloud.ErrBusy}},
+		"no answer, and then too many":          {answers: []error{unanswered, cloud.ErrThrottled}, stays: true},
+		"too many, and then there is no answer": {answers: []error{cloud.ErrThrottled, unanswered}, stays: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			eks := maker{r: r, name: "never", tokens: &[]string{}}
+			r.Clouds = wrapped{r.Clouds, func(c cloud.Client) cloud.Client { eks.Client = c; return eks }}
+			r.cluster("never", "eksConfig: {displayName: never, region: r}\nlifecycle: {mode: Create}\ndeletionPolicy: Delete")
+			for _, eks.err = range test.answers {
+				r.next("never")
+			}
+			if err := server.Delete(t.Context(), r.get("never")); err != nil {
+				t.Fatal(err)
+			}
+			r.next("never")
+			if err := server.Get(t.Context(), keyOf("never"), &v1alpha1.HostedCluster{}); (err == nil) != test.stays {
+				t.Errorf("the object stays: %v, want %v", err == nil, test.stays)
+			}
+		})
+	}
+}
+
 // TestDeletedWhileCreating: an object is deleted while it is unknown whether its cluster was created. It
 // stays until that is known. A cluster that appears late is deleted, too.
 func TestDeletedWhileCreating(t *testing.T) {
@@ -107,23 +141,33 @@ func TestDeletedWhileCreating(t *testing.T) {
 		// asked is for how long the cloud does not answer. appears is after how long the cluster appears;
 		// zero means never.
 		asked, appears time.Duration
+		// twin: meanwhile another object is edited to be for the same cluster, and comes first.
+		twin bool
 	}{
 		"it appears":                         {appears: time.Minute},
 		"it never does":                      {},
 		"it is asked for again and again":    {asked: 3 * state.CreateShows, appears: state.CreateShows / 2},
 		"it is asked for again, and is late": {asked: 3 * state.CreateShows},
+		"it appears for a duplicate":         {appears: time.Minute, twin: true},
+		"it never does for a duplicate":      {twin: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			eks := maker{r: r, name: "late", tokens: &[]string{}, err: fmt.Errorf("no answer: %w", context.DeadlineExceeded)}
 			r.Clouds = wrapped{r.Clouds, func(c cloud.Client) cloud.Client { eks.Client = c; return eks }}
+			if test.twin {
+				r.cluster("first", "eksConfig: {displayName: late, region: r}")
+			}
 			r.cluster("late", "eksConfig: {displayName: late, region: r}\nlifecycle: {mode: Create}\ndeletionPolicy: Delete")
 			for start := r.clock.Now(); ; {
 				r.next("late")
 				if r.clock.Now().Sub(start) > test.asked {
 					break
 				}
+			}
+			if test.twin {
+				r.edit("first", func(h *v1alpha1.HostedCluster) { h.Spec.Credentials.SecretRef.Name = "late" })
 			}
 			if err := server.Delete(t.Context(), r.get("late")); err != nil {
 				t.Fatal(err)
