@@ -166,7 +166,9 @@ func (b *Binder) renew(ctx context.Context, h *hosted.HostedCluster, seen Seen, 
 	if source == nil {
 		return nil, ErrNoSource
 	}
-	ctx, cancel := context.WithTimeout(cloud.WithAllowance(ctx), mostTime)
+	ctx, done := cloud.WithAllowance(ctx)
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, mostTime)
 	defer cancel()
 	at, err := source.Connection(ctx)
 	if err != nil {

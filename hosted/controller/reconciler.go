@@ -65,21 +65,37 @@ type Reconciler struct {
 	Random func() float64
 
 	operations operations
+	seats      seats
 }
 
-// Reconcile reads a cluster, and does the next step.
+// Reconcile reads a cluster, and does the next step. If the account of the cluster has no free seat, it does
+// so once there is one.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	h := &v1alpha1.HostedCluster{}
 	if err := r.Live.Get(ctx, req.NamespacedName, h); err != nil {
+		r.seats.gone(req)
 		return ctrl.Result{}, retry.IgnoreGone(err)
 	}
+	account, hung := account(h), false
+	if !r.seats.take(req, account) {
+		return ctrl.Result{}, nil
+	}
+	defer func() { r.seats.leave(account, hung) }()
+	// This allowance limits the reconcile. Renewing a token has its own.
+	asking, done := cloud.WithAllowance(ctx)
+	defer done()
 	o := &object{api: r.Client, events: r.Events, h: h, stored: h.DeepCopy(), now: r.Clock.Now()}
-	if err := o.hold(ctx); err != nil {
+	v := &visit{observation: &observation{object: o, clouds: r.Clouds, namespace: r.Namespace, operations: &r.operations}}
+	result, err := r.step(ctx, asking, v)
+	hung = errors.Is(v.failure, context.DeadlineExceeded)
+	return result, err
+}
+
+// step sends the requests to the cloud with the context asking.
+func (r *Reconciler) step(ctx, asking context.Context, v *visit) (ctrl.Result, error) {
+	if err := v.hold(ctx); err != nil {
 		return retry.Done(err)
 	}
-	// This allowance limits the reconcile. Renewing a token has its own.
-	asking := cloud.WithAllowance(ctx)
-	v := &visit{observation: &observation{object: o, clouds: r.Clouds, namespace: r.Namespace, operations: &r.operations}}
 	b := &binding{visit: v, binder: r.Binder, step: v.decide(asking)}
 	if b.step == state.Release {
 		return deletion{b}.release(asking)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,14 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/state"
 	"github.com/spillway-io/spillway/internal/retry"
 )
-
-// workers is how many clusters are reconciled at a time. Each waits for the cloud most of the time.
-const workers = 10
 
 // SetupWithManager adds the controller to the manager. A changed status does not enqueue a cluster. A changed
 // spec, a deletion, a changed Secret, and another object that may be for the same cluster do.
@@ -28,9 +27,16 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("hostedcluster").
 		For(&v1alpha1.HostedCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.HostedCluster{}, handler.EnqueueRequestsFromMapFunc(r.namesakes), builder.WithPredicates(predicate.Funcs{UpdateFunc: moved})).
+		WatchesRawSource(source.Func(r.callThrough)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
+}
+
+// callThrough enqueues clusters that have waited for a seat.
+func (r *Reconciler) callThrough(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	r.seats.call = queue.Add
+	return nil
 }
 
 // ofSecret returns the clusters that use this Secret.

@@ -33,7 +33,7 @@ const (
 )
 
 // timeout limits the time of one request and its answer, because a worker waits for it.
-const timeout = 2 * time.Minute
+const timeout = time.Minute
 
 // Dialer creates clients, and keeps them. The zero value sends requests to the clouds' own endpoints.
 type Dialer struct {

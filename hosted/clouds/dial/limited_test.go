@@ -61,7 +61,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			ctx := cloud.WithAllowance(t.Context())
+			ctx, done := cloud.WithAllowance(t.Context())
+			defer done()
 			for _, status := range []int{http.StatusOK, http.StatusInternalServerError} {
 				client := &http.Client{Transport: limited{answers{status, test.content, test.body}, rate.NewLimiter(rate.Inf, 1)}}
 				read, err := 0, error(nil)
@@ -108,7 +109,8 @@ func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestTimeIsBounded: a cloud that hangs ends its reconcile, but not what follows, such as renewing a token.
 func TestTimeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx := cloud.WithAllowance(t.Context())
+		ctx, done := cloud.WithAllowance(t.Context())
+		defer done()
 		client := func(next http.RoundTripper) *http.Client {
 			return &http.Client{Transport: limited{next, rate.NewLimiter(rate.Inf, 1)}}
 		}
@@ -117,7 +119,9 @@ func TestTimeIsBounded(t *testing.T) {
 				t.Errorf("got %v, want that the time is over", err)
 			}
 		}
-		if _, err := get(cloud.WithAllowance(ctx), client(answers{http.StatusOK, "", strings.NewReader("")})); err != nil {
+		anew, done := cloud.WithAllowance(ctx)
+		defer done()
+		if _, err := get(anew, client(answers{http.StatusOK, "", strings.NewReader("")})); err != nil {
 			t.Errorf("with an allowance of its own: %v", err)
 		}
 	})
@@ -136,5 +140,43 @@ func TestNoRedirect(t *testing.T) {
 	}
 	if _, err := client.Read(t.Context()); err == nil || asked > 0 {
 		t.Errorf("asked %d times elsewhere; %v", asked, err)
+	}
+}
+
+// TestLargeAnswersOfOthers: while other clouds send as much as they can, a cluster of common size is read, and
+// a large one waits until there is memory again.
+func TestLargeAnswersOfOthers(t *testing.T) {
+	read := func(ctx context.Context, body io.Reader) error {
+		answer, err := get(ctx, &http.Client{Transport: limited{answers{http.StatusOK, "", body}, rate.NewLimiter(rate.Inf, 1)}})
+		if err == nil {
+			_, err = io.Copy(io.Discard, answer)
+		}
+		return err
+	}
+	common := func() io.Reader { return strings.NewReader(`"` + strings.Repeat("x", 300<<10) + `"`) }
+	large := func() io.Reader { return strings.NewReader(`"` + strings.Repeat("x", 3<<20) + `"`) }
+	var ends []func()
+	for range 64 {
+		ctx, done := cloud.WithAllowance(t.Context())
+		ends = append(ends, done)
+		for err := error(nil); err == nil; {
+			err = read(ctx, large())
+		}
+	}
+	ctx, done := cloud.WithAllowance(t.Context())
+	defer done()
+	if err := read(ctx, common()); err != nil {
+		t.Errorf("a common cluster: %v", err)
+	}
+	if err := read(ctx, large()); !errors.Is(err, cloud.ErrTooMuch) {
+		t.Errorf("a large one is read, although there is no memory: %v", err)
+	}
+	for _, end := range ends {
+		end()
+	}
+	again, done := cloud.WithAllowance(t.Context())
+	defer done()
+	if err := read(again, large()); err != nil {
+		t.Errorf("a large one, after all others are done: %v", err)
 	}
 }

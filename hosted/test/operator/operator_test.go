@@ -2,6 +2,9 @@ package operator_test
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,6 +99,59 @@ func TestOperator(t *testing.T) {
 		}); err != nil {
 			t.Errorf("%s stays", object.Name)
 		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHangingCloud: a cloud does not answer for one account, which has more clusters than the operator works on
+// at a time. All other clusters are read nevertheless, also those with the same credentials in another region.
+func TestHangingCloud(t *testing.T) {
+	r := newRig(t)
+	answer := make(chan struct{})
+	t.Cleanup(func() { close(answer) }) // Before the server closes.
+	r.clouds.before = func(q *http.Request, _, _ string) string {
+		if strings.Contains(q.Header.Get("Authorization"), "/hangs/") {
+			select {
+			case <-answer:
+			case <-q.Context().Done():
+			}
+		}
+		return ""
+	}
+	cluster := func(name, region, secret string) {
+		r.clouds.addEKS(t, name)
+		r.cluster(name, fmt.Sprintf("credentials: {secretRef: {name: %s}}\neksConfig: {displayName: %s, region: %s}", secret, name, region))
+	}
+	for i := range 70 {
+		cluster(fmt.Sprintf("hangs-%d", i), "hangs", "hangs-0")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	mgr, err := operator.New(config, operator.Options{Namespace: "default", Clouds: r.clouds.dialer(), Manager: ctrl.Options{
+		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", Logger: logr.Discard(),
+		Controller: controllerconfig.Controller{SkipNameValidation: ptr.To(true)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	until := func(what string, is func() bool) {
+		t.Helper()
+		if wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return is(), nil }) != nil {
+			t.Fatal("waiting until", what)
+		}
+	}
+	until("as many requests hang as may", func() bool { requests, _ := r.clouds.counts(); return requests >= 4 })
+	cluster("other", "r", "other")
+	cluster("region", "r", "hangs-0")
+	for _, name := range []string{"other", "region"} {
+		until(name+" is read", func() bool {
+			return conditions.Reason(r.get(name).Status.Conditions, v1alpha1.HostedReady) == v1alpha1.ReasonRuns
+		})
 	}
 	cancel()
 	if err := <-ended; err != nil {

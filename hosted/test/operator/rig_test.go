@@ -54,7 +54,7 @@ func (r *rig) restart() {
 	}
 }
 
-// cluster creates a HostedCluster and its Secret, both with the cluster's name.
+// cluster creates a HostedCluster and its Secret, both with the cluster's name. The spec may name another Secret.
 func (r *rig) cluster(name, spec string) {
 	r.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, StringData: map[string]string{
@@ -65,7 +65,9 @@ func (r *rig) cluster(name, spec string) {
 	if err := yaml.UnmarshalStrict([]byte(spec), &h.Spec); err != nil {
 		r.Fatal(err)
 	}
-	h.Spec.Credentials.SecretRef = &v1alpha1.SecretReference{Name: name}
+	if h.Spec.Credentials.SecretRef == nil {
+		h.Spec.Credentials.SecretRef = &v1alpha1.SecretReference{Name: name}
+	}
 	for _, o := range []client.Object{secret, h} {
 		if err := server.Create(r.Context(), o); err != nil {
 			r.Fatal(err)

@@ -1,0 +1,129 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+)
+
+// How many clusters are worked on at a time. A cloud that does not answer keeps a worker busy for minutes. So
+// the clusters of one account may only use a few workers, and the others remain for all other accounts.
+const (
+	// workers is how many clusters of all accounts are worked on at a time.
+	workers = 64
+	// mostSeats is how many of one account. The limit on the requests of an account allows no more than that.
+	mostSeats = 4
+	// hungSeats is how many of an account whose cloud did not answer in time.
+	hungSeats = 1
+)
+
+// account returns what the requests for a cluster depend on: its credentials, and the endpoint of its cloud.
+func account(h *v1alpha1.HostedCluster) string {
+	endpoint := "GKE"
+	switch {
+	case h.Spec.EKSConfig != nil:
+		endpoint = "EKS " + h.Spec.EKSConfig.Region
+	case h.Spec.AKSConfig != nil:
+		endpoint = "AKS"
+	}
+	switch credentials := h.Spec.Credentials; {
+	case credentials.WorkloadIdentity != nil:
+		return fmt.Sprint(endpoint, " identity ", *credentials.WorkloadIdentity)
+	case credentials.SecretRef != nil:
+		return endpoint + " Secret " + credentials.SecretRef.Name
+	default:
+		return endpoint
+	}
+}
+
+// seats limits how many clusters of an account are worked on at a time. A cluster that finds no seat waits
+// without a worker. The zero value is ready to use.
+type seats struct {
+	lock  sync.Mutex
+	rooms map[string]*room
+	// called has the clusters that waited and now have a seat, with its account.
+	called map[reconcile.Request]string
+	// call enqueues a cluster.
+	call func(reconcile.Request)
+}
+
+// room has the seats of an account.
+type room struct {
+	taken   int
+	hung    bool
+	waiting []reconcile.Request
+}
+
+func (r *room) free() bool {
+	if r.hung {
+		return r.taken < hungSeats
+	}
+	return r.taken < mostSeats
+}
+
+// take takes a seat. If there is none, the cluster is enqueued again once it has one.
+func (s *seats) take(of reconcile.Request, account string) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if at, ok := s.called[of]; ok {
+		delete(s.called, of)
+		if at == account {
+			return true
+		}
+		s.free(at)
+	}
+	r := s.rooms[account]
+	if r == nil {
+		r = &room{}
+		if s.rooms == nil {
+			s.rooms, s.called = map[string]*room{}, map[reconcile.Request]string{}
+		}
+		s.rooms[account] = r
+	}
+	if r.free() {
+		r.taken++
+		return true
+	}
+	if !slices.Contains(r.waiting, of) {
+		r.waiting = append(r.waiting, of)
+	}
+	return false
+}
+
+// leave gives the seat back. hung says that the cloud did not answer in time.
+func (s *seats) leave(account string, hung bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.rooms[account].hung = hung
+	s.free(account)
+}
+
+// gone gives back the seat of a cluster whose object has gone while it waited.
+func (s *seats) gone(of reconcile.Request) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if at, ok := s.called[of]; ok {
+		delete(s.called, of)
+		s.free(at)
+	}
+}
+
+// free frees a seat, and calls clusters that wait.
+func (s *seats) free(account string) {
+	r := s.rooms[account]
+	r.taken--
+	for len(r.waiting) > 0 && r.free() {
+		next := r.waiting[0]
+		r.waiting = r.waiting[1:]
+		r.taken++
+		s.called[next] = account
+		s.call(next)
+	}
+	if r.taken == 0 && len(r.waiting) == 0 && !r.hung {
+		delete(s.rooms, account)
+	}
+}
