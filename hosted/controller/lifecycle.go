@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
@@ -25,17 +26,20 @@ func (r requests) create(ctx context.Context) error {
 		return r.invalid(err)
 	}
 	config = cloud.Marked(config, string(r.h.UID))
-	op := r.h.Status.Operation
+	var op *v1alpha1.Operation
+	if len(r.h.Status.Operations) > 0 {
+		op = &r.h.Status.Operations[0] // There is no other one before the cluster exists.
+	}
 	if op != nil && op.Message != "" && r.stored.Status.ObservedGeneration == r.h.Generation {
-		if waited := r.now.Sub(op.StartedAt.Time); waited >= 0 && waited < state.RetryFailed {
+		if waits := op.RetryAt.Sub(r.now); waits > 0 && waits <= state.RetryFailed {
 			r.phase = state.Failed
 			return nil
 		}
 	}
-	was := op.DeepCopy()
+	was := slices.Clone(r.h.Status.Operations)
 	switch {
 	case op == nil || op.Message != "":
-		r.h.Status.Operation = &v1alpha1.Operation{RequestToken: uuid.NewString(), Call: state.CallCreate, StartedAt: metav1.NewTime(r.now)}
+		r.h.Status.Operations = []v1alpha1.Operation{{RequestToken: uuid.NewString(), Call: state.CallCreate, StartedAt: metav1.NewTime(r.now)}}
 		r.h.Status.ObservedGeneration = r.h.Generation
 		r.event(corev1.EventTypeNormal, v1alpha1.ReasonCreating, "Create", "Creating the cluster in the cloud")
 	case r.now.Sub(op.StartedAt.Time) > state.CreateNoted:
@@ -46,13 +50,13 @@ func (r requests) create(ctx context.Context) error {
 	if err := r.store(ctx); err != nil {
 		return err
 	}
-	err = r.client.Create(ctx, config, r.h.Status.Operation.RequestToken)
+	err = r.client.Create(ctx, config, r.h.Status.InFlight().RequestToken)
 	if err == nil {
 		return nil
 	}
 	// This request was not carried out. So what is known of the cluster is as before: nothing, unless an
 	// earlier request had no answer.
-	notCarriedOut := func() { r.h.Status.Operation = was }
+	notCarriedOut := func() { r.h.Status.Operations = was }
 	if errors.Is(err, cloud.ErrCredentials) {
 		notCarriedOut()
 	}
@@ -66,7 +70,7 @@ type deletion struct{ *binding }
 func (d deletion) delete(ctx context.Context) error {
 	done, err := d.unbind(ctx)
 	// The cluster exists, so nothing waits for a request that creates it.
-	d.h.Status.Operation = nil
+	d.h.Status.Operations = nil
 	d.report()
 	if err = errors.Join(err, d.store(ctx)); err != nil || !done {
 		return err

@@ -66,7 +66,7 @@ func (o *observation) observe(ctx context.Context) error {
 	if err := o.connect(ctx); err != nil {
 		return err
 	}
-	if op := o.h.Status.Operation; op != nil && op.CloudID != "" && op.Message == "" {
+	if op := o.h.Status.InFlight(); op != nil && op.CloudID != "" {
 		operation, err := o.client.Operation(ctx, op.Item, op.CloudID)
 		if err != nil && !errors.Is(err, cloud.ErrNotFound) {
 			return err
@@ -158,7 +158,7 @@ func (o *observation) unknown(ctx context.Context, item string) ([]cloud.Operati
 // isRecent reports whether an operation may be as new as the operation in the status.
 func (o *observation) isRecent(operation cloud.Operation) bool {
 	since := o.now
-	if op := o.h.Status.Operation; op != nil {
+	if op := o.h.Status.InFlight(); op != nil {
 		since = op.StartedAt.Time
 	}
 	return operation.Created.After(since.Add(-skew))

@@ -2,7 +2,7 @@
 //
 // A reconcile reads the object and the cluster (observe). Package state says in which phase they are, and
 // package merge which changes to make (decide). The reconcile stores that in the status, and then sends at most
-// one request that changes the cluster (act). It reports what it saw as conditions. The status has everything
+// one request that changes the cluster (act). A refused request stays in the status, and holds up no other. It reports what it saw as conditions. The status has everything
 // that a later reconcile needs before a request is sent, so the process may crash at each call.
 //
 // The object is read from the API server each time, not from a cache. If an older status lacked a request, the
@@ -121,6 +121,8 @@ type visit struct {
 	*observation
 	phase   state.Phase
 	failure error
+	// more: there are requests that need not wait for anything.
+	more bool
 }
 
 // decide observes only what it needs to know the next step.
@@ -157,7 +159,7 @@ func act(ctx context.Context, b *binding) error {
 	case state.Resume:
 		return s.resume(ctx)
 	case state.Fail:
-		s.fail(b.seen.Operation.Message)
+		s.fail("", b.seen.Operation.Message)
 		return s.sync(ctx)
 	case state.Sync:
 		return s.sync(ctx)
@@ -174,5 +176,14 @@ func (v *visit) delay(random float64) time.Duration {
 	if i := v.h.Spec.Sync.Interval; i != nil {
 		interval = i.Duration
 	}
-	return state.Delay(v.phase, v.lasted(v1alpha1.HostedUpdating, v1alpha1.HostedReady), interval, random)
+	delay := state.Delay(v.phase, v.lasted(v1alpha1.HostedUpdating, v1alpha1.HostedReady), interval, random)
+	if v.more {
+		return state.Soon
+	}
+	for _, op := range v.h.Status.Operations {
+		if op.RetryAt != nil {
+			delay = retry.Sooner(delay, op.RetryAt.Sub(v.now))
+		}
+	}
+	return delay
 }

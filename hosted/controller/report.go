@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -59,7 +61,7 @@ func (v *visit) credentials() {
 	set := func(status metav1.ConditionStatus, reason, message string) {
 		v.set(v1alpha1.HostedCredentialsValid, status, reason, message)
 	}
-	op := v.h.Status.Operation
+	forbidden := v.refused(func(op v1alpha1.Operation) bool { return op.Reason == v1alpha1.ReasonRightMissing })
 	switch err := v.failure; {
 	case errors.Is(err, dial.ErrSecret):
 		set(metav1.ConditionFalse, v1alpha1.ReasonSecretUnusable, err.Error())
@@ -67,9 +69,9 @@ func (v *visit) credentials() {
 		set(metav1.ConditionFalse, v1alpha1.ReasonRejected, err.Error())
 	case errors.Is(err, cloud.ErrForbidden):
 		set(metav1.ConditionFalse, v1alpha1.ReasonRightMissing, err.Error())
-	case op != nil && op.Reason == v1alpha1.ReasonRightMissing:
+	case forbidden != "":
 		// The right to read is there, and one to change is not.
-		set(metav1.ConditionFalse, v1alpha1.ReasonRightMissing, op.Message)
+		set(metav1.ConditionFalse, v1alpha1.ReasonRightMissing, forbidden)
 	case err == nil:
 		set(metav1.ConditionTrue, v1alpha1.ReasonAccepted, "")
 	case v.missing(v1alpha1.HostedCredentialsValid):
@@ -112,9 +114,8 @@ func (v *visit) updating() {
 	set := func(status metav1.ConditionStatus, reason, message string) {
 		v.set(v1alpha1.HostedUpdating, status, reason, message)
 	}
-	op := v.h.Status.Operation
 	call := ""
-	if op != nil {
+	if op := v.h.Status.InFlight(); op != nil {
 		call = op.Call
 	}
 	switch v.phase {
@@ -130,12 +131,24 @@ func (v *visit) updating() {
 		set(metav1.ConditionTrue, v1alpha1.ReasonForeignUpdate, v.seen.Reading.Busy)
 	case "", state.Incomplete:
 	default:
-		if op != nil && op.Message != "" {
-			set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, call+": "+op.Message)
+		if refused := v.refused(func(v1alpha1.Operation) bool { return true }); refused != "" {
+			set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, refused)
 			return
 		}
 		set(metav1.ConditionFalse, v1alpha1.ReasonIdle, "")
 	}
+}
+
+// refused describes the requests that were refused.
+func (v *visit) refused(is func(v1alpha1.Operation) bool) string {
+	var parts []string
+	for _, op := range v.h.Status.Operations {
+		if op.Message != "" && is(op) {
+			parts = append(parts, strings.TrimSpace(op.Call+" "+op.Item)+": "+op.Message)
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
 }
 
 func (v *visit) ready() {
@@ -160,7 +173,7 @@ func (v *visit) ready() {
 		return
 	}
 	if v.phase == state.Failed && v.seen.Missing {
-		set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, v.h.Status.Operation.Message)
+		set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, v.h.Status.Operations[0].Message)
 		return
 	}
 	for _, kind := range []string{v1alpha1.HostedCredentialsValid, v1alpha1.HostedSynced} {
@@ -177,7 +190,7 @@ func (v *visit) unanswered() string {
 	if !v.seen.Unanswered() {
 		return ""
 	}
-	until := v.h.Status.Operation.StartedAt.Add(state.CreateShows).UTC().Format(time.RFC3339)
+	until := v.h.Status.InFlight().StartedAt.Add(state.CreateShows).UTC().Format(time.RFC3339)
 	return "The cluster was requested, but the cloud does not list it yet. If it does by " + until + ", it is deleted, and then this object"
 }
 

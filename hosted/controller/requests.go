@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/ledger"
 	"github.com/spillway-io/spillway/hosted/merge"
 	"github.com/spillway-io/spillway/hosted/state"
 	"github.com/spillway-io/spillway/internal/field/text"
@@ -25,31 +27,13 @@ const skew = 5 * time.Minute
 // and afterwards the answer.
 type requests struct{ *visit }
 
-// next returns the request to send; nil if there is none, or if the same one failed not long ago.
+// next returns the request to send; nil if there is none, or if all of them have to wait.
 func (r requests) next(plan merge.Plan) *merge.Write {
-	if len(plan.Writes) == 0 || r.held(plan) {
-		return nil
-	}
-	return &plan.Writes[0]
-}
-
-// held reports whether the first request was refused, or failed, not long ago, and the spec has not changed
-// since.
-func (r requests) held(plan merge.Plan) bool {
-	op := r.h.Status.Operation
-	if op == nil || op.Message == "" || len(plan.Writes) == 0 || r.stored.Status.ObservedGeneration != r.h.Generation {
-		return false
-	}
-	waited := r.now.Sub(op.StartedAt.Time)
-	return same(*op, plan.Writes[0]) && waited >= 0 && waited < state.RetryFailed
+	return r.table.Next(plan.Writes, ledger.Refusals(r.h), r.now)
 }
 
 func same(op v1alpha1.Operation, write merge.Write) bool {
-	sent := map[string]merge.Text{}
-	for _, field := range op.Sent {
-		sent[field.Path] = merge.Text(field.Value)
-	}
-	return op.Call == write.Call && op.Item == write.Item && maps.Equal(sent, write.Sent)
+	return op.Call == write.Call && op.Item == write.Item && maps.Equal(ledger.Sent(op), write.Sent)
 }
 
 func (r requests) guard(call string) merge.Guard {
@@ -61,33 +45,53 @@ func (r requests) guard(call string) merge.Guard {
 	return ""
 }
 
-// send sends the request in the status for the first time. So if the cloud refuses it, it was not carried out.
+// send enters a request in the status, and sends it for the first time. So if the cloud refuses it, it was not
+// carried out.
 func (r requests) send(ctx context.Context, write merge.Write) error {
-	id, err := r.client.Send(ctx, r.seen.Reading, write, r.h.Status.Operation.RequestToken)
+	before := ledger.Begin(r.h, write, uuid.NewString(), r.now)
+	r.phase = state.Writing
+	r.report()
+	if err := r.store(ctx); err != nil {
+		return err
+	}
+	id, err := r.client.Send(ctx, r.seen.Reading, write, r.h.Status.InFlight().RequestToken)
 	if err == nil {
 		r.event(corev1.EventTypeNormal, "Sent", "Sync", "%s changes %s", write.Call, paths(write))
 	}
-	return r.sent(ctx, id, err, func() { r.h.Status.Operation = nil })
+	return r.sent(ctx, id, err, func() {
+		if errors.Is(err, cloud.ErrBusy) {
+			ledger.Refuse(r.h, v1alpha1.ReasonBusy, bounded(err.Error()), r.now.Add(state.AfterBusy(lastWait(before))))
+			return
+		}
+		ledger.End(r.h)
+	})
 }
 
-// sent notes the answer to a request. If the answer is neither yes nor no, the operation stays in the status,
-// to be resumed.
-func (r requests) sent(ctx context.Context, id string, err error, refused func()) error {
+// lastWait returns how long a request has waited because the cloud was busy.
+func lastWait(op v1alpha1.Operation) time.Duration {
+	if op.Reason != v1alpha1.ReasonBusy || op.RetryAt == nil {
+		return 0
+	}
+	return op.RetryAt.Sub(op.StartedAt.Time)
+}
+
+// sent notes the answer to a request. If the answer is neither yes nor no, the operation stays in flight, to be
+// resumed. notCarriedOut is called if this attempt has certainly changed nothing.
+func (r requests) sent(ctx context.Context, id string, err error, notCarriedOut func()) error {
 	switch {
 	case err == nil:
 		r.phase = state.Waiting
-		r.h.Status.Operation.CloudID = id
+		r.h.Status.InFlight().CloudID = id
 	case errors.Is(err, cloud.ErrThrottled):
 		r.failure = err
-		refused()
+		notCarriedOut()
 	case errors.Is(err, cloud.ErrBusy):
 		r.phase, r.seen.Reading.Busy = state.ForeignUpdate, err.Error()
-		refused()
-	case errors.Is(err, cloud.ErrRefused), errors.Is(err, cloud.ErrNoVersion), errors.Is(err, cloud.ErrForbidden), errors.Is(err, cloud.ErrUnsupported):
-		r.fail(err.Error())
-		if errors.Is(err, cloud.ErrForbidden) {
-			r.h.Status.Operation.Reason = v1alpha1.ReasonRightMissing
-		}
+		notCarriedOut()
+	case errors.Is(err, cloud.ErrForbidden):
+		r.fail(v1alpha1.ReasonRightMissing, err.Error())
+	case errors.Is(err, cloud.ErrRefused), errors.Is(err, cloud.ErrNoVersion), errors.Is(err, cloud.ErrUnsupported):
+		r.fail("", err.Error())
 	default:
 		r.failure = err
 	}
@@ -95,21 +99,21 @@ func (r requests) sent(ctx context.Context, id string, err error, refused func()
 	return r.store(ctx)
 }
 
-// fail notes that the operation has failed.
-func (r requests) fail(message string) {
+// fail notes that the operation in flight was refused or has failed.
+func (r requests) fail(reason, message string) {
 	if message == "" {
 		message = "the cloud does not say why"
 	}
-	op := r.h.Status.Operation
-	op.Message = bounded(message)
+	call := r.h.Status.InFlight().Call
+	ledger.Refuse(r.h, reason, bounded(message), r.now.Add(state.AfterRefusal(reason)))
 	r.phase = state.Failed
-	r.event(corev1.EventTypeWarning, v1alpha1.ReasonUpdateFailed, "Sync", "%s: %s", op.Call, message)
+	r.event(corev1.EventTypeWarning, v1alpha1.ReasonUpdateFailed, "Sync", "%s: %s", call, message)
 }
 
 // adopt finds an operation that was started since, and waits for it. If it is somebody else's, the merge finds
 // out.
 func (r requests) adopt(ctx context.Context) (bool, error) {
-	op := r.h.Status.Operation
+	op := r.h.Status.InFlight()
 	found, err := r.unknown(ctx, op.Item)
 	if err != nil {
 		return false, err
@@ -126,8 +130,8 @@ func (r requests) adopt(ctx context.Context) (bool, error) {
 // overwritten returns values that somebody else has set between our read and our request. It is for clouds that
 // do not refuse such a request. The list of operations shows these values.
 func (r requests) overwritten(ctx context.Context, plan merge.Plan) ([]v1alpha1.Decision, error) {
-	op := r.h.Status.Operation
-	if op == nil || op.Message != "" || r.guard(op.Call) != merge.ByOperations {
+	op := r.h.Status.InFlight()
+	if op == nil || r.guard(op.Call) != merge.ByOperations {
 		return nil, nil
 	}
 	found, err := r.unknown(ctx, op.Item)

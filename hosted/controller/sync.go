@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
@@ -17,7 +16,7 @@ import (
 // syncer keeps the configurations of the object and of its cluster in step.
 type syncer struct{ requests }
 
-// sync merges, stores the decisions, and sends the first request of the plan.
+// sync merges, stores the decisions, and sends the first request of the plan that does not have to wait.
 func (s syncer) sync(ctx context.Context) error {
 	plan, err := s.merge()
 	if err != nil {
@@ -41,13 +40,9 @@ func (s syncer) sync(ctx context.Context) error {
 		return s.invalid(err)
 	}
 	if write := s.next(plan); write != nil {
-		ledger.Begin(s.h, *write, uuid.NewString(), s.now)
-		s.phase = state.Writing
-		s.report()
-		if err := s.store(ctx); err != nil {
-			return err
-		}
-		return s.send(ctx, *write)
+		err := s.send(ctx, *write)
+		s.more = err == nil && s.phase == state.Failed && s.next(plan) != nil
+		return err
 	}
 	s.report()
 	if err := s.store(ctx); err != nil {
@@ -61,7 +56,7 @@ func (s syncer) merge() (merge.Plan, error) {
 	if err != nil {
 		return merge.Plan{}, err
 	}
-	if op := s.h.Status.Operation; op != nil && op.Call == state.CallCreate {
+	if slices.ContainsFunc(s.h.Status.Operations, func(op v1alpha1.Operation) bool { return op.Call == state.CallCreate }) {
 		// The cluster was created from the spec, as far as one request can express that. What is missing is sent;
 		// nobody else has set it.
 		in.Published = s.seen.Reading.Config
@@ -69,12 +64,11 @@ func (s syncer) merge() (merge.Plan, error) {
 	return merge.Merge(in), nil
 }
 
-// enter notes the plan in the status. It removes the operation, whose result was read, unless the operation
-// failed and must not be repeated yet.
+// enter notes the plan in the status. It removes the operation that was in flight, because its result was read,
+// and the refused operations that the plan does not need any more.
 func (s syncer) enter(plan merge.Plan, lost []v1alpha1.Decision) error {
-	if op := s.h.Status.Operation; op != nil && !s.held(plan) {
-		s.h.Status.Operation = nil
-	}
+	ledger.End(s.h)
+	ledger.Drop(s.h, plan)
 	plan.Decisions = slices.DeleteFunc(plan.Decisions, s.noted)
 	if err := ledger.Enter(s.h, plan, s.seen.Reading); err != nil {
 		return err
@@ -122,7 +116,7 @@ func (s syncer) lookAgain(ctx context.Context, write merge.Write) (merge.Plan, e
 		return merge.Plan{}, nil
 	}
 	plan, err := s.merge()
-	if len(plan.Writes) > 0 && plan.Writes[0].Item != write.Item {
+	if next := s.next(plan); next != nil && next.Item != write.Item {
 		// The operations of that item were not read: the next reconcile does it.
 		plan = merge.Plan{}
 		s.phase = state.Verifying
@@ -170,7 +164,7 @@ func (s syncer) manageAll(ctx context.Context, plan merge.Plan) (done bool, err 
 //
 // Otherwise the request counts as sent, and the merge finds out what became of it.
 func (s syncer) resume(ctx context.Context) error {
-	op := s.h.Status.Operation
+	op := s.h.Status.InFlight()
 	in, err := ledger.Input(s.h, s.table, s.seen.Reading, s.now)
 	if err != nil {
 		return s.invalid(err)

@@ -182,7 +182,7 @@ func (d *demo) tagsInAKS(ctx context.Context) error {
 
 func inSync(h *v1alpha1.HostedCluster) bool {
 	return meta.IsStatusConditionTrue(h.Status.Conditions, v1alpha1.HostedReady) && meta.IsStatusConditionTrue(h.Status.Conditions, v1alpha1.HostedInSync) &&
-		h.Status.Operation == nil && h.Status.ObservedGeneration == h.Generation
+		len(h.Status.Operations) == 0 && h.Status.ObservedGeneration == h.Generation
 }
 
 // state returns the state of a managed field.

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -66,16 +65,6 @@ func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, reading cloud.Reading) er
 func Note(h *v1alpha1.HostedCluster, decisions ...v1alpha1.Decision) {
 	all := append(h.Status.Decisions, decisions...) //nolint:gocritic // It is the same list.
 	h.Status.Decisions = all[max(0, len(all)-maxDecisions):]
-}
-
-// Begin enters the operation of a write. The operation is cleared once the cloud has been read after it, or
-// has certainly refused it.
-func Begin(h *v1alpha1.HostedCluster, write merge.Write, token string, now time.Time) {
-	op := &v1alpha1.Operation{RequestToken: token, Call: write.Call, Item: write.Item, Version: write.Version, StartedAt: metav1.NewTime(now)}
-	for _, path := range slices.Sorted(maps.Keys(write.Sent)) {
-		op.Sent = append(op.Sent, v1alpha1.SentField{Path: path, Value: string(write.Sent[path])})
-	}
-	h.Status.Operation = op
 }
 
 // Typed returns tree as a configuration of the same cloud as like.

@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-io/spillway/hosted/merge"
 )
 
-// Input returns what the merge knows about a cluster. Sent has the values of the operation until it is
-// cleared or has failed. The reading must be newer than the operation.
+// Input returns what the merge knows about a cluster. Sent has the values of the operation that
+// is in flight. The reading must be newer than that operation.
 func Input(h *v1alpha1.HostedCluster, table *merge.Table, reading cloud.Reading, now time.Time) (merge.Input, error) {
 	in := merge.Input{
 		Table: table, Upstream: reading.Config, Complete: reading.Complete, Versions: reading.Versions, Base: map[string]merge.Base{},
@@ -38,10 +38,8 @@ func Input(h *v1alpha1.HostedCluster, table *merge.Table, reading cloud.Reading,
 			Path: c.Path, Base: merge.Text(c.Base), Spec: merge.Text(c.Spec), Upstream: merge.Text(c.Upstream), Hash: c.UpstreamHash, Since: c.Since.Time,
 		})
 	}
-	if op := h.Status.Operation; op != nil && op.Message == "" {
-		for _, sent := range op.Sent {
-			in.Sent[sent.Path] = merge.Text(sent.Value)
-		}
+	if op := h.Status.InFlight(); op != nil {
+		in.Sent = Sent(*op)
 	}
 	return in, nil
 }

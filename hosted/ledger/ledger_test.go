@@ -110,7 +110,7 @@ func TestStory(t *testing.T) {
 			t.Errorf("%s: %s conflicts, decisions and requests, want %d, %d and %d", step.what, got, step.conflicts, step.decisions, step.writes)
 		}
 		// The next step reads what was sent.
-		h.Status.Operation = nil
+		End(h)
 		if len(plan.Writes) > 0 {
 			Begin(h, plan.Writes[0], "token", time.Unix(0, 0))
 			continue
@@ -168,5 +168,46 @@ func TestDecisionsAreBounded(t *testing.T) {
 	}
 	if got := conditions.Reason(h.Status.Conditions, v1alpha1.HostedInSync); got != v1alpha1.ReasonSuperseded {
 		t.Errorf("InSync is %s", got)
+	}
+}
+
+// TestOperations: one operation is in flight, and those that were refused stay until the plan does not have them
+// any more.
+func TestOperations(t *testing.T) {
+	write := func(call, value string) merge.Write {
+		return merge.Write{Call: call, Item: "p", Sent: map[string]merge.Text{"a": merge.Text(value)}}
+	}
+	now := time.Unix(1_800_000_000, 0)
+	h := &v1alpha1.HostedCluster{}
+	check := func(what, flies, refused string) {
+		t.Helper()
+		got := ""
+		for _, r := range Refusals(h) {
+			got += r.Call + string(r.Sent["a"]) + " "
+		}
+		if op := h.Status.InFlight(); op == nil && flies != "" || op != nil && op.Call != flies || got != refused {
+			t.Errorf("%s: %+v", what, h.Status.Operations)
+		}
+	}
+	Begin(h, write("size", "1"), "t", now)
+	check("it is sent", "size", "")
+	Refuse(h, "", "no quota", now.Add(time.Hour))
+	check("it is refused", "", "size1 ")
+	Begin(h, write("labels", "2"), "t", now)
+	check("another one", "labels", "size1 ")
+	End(h)
+	check("its result is read", "", "size1 ")
+	before := Begin(h, write("size", "1"), "t", now.Add(time.Hour))
+	check("the first one again", "size", "")
+	if before.Message != "no quota" {
+		t.Errorf("in place of %+v", before)
+	}
+	Refuse(h, "", "no quota", now.Add(2*time.Hour))
+	Drop(h, merge.Plan{Writes: []merge.Write{write("size", "1")}})
+	check("it is still wanted", "", "size1 ")
+	Drop(h, merge.Plan{Writes: []merge.Write{write("size", "3")}})
+	check("another value is wanted", "", "")
+	if h.Status.Operations != nil {
+		t.Error("an empty list is not nothing")
 	}
 }

@@ -3,6 +3,7 @@ package merge
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -80,9 +81,14 @@ type cloud struct {
 	tokens map[int]bool
 	forget bool
 	writes int
+	// quota refuses some requests, with some values, until it is raised.
+	quota func(Write) bool
 }
 
-var errPrecondition = errors.New("412 or 409")
+var (
+	errPrecondition = errors.New("412 or 409")
+	errQuota        = errors.New("400")
+)
 
 func (c *cloud) now() snapshot { return c.history[len(c.history)-1] }
 
@@ -107,6 +113,9 @@ func (c *cloud) write(w Write, token int, unguarded bool) error {
 	now := c.now()
 	if !unguarded && now.versions[w.Item] != w.Version || w.Call == "create" && now.config[w.Item] != nil {
 		return errPrecondition
+	}
+	if c.quota(w) {
+		return errQuota
 	}
 	c.tokens[token] = !c.forget || w.Call == "create"
 	c.writes++
@@ -146,7 +155,11 @@ type stored struct {
 	Published map[string]any
 	Conflicts []OpenConflict
 	Decisions []Decision
-	Op        *operation
+	// Op is in flight, and Refused wait.
+	Op      *operation
+	Refused []Refusal
+	// Revision is the revision of the spec that was decided on.
+	Revision int
 }
 
 type operation struct {
@@ -176,9 +189,11 @@ type world struct {
 	// planned is the spec that the operation was decided on, and plannedBy has its authors.
 	planned   side
 	plannedBy map[string]*edit
-	// refused is the token of a request that was certainly not carried out. made is the token of one that has
-	// certainly created an item: no version shows that if the item is deleted again.
-	refused, made int
+	// made is the token of a request that has certainly created an item: no version shows that if the item is
+	// deleted again.
+	made int
+	// writesOfPlan are the writes of the plan that the operation belongs to.
+	writesOfPlan []Write
 	// settled: no more edits, crashes and lags.
 	settled    bool
 	violations []string
@@ -192,6 +207,11 @@ func newWorld(seed uint64, b bug) *world {
 		agreed: map[[2]string]bool{}, public: map[[2]string]bool{},
 	}
 	w.cloud.tokens, w.cloud.forget = map[int]bool{}, w.IntN(2) == 0
+	w.cloud.quota = func(Write) bool { return false }
+	if few := w.IntN(2) == 0; few {
+		// Some requests are refused, for as long as this lasts. Another value may be accepted.
+		w.cloud.quota = func(r Write) bool { return crc32.ChecksumIEEE(fmt.Append(nil, seed, r.Call, r.Item, r.Sent))%3 == 0 }
+	}
 	w.cloud.history = []snapshot{{config: side{}, versions: map[string]string{}}}
 	w.cloud.change("", func(s side) {
 		maps.Copy(s, side{"version": "1", "access.cidrs": []any{"c"}, "tags": true, `tags["a"]`: "1", "pools": true})

@@ -27,6 +27,9 @@ func (w *world) checkWrite(op operation, before, after side) {
 			w.violation("%s is deleted, and only not listed", path)
 		}
 	}
+	if op.Write.Call == "delete" && slices.ContainsFunc(w.writesOfPlan, func(o Write) bool { return o.Call == "create" && w.cloud.quota(o) }) {
+		w.violation("%s is deleted, although its replacement was refused", op.Write.Item)
+	}
 	w.agreeOn(op.Write)
 	if !changed {
 		w.violation("%s of %q changes nothing", op.Write.Call, op.Write.Item)
@@ -111,13 +114,31 @@ func (w *world) checkTwoSides(path string) {
 	w.violation("%s is in conflict, and nobody has changed it in the cloud", path)
 }
 
+// checkStuck checks, once everything has settled, that only requests wait that the cloud refuses, and those that
+// come after such a one.
+func (w *world) checkStuck() {
+	plan := Merge(w.settledInput())
+	creates := false
+	for _, write := range plan.Writes {
+		refused := w.cloud.quota(write)
+		creates = creates || refused && write.Call == "create"
+		if !refused && (!creates || write.Call != "delete") {
+			w.violation("%s of %q with %v is never sent, and was not refused", write.Call, write.Item, write.Sent)
+		}
+	}
+}
+
+func (w *world) settledInput() Input {
+	return Input{
+		Table: toy, Spec: w.spec.tree(), Upstream: w.cloud.now().config.tree(), Complete: true, Published: w.status.Published,
+		Base: w.status.Base, Conflicts: w.status.Conflicts, Policies: w.policies, Now: w.now,
+	}
+}
+
 // checkEdits checks each accepted write, once everything has settled.
 func (w *world) checkEdits() {
 	states := map[string]State{}
-	plan := Merge(Input{
-		Table: toy, Spec: w.spec.tree(), Upstream: w.cloud.now().config.tree(), Complete: true, Published: w.status.Published,
-		Base: w.status.Base, Conflicts: w.status.Conflicts, Policies: w.policies, Now: w.now,
-	})
+	plan := Merge(w.settledInput())
 	for _, leaf := range plan.Leaves {
 		states[leaf.Path] = leaf.State
 	}

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"maps"
 	"reflect"
@@ -28,11 +29,18 @@ type bug struct {
 	unguarded bool
 	// believes: an operation counts as done as soon as it was accepted.
 	believes bool
+	// refused changes the refusals that the choice of the next request sees.
+	refused func(Write, Refusal) Refusal
+	// forgets: a decision is named once, however often the value that lost is set again.
+	forgets bool
+	// next chooses the next request instead.
+	next func(writes []Write, refused []Refusal, now time.Time) *Write
 }
 
 // TestNoLostUpdates tries, in any order, edits on both sides, refreshes, refused requests, crashes at each
-// call, and reads that lag or fail. In the end, each accepted write must be live, superseded by a writer who
-// saw it, or named in a decision.
+// call, and reads that lag or fail. Some requests are refused for long. Meanwhile all others must be sent, and
+// in the end these, too. Then each accepted write must be live, superseded by a writer who saw it, or named in
+// a decision.
 func TestNoLostUpdates(t *testing.T) {
 	n := cmp.Or(*interleavings, defaultInterleavings)
 	tried, failed := search(*firstSeed, n, bug{})
@@ -52,101 +60,6 @@ func TestSeededBugs(t *testing.T) {
 			}
 			t.Logf("caught by interleaving %d: %s", failed.seed, failed.violations[0])
 		})
-	}
-}
-
-var seededBugs = map[string]bug{
-	"nil is treated as managed": {in: func(in *Input) {
-		spec, published := in.Table.read(in.Spec), in.Table.read(in.Published)
-		for path, leaf := range published.at {
-			if spec.at[path] == nil && (leaf.item == "" || spec.at[leaf.item] != nil) {
-				spec.at[path] = leaf
-			}
-		}
-		in.Spec = in.Table.build(spec)
-	}},
-	"tags of others are removed": {in: func(in *Input) {
-		spec := in.Table.read(in.Spec)
-		for path, leaf := range in.Table.read(in.Upstream).at {
-			if spec.sets[leaf.list] != nil && spec.at[path] == nil && leaf.field.Shape == Map {
-				gone := *leaf
-				gone.value = nil
-				spec.at[path] = &gone
-			}
-		}
-		in.Spec = in.Table.build(spec)
-	}},
-	"a stale resolution decides": {in: func(in *Input) {
-		in.Policies.Resolutions = slices.Clone(in.Policies.Resolutions)
-		for i, r := range in.Policies.Resolutions {
-			for _, c := range Merge(*in).Conflicts {
-				if c.Path == r.Path {
-					in.Policies.Resolutions[i].Hash = c.Hash
-				}
-			}
-		}
-	}},
-	"siblings are reset by a partial message": {plan: func(_ Input, p *Plan) {
-		for i, w := range p.Writes {
-			message := toy.read(w.Message)
-			maps.DeleteFunc(message.at, func(path string, at *leaf) bool { _, set := w.Set[path]; return !set && !at.exists })
-			p.Writes[i].Message = toy.build(message)
-		}
-	}},
-	"a fresh version with older values": {write: func(w *Write, c *cloud) { w.Version = c.now().versions[w.Item] }},
-	"a request without a version":       {unguarded: true},
-	"a cluster is believed to be done":  {believes: true},
-	"the version is that of an answer": {write: func(w *Write, c *cloud) {
-		if before := len(c.history) - 2; before >= 0 {
-			w.Version = c.history[before].versions[w.Item]
-		}
-	}},
-	"pools are in the request for the cluster": {plan: func(in Input, p *Plan) {
-		for i, w := range p.Writes {
-			message := toy.read(w.Message)
-			for path, at := range toy.read(in.Upstream).at {
-				if w.Item == "" && (at.exists || at.item != "") {
-					message.at[path] = at
-				}
-			}
-			p.Writes[i].Message = toy.build(message)
-		}
-	}},
-	"what was sent counts as agreed":         {plan: func(_ Input, p *Plan) { rebase(p, Pushed) }},
-	"what is in conflict counts as agreed":   {plan: func(_ Input, p *Plan) { rebase(p, Conflict) }},
-	"what was sent is forgotten":             {in: func(in *Input) { in.Sent = nil }},
-	"half a read decides":                    {in: func(in *Input) { in.Complete = true }},
-	"nothing is said of what is overwritten": {plan: func(_ Input, p *Plan) { p.Decisions = nil }},
-	"what is newly set wins over any value":  {in: func(in *Input) { in.Published = in.Upstream }},
-	"pools that are not listed are deleted":  {in: func(in *Input) { in.Policies.Exclusive = true }},
-	"pools are deleted whatever was changed in them": {in: func(in *Input) {
-		in.Base = maps.Clone(in.Base)
-		for path, leaf := range in.Table.read(in.Upstream).at {
-			if base, ok := in.Base[path]; ok && leaf.exists && base.Upstream != Null {
-				base.Upstream = leaf.text
-				in.Base[path], in.Published = base, in.Upstream
-			}
-		}
-	}},
-	"a pool is gone whatever was wanted of it": {in: func(in *Input) {
-		in.Base = maps.Clone(in.Base)
-		upstream := in.Table.read(in.Upstream)
-		for path, leaf := range in.Table.read(in.Spec).at {
-			if leaf.item != "" && upstream.at[leaf.item] == nil {
-				in.Base[path] = Base{true, leaf.text, Null}
-			}
-		}
-	}},
-}
-
-func rebase(p *Plan, state State) {
-	for _, leaf := range p.Leaves {
-		if leaf.State == state {
-			p.Base[leaf.Path] = Base{true, leaf.Spec, leaf.Upstream}
-			if state == Pushed {
-				p.Base[leaf.Path] = Base{true, leaf.Spec, leaf.Spec}
-			}
-		}
 	}
 }
 
@@ -189,14 +102,31 @@ func (w *world) play() bool {
 		w.refresh()
 	}
 	w.settled = true
+	if w.settle() {
+		w.checkStuck()
+	}
+	// The quota is raised, and what was refused is due.
+	w.cloud.quota = func(Write) bool { return false }
+	w.now = w.now.Add(retryFailed)
+	if w.settle() {
+		w.checkStuck()
+		w.checkEdits()
+	}
+	return len(w.violations) == 0
+}
+
+// settle refreshes until nothing is written any more. In between, what was refused as outdated becomes due, but
+// nothing that was refused for its content.
+func (w *world) settle() bool {
+	w.now = w.now.Add(retryBusy)
 	for i := 0; w.writes(w.refresh) > 0; i++ {
-		if i == 20 {
+		if i == 40 {
 			w.violation("it is never quiet")
 			return false
 		}
+		w.now = w.now.Add(retryBusy)
 	}
-	w.checkEdits()
-	return len(w.violations) == 0
+	return true
 }
 
 // writes counts the writes of a refresh, on both sides.
@@ -240,7 +170,7 @@ func (w *world) refresh() {
 			panic(r)
 		}
 		if r != nil {
-			w.refused, w.made = 0, 0
+			w.made = 0
 		}
 	}()
 	w.call()
@@ -251,16 +181,14 @@ func (w *world) refresh() {
 	}
 	if op := w.status.Op; op != nil {
 		stale := read.versions[op.Write.Item] == op.Write.Version && w.made != op.Token
-		unknown := !w.cloud.forget && w.made != op.Token && w.refused != op.Token
+		unknown := !w.cloud.forget && w.made != op.Token
 		if stale || unknown {
 			// The request was not carried out, or does not show yet. Its token, or else the version, ensures
 			// that it is carried out once.
-			w.send(*op, !w.cloud.forget)
+			w.send(*op, !w.cloud.forget, w.revision)
 			return
 		}
-		if w.refused != op.Token {
-			in.Sent = op.Write.Sent
-		}
+		in.Sent = op.Write.Sent
 	}
 	w.call()
 	revision := w.revision
@@ -302,13 +230,23 @@ func (w *world) read() (snapshot, bool) {
 
 // store writes the status, unless the object has changed since it was read.
 func (w *world) store(in Input, plan Plan, revision int) bool {
-	next := stored{plan.Base, in.Upstream, plan.Conflicts, append(slices.Clip(w.status.Decisions), plan.Decisions...), nil}
-	if len(plan.Writes) > 0 {
-		write := plan.Writes[0]
+	next := stored{Base: plan.Base, Published: in.Upstream, Conflicts: plan.Conflicts, Decisions: slices.Clip(w.status.Decisions), Revision: revision}
+	next.Decisions = append(next.Decisions, slices.DeleteFunc(slices.Clone(plan.Decisions), func(d Decision) bool { return w.noted(in, d) })...)
+	for _, r := range w.status.Refused {
+		if slices.ContainsFunc(plan.Writes, r.Is) {
+			next.Refused = append(next.Refused, r)
+		}
+	}
+	if chosen := w.next(plan.Writes); chosen != nil {
+		write := *chosen
+		next.Refused = slices.DeleteFunc(next.Refused, func(r Refusal) bool { return r.Call == write.Call && r.Item == write.Item })
 		if w.bug.write != nil {
 			w.bug.write(&write, &w.cloud)
 		}
 		next.Op = &operation{write, w.statusWrites + 1}
+	}
+	if len(next.Refused) == 0 {
+		next.Refused = nil
 	}
 	if reflect.DeepEqual(next, w.status) {
 		return true
@@ -322,7 +260,7 @@ func (w *world) store(in Input, plan Plan, revision int) bool {
 		// Without a token, nobody knows whether somebody else has set the same value.
 		w.agreeOn(next.Op.Write)
 	}
-	w.status = next
+	w.status, w.writesOfPlan = next, plan.Writes
 	w.planned, w.plannedBy = maps.Clone(w.spec), maps.Clone(w.specEdits)
 	for _, leaf := range plan.Leaves {
 		if leaf.State != Agreed {
@@ -336,7 +274,7 @@ func (w *world) store(in Input, plan Plan, revision int) bool {
 
 func (w *world) act(plan Plan, revision int) {
 	if w.status.Op != nil {
-		w.send(*w.status.Op, true)
+		w.send(*w.status.Op, true, revision)
 		return
 	}
 	if len(plan.SpecWrites) == 0 {
@@ -353,21 +291,66 @@ func (w *world) act(plan Plan, revision int) {
 	w.call()
 }
 
+// How long a request waits after it was refused.
+const (
+	retryBusy   = 15 * time.Second
+	retryFailed = LongestWait
+)
+
+// next chooses the request to send.
+func (w *world) next(writes []Write) *Write {
+	if w.bug.next != nil {
+		return w.bug.next(writes, w.status.Refused, w.now)
+	}
+	refused := slices.Clone(w.status.Refused)
+	if w.bug.refused != nil {
+		for i, r := range refused {
+			for _, write := range writes {
+				if r.Call == write.Call && r.Item == write.Item {
+					refused[i] = w.bug.refused(write, r)
+				}
+			}
+		}
+	}
+	return toy.Next(writes, refused, w.now)
+}
+
+// noted reports whether the status has a decision whose request was not sent yet, and the cloud has not changed
+// since.
+func (w *world) noted(in Input, d Decision) bool {
+	if d.Take == Upstream && w.status.Revision != w.revision && !w.bug.forgets || toy.read(in.Published).text(d.Path) != toy.read(in.Upstream).text(d.Path) {
+		return false
+	}
+	for _, old := range slices.Backward(w.status.Decisions) {
+		if old.Path == d.Path {
+			return old.Take == d.Take && old.Kept == d.Kept && old.Lost == d.Lost
+		}
+	}
+	return false
+}
+
 // send sends the request, and checks at once what it has changed. If it is refused, it was certainly not
-// carried out, unless it was sent before.
-func (w *world) send(op operation, certain bool) {
+// carried out, unless it was sent before. Then it waits, if that can be stored.
+func (w *world) send(op operation, certain bool, revision int) {
 	w.call()
 	before, writes := w.cloud.now().config, w.cloud.writes
 	err := w.cloud.write(op.Write, op.Token, w.bug.unguarded)
 	w.log("request %d, %s of %q with %v: %v", op.Token, op.Write.Call, op.Write.Item, op.Write.Set, err)
-	switch {
-	case err != nil && certain:
-		w.refused = op.Token
-	case err == nil && (op.Write.Call == "create" || !w.cloud.forget):
+	if err == nil && (op.Write.Call == "create" || !w.cloud.forget) {
 		w.made = op.Token
 	}
 	if err == nil && w.cloud.writes > writes {
 		w.checkWrite(op, before, w.cloud.now().config)
 	}
+	w.call()
+	if err == nil || !certain && !errors.Is(err, errQuota) || revision != w.revision {
+		return
+	}
+	refusal := Refusal{Call: op.Write.Call, Item: op.Write.Item, Sent: op.Write.Sent, Version: op.Write.Version, Stale: true, Until: w.now.Add(retryBusy)}
+	if errors.Is(err, errQuota) {
+		refusal.Stale, refusal.Until = false, w.now.Add(retryFailed)
+	}
+	w.status.Op, w.status.Refused = nil, append(slices.Clip(w.status.Refused), refusal)
+	w.statusWrites++
 	w.call()
 }

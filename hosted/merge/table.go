@@ -93,6 +93,9 @@ type Call struct {
 	// Whole says that the request replaces all fields of the call, and would reset those that it leaves out.
 	// So Merge adds the others as they are in the cloud.
 	Whole bool
+	// After lists calls that come before this one in the table. While the plan has one of them that was refused,
+	// this one waits. So pools are deleted only once the pools that replace them were created.
+	After []string
 }
 
 // Table describes the configuration of the clusters of a cloud.
@@ -118,6 +121,13 @@ func New(calls []Call, fields []Field) *Table {
 	t := &Table{Fields: fields, Calls: calls, root: &node{}}
 	for i := range t.Fields {
 		t.add(&t.Fields[i])
+	}
+	for i, call := range calls {
+		for _, before := range call.After {
+			if at := t.order(before); at < 0 || at >= i {
+				panic(call.Name + " comes after " + before + ", which is not before it in the list of calls")
+			}
+		}
 	}
 	for _, f := range t.Fields {
 		if f.Shape == Keyed && !f.Immutable && f.Delete == "" && !t.whole(f.Call) {
@@ -178,3 +188,5 @@ func (t *Table) order(call string) int {
 }
 
 func (t *Table) whole(call string) bool { return t.Calls[t.order(call)].Whole }
+
+func (t *Table) after(call string) []string { return t.Calls[t.order(call)].After }

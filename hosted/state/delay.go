@@ -1,6 +1,10 @@
 package state
 
-import "time"
+import (
+	"time"
+
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+)
 
 // When to read the cluster again.
 const (
@@ -15,7 +19,26 @@ const (
 	// RetryFailed is how long to wait after a request was refused or an operation has failed, because each
 	// attempt may replace nodes.
 	RetryFailed = time.Hour
+	// RetryForbidden is how long to wait after a request for which a right was missing. It has changed nothing.
+	RetryForbidden = 10 * time.Minute
+	// leastBusy and mostBusy limit how long to wait after a request that the cloud refused because it was doing
+	// something else.
+	leastBusy, mostBusy = 15 * time.Second, 10 * time.Minute
+	// Soon is how long to wait if there is more to send.
+	Soon = time.Second
 )
+
+// AfterBusy returns how long a request waits after the cloud was busy: twice as long as the last time, within
+// limits.
+func AfterBusy(last time.Duration) time.Duration { return min(max(2*last, leastBusy), mostBusy) }
+
+// AfterRefusal returns how long a request waits after it was refused for a reason.
+func AfterRefusal(reason string) time.Duration {
+	if reason == v1alpha1.ReasonRightMissing {
+		return RetryForbidden
+	}
+	return RetryFailed
+}
 
 // Delay returns how long to wait before the cluster is read again. lasted is how long it has been in the phase.
 // In a phase that should end soon, such as Creating, the delay is as long as lasted, within limits. So it doubles

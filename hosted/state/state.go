@@ -2,7 +2,8 @@
 //
 // A cluster goes from Creating or Importing to Idle. From there, a request goes through three phases and back
 // to Idle. In Writing, the request is in the status, and perhaps sent. In Waiting, the cloud works on it. In
-// Verifying, it is done, and has to be read.
+// Verifying, it is done, and has to be read. Requests that were refused stay in the status, and change nothing
+// about the phases of the others. If there are any, Idle is called Failed.
 //
 // While somebody else changes the cluster, the phase is ForeignUpdate. What is read then may be half of a
 // change, so it is neither taken over nor overwritten.
@@ -56,7 +57,7 @@ const (
 	Delete Step = "Delete"
 	// Release removes the finalizer of the object.
 	Release Step = "Release"
-	// Resume sends the request in the status again, if that is safe.
+	// Resume sends the request in flight again, if that is safe.
 	Resume Step = "Resume"
 	// Fail notes why the operation has failed, and continues like Sync.
 	Fail Step = "Fail"
@@ -116,7 +117,7 @@ func Next(s Seen) (Phase, Step) {
 	if phase, step, ok := Early(s); ok {
 		return phase, step
 	}
-	switch op := s.Status.Operation; {
+	switch op := s.Status.InFlight(); {
 	case s.Deleting:
 		return s.delete()
 	case s.Missing:
@@ -127,16 +128,16 @@ func Next(s Seen) (Phase, Step) {
 		return AlreadyExists, Wait
 	case op != nil && op.Call == CallCreate:
 		return s.created()
-	case op != nil && op.Message == "":
+	case op != nil:
 		return s.inFlight(*op)
 	case s.Reading.Busy != "":
 		return ForeignUpdate, Wait
 	case !s.Reading.Complete:
 		return Incomplete, Wait
-	case op != nil:
-		return Failed, Sync
 	case !imported(s.Status):
 		return Importing, Sync
+	case len(s.Status.Operations) > 0:
+		return Failed, Sync
 	default:
 		return Idle, Sync
 	}
@@ -179,7 +180,7 @@ func (s Seen) delete() (Phase, Step) {
 		return Deleting, Wait
 	case s.Gone():
 		return Deleting, Release
-	case s.somebodyElses() && s.Status.Operation == nil:
+	case s.somebodyElses() && len(s.Status.Operations) == 0:
 		return Deleting, Release
 	case s.Twin != "" && (s.TwinHas || !s.Marked):
 		return Deleting, Release
@@ -199,14 +200,14 @@ func (s Seen) somebodyElses() bool {
 
 // Unanswered reports whether the cluster was requested not long ago, and may still appear.
 func (s Seen) Unanswered() bool {
-	return s.Missing && s.requested() && s.Now.Sub(s.Status.Operation.StartedAt.Time).Abs() < CreateShows
+	return s.Missing && s.requested() && s.Now.Sub(s.Status.InFlight().StartedAt.Time).Abs() < CreateShows
 }
 
 // requested reports whether this object has requested the cluster, and was not refused. The cluster may exist
 // by now, or appear later.
 func (s Seen) requested() bool {
-	op := s.Status.Operation
-	return op != nil && op.Call == CallCreate && op.Message == "" && !imported(s.Status)
+	op := s.Status.InFlight()
+	return op != nil && op.Call == CallCreate && !imported(s.Status)
 }
 
 // missing does not recreate a cluster that existed and that somebody has deleted.

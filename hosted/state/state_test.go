@@ -20,7 +20,11 @@ var (
 )
 
 func status(op *v1alpha1.Operation) v1alpha1.HostedClusterStatus {
-	return v1alpha1.HostedClusterStatus{UpstreamSpec: there, UpstreamUID: "1", Operation: op}
+	status := v1alpha1.HostedClusterStatus{UpstreamSpec: there, UpstreamUID: "1"}
+	if op != nil {
+		status.Operations = []v1alpha1.Operation{*op}
+	}
+	return status
 }
 
 func TestNext(t *testing.T) {
@@ -28,11 +32,13 @@ func TestNext(t *testing.T) {
 		unsent = status(&v1alpha1.Operation{RequestToken: "t"})
 		sent   = status(&v1alpha1.Operation{RequestToken: "t", CloudID: "o"})
 		failed = status(&v1alpha1.Operation{RequestToken: "t", CloudID: "o", Message: "no"})
-		making = v1alpha1.HostedClusterStatus{Operation: &v1alpha1.Operation{Call: CallCreate}}
+		both   = failed
+		making = v1alpha1.HostedClusterStatus{Operations: []v1alpha1.Operation{{Call: CallCreate}}}
 	)
+	both.Operations = append(both.Operations, sent.Operations...)
 	now := time.Now()
 	asked := func(ago time.Duration, message string) v1alpha1.HostedClusterStatus {
-		return v1alpha1.HostedClusterStatus{Operation: &v1alpha1.Operation{Call: CallCreate, StartedAt: metav1.NewTime(now.Add(-ago)), Message: message}}
+		return v1alpha1.HostedClusterStatus{Operations: []v1alpha1.Operation{{Call: CallCreate, StartedAt: metav1.NewTime(now.Add(-ago)), Message: message}}}
 	}
 	tests := map[string]struct {
 		seen  Seen
@@ -69,6 +75,9 @@ func TestNext(t *testing.T) {
 		"it has failed":                             {Seen{Status: sent, Reading: whole, Operation: &cloud.Operation{Done: true, Failed: true}}, Failed, Fail},
 		"it had failed":                             {Seen{Status: failed, Reading: whole}, Failed, Sync},
 		"it had failed, and somebody else is busy":  {Seen{Status: failed, Reading: busy}, ForeignUpdate, Wait},
+		"refused, and another is under way":         {Seen{Status: both, Reading: whole, Operation: &cloud.Operation{}}, Waiting, Wait},
+		"refused, and another is done":              {Seen{Status: both, Reading: whole, Operation: done}, Verifying, Sync},
+		"refused, and another has failed":           {Seen{Status: both, Reading: whole, Operation: &cloud.Operation{Done: true, Failed: true}}, Failed, Fail},
 		"to be deleted":                             {Seen{Deleting: true, Spec: adopt, Status: status(nil), Marked: true, Reading: whole}, Deleting, Delete},
 		"to be deleted, while it is busy":           {Seen{Deleting: true, Spec: adopt, Status: status(nil), Marked: true, Reading: busy}, Deleting, Wait},
 		"deleted":                                   {Seen{Deleting: true, Spec: adopt, Status: status(nil), Missing: true}, Deleting, Release},

@@ -97,9 +97,13 @@ const (
 	// ReasonForeignUpdate: an operation that somebody else started is in progress. Until it ends,
 	// Spillway sends nothing to the cloud, and takes over no values from it.
 	ReasonForeignUpdate = "ForeignUpdate"
-	// ReasonUpdateFailed: the cloud refused a request, or an operation failed. The operator retries
-	// after an hour, or once the spec changes.
+	// ReasonUpdateFailed: the cloud refused requests, or operations failed. The message has each of
+	// them. The operator sends it again at its retryAt in status.operations, after an hour at most,
+	// and at once if its values change. All other requests go on.
 	ReasonUpdateFailed = "UpdateFailed"
+	// ReasonBusy is the reason in status.operations of a request that the cloud refused because it
+	// was doing something else, or because the cluster has changed since it was read.
+	ReasonBusy = "Busy"
 )
 
 // FinalizerHosted keeps a HostedCluster until the operator has deleted the cluster in the cloud, or

@@ -81,10 +81,13 @@ type HostedClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	Decisions []Decision `json:"decisions,omitempty"`
 
-	// operation is the request to the cloud that is in progress. A refused or failed request stays
-	// until the next request.
+	// operations are the request to the cloud that is in progress, and those that were refused or
+	// failed. Each of those waits until its retryAt, and does not hold up other requests. It is
+	// dropped once its values are not to be sent any more.
 	// +optional
-	Operation *Operation `json:"operation,omitempty"`
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1024
+	Operations []Operation `json:"operations,omitempty"`
 }
 
 // ManagedField is a field that the spec sets.
@@ -208,11 +211,17 @@ type Operation struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// reason is RightMissing if the credentials lack the right to the request. It is unset for any
+	// reason is RightMissing if the credentials lack the right to the request, and Busy if the cloud
+	// was doing something else, or the cluster has changed since it was read. It is unset for any
 	// other refusal, and while the operation is in progress.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
+
+	// retryAt is when the request may be sent again. With other values it is sent at once. It is
+	// unset while the operation is in progress.
+	// +optional
+	RetryAt *metav1.Time `json:"retryAt,omitempty"`
 
 	// version is the version of the cluster or pool on which the request is based, as the operator
 	// read it.
@@ -230,6 +239,17 @@ type Operation struct {
 	// startedAt is when Spillway decided to send the request.
 	// +required
 	StartedAt metav1.Time `json:"startedAt,omitzero"`
+}
+
+// InFlight returns the request that may have been carried out, and whose result was not read yet; nil if there
+// is none.
+func (s *HostedClusterStatus) InFlight() *Operation {
+	for i := range s.Operations {
+		if s.Operations[i].Message == "" {
+			return &s.Operations[i]
+		}
+	}
+	return nil
 }
 
 // SentField is a value that a request sends.

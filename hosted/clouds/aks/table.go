@@ -27,7 +27,7 @@ var Table = merge.New([]merge.Call{
 	{Name: putVersion, Guard: merge.ByVersion},
 	{Name: putCluster, Guard: merge.ByVersion, Whole: true},
 	{Name: createPool, Guard: merge.ByVersion},
-	{Name: deletePool, Guard: merge.ByVersion},
+	{Name: deletePool, Guard: merge.ByVersion, After: []string{createPool}},
 	{Name: putPoolVersion, Guard: merge.ByVersion},
 	{Name: putPool, Guard: merge.ByVersion, Whole: true},
 }, slices.Concat(cluster, immutable(

@@ -39,7 +39,7 @@ var Table = merge.New([]merge.Call{
 	{Name: tagCluster, Guard: merge.ByReading},
 	{Name: updateLogging, Guard: merge.ByOperations},
 	{Name: createGroup, Guard: merge.ByOperations},
-	{Name: deleteGroup, Guard: merge.ByOperations},
+	{Name: deleteGroup, Guard: merge.ByOperations, After: []string{createGroup}},
 	{Name: updateGroupVersion, Guard: merge.ByOperations, Whole: true},
 	{Name: updateGroupTemplate, Guard: merge.ByOperations, Whole: true},
 	{Name: updateGroupSize, Guard: merge.ByOperations, Whole: true},

@@ -42,7 +42,7 @@ var Table = merge.New([]merge.Call{
 	{Name: setMaintenance, Guard: merge.ByVersion, Whole: true},
 	{Name: setLabels, Guard: merge.ByVersion, Whole: true},
 	{Name: createPool, Guard: merge.ByOperations},
-	{Name: deletePool, Guard: merge.ByOperations},
+	{Name: deletePool, Guard: merge.ByOperations, After: []string{createPool}},
 	{Name: updatePool, Guard: merge.ByVersion},
 	{Name: updatePoolLabels, Guard: merge.ByVersion, Whole: true},
 	{Name: updatePoolScale, Guard: merge.ByVersion, Whole: true},

@@ -171,8 +171,8 @@ func TestExpired(t *testing.T) {
 	r.next("expired")
 	h := r.get("expired")
 	r.condition(h, v1alpha1.HostedCredentialsValid, v1alpha1.ReasonRejected, "ExpiredTokenException")
-	if h.Status.Operation == nil || len(cluster.Changes()) != 0 {
-		t.Errorf("operation %+v, changes %v", h.Status.Operation, cluster.Changes())
+	if h.Status.InFlight() == nil || len(cluster.Changes()) != 0 {
+		t.Errorf("operation %+v, changes %v", h.Status.Operations, cluster.Changes())
 	}
 	r.answer("")
 	h = r.settle("expired")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -71,8 +72,8 @@ func active(r *rig, name string, bug func(cloud.Client) cloud.Client) string {
 	r.edit(name, func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("1.33") })
 	for range 5 {
 		r.next(name)
-		if h := r.get(name); len(h.Status.Conflicts) > 0 || h.Status.Operation == nil {
-			return fmt.Sprintf("while it is in progress: %+v, operation %v", h.Status.Conflicts, h.Status.Operation)
+		if h := r.get(name); len(h.Status.Conflicts) > 0 || h.Status.InFlight() == nil {
+			return fmt.Sprintf("while it is in progress: %+v, operation %v", h.Status.Conflicts, h.Status.Operations)
 		}
 	}
 	r.condition(r.get(name), v1alpha1.HostedUpdating, v1alpha1.ReasonWaiting, "UpdateClusterVersion")
@@ -99,8 +100,8 @@ func TestForeignUpdate(t *testing.T) {
 	}
 	h := r.get("foreign")
 	r.condition(h, v1alpha1.HostedUpdating, v1alpha1.ReasonForeignUpdate, "update-0")
-	if len(cluster.Changes()) != 1 || h.Status.Operation != nil {
-		t.Errorf("changes %v, operation %+v", cluster.Changes(), h.Status.Operation)
+	if len(cluster.Changes()) != 1 || len(h.Status.Operations) > 0 {
+		t.Errorf("changes %v, operation %+v", cluster.Changes(), h.Status.Operations)
 	}
 	cluster.Finish("")
 	r.next("foreign")
@@ -205,4 +206,54 @@ func TestFailedUpdate(t *testing.T) {
 	if h = r.settle("fails"); h.Status.KubernetesVersion != "1.34" || len(h.Status.Conflicts) != 0 {
 		t.Errorf("in the end: %+v", h.Status)
 	}
+}
+
+// TestRefusedWaitsAlone: EKS refuses the launch template of a group. All other changes are sent, also to the same
+// group and in later edits. The refused request is sent again only when it is due, or with another value.
+func TestRefusedWaitsAlone(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "alone")
+	var tries atomic.Int64
+	r.clouds.before = func(q *http.Request, _, _ string) string {
+		if strings.HasSuffix(q.URL.Path, "/update-version") {
+			tries.Add(1)
+		}
+		return ""
+	}
+	r.cluster("alone", "eksConfig: {displayName: alone, region: r}")
+	r.settle("alone")
+	group := func(h *v1alpha1.HostedCluster) *v1alpha1.EKSNodeGroup { return &h.Spec.EKSConfig.NodeGroups[0] }
+	r.edit("alone", func(h *v1alpha1.HostedCluster) {
+		h.Spec.EKSConfig.Tags = map[string]*string{"owner": ptr.To("us")}
+		h.Spec.EKSConfig.NodeGroups = []v1alpha1.EKSNodeGroup{{
+			NodegroupName: "a", MaxSize: ptr.To(int32(5)), Labels: map[string]*string{"tier": ptr.To("db")},
+			LaunchTemplate: &v1alpha1.EKSLaunchTemplate{ID: ptr.To("lt-1")},
+		}}
+	})
+	quiet := func(what string, changes, want int) {
+		t.Helper()
+		for range 7 {
+			r.next("alone")
+		}
+		wrote := writes.Load()
+		r.next("alone")
+		if len(cluster.Changes()) != changes || int(tries.Load()) != want || writes.Load() != wrote {
+			t.Errorf("%s: changes %v, want %d; tried %d times, want %d; %d writes of the same", what, cluster.Changes(), changes, tries.Load(), want, writes.Load()-wrote)
+		}
+		r.condition(r.get("alone"), v1alpha1.HostedUpdating, v1alpha1.ReasonUpdateFailed, `UpdateNodegroupVersion nodeGroups["a"]: `)
+		r.condition(r.get("alone"), v1alpha1.HostedInSync, v1alpha1.ReasonPushed, "launchTemplate.id")
+		r.condition(r.get("alone"), v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
+	}
+	quiet("one is refused", 3, 1)
+	r.edit("alone", func(h *v1alpha1.HostedCluster) { group(h).Labels["case"] = ptr.To("47") })
+	quiet("another edit", 4, 1)
+	r.edit("alone", func(h *v1alpha1.HostedCluster) { group(h).LaunchTemplate.ID = ptr.To("lt-2") })
+	quiet("another value", 4, 2)
+	r.clock.SetTime(r.clock.Now().Add(time.Hour))
+	quiet("after an hour", 4, 3)
+	r.edit("alone", func(h *v1alpha1.HostedCluster) { group(h).LaunchTemplate = nil })
+	if h := r.settle("alone"); len(h.Status.Operations) > 0 {
+		t.Errorf("it is not wanted any more: %+v", h.Status.Operations)
+	}
+	r.condition(r.get("alone"), v1alpha1.HostedUpdating, v1alpha1.ReasonIdle, "")
 }

@@ -126,7 +126,7 @@ func (r *rig) settle(name string) *v1alpha1.HostedCluster {
 		before := writes.Load()
 		_, changes := r.clouds.counts()
 		r.next(name)
-		if _, now := r.clouds.counts(); writes.Load() == before && now == changes && r.get(name).Status.Operation == nil {
+		if _, now := r.clouds.counts(); writes.Load() == before && now == changes && len(r.get(name).Status.Operations) == 0 {
 			return r.get(name)
 		}
 	}

@@ -1,0 +1,86 @@
+package ledger
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+	"github.com/spillway-io/spillway/hosted/merge"
+)
+
+// maxOperations is how many operations the status keeps.
+const maxOperations = 1024
+
+// Begin enters the operation of a write, in place of an earlier one of the same call and item, which it
+// returns. The operation is in flight until End or Refuse.
+func Begin(h *v1alpha1.HostedCluster, write merge.Write, token string, now time.Time) (before v1alpha1.Operation) {
+	op := v1alpha1.Operation{RequestToken: token, Call: write.Call, Item: write.Item, Version: write.Version, StartedAt: metav1.NewTime(now)}
+	for _, path := range slices.Sorted(maps.Keys(write.Sent)) {
+		op.Sent = append(op.Sent, v1alpha1.SentField{Path: path, Value: string(write.Sent[path])})
+	}
+	h.Status.Operations = slices.DeleteFunc(slices.Clone(h.Status.Operations), func(old v1alpha1.Operation) bool {
+		replaced := old.Call == op.Call && old.Item == op.Item
+		if replaced {
+			before = old
+		}
+		return replaced
+	})
+	all := append(h.Status.Operations, op) //nolint:gocritic // It is the same list.
+	h.Status.Operations = all[max(0, len(all)-maxOperations):]
+	return before
+}
+
+// End removes the operation that is in flight. Its result was read, or it was certainly not carried out.
+func End(h *v1alpha1.HostedCluster) {
+	h.Status.Operations = slices.DeleteFunc(slices.Clone(h.Status.Operations), func(op v1alpha1.Operation) bool { return op.Message == "" })
+	if len(h.Status.Operations) == 0 {
+		h.Status.Operations = nil
+	}
+}
+
+// Refuse notes why the operation that is in flight was refused or has failed, and when it may be sent again.
+func Refuse(h *v1alpha1.HostedCluster, reason, message string, retryAt time.Time) {
+	op := h.Status.InFlight()
+	op.Reason, op.Message, op.RetryAt = reason, message, &metav1.Time{Time: retryAt}
+}
+
+// Drop removes the operations whose values the plan does not send any more.
+func Drop(h *v1alpha1.HostedCluster, plan merge.Plan) {
+	h.Status.Operations = slices.DeleteFunc(slices.Clone(h.Status.Operations), func(op v1alpha1.Operation) bool {
+		return op.Message != "" && !slices.ContainsFunc(plan.Writes, refusal(op).Is)
+	})
+	if len(h.Status.Operations) == 0 {
+		h.Status.Operations = nil
+	}
+}
+
+// Refusals returns the operations that were refused.
+func Refusals(h *v1alpha1.HostedCluster) []merge.Refusal {
+	var all []merge.Refusal
+	for _, op := range h.Status.Operations {
+		if op.Message != "" {
+			all = append(all, refusal(op))
+		}
+	}
+	return all
+}
+
+func refusal(op v1alpha1.Operation) merge.Refusal {
+	r := merge.Refusal{Call: op.Call, Item: op.Item, Sent: Sent(op), Stale: op.Reason == v1alpha1.ReasonBusy, Version: op.Version}
+	if op.RetryAt != nil {
+		r.Until = op.RetryAt.Time
+	}
+	return r
+}
+
+// Sent returns the values that an operation sends.
+func Sent(op v1alpha1.Operation) map[string]merge.Text {
+	sent := map[string]merge.Text{}
+	for _, field := range op.Sent {
+		sent[field.Path] = merge.Text(field.Value)
+	}
+	return sent
+}
