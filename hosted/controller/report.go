@@ -182,6 +182,10 @@ func (v *visit) ready() {
 			return
 		}
 	}
+	if troubles := v.seen.Reading.Troubles; len(troubles) > 0 {
+		set(metav1.ConditionFalse, v1alpha1.ReasonUnhealthy, strings.Join(troubles, "; "))
+		return
+	}
 	set(metav1.ConditionTrue, v1alpha1.ReasonRuns, "")
 }
 

@@ -37,6 +37,9 @@ const (
 const (
 	// ReasonRuns: the cluster runs, and Spillway can manage it.
 	ReasonRuns = "Runs"
+	// ReasonUnhealthy: the cloud says that something is wrong with the cluster or a pool. Spillway
+	// still reads and changes it.
+	ReasonUnhealthy = "Unhealthy"
 	// ReasonPaused: spec.paused is set.
 	ReasonPaused = "Paused"
 	// ReasonCreating: the cluster is being created.

@@ -26,6 +26,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		Versions: map[string]string{"": cloud.Text(raw, "eTag")}, Raw: map[string]map[string]any{"": raw},
 	}
 	reading.Busy = busy("the cluster", raw)
+	reading.Troubles = troubles("the cluster", raw)
 	found, err := c.pools(ctx)
 	if err != nil {
 		return cloud.Reading{}, c.wrap(err, "reading the node pools")
@@ -38,6 +39,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		if reading.Busy == "" {
 			reading.Busy = busy("the node pool "+name, pool)
 		}
+		reading.Troubles = append(reading.Troubles, troubles("the node pool "+name, pool)...)
 		pools = append(pools, mapped(pool, poolPaths, map[string]any{"name": name}))
 	}
 	reading.Config["nodePools"] = pools
@@ -82,6 +84,15 @@ func busy(what string, raw map[string]any) string {
 	default:
 		return fmt.Sprintf("%s is %s", what, state)
 	}
+}
+
+// troubles says that the last operation has failed. AKS keeps the reason until another one succeeds.
+func troubles(what string, raw map[string]any) []string {
+	state := cloud.Text(raw, "properties.provisioningState")
+	if state != "Failed" && state != "Canceled" {
+		return nil
+	}
+	return []string{cloud.Trouble(what, state, cloud.Text(raw, "properties.status.provisioningError.message"))}
 }
 
 // mapped copies the values that raw has to config.

@@ -38,13 +38,31 @@ func (n nodeGroups) read(ctx context.Context, config *v1alpha1.EKSConfig, readin
 		if err != nil {
 			return n.wrap(err, "reading the node group "+name)
 		}
-		if status := out.Nodegroup.Status; status != types.NodegroupStatusActive && reading.Busy == "" {
-			reading.Busy = fmt.Sprintf("the node group %s is %s", name, status)
-		}
+		note(reading, out.Nodegroup)
 		reading.IDs[itemPath(name)] = aws.ToString(out.Nodegroup.NodegroupArn)
 		config.NodeGroups = append(config.NodeGroups, groupConfig(out.Nodegroup))
 	}
 	return n.templates.read(ctx, config.NodeGroups, reading)
+}
+
+// note notes what EKS is doing with a group, or what is wrong with it. A group in trouble can be changed and
+// deleted.
+func note(reading *cloud.Reading, group *types.Nodegroup) {
+	what := "the node group " + aws.ToString(group.NodegroupName)
+	switch group.Status {
+	case types.NodegroupStatusCreating, types.NodegroupStatusUpdating, types.NodegroupStatusDeleting:
+		if reading.Busy == "" {
+			reading.Busy = fmt.Sprintf("%s is %s", what, group.Status)
+		}
+	case types.NodegroupStatusDegraded, types.NodegroupStatusCreateFailed, types.NodegroupStatusDeleteFailed:
+		var issues []string
+		if group.Health != nil {
+			for _, issue := range group.Health.Issues {
+				issues = append(issues, string(issue.Code)+": "+aws.ToString(issue.Message))
+			}
+		}
+		reading.Troubles = append(reading.Troubles, cloud.Trouble(what, string(group.Status), issues...))
+	}
 }
 
 func (n nodeGroups) names(ctx context.Context) ([]string, error) {

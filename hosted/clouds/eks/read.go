@@ -28,8 +28,11 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		// The ARN has only the name.
 		reading.UID = created.UTC().Format(time.RFC3339Nano)
 	}
-	if out.Cluster.Status != types.ClusterStatusActive {
-		reading.Busy = fmt.Sprintf("the cluster is %s", out.Cluster.Status)
+	switch status := out.Cluster.Status; status {
+	case types.ClusterStatusCreating, types.ClusterStatusUpdating, types.ClusterStatusDeleting, types.ClusterStatusPending:
+		reading.Busy = fmt.Sprintf("the cluster is %s", status)
+	case types.ClusterStatusFailed:
+		reading.Troubles = []string{cloud.Trouble("the cluster", string(status), clusterIssues(out.Cluster.Health)...)}
 	}
 	config := c.config(out.Cluster)
 	if config.EBSCSIDriver, err = c.controlPlane().hasAddon(ctx); err != nil {
@@ -40,6 +43,18 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	}
 	reading.Config, err = merge.Tree(config)
 	return reading, err
+}
+
+// clusterIssues returns what EKS says of a cluster's health.
+func clusterIssues(health *types.ClusterHealth) []string {
+	if health == nil {
+		return nil
+	}
+	var issues []string
+	for _, issue := range health.Issues {
+		issues = append(issues, string(issue.Code)+": "+aws.ToString(issue.Message))
+	}
+	return issues
 }
 
 func pointers(values map[string]string) map[string]*string {

@@ -257,3 +257,21 @@ func TestRefusedWaitsAlone(t *testing.T) {
 	}
 	r.condition(r.get("alone"), v1alpha1.HostedUpdating, v1alpha1.ReasonIdle, "")
 }
+
+// TestUnhealthy: the last operation of somebody else has failed. Ready says so, in the cloud's words, and changes
+// are sent nevertheless.
+func TestUnhealthy(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addAKS(t, "ill")
+	cluster.Edit(func(c map[string]any) map[string]any {
+		properties := c["properties"].(map[string]any)
+		properties["provisioningState"], properties["status"] = "Failed", object{"provisioningError": object{"message": "no quota"}}
+		return c
+	})
+	r.cluster("ill", "aksConfig: {resourceGroup: rg, clusterName: ill, resourceLocation: westeurope}")
+	r.condition(r.settle("ill"), v1alpha1.HostedReady, v1alpha1.ReasonUnhealthy, "the cluster is Failed: no quota")
+	r.edit("ill", func(h *v1alpha1.HostedCluster) { h.Spec.AKSConfig.Tags = map[string]*string{"case": ptr.To("47")} })
+	if r.settle("ill"); len(cluster.Changes()) != 1 {
+		t.Errorf("changes %v", cluster.Changes())
+	}
+}

@@ -1,0 +1,103 @@
+package hosted
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+)
+
+// TestStatuses has each status that a cloud documents for a cluster or a pool: EKS in the enums of its library,
+// AKS in ManagedClusterStatus and AgentPoolStatus of its API, and GKE in its description of the API. Only while
+// a cloud works on something does anybody have to wait.
+func TestStatuses(t *testing.T) {
+	issues := object{"issues": []any{object{"code": "AccessDenied", "message": "no role"}}}
+	eksCluster := func(status string) func(*testing.T) cloud.Reading {
+		return func(t *testing.T) cloud.Reading {
+			t.Helper()
+			cluster, client := newEKS(t)
+			cluster.Edit(func(c object) object { c["status"], c["health"] = status, issues; return c })
+			return mustRead(t, client)
+		}
+	}
+	eksGroup := func(status string) func(*testing.T) cloud.Reading {
+		return func(t *testing.T) cloud.Reading {
+			t.Helper()
+			cluster, client := newEKS(t)
+			cluster.groups["a"]["status"], cluster.groups["a"]["health"] = status, issues
+			return mustRead(t, client)
+		}
+	}
+	aks := func(state string) func(*testing.T) cloud.Reading {
+		return func(t *testing.T) cloud.Reading {
+			t.Helper()
+			cluster, client := newAKS(t)
+			cluster.Edit(func(c object) object {
+				properties := c["properties"].(object)
+				properties["provisioningState"] = state
+				properties["status"] = object{"provisioningError": object{"code": "x", "message": "no quota"}}
+				return c
+			})
+			reading, err := client.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return reading
+		}
+	}
+	gke := func(status string, conditions ...any) func(*testing.T) cloud.Reading {
+		return func(t *testing.T) cloud.Reading {
+			t.Helper()
+			cluster, client, _ := newGKE(t, clusterOfGKE)
+			cluster.Edit(func(c object) object {
+				c["status"], c["statusMessage"] = status, "no addresses"
+				if len(conditions) > 0 {
+					c["conditions"] = conditions
+				}
+				return c
+			})
+			reading, err := client.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return reading
+		}
+	}
+	tests := map[string]struct {
+		read     func(*testing.T) cloud.Reading
+		busy     string
+		troubles string
+	}{
+		"EKS, ACTIVE":              {read: eksCluster("ACTIVE")},
+		"EKS, CREATING":            {read: eksCluster("CREATING"), busy: "the cluster is CREATING"},
+		"EKS, UPDATING":            {read: eksCluster("UPDATING"), busy: "the cluster is UPDATING"},
+		"EKS, DELETING":            {read: eksCluster("DELETING"), busy: "the cluster is DELETING"},
+		"EKS, PENDING":             {read: eksCluster("PENDING"), busy: "the cluster is PENDING"},
+		"EKS, FAILED":              {read: eksCluster("FAILED"), troubles: "the cluster is FAILED: AccessDenied: no role"},
+		"EKS, group ACTIVE":        {read: eksGroup("ACTIVE")},
+		"EKS, group CREATING":      {read: eksGroup("CREATING"), busy: "the node group a is CREATING"},
+		"EKS, group UPDATING":      {read: eksGroup("UPDATING"), busy: "the node group a is UPDATING"},
+		"EKS, group DELETING":      {read: eksGroup("DELETING"), busy: "the node group a is DELETING"},
+		"EKS, group DEGRADED":      {read: eksGroup("DEGRADED"), troubles: "the node group a is DEGRADED: AccessDenied: no role"},
+		"EKS, group CREATE_FAILED": {read: eksGroup("CREATE_FAILED"), troubles: "the node group a is CREATE_FAILED: AccessDenied: no role"},
+		"EKS, group DELETE_FAILED": {read: eksGroup("DELETE_FAILED"), troubles: "the node group a is DELETE_FAILED: AccessDenied: no role"},
+		"AKS, Succeeded":           {read: aks("Succeeded")},
+		"AKS, Updating":            {read: aks("Updating"), busy: "the cluster is Updating"},
+		"AKS, Failed":              {read: aks("Failed"), troubles: "the cluster is Failed: no quota"},
+		"AKS, Canceled":            {read: aks("Canceled"), troubles: "the cluster is Canceled: no quota"},
+		"GKE, RUNNING":             {read: gke("RUNNING")},
+		"GKE, RECONCILING":         {read: gke("RECONCILING"), busy: "the cluster is RECONCILING"},
+		"GKE, ERROR":               {read: gke("ERROR"), troubles: "the cluster is ERROR: no addresses"},
+		"GKE, DEGRADED": {
+			read: gke("DEGRADED", object{"message": "no key"}, object{"message": "no network"}), troubles: "the cluster is DEGRADED: no key, no network",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			reading := test.read(t)
+			if got := strings.Join(reading.Troubles, "; "); reading.Busy != test.busy || got != test.troubles {
+				t.Errorf("busy %q, troubles %q; want %q, %q", reading.Busy, got, test.busy, test.troubles)
+			}
+		})
+	}
+}
