@@ -81,9 +81,11 @@ type ClusterBindingSpec struct {
 	// +optional
 	ConsumerAPI ConsumerAPI `json:"consumerAPI,omitzero"`
 
-	// serviceAccounts maps ServiceAccounts of the consumer to ServiceAccounts of the provider, as
-	// which their pods are to run there. It has no effect yet: all pods run as the ServiceAccount
-	// default of the remote namespace, without a token. At most 64, one for each namespace and name.
+	// serviceAccounts maps ServiceAccounts of the consumer to ServiceAccounts of the provider. A pod
+	// of a mapped ServiceAccount runs as the other one in the provider, and gets what the provider
+	// gives to that one, such as an identity of its cloud. It waits until the provider's limits allow
+	// that. Other pods run as the ServiceAccount default of the remote namespace, without a token. At
+	// most 64, one for each namespace and name. Running pods stay as they are.
 	// +optional
 	// +listType=map
 	// +listMapKey=namespace

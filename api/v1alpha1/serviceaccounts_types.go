@@ -21,7 +21,7 @@ type ServiceAccountMapping struct {
 	Name ServiceAccountName `json:"name,omitempty"`
 	// remoteName is the name of the ServiceAccount in the remote namespace. The provider's
 	// administrator creates it there, and allows it in the provider's limits (serviceAccounts). It
-	// may be the same as name.
+	// may be the same as name. The ServiceAccount default needs no entry in the limits.
 	// +required
 	RemoteName ServiceAccountName `json:"remoteName,omitempty"`
 }

@@ -53,6 +53,7 @@ var PodReasons = []string{
 	v1alpha1.ReasonRightsMissing,
 	v1alpha1.ReasonClassNotMapped,
 	v1alpha1.ReasonClassMissing,
+	v1alpha1.ReasonAccountNotAllowed,
 	v1alpha1.ReasonDeletionFailed,
 	v1alpha1.ReasonReferenceNotFound,
 	v1alpha1.ReasonReferenceNotSynced,

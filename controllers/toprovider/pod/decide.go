@@ -56,6 +56,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 		return report(s, need.Problem, patience(need.Problem))
 	}
 	remote := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes)
+	runAs(remote, s.Local, s.Accounts, s.Limits)
 	remote.OwnerReferences = controlledBy(s.Destination.Namespace, s.NamespaceUID)
 	if s.SendBackoff > 0 {
 		plan := report(s, sendBackoffProblem(s), Patience)

@@ -114,6 +114,16 @@ func writtenFor(uid string) func(*corev1.Pod) {
 
 func sandboxed(p *corev1.Pod) { p.Spec.RuntimeClassName = ptr.To("sandbox") }
 
+func ofAccount(p *corev1.Pod) { p.Spec.ServiceAccountName = "s3" }
+
+// mappingAccount maps the ServiceAccount of ofAccount, and sets the ServiceAccounts that the provider allows.
+func mappingAccount(allowed string) func(*snapshot) {
+	return func(s *snapshot) {
+		s.Accounts = field.Accounts{{Namespace: "team", Name: "s3", RemoteName: "s3-reader"}}
+		s.Limits, s.TargetFor = &field.Limits{ServiceAccounts: field.Listed(allowed)}, func(string) field.Target { return target }
+	}
+}
+
 // mapping maps a RuntimeClass.
 func mapping(name string) func(*snapshot) {
 	return func(s *snapshot) {
@@ -370,6 +380,8 @@ func TestDecide(t *testing.T) {
 		"and has it":                                     {in(local(sandboxed), nil, mapping("sandbox"), having(field.ClassThere)), []string{"create in the provider"}},
 		"and does not let us see":                        {in(local(sandboxed), nil, mapping("sandbox"), having(field.ClassUnknown)), []string{"create in the provider"}},
 		"and has not answered":                           {in(local(sandboxed), nil, mapping("sandbox"), having(field.ClassUnread)), []string{"problem ReferenceNotSynced", "again after 10s"}},
+		"its account is not allowed":                     {in(local(ofAccount), nil, needing, mappingAccount("")), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False AccountNotAllowed", "problem AccountNotAllowed", "event AccountNotAllowed"}},
+		"and is allowed":                                 {in(local(ofAccount), nil, mappingAccount("team-*/s3-reader")), []string{"create in the provider"}},
 		"it ends, and its creation was not answered":     {in(local(sandboxed, deleted), nil, unanswered, mapping("sandbox")), []string{"find in the provider, UID "}},
 		"there are no limits for a moment":               {in(local(), nil, unlimited), []string{"problem LimitsMissing", "again after 2s"}},
 		"there are none for long":                        {in(local(), nil, unlimited, waiting("LimitsMissing", minute)), []string{"patch the status of in the consumer: Pending, spillway.io/Offloaded False LimitsMissing", "problem LimitsMissing", "event LimitsMissing"}},

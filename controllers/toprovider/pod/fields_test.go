@@ -25,7 +25,9 @@ spec:
 		if refusal := accept.Refusal(local, accept.Provider{Limits: fieldtest.Generous, Classes: fieldtest.Classes}); refusal != nil {
 			return nil, refusal
 		}
-		return ToRemote(local, fieldtest.Mapped, fieldtest.Generous, fieldtest.Classes), nil
+		remote := ToRemote(local, fieldtest.Mapped, fieldtest.Generous, fieldtest.Classes)
+		runAs(remote, local, field.Accounts{{Namespace: local.Namespace, Name: "x", RemoteName: "reader"}}, fieldtest.Generous)
+		return remote, nil
 	}, nil)}
 }
 

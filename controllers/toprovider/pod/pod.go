@@ -89,7 +89,9 @@ func Needs(pod *corev1.Pod) []decide.Ref {
 
 // refusalOf says why a pod is not sent to a provider, or returns nil.
 func refusalOf(pod *corev1.Pod, around decide.Inputs) *field.Problem {
-	return accept.Refusal(pod, accept.Provider{Limits: around.Limits, Classes: around.Classes, Has: around.Has})
+	return accept.Refusal(pod, accept.Provider{
+		Limits: around.Limits, Classes: around.Classes, Has: around.Has, Accounts: around.Accounts, TargetFor: around.TargetFor,
+	})
 }
 
 // accepts reports whether a pod is sent to a provider. That is not known before the provider has answered

@@ -45,7 +45,7 @@ func notSentRemark(s snapshot) *remark {
 	}
 	if len(s.Remote.Status.Conditions) > 0 { // Reported with the provider's first status, not in a write of its own.
 		messages = append(messages, Withheld(s.Local, s.Remote, s.Limits)...)
-		if token := accept.WithheldToken(s.Local); token != "" {
+		if token := accept.WithheldToken(s.Local); token != "" && !hasToken(s.Remote) {
 			messages = append(messages, token)
 		}
 	}

@@ -30,7 +30,7 @@ func ToRemote(local *corev1.Pod, t field.Target, limits *field.Limits, classes f
 	fillFiles(remote.Annotations, &remote.Spec, local)
 	selectNodes(&remote.Spec, &local.Spec, t)
 	nameClasses(&remote.Spec, &local.Spec, classes)
-	remote.Spec.AutomountServiceAccountToken = ptr.To(false)
+	remote.Spec.ServiceAccountName, remote.Spec.AutomountServiceAccountToken = "", ptr.To(false) // See runAs.
 	if t.Hashed && remote.Spec.Hostname == "" {
 		remote.Spec.Hostname = hostname(local.Name)
 	}

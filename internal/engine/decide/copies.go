@@ -34,6 +34,8 @@ type Inputs struct {
 	Limits *field.Limits
 	// Classes maps the consumer's class names to the provider's.
 	Classes field.Classes
+	// Accounts maps the consumer's ServiceAccounts to the provider's.
+	Accounts field.Accounts
 	// Has reports whether the provider has a class; nil: unknown for all classes.
 	Has field.Has
 	// Hosts are the hosts that the ClusterBinding allows for Ingresses and routes.

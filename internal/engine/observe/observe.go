@@ -107,7 +107,7 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 	return decide.Inputs{
 		TargetFor: func(namespace string) field.Target { return namespaces.Destination(namespace).Target },
 		Limits:    o.Limits(), Classes: field.Classes(namespaces.Binding().Spec.Classes), Has: o.Has,
-		Hosts: namespaces.Binding().Spec.Hosts,
+		Hosts: namespaces.Binding().Spec.Hosts, Accounts: field.Accounts(namespaces.Binding().Spec.ServiceAccounts),
 		Maps:  func(kind v1alpha1.ClassKind, name string) bool { return o.Maps(ctx, kind, name) },
 		Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
 		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },

@@ -32,6 +32,10 @@ type Provider struct {
 	Classes field.Classes
 	// Has says whether the provider has a class.
 	Has field.Has
+	// Accounts maps the consumer's ServiceAccounts to the provider's.
+	Accounts field.Accounts
+	// TargetFor returns where the pods of a local namespace go. It is needed only with Accounts.
+	TargetFor func(namespace string) field.Target
 }
 
 // cure tells the owner what to do about a pod that exceeds pod security baseline.

@@ -46,6 +46,7 @@ var checks = []check{
 	{"inline volumes", provider, inlineVolume},
 	{"quantities", provider, quantities},
 	{"RuntimeClass", provider, runtimeClassNotMapped},
+	{"ServiceAccount", provider, accountNotAllowed},
 	{"classes", provider, missingClass},
 }
 

@@ -64,6 +64,12 @@ var examples = map[string]example{
 	"RuntimeClass": {func(pod *corev1.Pod, _ *Provider) { pod.Spec.RuntimeClassName = ptr.To("runsc") },
 		"ClassNotMapped", `spec.runtimeClassName: the ClusterBinding does not map RuntimeClass "runsc"; ask the platform engineer to add it to spec.classes, ` +
 			"or keep the pod on the consumer's own nodes with a node affinity spillway.io/node-type DoesNotExist", provider},
+	"ServiceAccount": {func(pod *corev1.Pod, in *Provider) {
+		pod.Spec.ServiceAccountName = "s3"
+		in.Accounts = field.Accounts{{Namespace: "team", Name: "s3", RemoteName: "s3-reader"}}
+		in.TargetFor = func(namespace string) field.Target { return field.Target{Namespace: namespace + "-eu"} }
+	}, "AccountNotAllowed", "spec.serviceAccountName: the provider does not allow pods to run as ServiceAccount team-eu/s3-reader, to which spec.serviceAccounts of the ClusterBinding maps it; " +
+		"ask the provider's administrator for it (serviceAccounts in ConfigMap spillway-provider/limits)", provider},
 	"classes": {func(pod *corev1.Pod, in *Provider) {
 		pod.Spec.PriorityClassName = "x"
 		in.Has = func(v1alpha1.ClassKind, string) field.Presence { return field.ClassMissing }

@@ -26,20 +26,21 @@ var PodSpecFields = field.Decisions{
 	"NodeSelector":        field.Change("only labels that the provider's nodes have, too"),
 	"Affinity":            field.Change("only the required node affinity, and only labels that the provider's nodes have, too"),
 	"AutomountServiceAccountToken": field.Change(
-		"always false: a token of the provider's would be no use to the pod, and a right that nobody granted"),
-	"RuntimeClassName":  field.Change("its name in the provider, by spec.classes of the ClusterBinding; a pod with another RuntimeClass is refused"),
-	"PriorityClassName": field.Change("its name in the provider, by spec.classes of the ClusterBinding; others are left out"),
-	"SecurityContext":   field.Change(asPodSecurity),
-	"SchedulingGates":   field.Drop("they are open: the pod is bound"),
-	"Overhead":          field.Drop("admission sets it out of the provider's RuntimeClass"),
-	"ReadinessGates":    field.Drop("their conditions are set in the consumer, and counted there"),
-	"ResourceClaims":    field.Deny(field.ReasonResourceClaims, "drivers of the consumer allocate the claims"),
+		"false, unless the provider's limits list the pod's ServiceAccount there with its token: most pods have no use for a token of the provider's API"),
+	"ServiceAccountName": field.Change("its name in the provider, by spec.serviceAccounts of the ClusterBinding; others are left out"),
+	"RuntimeClassName":   field.Change("its name in the provider, by spec.classes of the ClusterBinding; a pod with another RuntimeClass is refused"),
+	"PriorityClassName":  field.Change("its name in the provider, by spec.classes of the ClusterBinding; others are left out"),
+	"SecurityContext":    field.Change(asPodSecurity),
+	"SchedulingGates":    field.Drop("they are open: the pod is bound"),
+	"Overhead":           field.Drop("admission sets it out of the provider's RuntimeClass"),
+	"ReadinessGates":     field.Drop("their conditions are set in the consumer, and counted there"),
+	"ResourceClaims":     field.Deny(field.ReasonResourceClaims, "drivers of the consumer allocate the claims"),
 }.And(field.Change("field by field: env, envFrom, volumeMounts and securityContext are changed"), "InitContainers", "Containers").
 	And(field.Send(), "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "DNSPolicy", "DNSConfig", "HostAliases",
 		"Subdomain", "SetHostnameAsFQDN", "HostnameOverride", "HostUsers", "ShareProcessNamespace", "EnableServiceLinks",
 		"OS", "Resources").
 	And(field.Drop(providerSchedules), "NodeName", "TopologySpreadConstraints", "SchedulerName").
-	And(field.Drop(field.ConsumerOnly), "SchedulingGroup", "ServiceAccountName", "DeprecatedServiceAccount").
+	And(field.Drop(field.ConsumerOnly), "SchedulingGroup", "DeprecatedServiceAccount").
 	And(field.Drop("what is urgent in the provider is for the provider"), "Priority", "PreemptionPolicy").
 	And(field.Privileged(hostNamespace), "HostNetwork", "HostPID", "HostIPC")
 
