@@ -45,6 +45,12 @@ type Limits struct {
 	ServiceAccounts []string
 }
 
+// HasSecretsOfDrivers reports whether PersistentVolumes may name the Secrets of the provider in one of its
+// namespaces.
+func (l *Limits) HasSecretsOfDrivers(namespace string) bool {
+	return l != nil && slices.Contains(l.CSISecretNamespaces, namespace)
+}
+
 // Tolerates reports whether a toleration may be sent. It may be if the provider offers the taint, or
 // the taint keeps no pod off a node. The two tolerations that Kubernetes adds to each pod may also be
 // sent.

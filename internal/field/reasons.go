@@ -21,6 +21,9 @@ const (
 	// ReasonVolumeNotAllowed: the pod describes a volume inline, but the provider's limits do not allow
 	// its type.
 	ReasonVolumeNotAllowed = "VolumeNotAllowed"
+	// ReasonSecretNotAllowed: the volume names a Secret in a namespace that the provider's limits do not
+	// list.
+	ReasonSecretNotAllowed = "SecretNotAllowed"
 	// ReasonQuantity: a quantity would cost too much to parse when the provider sends it back.
 	ReasonQuantity = "QuantityOutOfBounds"
 	// ReasonClaimNotBound: the claim has no volume yet.
@@ -74,6 +77,7 @@ var PodReasons = []string{
 	ReasonCredentials,
 	ReasonVolumeNotPortable,
 	ReasonVolumeNotAllowed,
+	ReasonSecretNotAllowed,
 	ReasonQuantity,
 	v1alpha1.ReasonLimitsMissing,
 	v1alpha1.ReasonLimitsInvalid,

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +35,7 @@ func TestConsumerSecretsAndClaims(t *testing.T) {
 func TestConsumerVolumes(t *testing.T) {
 	consumer := inProvider(t)
 	const noSource = "spec must have csi, iscsi, nfs or fc as its source"
-	const foreignSecret = "spec.csi and spec.iscsi may name only Secrets in the namespace"
+	const foreignSecret = "spec.csi and spec.iscsi may name only Secrets in the namespace of spec.claimRef"
 	own, foreign := &corev1.SecretReference{Namespace: "remote", Name: "secret"}, &corev1.SecretReference{Namespace: "kube-system", Name: "secret"}
 	type volumeCase struct {
 		change func(*corev1.PersistentVolumeSpec)
@@ -76,6 +77,46 @@ func TestConsumerVolumes(t *testing.T) {
 			refused(t, consumer.Create(t.Context(), volume, client.DryRunAll), test.want)
 		})
 	}
+}
+
+// TestConsumerSecretsOfDrivers: the limits list the namespaces with Secrets that CSI volumes may name.
+func TestConsumerSecretsOfDrivers(t *testing.T) {
+	const foreignSecret = "spec.csi those in csiSecretNamespaces of ConfigMap spillway-provider/limits"
+	limits, data := changing(t), map[string]string{}
+	maps.Copy(data, limits.shipped.Data)
+	data["csiSecretNamespaces"] = "rook-ceph,\n ceph-csi"
+	limits.become(t, data)
+	naming := func(namespace string) func(*corev1.PersistentVolumeSpec) {
+		return from(corev1.PersistentVolumeSource{CSI: csi(func(s *corev1.CSIPersistentVolumeSource) {
+			s.NodeStageSecretRef = &corev1.SecretReference{Namespace: namespace, Name: "secret"}
+		})})
+	}
+	meta := metav1.ObjectMeta{Name: volumeName, Labels: mark()}
+	becomes(t, limits.consumer, volumeOf(meta, naming("ceph-csi")), "")
+	for name, test := range map[string]struct {
+		source func(*corev1.PersistentVolumeSpec)
+		want   string // Part of the refusal; empty: allowed.
+	}{
+		"the first of the list": {naming("rook-ceph"), ""},
+		"of the claim":          {naming("remote"), ""},
+		"of another namespace":  {naming("kube-system"), foreignSecret},
+		"the end of a name":     {naming("csi"), foreignSecret},
+		"one of two": {from(corev1.PersistentVolumeSource{CSI: csi(func(s *corev1.CSIPersistentVolumeSource) {
+			s.NodeStageSecretRef = &corev1.SecretReference{Namespace: "ceph-csi", Name: "secret"}
+			s.NodeExpandSecretRef = &corev1.SecretReference{Namespace: "kube-system", Name: "secret"}
+		})}), foreignSecret},
+		"of iSCSI": {from(corev1.PersistentVolumeSource{ISCSI: iscsi(&corev1.SecretReference{Namespace: "ceph-csi", Name: "secret"})}), foreignSecret},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, limits.consumer.Create(t.Context(), volumeOf(meta, test.source), client.DryRunAll), test.want)
+		})
+	}
+	// What a volume has, it may keep, whatever the limits list by then. It may not get more.
+	there := made(t, volumeOf(metav1.ObjectMeta{GenerateName: "volume-", Labels: mark()}, naming("longhorn")))
+	attempt(t, map[string]try{
+		"grows":          {patching(inProvider(t), there, `{"spec":{"capacity":{"storage":"2Gi"}}}`), ""},
+		"another Secret": {patching(inProvider(t), there, `{"spec":{"csi":{"controllerExpandSecretRef":{"namespace":"kube-system","name":"secret"}}}}`), foreignSecret},
+	})
 }
 
 func TestConsumerNamesOfVolumes(t *testing.T) {

@@ -116,26 +116,34 @@ var _ = Describe("The volume of a pod", Ordered, func() {
 		Expect(now(eu, before)()).To(HaveField("UID", Not(Equal(before.UID))), "by a volume that is made anew")
 	})
 
-	It("waits for the Secret of its driver while that one's namespace is not offloaded", slow, func() {
-		elsewhere := home.newNamespace()
-		secret := newSecret(elsewhere, unique("driver"), "1")
+	It("names a Secret of the provider's own driver, once the provider allows that", func() {
+		before := eu.limits()
+		DeferCleanup(func() {
+			change(eu, eu.limits(), func(limits *corev1.ConfigMap) { limits.Data = before.Data })
+		})
+		driver := home.newNamespace()
+		secret := newSecret(driver, unique("driver"), "1")
 		home.make(secret)
 		claim := newClaim(t.namespace)
 		volume := newVolume(func(spec *corev1.PersistentVolumeSource) {
 			spec.CSI = &corev1.CSIPersistentVolumeSource{
 				Driver: "csi.example.com", VolumeHandle: "handle",
-				NodeStageSecretRef: &corev1.SecretReference{Namespace: elsewhere, Name: secret.GetName()},
+				NodeStageSecretRef: &corev1.SecretReference{Namespace: driver, Name: secret.GetName()},
 			}
 		})
 		bindTo(volume, claim)
 		home.create(volume)
 		home.create(claim)
 		pod := t.run(withClaim(claim.Name))
-		t.staysHome(pod, v1alpha1.ReasonNamespaceNotOffloaded, "Secret "+elsewhere+"/"+secret.GetName(), "namespace "+elsewhere+" is not offloaded")
-		home.offload(elsewhere, selecting(labelSpec, t.spec))
-		// The Secret is sent now. The provider's policy refuses the volume, because it names a Secret of
-		// another namespace.
-		t.staysHome(pod, v1alpha1.ReasonRejected, "PersistentVolume "+volume.Name, "may name only Secrets in the namespace of spec.claimRef")
+		t.staysHome(pod, field.ReasonSecretNotAllowed, "PersistentVolume "+volume.Name, "Secret "+driver+"/"+secret.GetName(), "csiSecretNamespaces in ConfigMap spillway-provider/limits")
+
+		eu.limit("csiSecretNamespaces", driver)
+		t.goesOn(pod)
+		remoteClaim, err := now(eu, in(t.remote, claim))()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(now(eu, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: remoteClaim.Spec.VolumeName}})()).To(
+			HaveField("Spec.CSI.NodeStageSecretRef", Equal(&corev1.SecretReference{Namespace: driver, Name: secret.GetName()})))
+		Expect(marksOn(secret)()).To(BeEmpty(), "the consumer's Secret is not sent")
 	})
 })
 

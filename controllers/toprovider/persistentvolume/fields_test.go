@@ -19,7 +19,7 @@ func inVolume[T any](fields field.Decisions, where func(*corev1.PersistentVolume
 		return volumeOf(t, "")
 	}, where, func(local *corev1.PersistentVolume) (*corev1.PersistentVolume, *field.Problem) {
 		local.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "team", Name: "data", UID: "claim-uid"}
-		return toRemote(local, boundClaim(), fieldtest.Mapped, places)
+		return toRemote(local, boundClaim(), fieldtest.Mapped, around(func(string) field.Target { return fieldtest.Mapped }))
 	}, nil)}
 }
 

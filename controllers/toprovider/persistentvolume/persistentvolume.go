@@ -16,7 +16,7 @@ import (
 // Kind is the kind of PersistentVolumes.
 func Kind() kind.Kind[*corev1.PersistentVolume] {
 	volumes := kind.NewCopy[corev1.PersistentVolume, corev1.PersistentVolumeList]("persistentvolume", kind.Referenced, translation{})
-	volumes.Scope, volumes.Needs, volumes.For = kind.ScopeCluster, needs, claimant
+	volumes.Scope, volumes.Needs, volumes.For, volumes.Provided = kind.ScopeCluster, needs, claimant, provided
 	return volumes
 }
 
@@ -38,6 +38,15 @@ func needs(volume *corev1.PersistentVolume) []decide.Ref {
 	return refs
 }
 
+// provided reports whether a volume names a Secret of the provider's own. Such a Secret is not sent.
+func provided(volume *corev1.PersistentVolume, of decide.Key, around decide.Inputs) bool {
+	ref := volume.Spec.ClaimRef
+	if of.Kind != "secret" || ref == nil || ref.Namespace == of.Namespace || !around.Limits.HasSecretsOfDrivers(of.Namespace) {
+		return false
+	}
+	return around.TargetFor(ref.Namespace).Namespace != around.TargetFor(of.Namespace).Namespace
+}
+
 type translation struct{}
 
 // RemoteName implements decide.Translation: volumes have no namespace.
@@ -47,7 +56,7 @@ func (translation) RemoteName(t field.Target, local types.NamespacedName) types.
 
 // Remote implements decide.Translation.
 func (translation) Remote(local *corev1.PersistentVolume, t field.Target, around decide.Inputs) (*corev1.PersistentVolume, *field.Problem) {
-	return toRemote(local, claimOf(local), t, around.TargetFor)
+	return toRemote(local, claimOf(local), t, around)
 }
 
 // Merge implements decide.Translation. The source of a volume cannot be changed, and

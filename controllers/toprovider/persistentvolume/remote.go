@@ -8,17 +8,38 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 )
 
 // toRemote returns the remote volume of local, which is bound to claim. The remote volume is
 // reserved for the remote claim. Its reclaim policy is always Retain, because the volume is the
-// consumer's. The volume may name Secrets in any namespace. of returns the Target of a local namespace.
-func toRemote(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t field.Target, of func(namespace string) field.Target) (*corev1.PersistentVolume, *field.Problem) {
+// consumer's.
+func toRemote(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t field.Target, around decide.Inputs) (*corev1.PersistentVolume, *field.Problem) {
 	if refusal := VolumeRefusal(local, claim); refusal != nil {
 		return nil, refusal
 	}
-	return remoteVolume(local, claim, t, of), nil
+	remote := remoteVolume(local, claim, t)
+	return remote, nameSecrets(remote, local.Name, around)
+}
+
+// nameSecrets sets the Secrets in a remote volume, or says why it may not name one. Secrets that go to the remote
+// namespace of the claim have the names of their copies there. Others must be the provider's own, in one of its
+// namespaces for the Secrets of CSI drivers: no copy of the consumer's is used for them. In other namespaces, a driver
+// would read any Secret of the provider for the volume. The provider's policy has the same rule.
+func nameSecrets(remote *corev1.PersistentVolume, local string, around decide.Inputs) *field.Problem {
+	for _, ref := range volumeSecretPlaces(&remote.Spec.PersistentVolumeSource) {
+		switch there := around.TargetFor(ref.Namespace); {
+		case there.Namespace == remote.Spec.ClaimRef.Namespace:
+			ref.Namespace, ref.Name = there.Namespace, there.Name(ref.Namespace, ref.Name)
+		case remote.Spec.CSI == nil:
+			return field.Refuse(field.ReasonSecretNotAllowed, "PersistentVolume %s names Secret %s/%s, which is not in the namespace of its claim", local, ref.Namespace, ref.Name)
+		case !around.Limits.HasSecretsOfDrivers(ref.Namespace):
+			return field.Refuse(field.ReasonSecretNotAllowed, "PersistentVolume %s names Secret %s/%s, which is not in the namespace of its claim, and the provider does not allow volumes to name its own Secrets in namespace %s; "+
+				"ask the provider's administrator for it (%s in ConfigMap spillway-provider/limits)", local, ref.Namespace, ref.Name, ref.Namespace, field.LimitCSISecretNamespaces)
+		}
+	}
+	return nil
 }
 
 // VolumeRefusal says why a volume that is bound to claim is not sent, or returns nil.
@@ -49,7 +70,7 @@ func VolumeRefusal(local *corev1.PersistentVolume, claim *corev1.PersistentVolum
 	return nil
 }
 
-func remoteVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t field.Target, of func(string) field.Target) *corev1.PersistentVolume {
+func remoteVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, t field.Target) *corev1.PersistentVolume {
 	allowed := persistentVolumePlan.Allowed(&local.Spec)
 	allowed.PersistentVolumeSource = persistentVolumeSourcePlan.Allowed(&local.Spec.PersistentVolumeSource)
 	remote := &corev1.PersistentVolume{ObjectMeta: field.Metadata(local, t), Spec: *allowed.DeepCopy()}
@@ -59,10 +80,6 @@ func remoteVolume(local *corev1.PersistentVolume, claim *corev1.PersistentVolume
 	}
 	remote.Spec.StorageClassName = persistentvolumeclaim.StorageClass(claim)
 	remote.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
-	for _, ref := range volumeSecretPlaces(&remote.Spec.PersistentVolumeSource) {
-		there := of(ref.Namespace)
-		ref.Namespace, ref.Name = there.Namespace, there.Name(ref.Namespace, ref.Name)
-	}
 	return remote
 }
 

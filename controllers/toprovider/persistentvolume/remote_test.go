@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/fieldtest"
 )
@@ -41,6 +42,11 @@ func places(namespace string) field.Target {
 	return field.Target{Mark: fieldtest.Mark, Namespace: namespace + "-eu"}
 }
 
+// around returns what a volume depends on in a provider with some Secrets of drivers.
+func around(of func(string) field.Target, secretsIn ...string) decide.Inputs {
+	return decide.Inputs{TargetFor: of, Limits: &field.Limits{CSISecretNamespaces: secretsIn}}
+}
+
 func secretAt(place string) *corev1.SecretReference {
 	namespace, name, _ := strings.Cut(place, "/")
 	return &corev1.SecretReference{Namespace: namespace, Name: name}
@@ -57,13 +63,13 @@ func TestPersistentVolumeAndClaim(t *testing.T) {
 		// own and admin are the remote Secrets, as namespace/name.
 		own, admin string
 	}{
-		"mapped": {target: fieldtest.Mapped, class: "fast", claimName: "data", places: places, own: "team-eu/own", admin: "storage-eu/admin"},
+		"mapped": {target: fieldtest.Mapped, class: "fast", claimName: "data", places: places, own: "team-eu/own", admin: "storage/admin"},
 		"shared": {target: fieldtest.Shared, class: "fast", claimName: fieldtest.Shared.Name("team", "data"),
 			places: func(string) field.Target { return fieldtest.Shared }, own: "mount/" + fieldtest.Shared.Name("team", "own"), admin: "mount/" + fieldtest.Shared.Name("storage", "admin")},
 		"the class of old": {target: fieldtest.Mapped, claim: `{metadata: {annotations: {volume.beta.kubernetes.io/storage-class: old}}}`,
-			class: "old", claimName: "data", places: places, own: "team-eu/own", admin: "storage-eu/admin"},
+			class: "old", claimName: "data", places: places, own: "team-eu/own", admin: "storage/admin"},
 		"no class": {target: fieldtest.Mapped, claim: `{spec: {storageClassName: ""}}`,
-			class: "", claimName: "data", places: places, own: "team-eu/own", admin: "storage-eu/admin"},
+			class: "", claimName: "data", places: places, own: "team-eu/own", admin: "storage/admin"},
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
@@ -72,7 +78,7 @@ func TestPersistentVolumeAndClaim(t *testing.T) {
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
-			pv, refusal := toRemote(localVolume, localClaim, test.target, test.places)
+			pv, refusal := toRemote(localVolume, localClaim, test.target, around(test.places, "storage"))
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
@@ -125,6 +131,14 @@ func TestVolumeRefusals(t *testing.T) {
 		"a huge limit":         {claim: `{spec: {resources: {limits: {storage: 1e21}}}}`, want: field.Problem{Reason: field.ReasonQuantity, Message: "PersistentVolumeClaim data: spec.resources.limits.storage has more than 40 characters, or an exponent beyond 18"}},
 		"the driver would read a Secret": {pv: `{spec: {csi: {driver: d, volumeHandle: h, volumeAttributes: {share: a, secretName: s}}}}`,
 			want: field.Problem{Reason: field.ReasonCredentials, Message: "PersistentVolume disk: spec.csi.volumeAttributes[secretName] is set: the driver would use a Secret of the provider"}},
+		"a Secret of another namespace": {pv: `{spec: {csi: {driver: d, volumeHandle: h, nodeStageSecretRef: {namespace: kube-system, name: s}}}}`,
+			want: field.Problem{Reason: field.ReasonSecretNotAllowed, Message: "PersistentVolume disk names Secret kube-system/s, which is not in the namespace of its claim, and the provider does not allow volumes to name its own Secrets in namespace kube-system; " +
+				"ask the provider's administrator for it (csiSecretNamespaces in ConfigMap spillway-provider/limits)"}},
+		"one of them": {pv: `{spec: {csi: {driver: d, volumeHandle: h, nodeStageSecretRef: {namespace: storage, name: s}, controllerPublishSecretRef: {namespace: storages, name: s}}}}`,
+			want: field.Problem{Reason: field.ReasonSecretNotAllowed, Message: "PersistentVolume disk names Secret storages/s, which is not in the namespace of its claim, and the provider does not allow volumes to name its own Secrets in namespace storages; " +
+				"ask the provider's administrator for it (csiSecretNamespaces in ConfigMap spillway-provider/limits)"}},
+		"iSCSI with a Secret of a driver": {pv: `{spec: {iscsi: {targetPortal: t, iqn: i, lun: 1, secretRef: {namespace: storage, name: chap}}}}`,
+			want: field.Problem{Reason: field.ReasonSecretNotAllowed, Message: "PersistentVolume disk names Secret storage/chap, which is not in the namespace of its claim"}},
 		"affinity of nobody": {pv: `{spec: {nodeAffinity: {}, nfs: {server: s, path: /}}}`},
 	}
 	for name, test := range tests {
@@ -132,7 +146,7 @@ func TestVolumeRefusals(t *testing.T) {
 			claim := fieldtest.ClaimOf(t, test.claim)
 			_, refusal := persistentvolumeclaim.ToRemote(claim, fieldtest.Mapped)
 			if refusal == nil {
-				_, refusal = toRemote(volumeOf(t, test.pv), claim, fieldtest.Mapped, places)
+				_, refusal = toRemote(volumeOf(t, test.pv), claim, fieldtest.Mapped, around(places, "storage"))
 			}
 			if test.want == (field.Problem{}) {
 				if refusal != nil {
@@ -148,13 +162,13 @@ func TestVolumeRefusals(t *testing.T) {
 }
 
 func TestVolumeOfAnUnboundClaim(t *testing.T) {
-	if _, refusal := toRemote(volumeOf(t, csiVolume), fieldtest.ClaimOf(t, `{status: {phase: Pending}}`), fieldtest.Mapped, places); refusal == nil || refusal.Reason != field.ReasonClaimNotBound {
+	if _, refusal := toRemote(volumeOf(t, csiVolume), fieldtest.ClaimOf(t, `{status: {phase: Pending}}`), fieldtest.Mapped, around(places, "storage")); refusal == nil || refusal.Reason != field.ReasonClaimNotBound {
 		t.Errorf("got %v", refusal)
 	}
 }
 
 func TestVolumeMetadata(t *testing.T) {
-	pv, _ := toRemote(volumeOf(t, csiVolume), fieldtest.ClaimOf(t, ""), fieldtest.Mapped, places)
+	pv, _ := toRemote(volumeOf(t, csiVolume), fieldtest.ClaimOf(t, ""), fieldtest.Mapped, around(places, "storage"))
 	want := map[string]string{v1alpha1.AnnotationLocalName: "disk", v1alpha1.AnnotationLocalUID: "disk-uid", v1alpha1.AnnotationCopied: ";"}
 	if diff := cmp.Diff(want, pv.Annotations); diff != "" {
 		t.Error(diff)
@@ -184,15 +198,37 @@ func TestVolumeSecrets(t *testing.T) {
 
 func TestISCSISecretIsRenamed(t *testing.T) {
 	local := volumeOf(t, `{spec: {iscsi: {targetPortal: t, iqn: i, lun: 1, secretRef: {namespace: storage, name: chap}}}}`)
-	pv, refusal := toRemote(local, fieldtest.ClaimOf(t, ""), fieldtest.Mapped, places)
+	pv, refusal := toRemote(local, fieldtest.ClaimOf(t, ""), fieldtest.Shared, around(func(string) field.Target { return fieldtest.Shared }))
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	want := &corev1.SecretReference{Namespace: "storage-eu", Name: "chap"}
+	want := &corev1.SecretReference{Namespace: "mount", Name: fieldtest.Shared.Name("storage", "chap")}
 	if diff := cmp.Diff(want, pv.Spec.ISCSI.SecretRef); diff != "" {
 		t.Error(diff)
 	}
 	if local.Spec.ISCSI.SecretRef.Name != "chap" {
 		t.Error("the local volume was changed")
+	}
+}
+
+// TestProvidedSecrets: a Secret that is the provider's own is not sent for the volume.
+func TestProvidedSecrets(t *testing.T) {
+	shared := func(string) field.Target { return fieldtest.Shared }
+	for name, test := range map[string]struct {
+		kind, namespace string
+		around          decide.Inputs
+		want            bool
+	}{
+		"of a driver":                     {"secret", "storage", around(places, "storage"), true},
+		"of a driver, not listed":         {"secret", "storage", around(places, "other"), false},
+		"of the claim's namespace":        {"secret", "team", around(places, "team"), false},
+		"of one that goes to the same":    {"secret", "storage", around(shared, "storage"), false},
+		"something else of the namespace": {"configmap", "storage", around(places, "storage"), false},
+		"of a provider without limits":    {"secret", "storage", decide.Inputs{TargetFor: places}, false},
+	} {
+		of := decide.Key{Kind: test.kind, NamespacedName: types.NamespacedName{Namespace: test.namespace, Name: "admin"}}
+		if got := provided(volumeOf(t, csiVolume), of, test.around); got != test.want {
+			t.Errorf("%s: got %t", name, got)
+		}
 	}
 }

@@ -40,6 +40,9 @@ type Kind[T decide.Object] struct {
 	RemoteName func(t field.Target, local types.NamespacedName) types.NamespacedName
 	// Needs returns what an object needs in the provider before it is sent. It is pure.
 	Needs func(local T) []decide.Ref
+	// Provided, if set, reports whether the provider itself has something that an object needs. Then it is not
+	// sent for the object, and the object does not wait for it. It is pure.
+	Provided func(local T, of decide.Key, around decide.Inputs) bool
 	// Accepts, if set, reports whether the limits of the provider, and the classes of the ClusterBinding, let
 	// an object be sent. If known is false, the provider has not answered yet whether it has a class. Until
 	// then, nothing changes about missing objects that the object needs. It is pure.

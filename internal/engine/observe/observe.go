@@ -200,6 +200,9 @@ func (o *Observer[T]) wanted(ctx context.Context, key types.NamespacedName, name
 // already is, it finds out which of them are out of date.
 func (o *Observer[T]) needs(ctx context.Context, s *decide.ObjectState[T]) (err error) {
 	refs := o.Kind.Needs(s.Local)
+	if o.Kind.Provided != nil {
+		refs = slices.DeleteFunc(refs, func(ref decide.Ref) bool { return o.Kind.Provided(s.Local, ref.Key, s.Inputs) })
+	}
 	for i := range s.RemoteStates {
 		site := &s.RemoteStates[i]
 		switch {
@@ -266,11 +269,11 @@ func (o *Observer[T]) IsStale(s decide.ObjectState[T]) bool {
 
 // Referers lists the objects of the kind that need another one in the provider. It leaves out an object that
 // Kind.Accepts keeps in the consumer, unless it is already in the provider. When that ends, the change of the
-// object or of its copy enqueues what it needs. It also leaves out an object that goes with its namespace, if
-// the namespace is not in the provider.
+// object or of its copy enqueues what it needs. It also leaves out an object for which the provider itself has the
+// other one, and an object that goes with its namespace, if the namespace is not in the provider.
 func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.NamespacedName, error) {
 	keys, err := o.Locals.Needing(ctx, of)
-	if o.Kind.Accepts == nil || err != nil {
+	if o.Kind.Accepts == nil && o.Kind.Provided == nil || err != nil {
 		return keys, err
 	}
 	namespaces := o.Mapping()
@@ -284,7 +287,10 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 		if err != nil {
 			return nil, err
 		}
-		if known && o.Kind.Refuses(local, around) {
+		if known && o.Kind.Provided != nil && o.Kind.Provided(local, of, around) {
+			continue
+		}
+		if known && o.Kind.Accepts != nil && o.Kind.Refuses(local, around) {
 			remotes, err := o.Remotes.RemotesFor(ctx, key, namespaces.Destinations(key.Namespace))
 			if err != nil {
 				return nil, err
