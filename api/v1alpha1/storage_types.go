@@ -1,7 +1,7 @@
 package v1alpha1
 
 // Names of what is created in the consumer for volumes that are in a provider. The manager creates
-// only imported StorageClasses yet: nothing uses the other names, keys and reasons in this file.
+// only imported StorageClasses yet: the code that uses the rest of this file is switched off.
 const (
 	// StorageDriver is the provisioner of imported StorageClasses, and the CSI driver of the
 	// PersistentVolumes that stand for volumes in a provider. No program serves it: the manager
@@ -27,6 +27,11 @@ const (
 	// NamespaceOffloading, allows the deletion of the volumes in the provider. Without it, the
 	// deletion waits while it would lose one.
 	AnnotationLoseVolumes = "spillway.io/lose-volumes"
+	// LabelVolume, on a claim in the provider, says that the provider creates its volume. Such a claim
+	// may hold data that exists nowhere else. Copies of claims whose volume is the consumer's lack it.
+	LabelVolume = "spillway.io/volume"
+	// VolumeProvided is the only value of LabelVolume.
+	VolumeProvided = "provided"
 	// LoseVolumes is the only value of AnnotationLoseVolumes.
 	LoseVolumes = "true"
 )

@@ -166,6 +166,41 @@ func (c *connected) writer(extension bool) client.Client {
 	return c.provider.GetClient()
 }
 
+// alone returns a function that reports whether an object is sent although nothing needs it, or nil.
+func (c *connected) alone(of func(local metav1.Object, node string) bool) func(client.Object) bool {
+	if !c.Provides || of == nil {
+		return nil
+	}
+	return func(local client.Object) bool { return of(local, c.view.Node) }
+}
+
+// volume returns a PersistentVolume with the binding's label. If the view does not watch them yet, everything is
+// enqueued once it does.
+func (c *connected) volume(ctx context.Context, name string) (*corev1.PersistentVolume, bool) {
+	volume := &corev1.PersistentVolume{}
+	known, err := informer.Need(ctx, c.view, volume, c.workers, func() { c.graph.EnqueueNamespace(ctx, "") })
+	if err != nil || !known {
+		return nil, false
+	}
+	switch err := c.local.Get(ctx, types.NamespacedName{Name: name}, volume); {
+	case apierrors.IsNotFound(err):
+		return nil, true
+	case err != nil:
+		return nil, false
+	default:
+		return volume, true
+	}
+}
+
+// reporterOf returns the reporter of a kind. If unneeded, nothing else may show the problems of an object.
+func reporterOf[T client.Object](c *connected, kind *kind.Kind[T], remembered *attempts.Attempts, unneeded bool) *report.Reporter[T] {
+	reporter := &report.Reporter[T]{Kind: kind, Attempts: remembered, Events: c.Events}
+	if unneeded {
+		reporter.Reported = c.reported.Of(c.uid, kind.Name, func() *attempts.Reported { return &attempts.Reported{} })
+	}
+	return reporter
+}
+
 // attach creates the controller of a kind for a connection.
 func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), c.Consumer.Scheme())
@@ -181,11 +216,11 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 	remotes := &objects.Remotes[T]{
 		Kind: kind, ClusterID: clusterID, Mark: c.mark, Cache: c.provider.GetCache(), CacheReader: c.remote, Live: c.provider.GetAPIReader(),
 	}
-	reporter := &report.Reporter[T]{Kind: kind, Attempts: remembered, Events: c.Events}
 	if kind.Selection.ClusterWide() {
 		locals.View, locals.ViewReader = c.Views.SharedCache, c.clusterWide
-		reporter.Reported = c.reported.Of(c.uid, kind.Name, func() *attempts.Reported { return &attempts.Reported{} })
 	}
+	alone := c.alone(kind.Alone)
+	reporter := reporterOf(c, kind, remembered, kind.Selection.ClusterWide() || alone != nil)
 	if kind.Ended != nil {
 		remembered.Sent = c.sent.Of(c.uid, kind.Name, func() *attempts.Sent { return attempts.NewSent(c.Clock) })
 	}
@@ -193,13 +228,13 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 	controller := &kindController[T]{
 		Watcher: &watch.Watcher[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Attempts: remembered, Queue: c.workers,
-			Concerns: c.namespaces.concerns,
+			Concerns: c.namespaces.concerns, Alone: alone,
 		},
 		reporter: reporter,
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Sent: remembered.Sent, Pods: c.view,
 			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.peerNamespaces, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has,
-			Clock: c.Clock, ClockSkew: c.provider.ClockSkew,
+			Clock: c.Clock, ClockSkew: c.provider.ClockSkew, Alone: alone, Volume: c.volume,
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID,

@@ -158,7 +158,7 @@ func (c *kindController[T]) isNeeded() bool {
 // the provider lacks. Dependants need not wait for an object that should not be sent, so reportUnreadable informs
 // them, too.
 func (c *kindController[T]) reportUnreadable(ctx context.Context, key types.NamespacedName, lack connection.Unreadable) error {
-	if c.reporter.Reported == nil || c.paused() {
+	if c.reporter.Reported == nil || c.Kind.Selection.Protects() || c.paused() {
 		return nil
 	}
 	s, err := c.observer.Observe(ctx, key, c.Attempts.Get(key), nil)

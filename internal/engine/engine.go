@@ -75,8 +75,11 @@ type Engine struct {
 	Origin string
 	// ManagerNamespace is the manager's own namespace. It is never sent.
 	ManagerNamespace string
-	Events           events.EventRecorder
-	Clock            clock.WithTicker
+	// Provides makes the provider create the volumes of claims whose StorageClass is mapped. No flag sets it yet,
+	// because the deletion of volumes is not complete. Without it, no such volume comes to exist.
+	Provides bool
+	Events   events.EventRecorder
+	Clock    clock.WithTicker
 
 	reported attempts.PerBinding[*attempts.Reported]
 	sent     attempts.PerBinding[*attempts.Sent]

@@ -83,6 +83,9 @@ var PodReasons = []string{
 	v1alpha1.ReasonLimitsInvalid,
 	v1alpha1.ReasonLimitsForbidden,
 	ReasonClaimNotBound,
+	v1alpha1.ReasonDataSourceNotSent,
+	v1alpha1.ReasonStorageNotAllowed,
+	v1alpha1.ReasonVolumeLost,
 	ReasonSyncNever,
 	ReasonMetadataTooLarge,
 }

@@ -2,12 +2,17 @@ package field
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // Storage is what a StorageClass says of the volumes that are created with it.
@@ -31,12 +36,43 @@ func StorageOf(class *storagev1.StorageClass) Storage {
 	return s
 }
 
-// Annotations by which Kubernetes records the state of a claim: that it is bound, and for which node
-// the scheduler wants its volume.
+// Annotations by which Kubernetes records the state of a claim: that it is bound, for which node the
+// scheduler wants its volume, and which driver shall create the volume. The last one on a volume says
+// which driver has created it.
 const (
-	AnnotationBindCompleted = "pv.kubernetes.io/bind-completed"
-	AnnotationSelectedNode  = "volume.kubernetes.io/selected-node"
+	AnnotationBindCompleted      = "pv.kubernetes.io/bind-completed"
+	AnnotationSelectedNode       = "volume.kubernetes.io/selected-node"
+	AnnotationStorageProvisioner = "volume.kubernetes.io/storage-provisioner"
+	AnnotationProvisionedBy      = "pv.kubernetes.io/provisioned-by"
 )
+
+// VolumeName returns the name of the consumer's PersistentVolume that stands for the volume of a claim in a
+// provider.
+func VolumeName(clusterID string, claim types.UID) string {
+	return v1alpha1.VolumePrefix + clusterID + "-" + string(claim)
+}
+
+// StandsForRemote reports whether a PersistentVolume of the consumer stands for a volume in the provider. It
+// needs only the metadata.
+func StandsForRemote(volume metav1.Object, clusterID string) bool {
+	return strings.HasPrefix(volume.GetName(), VolumeName(clusterID, "")) && volume.GetAnnotations()[v1alpha1.AnnotationRemoteClaim] != ""
+}
+
+// IsProvided reports whether the provider has created the volume of a claim, or some provider shall create it.
+func IsProvided(claim *corev1.PersistentVolumeClaim, clusterID string) bool {
+	return claim.Spec.VolumeName == VolumeName(clusterID, claim.UID) ||
+		claim.Spec.VolumeName == "" && claim.Annotations[AnnotationStorageProvisioner] == v1alpha1.StorageDriver
+}
+
+// HoldsData reports whether a claim in the provider holds data, or may come to hold some, that exists nowhere
+// else. Copies of claims name a volume of the consumer, whose name ends in a hash. An administrator may have
+// removed the label, so a claim without such a name counts, too.
+func HoldsData(remote *corev1.PersistentVolumeClaim) bool {
+	return remote.Labels[v1alpha1.LabelVolume] != "" || !hashed.MatchString(remote.Spec.VolumeName)
+}
+
+// hashed matches what Hashed returns.
+var hashed = regexp.MustCompile(`^[a-z0-9.-]{1,30}-[0-9a-f]{32}$`)
 
 // OnNodes, InCloud and Unplugged say why a volume of the consumer is not sent.
 const (

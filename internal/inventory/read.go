@@ -85,6 +85,9 @@ func (r *Inventory) Copies(ctx context.Context, binding string) ([]string, error
 	var names []string
 	for _, kind := range r.views.Kinds {
 		err := n.view.Each(ctx, kind, func(obj client.Object) {
+			if isProvided(obj, n.view.ClusterID) {
+				return // It is no copy, and the remote namespace waits for it.
+			}
 			names = append(names, kind.Metadata.Kind+" "+field.Location(decide.KeyOf(obj)))
 		})
 		if err != nil {
@@ -93,4 +96,16 @@ func (r *Inventory) Copies(ctx context.Context, binding string) ([]string, error
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// isProvided reports whether an object is about a volume that the provider has created, or shall create.
+func isProvided(obj client.Object, clusterID string) bool {
+	switch obj := obj.(type) {
+	case *corev1.PersistentVolume:
+		return field.StandsForRemote(obj, clusterID)
+	case *corev1.PersistentVolumeClaim:
+		return field.IsProvided(obj, clusterID)
+	default:
+		return false
+	}
 }

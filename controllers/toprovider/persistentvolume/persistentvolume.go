@@ -54,6 +54,12 @@ func (translation) RemoteName(t field.Target, local types.NamespacedName) types.
 	return types.NamespacedName{Name: t.ClusterScopedName(local.Name)}
 }
 
+// Spares implements decide.Sparing: package fromprovider/volume looks after volumes that stand for one in the
+// provider.
+func (translation) Spares(local *corev1.PersistentVolume, clusterID string) bool {
+	return field.StandsForRemote(local, clusterID)
+}
+
 // Remote implements decide.Translation.
 func (translation) Remote(local *corev1.PersistentVolume, t field.Target, around decide.Inputs) (*corev1.PersistentVolume, *field.Problem) {
 	return toRemote(local, claimOf(local), t, around)

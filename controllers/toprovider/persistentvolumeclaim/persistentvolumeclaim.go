@@ -1,5 +1,6 @@
-// Package persistentvolumeclaim sends the PersistentVolumeClaims that offloaded
-// pods need, once they are bound.
+// Package persistentvolumeclaim sends the PersistentVolumeClaims that offloaded pods need, once they are bound. It
+// also sends claims whose volumes the provider shall create (provided.go). Package fromprovider/volume shows
+// their volumes in the consumer.
 package persistentvolumeclaim
 
 import (
@@ -9,6 +10,7 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
@@ -16,13 +18,13 @@ import (
 // Kind is the kind of PersistentVolumeClaims.
 func Kind() kind.Kind[*corev1.PersistentVolumeClaim] {
 	claims := kind.NewCopy[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList]("persistentvolumeclaim", kind.Referenced, translation{})
-	claims.Needs = needs
+	claims.Needs, claims.Alone, claims.Holds = needs, isProvidedBy, field.HoldsData
 	return claims
 }
 
-// needs is the volume that a claim is bound to.
+// needs is the volume that a claim is bound to, unless the volume is in a provider.
 func needs(claim *corev1.PersistentVolumeClaim) []decide.Ref {
-	if claim.Spec.VolumeName == "" || claim.Status.Phase != corev1.ClaimBound {
+	if claim.Spec.VolumeName == "" || claim.Status.Phase != corev1.ClaimBound || isInProvider(claim) {
 		return nil
 	}
 	return []decide.Ref{{Key: decide.Key{Kind: "persistentvolume", NamespacedName: types.NamespacedName{Name: claim.Spec.VolumeName}}}}
@@ -31,8 +33,17 @@ func needs(claim *corev1.PersistentVolumeClaim) []decide.Ref {
 type translation struct{ kind.Namespaced }
 
 // Remote implements decide.Translation.
-func (translation) Remote(local *corev1.PersistentVolumeClaim, t field.Target, _ decide.Inputs) (*corev1.PersistentVolumeClaim, *field.Problem) {
-	return ToRemote(local, t)
+func (translation) Remote(local *corev1.PersistentVolumeClaim, t field.Target, around decide.Inputs) (*corev1.PersistentVolumeClaim, *field.Problem) {
+	switch {
+	case local.Spec.VolumeName == volumeOf(provenance.Local{UID: local.UID}, around):
+		return nil, lost(local)
+	case isInProvider(local):
+		return nil, field.Refuse(field.ReasonVolumeNotPortable, "PersistentVolumeClaim %s: its volume is in another provider", local.Name)
+	case around.Provides && local.Spec.VolumeName == "" && isProvidedBy(local, around.Node):
+		return providedClaim(local, t, around)
+	default:
+		return ToRemote(local, t)
+	}
 }
 
 // Merge implements decide.Translation. Only the request of a bound claim can be changed. Merge keeps it: the

@@ -30,6 +30,10 @@ func ClaimRefusal(local *corev1.PersistentVolumeClaim) *field.Problem {
 	if refusal := RefuseUnbound(local); refusal != nil {
 		return refusal
 	}
+	return quantityRefusal(local)
+}
+
+func quantityRefusal(local *corev1.PersistentVolumeClaim) *field.Problem {
 	if name := field.UnboundedRequirement(&corev1.ResourceRequirements{Limits: local.Spec.Resources.Limits, Requests: local.Spec.Resources.Requests}); name != "" {
 		return field.QuantityRefusal("PersistentVolumeClaim " + local.Name + ": spec.resources." + name)
 	}

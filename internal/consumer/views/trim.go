@@ -53,7 +53,7 @@ func Trim(obj any, trimKind func(obj any, oversized bool)) any {
 
 // trimMetadata keeps an object's identity, whether it is being deleted, and the labels and annotations that
 // Spillway and its users write for each other. For a claim it also keeps whether it is bound, and the node
-// that it waits for.
+// and the driver that it waits for.
 func trimMetadata(obj any) (any, error) {
 	metadata, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -65,7 +65,7 @@ func trimMetadata(obj any) (any, error) {
 		Labels: trimOwnKeys(metadata.Labels), Annotations: trimOwnKeys(metadata.Annotations),
 	}}
 	if metadata.Kind == "PersistentVolumeClaim" {
-		for _, key := range []string{field.AnnotationBindCompleted, field.AnnotationSelectedNode} {
+		for _, key := range []string{field.AnnotationBindCompleted, field.AnnotationSelectedNode, field.AnnotationStorageProvisioner} {
 			if value, there := metadata.Annotations[key]; there && len(value) <= mostValue {
 				metav1.SetMetaDataAnnotation(&trimmed.ObjectMeta, key, value)
 			}
@@ -83,7 +83,7 @@ const mostValue = 4096
 func known(key, value string) bool {
 	return len(value) <= mostValue &&
 		(key == v1alpha1.LabelSync || strings.HasPrefix(key, v1alpha1.LabelSyncedTo) || strings.HasPrefix(key, v1alpha1.AnnotationRemote) ||
-			strings.HasPrefix(key, v1alpha1.AnnotationAddressesPrefix))
+			strings.HasPrefix(key, v1alpha1.AnnotationAddressesPrefix) || key == v1alpha1.AnnotationProvider || key == v1alpha1.AnnotationRemoteClaim)
 }
 
 // trimOwnKeys keeps the known labels or annotations, up to field.MostMetadata. That is more than the marks of

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -49,6 +50,11 @@ type Inputs struct {
 	Node string
 	// Own returns a function that reports whether an address is one of the consumer's own.
 	Own func() (func(netip.Addr) bool, error)
+	// Provides reports whether the provider creates volumes (engine.Engine.Provides).
+	Provides bool
+	// Volume returns the consumer's PersistentVolume of that name, or nil if the provider's label is not on it. If
+	// known is false, the volumes cannot be read yet.
+	Volume func(name string) (volume *corev1.PersistentVolume, known bool)
 	// Counted is the number of pods that count for the object (kind.Kind.Counts), among those in its remote
 	// namespace.
 	Counted int
@@ -70,23 +76,53 @@ func NewCopies[T Object](t Translation[T], fresh func() T) Syncer[T] {
 // SyncToRemote protects the local object, then creates the copy. The API server answers the patch with the
 // complete object, so usually no extra read is needed.
 func (c copies[T]) SyncToRemote(s Snapshot[T]) Plan {
+	if sparing, ok := c.Translation.(Sparing[T]); ok && sparing.Spares(s.Local, s.ClusterID) {
+		return Plan{}
+	}
+	if plan := c.endHeld(s, s.Held); len(plan.Actions) > 0 {
+		return plan
+	}
 	switch {
 	case s.Wanted && !s.Destination.Open && !s.Destination.Leaving && s.Local.GetDeletionTimestamp().IsZero():
-		return wait(s.Destination.Problem)
+		return tellAlone(s, wait(s.Destination.Problem))
 	case !s.toBeCopied(s.RemoteState) && len(c.destinations(s)) == 0:
-		return c.unprotect(s)
+		return c.leave(s)
 	case !s.toBeCopied(s.RemoteState):
 		return Plan{} // The copies at other destinations stay.
 	case !c.isProtected(s):
 		return c.protect(s)
 	case !s.Known:
 		return wait(field.Problem{Reason: v1alpha1.ReasonReferenceNotSynced, Message: "its content has not been read yet"})
+	default:
+		return c.send(s)
+	}
+}
+
+// leave removes the protection of an object that is nowhere in the provider. Of an object that nothing needs, its
+// owner learns why it goes nowhere.
+func (c copies[T]) leave(s Snapshot[T]) Plan {
+	if plan := c.unprotect(s); len(plan.Actions) > 0 || !s.Alone || !s.Local.GetDeletionTimestamp().IsZero() {
+		return plan
+	}
+	return tellAlone(s, wait(s.Destination.Problem))
+}
+
+// send creates the remote object of a protected one.
+func (c copies[T]) send(s Snapshot[T]) Plan {
+	if problem := c.taken(s); problem != nil {
+		return withProblemEvent(wait(*problem))
 	}
 	desired, refusal := desiredOf(c.Translation, s)
 	if refusal != nil {
-		return wait(*refusal)
+		return tellAlone(s, wait(*refusal))
 	}
-	return create(s, desired)
+	return tellAlone(s, create(s, desired))
+}
+
+// tellAlone makes the problem of a plan an event, if no other object shows it.
+func tellAlone[T Object](s Snapshot[T], plan Plan) Plan {
+	plan.TellsProblem = s.Alone && plan.Problem != nil
+	return plan
 }
 
 // create creates the desired copy, unless the provider has just refused it, or the provider lacks something
@@ -103,6 +139,9 @@ func create[T Object](s Snapshot[T], desired T) Plan {
 
 // Sync updates the copy, or deletes it when nothing needs it any more.
 func (c copies[T]) Sync(s Snapshot[T]) Plan {
+	if c.holds(s.Remote) {
+		return c.syncHeld(s)
+	}
 	if s.Wanted && !s.Destination.Open && s.Local.GetDeletionTimestamp().IsZero() {
 		return Plan{} // Remote pods still use it, whatever happens to the namespace.
 	}

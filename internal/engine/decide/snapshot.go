@@ -70,6 +70,10 @@ type ObjectState[T Object] struct {
 	RemoteStates []RemoteState[T]
 	// Duplicates represent Local, or an older object of its name, but should not exist.
 	Duplicates []T
+	// Held represent an older object of its name, and hold data (Holding). They are not deleted because of Local.
+	Held []T
+	// Alone reports that the object is sent although nothing needs it.
+	Alone bool
 	// Inputs are what its copies may depend on in addition.
 	Inputs
 	// Reach says which addresses of the provider are shown.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -43,6 +44,12 @@ type Kind[T decide.Object] struct {
 	// Provided, if set, reports whether the provider itself has something that an object needs. Then it is not
 	// sent for the object, and the object does not wait for it. It is pure.
 	Provided func(local T, of decide.Key, around decide.Inputs) bool
+	// Alone, if set, reports whether an object is sent although nothing needs it, to the provider of that virtual
+	// node. It gets an object that may have only its metadata. It is for copied kinds. It is pure.
+	Alone func(local metav1.Object, node string) bool
+	// Holds, if set, reports whether a remote object holds data that exists nowhere else. See decide.Holding. It is
+	// pure.
+	Holds func(remote T) bool
 	// Accepts, if set, reports whether the limits of the provider, and the classes of the ClusterBinding, let
 	// an object be sent. If known is false, the provider has not answered yet whether it has a class. Until
 	// then, nothing changes about missing objects that the object needs. It is pure.

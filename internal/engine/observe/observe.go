@@ -61,6 +61,10 @@ type Observer[T client.Object] struct {
 	Has field.Has
 	// Peers returns the local namespaces that have a remote namespace in the provider now.
 	Peers func() []decide.PeerNamespace
+	// Alone reports whether an object is sent although nothing needs it (kind.Kind.Alone). Optional.
+	Alone func(local client.Object) bool
+	// Volume returns a PersistentVolume of the consumer; see decide.Inputs.
+	Volume func(ctx context.Context, name string) (*corev1.PersistentVolume, bool)
 	// Own returns a function that reports whether an address belongs to the consumer.
 	Own func(context.Context) (func(netip.Addr) bool, error)
 	// Maps reports whether any ClusterBinding maps the given class of the consumer.
@@ -84,6 +88,7 @@ func (o *Observer[T]) Observe(ctx context.Context, key types.NamespacedName, rec
 	if o.Kind.Selection.Copies() && s.Known {
 		s.Local = answered(s.Local, made)
 	}
+	s.Alone = decide.Present(s.Local) && o.Alone != nil && o.Alone(s.Local)
 	if err := o.findRemoteStates(ctx, &s, namespaces); err != nil || !decide.Present(s.Local) {
 		return s, err
 	}
@@ -108,8 +113,10 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		TargetFor: func(namespace string) field.Target { return namespaces.Destination(namespace).Target },
 		Limits:    o.Limits(), Classes: field.Classes(namespaces.Binding().Spec.Classes), Has: o.Has,
 		Hosts: namespaces.Binding().Spec.Hosts, Accounts: field.Accounts(namespaces.Binding().Spec.ServiceAccounts),
-		Maps:  func(kind v1alpha1.ClassKind, name string) bool { return o.Maps(ctx, kind, name) },
-		Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
+		Maps:     func(kind v1alpha1.ClassKind, name string) bool { return o.Maps(ctx, kind, name) },
+		Provides: o.Alone != nil,
+		Volume:   func(name string) (*corev1.PersistentVolume, bool) { return o.Volume(ctx, name) },
+		Peers:    o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
 		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 	}
 }
@@ -182,6 +189,11 @@ func (o *Observer[T]) wanted(ctx context.Context, key types.NamespacedName, name
 		return places, decide.RemoteState[T]{Destination: place, Wanted: wanted}, nil
 	}
 	near, used, err := o.Uses.Destinations(ctx, o.key(key))
+	if alone, err := isAlone(ctx, o, key); err != nil {
+		return nil, otherwise, err
+	} else if alone {
+		near = append(near, namespaces.Destination(key.Namespace))
+	}
 	for _, place := range near {
 		if place = namespaces.Resolve(place, key.Namespace); !slices.Contains(places, place) {
 			places = append(places, place)
@@ -194,6 +206,15 @@ func (o *Observer[T]) wanted(ctx context.Context, key types.NamespacedName, name
 		return places, decide.RemoteState[T]{Destination: decide.Destination{Problem: decide.NotSynced(o.Kind.Title(), key)}, Wanted: true}, err
 	}
 	return places, decide.RemoteState[T]{Destination: namespaces.Destination(key.Namespace)}, err
+}
+
+// isAlone reports whether the object of that name is sent although nothing needs it.
+func isAlone[T client.Object](ctx context.Context, o *Observer[T], key types.NamespacedName) (bool, error) {
+	if o.Alone == nil {
+		return false, nil
+	}
+	local, _, err := o.Locals.Get(ctx, key)
+	return err == nil && decide.Present(local) && o.Alone(local), err
 }
 
 // needs finds out which needed objects are ready at the destinations where the object is not yet. Where a pod

@@ -21,7 +21,10 @@ func (o *Observer[T]) findRemoteStates(ctx context.Context, s *decide.ObjectStat
 	}
 	remotes = slices.DeleteFunc(remotes, func(remote T) bool {
 		another := decide.Present(s.Local) && provenance.LocalOf(remote).UID != s.Local.GetUID()
-		if another {
+		switch {
+		case another && o.Kind.Holds != nil && o.Kind.Holds(remote):
+			s.Held = append(s.Held, remote)
+		case another:
 			s.Duplicates = append(s.Duplicates, remote)
 		}
 		return another

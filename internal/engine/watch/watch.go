@@ -46,6 +46,8 @@ type Watcher[T client.Object] struct {
 	Queue     Queue
 	// Concerns reports whether a local namespace is, or was, mapped to a remote one.
 	Concerns func(namespace string) bool
+	// Alone reports whether an object is sent although nothing needs it (kind.Kind.Alone). Optional.
+	Alone func(local client.Object) bool
 }
 
 // Start enqueues each object that changes in either cluster, until ctx ends.
@@ -115,7 +117,7 @@ func (w *Watcher[T]) onListed(ctx context.Context, e informer.Change) {
 		log.FromContext(ctx).Error(err, "an event is lost", "kind", w.Kind.Name, "object", key.NamespacedName)
 		return // The cache and the connection are ending.
 	}
-	if len(found) == 0 {
+	if len(found) == 0 && (w.Alone == nil || e.After == nil || !w.Alone(e.After)) {
 		return
 	}
 	w.Queue.Enqueue(work.Normal, key)
@@ -249,7 +251,15 @@ func (w *Watcher[T]) enqueueUnprotected(ctx context.Context, namespace string) e
 		if err != nil {
 			return err
 		}
-		if len(needing) > 0 {
+		alone := false
+		if len(needing) == 0 && w.Alone != nil {
+			local, _, err := w.Locals.Get(ctx, key)
+			if err != nil {
+				return err
+			}
+			alone = decide.Present(local) && w.Alone(local)
+		}
+		if len(needing) > 0 || alone {
 			w.enqueue(work.Normal, key)
 		}
 	}

@@ -1,0 +1,177 @@
+package persistentvolumeclaim
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/provenance"
+)
+
+// isProvidedBy reports whether the provider of a virtual node creates, or has created, the volume of a claim
+// that has none in the consumer. Kubernetes names the driver on the claim when it wants a volume: with the
+// binding mode WaitForFirstConsumer once a node is chosen, otherwise at once. Then the claim's owner chooses the
+// provider. Only metadata is read.
+func isProvidedBy(local metav1.Object, node string) bool {
+	all := local.GetAnnotations()
+	if all[field.AnnotationStorageProvisioner] != v1alpha1.StorageDriver || all[field.AnnotationBindCompleted] != "" {
+		return false
+	}
+	if selected := all[field.AnnotationSelectedNode]; selected != "" {
+		return selected == node
+	}
+	provider := all[v1alpha1.AnnotationProvider]
+	return provider != "" && v1alpha1.VirtualNodePrefix+provider == node
+}
+
+// isInProvider reports whether a claim is bound to a volume that stands for one in some provider.
+func isInProvider(claim *corev1.PersistentVolumeClaim) bool {
+	return strings.HasPrefix(claim.Spec.VolumeName, v1alpha1.VolumePrefix) && strings.HasSuffix(claim.Spec.VolumeName, "-"+string(claim.UID))
+}
+
+// clusterIDOf returns the clusterID of the provider of a virtual node.
+func clusterIDOf(node string) string { return strings.TrimPrefix(node, v1alpha1.VirtualNodePrefix) }
+
+// volumeOf returns the name of the volume in the consumer that stands for the volume of a claim in the provider.
+func volumeOf(claim provenance.Local, around decide.Inputs) string {
+	return field.VolumeName(clusterIDOf(around.Node), claim.UID)
+}
+
+// providedClaim returns the claim with which the provider creates the volume of local, or why there is none.
+func providedClaim(local *corev1.PersistentVolumeClaim, t field.Target, around decide.Inputs) (*corev1.PersistentVolumeClaim, *field.Problem) {
+	title := "PersistentVolumeClaim " + local.Name
+	if refusal := field.NeverSynced("PersistentVolumeClaim", local); refusal != nil {
+		return nil, refusal
+	}
+	if refusal := quantityRefusal(local); refusal != nil {
+		return nil, refusal
+	}
+	if found := providedPlan.Violation(&local.Spec, field.PodSecurityBaseline); found != nil {
+		return nil, found.Refusal(title + ": spec")
+	}
+	allowed := providedPlan.Allowed(&local.Spec)
+	remote := &corev1.PersistentVolumeClaim{ObjectMeta: field.Metadata(local, t), Spec: *allowed.DeepCopy()}
+	remote.Labels[v1alpha1.LabelVolume] = v1alpha1.VolumeProvided
+	class, refusal := mapped(title+": spec.storageClassName", v1alpha1.ClassStorage, StorageClass(local), around)
+	if refusal != nil {
+		return nil, refusal
+	}
+	remote.Spec.StorageClassName = &class
+	if name := ptr.Deref(local.Spec.VolumeAttributesClassName, ""); name != "" {
+		attributes, refusal := mapped(title+": spec.volumeAttributesClassName", v1alpha1.ClassVolumeAttributes, name, around)
+		if refusal != nil {
+			return nil, refusal
+		}
+		remote.Spec.VolumeAttributesClassName = &attributes
+	}
+	return remote, nil
+}
+
+// mapped returns the provider's class, or why a claim of the consumer's class is not sent.
+func mapped(path string, kind v1alpha1.ClassKind, name string, around decide.Inputs) (string, *field.Problem) {
+	remote, is := around.Classes.Of(kind, name)
+	if !is {
+		return "", field.Refuse(v1alpha1.ReasonClassNotMapped, "%s: spec.classes of the ClusterBinding does not map the %s %q", path, kind, name)
+	}
+	if refusal := field.Absent(path, kind, remote, around.Has); refusal != nil {
+		return "", refusal
+	}
+	switch limits := around.Limits; {
+	case limits == nil:
+		return "", field.Refuse(v1alpha1.ReasonReferenceNotSynced, "%s: it is not known yet what the provider allows", path)
+	case limits.Unknown != nil:
+		return "", limits.Unknown
+	case !field.ListsOrAll(allowed(limits, kind), remote):
+		return "", field.Refuse(v1alpha1.ReasonStorageNotAllowed, "%s: the provider's limits do not list its %s %q: ask the provider's administrator to add it to %s",
+			path, kind, remote, limitOf(kind))
+	}
+	return remote, nil
+}
+
+func allowed(limits *field.Limits, kind v1alpha1.ClassKind) []string {
+	if kind == v1alpha1.ClassVolumeAttributes {
+		return limits.VolumeAttributesClasses
+	}
+	return limits.StorageClasses
+}
+
+func limitOf(kind v1alpha1.ClassKind) string {
+	if kind == v1alpha1.ClassVolumeAttributes {
+		return field.LimitVolumeAttributes
+	}
+	return field.LimitStorageClasses
+}
+
+// Holds implements decide.Holding.
+func (translation) Holds(remote *corev1.PersistentVolumeClaim) bool { return field.HoldsData(remote) }
+
+// Follow implements decide.Holding: the request grows, as far as the local claim's. A local claim that is not bound
+// to the volume that stands for the remote one cannot be used by a pod.
+func (translation) Follow(local, remote *corev1.PersistentVolumeClaim, around decide.Inputs) (*corev1.PersistentVolumeClaim, *field.Problem) {
+	followed := remote.DeepCopy()
+	name := volumeOf(provenance.Local{UID: local.UID}, around)
+	switch {
+	case local.Spec.VolumeName == "" || local.Status.Phase != corev1.ClaimBound:
+		return followed, NotBound(local)
+	case local.Spec.VolumeName != name:
+		return followed, field.Refuse(v1alpha1.ReasonVolumeLost, "PersistentVolumeClaim %s is bound to PersistentVolume %s, and the provider has created another volume for it, with claim %s there",
+			local.Name, local.Spec.VolumeName, remote.Name)
+	}
+	switch volume, known := around.Volume(name); {
+	case !known:
+		return followed, field.Refuse(v1alpha1.ReasonReferenceNotSynced, "PersistentVolume %s has not been read yet", name)
+	case volume == nil:
+		return followed, field.Refuse(v1alpha1.ReasonVolumeLost, "PersistentVolume %s is gone, or lacks the label %s%s; claim %s in the provider still has the data",
+			name, v1alpha1.LabelSyncedTo, clusterIDOf(around.Node), remote.Name)
+	case !IsFor(volume, local.UID, remote):
+		return followed, field.Refuse(v1alpha1.ReasonVolumeLost, "PersistentVolume %s stands for another claim than claim %s in the provider, which somebody has replaced", name, remote.Name)
+	}
+	if asked := local.Spec.Resources.Requests[corev1.ResourceStorage]; asked.Cmp(remote.Spec.Resources.Requests[corev1.ResourceStorage]) > 0 && remote.Spec.VolumeName != "" {
+		followed.Spec.Resources.Requests[corev1.ResourceStorage] = asked
+	}
+	return followed, nil
+}
+
+// IsFor reports whether a volume of the consumer stands for the volume of a claim in the provider, and is for the
+// local claim with that UID.
+func IsFor(volume *corev1.PersistentVolume, local types.UID, remote *corev1.PersistentVolumeClaim) bool {
+	ref, source := volume.Spec.ClaimRef, volume.Spec.CSI
+	return ref != nil && ref.UID == local && source != nil && source.Driver == v1alpha1.StorageDriver && source.VolumeHandle == string(remote.UID)
+}
+
+// Fate implements decide.Holding. The volume in the consumer is the record of what the data's owner wants: its
+// reclaim policy counts once Kubernetes says that it is Released. Kubernetes has then asked the API server, and
+// not a cache, whether the claim is gone. Before a claim has such a volume, no pod has used it.
+func (translation) Fate(local, remote *corev1.PersistentVolumeClaim, around decide.Inputs) decide.Fate {
+	of := provenance.LocalOf(remote)
+	volume, known := around.Volume(volumeOf(of, around))
+	if !known {
+		return decide.Fate{}
+	}
+	if local != nil {
+		never := volume == nil && local.Spec.VolumeName == ""
+		return decide.Fate{Deleted: never, Released: !never}
+	}
+	if volume == nil || volume.Status.Phase != corev1.VolumeReleased || !IsFor(volume, of.UID, remote) {
+		return decide.Fate{}
+	}
+	if volume.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
+		return decide.Fate{KeptFor: volume.Name}
+	}
+	return decide.Fate{Deleted: remote.Annotations[v1alpha1.AnnotationKeptFor] == ""}
+}
+
+// lost says why no second claim is created in the provider for a claim that had one.
+func lost(local *corev1.PersistentVolumeClaim) *field.Problem {
+	problem := field.Problemf(v1alpha1.ReasonVolumeLost,
+		"PersistentVolumeClaim %s: the provider no longer has the claim with its data, and Spillway does not create an empty one; delete the PersistentVolumeClaim to start anew", local.Name)
+	return &problem
+}
+
+var _ decide.Holding[*corev1.PersistentVolumeClaim] = translation{}

@@ -1,0 +1,196 @@
+package persistentvolumeclaim
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/fieldtest"
+)
+
+const (
+	providedYAML = `
+metadata:
+  namespace: team
+  name: data
+  uid: claim-uid
+  resourceVersion: "5"
+  labels: {synced-to.spillway.io/eu: "true"}
+  annotations: {remote.spillway.io/eu: team-eu/data, volume.kubernetes.io/storage-provisioner: csi.spillway.io, volume.kubernetes.io/selected-node: spillway-eu}
+  finalizers: [sync.spillway.io/eu]
+spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+status: {phase: Pending}`
+	volumeYAML = `
+metadata: {name: spillway-eu-claim-uid}
+spec:
+  persistentVolumeReclaimPolicy: Delete
+  claimRef: {namespace: team, name: data, uid: claim-uid}
+  csi: {driver: csi.spillway.io, volumeHandle: remote-uid}
+status: {phase: Bound}`
+	bound    = `{metadata: {annotations: {pv.kubernetes.io/bind-completed: "yes"}}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`
+	deleted  = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`
+	released = `{status: {phase: Released}}`
+)
+
+// claimLife is a moment in the life of a claim whose volume the provider creates. An empty text is the usual object,
+// and "none" stands for none.
+type claimLife struct {
+	local, remote, volume string
+	// unread reports that the consumer's volumes cannot be read yet, and elsewhere that the namespace goes elsewhere.
+	unread, elsewhere, unwanted bool
+	limits                      *field.Limits
+	want                        string
+}
+
+func (l claimLife) state(t *testing.T) decide.ObjectState[*corev1.PersistentVolumeClaim] {
+	t.Helper()
+	around := decide.Inputs{
+		Node: "spillway-eu", Provides: true, Limits: &field.Limits{StorageClasses: []string{"ssd"}},
+		Classes: field.Classes{{Kind: v1alpha1.ClassStorage, Name: "fast", RemoteName: "ssd"}},
+		Volume: func(name string) (*corev1.PersistentVolume, bool) {
+			if l.volume == "none" || name != "spillway-eu-claim-uid" {
+				return nil, !l.unread
+			}
+			volume := fieldtest.Parse[corev1.PersistentVolume](t, volumeYAML)
+			fieldtest.Merged(t, volume, l.volume)
+			return volume, !l.unread
+		},
+	}
+	usual := fieldtest.Parse[corev1.PersistentVolumeClaim](t, providedYAML)
+	remote, refusal := providedClaim(usual, fieldtest.Mapped, around)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	remote.UID = "remote-uid"
+	if l.limits != nil {
+		around.Limits = l.limits
+	}
+	s := decide.ObjectState[*corev1.PersistentVolumeClaim]{Key: types.NamespacedName{Namespace: "team", Name: "data"}, ClusterID: "eu", Known: true, Inputs: around, Alone: true}
+	place := decide.RemoteState[*corev1.PersistentVolumeClaim]{Destination: decide.Destination{Target: fieldtest.Mapped, Local: "team", Open: true}, Wanted: !l.unwanted}
+	if l.local != "none" {
+		fieldtest.Merged(t, usual, l.local)
+		s.Local = usual
+	}
+	if l.remote != "none" {
+		fieldtest.Merged(t, remote, l.remote)
+		place.Remote = remote
+	}
+	s.RemoteStates = append(s.RemoteStates, place)
+	if l.elsewhere {
+		s.RemoteStates[0].Destination.Namespace, s.RemoteStates[0].Remote = "other", nil
+		s.RemoteStates = append(s.RemoteStates, decide.RemoteState[*corev1.PersistentVolumeClaim]{Remote: remote})
+		s.Local.Annotations["remote.spillway.io/eu"] = "other/data,team-eu/data"
+	}
+	return s
+}
+
+func planInWords(plan decide.Plan) string {
+	var words []string
+	for _, a := range plan.Actions {
+		claim := a.Object.(*corev1.PersistentVolumeClaim)
+		switch {
+		case a.Verb == decide.Patch && a.Side == decide.Local:
+			words = append(words, map[int]string{0: "release", 1: "protect"}[len(claim.Finalizers)])
+		case a.Verb == decide.Patch && claim.Annotations[v1alpha1.AnnotationKeptFor] != "":
+			words = append(words, "keep for "+claim.Annotations[v1alpha1.AnnotationKeptFor])
+		case a.Verb == decide.Delete:
+			words = append(words, "delete "+string(claim.UID))
+		default:
+			words = append(words, fmt.Sprintf("%s %s of %s", a.Verb, claim.Spec.Resources.Requests.Storage(), *claim.Spec.StorageClassName))
+		}
+	}
+	if plan.Problem != nil {
+		words = append(words, plan.Problem.Reason)
+	}
+	return strings.Join(words, ", ")
+}
+
+// TestLifeOfAProvidedClaim: the claim in the provider, which has the data, is deleted only if the consumer's claim
+// is deleted, and its volume says so.
+func TestLifeOfAProvidedClaim(t *testing.T) {
+	for name, life := range map[string]claimLife{
+		"a node is chosen":                       {remote: "none", volume: "none", want: "create 1Gi of ssd"},
+		"another node is chosen":                 {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: other}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
+		"a claim without a node, of no provider": {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: ""}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
+		"one that names its provider":            {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: "", spillway.io/provider: eu}}}`, remote: "none", volume: "none", want: "create 1Gi of ssd"},
+		"of another driver":                      {local: `{metadata: {annotations: {volume.kubernetes.io/storage-provisioner: csi.example.com}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
+		"unmapped":                               {local: `{spec: {storageClassName: slow}}`, remote: "none", volume: "none", want: v1alpha1.ReasonClassNotMapped},
+		"not allowed":                            {limits: &field.Limits{}, remote: "none", volume: "none", want: v1alpha1.ReasonStorageNotAllowed},
+		"with attributes that are not mapped":    {local: `{spec: {volumeAttributesClassName: gold}}`, remote: "none", volume: "none", want: v1alpha1.ReasonClassNotMapped},
+		"a clone":                                {local: `{spec: {dataSource: {kind: PersistentVolumeClaim, name: other}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonDataSourceNotSent},
+		"with a selector":                        {local: `{spec: {selector: {matchLabels: {a: b}}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonDataSourceNotSent},
+		"sent, and not bound here":               {volume: "none", want: field.ReasonClaimNotBound},
+		"bound":                                  {local: bound},
+		"bound, and nothing needs it":            {local: bound, unwanted: true},
+		"bound, and no class is mapped or allowed any more": {local: bound, limits: &field.Limits{}},
+		"bound to another volume":                           {local: `{spec: {volumeName: disk}, status: {phase: Bound}}`, want: v1alpha1.ReasonVolumeLost},
+		"without protection":                                {local: `{metadata: {finalizers: null}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`, unwanted: true, want: "protect"},
+		"its volume is gone":                                {local: bound, volume: "none", want: v1alpha1.ReasonVolumeLost},
+		"its volume is not read":                            {local: bound, unread: true, want: v1alpha1.ReasonReferenceNotSynced},
+		"the provider's claim is replaced":                  {local: bound, remote: `{metadata: {uid: another}}`, want: v1alpha1.ReasonVolumeLost},
+		"the provider's claim is being deleted":             {local: bound, remote: deleted, want: v1alpha1.ReasonVolumeLost},
+		"the provider's claim is gone":                      {local: bound, remote: "none", want: v1alpha1.ReasonVolumeLost},
+		"its namespace goes elsewhere now":                  {local: bound, elsewhere: true, want: v1alpha1.ReasonVolumeLost},
+		"it grows":                                          {local: `{spec: {volumeName: spillway-eu-claim-uid, resources: {requests: {storage: 2Gi}}}, status: {phase: Bound}}`, remote: `{spec: {volumeName: pvc-1}}`, want: "patch 2Gi of ssd"},
+		"an unbound one is deleted":                         {local: deleted, volume: "none", want: "delete remote-uid"},
+		"an unbound one is deleted, its volume not read":    {local: deleted, volume: "none", unread: true},
+		"a bound one is deleted":                            {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`, want: "release"},
+		"its claim is gone, and its volume bound":           {local: "none"},
+		"its claim is gone, and its volume, too":            {local: "none", volume: "none"},
+		"its claim is gone, its volume not read":            {local: "none", volume: released, unread: true},
+		"its volume is released":                            {local: "none", volume: released, want: "delete remote-uid"},
+		"its volume is released, and nothing needs it":      {local: "none", volume: released, unwanted: true, want: "delete remote-uid"},
+		"a volume for another claim is released":            {local: "none", volume: `{spec: {claimRef: {uid: another}}, status: {phase: Released}}`},
+		"a volume of another remote claim is released":      {local: "none", volume: `{spec: {csi: {volumeHandle: another}}, status: {phase: Released}}`},
+		"a retained volume is released":                     {local: "none", volume: `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`, want: "keep for spillway-eu-claim-uid"},
+		"it is kept":                                        {local: "none", remote: `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`, volume: `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`},
+		"it is kept, and the policy changes":                {local: "none", remote: `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`, volume: released},
+		"its label is gone in the provider":                 {local: "none", remote: `{metadata: {labels: {spillway.io/volume: null}}}`, volume: "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := planInWords(decide.Next(life.state(t), Kind().Syncer)); got != life.want {
+				t.Errorf("got %q, want %q", got, life.want)
+			}
+		})
+	}
+}
+
+// TestNameOfAKeptClaim: data of an earlier claim is neither deleted nor given to the next one of the name.
+func TestNameOfAKeptClaim(t *testing.T) {
+	for name, test := range map[string]struct{ volume, want string }{
+		"without a volume here": {"none", v1alpha1.ReasonNameConflict},
+		"given up":              {released, "delete remote-uid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := claimLife{local: `{metadata: {uid: next}}`, volume: test.volume}.state(t)
+			s.Held, s.RemoteStates[0].Remote = []*corev1.PersistentVolumeClaim{s.RemoteStates[0].Remote}, nil
+			if got := planInWords(decide.Next(s, Kind().Syncer)); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestSwitchedOff: without the switch, no volume is created.
+func TestSwitchedOff(t *testing.T) {
+	s := claimLife{remote: "none", volume: "none"}.state(t)
+	s.Provides = false
+	if got := planInWords(decide.Next(s, Kind().Syncer)); got != field.ReasonClaimNotBound {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestProvidedFieldsAreComplete(t *testing.T) {
+	for f := range reflect.TypeFor[corev1.PersistentVolumeClaimSpec]().Fields() {
+		if _, decided := providedFields[f.Name]; !decided {
+			t.Errorf("%s is not decided", f.Name)
+		}
+	}
+}
