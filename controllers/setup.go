@@ -85,6 +85,8 @@ type Options struct {
 	Refusals *consumer.Refusals
 	// Definitions knows how the served kinds differ from the kinds of this version.
 	Definitions *consumer.Definitions
+	// Provides makes providers create volumes; see engine.Engine.
+	Provides bool
 	// Kubelet is where this replica serves the kubelet API of virtual nodes.
 	Kubelet virtualnode.Endpoint
 }
@@ -113,7 +115,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	run, kinds := scopeOf(mgr, o.Sharing), Kinds()
 	warnings := &podevent.Kind{Kinds: kinds, Consumer: local.GetClient(), Clock: now}
 	engine := &engine.Engine{
-		Kinds: kinds, Shown: []engine.FromProvider{warnings}, Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
+		Kinds: kinds, Provides: o.Provides, Shown: []engine.FromProvider{warnings}, Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
 		ManagerNamespace: o.Settings.ManagerNamespace,
 		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}
@@ -146,7 +148,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Inventory: present, Counter: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
 		}).SetupWithManager(local)},
 		{"namespacemap", (&namespacemap.Reconciler{
-			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings,
+			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings, Provides: o.Provides,
 			Clock: now, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager(run.local, run.all)},
 		{"offloadingstatus", (&offloadingstatus.Reconciler{

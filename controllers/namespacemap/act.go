@@ -70,6 +70,9 @@ func (a *executor) act(ctx context.Context, backingOff map[string]namespacemap.O
 	a.known, a.unreported = plan.Known, unreported(plan)
 	due := slices.DeleteFunc(plan.Deletes, func(d namespacemap.Delete) bool {
 		outcome, waits := backingOff[d.RemoteNamespace]
+		if waits && outcome.Reason == v1alpha1.ReasonVolumesRemain && losesVolumes(ctx, a, a.Client, d) {
+			return false
+		}
 		if waits {
 			a.note(d.Namespace, d.RemoteNamespace, outcome)
 		}
@@ -178,6 +181,14 @@ func (a *executor) delete(ctx context.Context, d namespacemap.Delete) {
 		} else {
 			a.retrySoon()
 		}
+		return
+	}
+	if holds, err := volumesIn(ctx, a, d); err != nil {
+		a.note(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
+		a.failed(err)
+		return
+	} else if holds != "" {
+		a.backOff(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingTerminating, Reason: v1alpha1.ReasonVolumesRemain, Message: holds})
 		return
 	}
 	remote := a.namespace(d.RemoteNamespace, d.Namespace, d.LocalUID)

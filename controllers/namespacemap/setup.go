@@ -37,6 +37,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, all mcmanager.Manager) e
 		Named("namespacemap").
 		For(&v1alpha1.NamespaceMap{}, builder.WithPredicates(trigger.NotOurs(&r.written))).
 		Watches(&v1alpha1.ClusterBinding{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.Or(trigger.Reach(), empties()))).
+		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(mapsWith(r.Client)), builder.WithPredicates(
+			trigger.OnlyUpdated(func(before, after *v1alpha1.NamespaceOffloading) bool { return allows(before) != allows(after) }))).
 		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(mapsNaming(r.Client)),
 			builder.WithPredicates(predicate.Funcs{UpdateFunc: trigger.MadeAgain})).
 		WatchesRawSource(providers.Source()).
@@ -45,12 +47,26 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, all mcmanager.Manager) e
 		Complete(r))
 }
 
-// empties passes the event that the deletion of a binding has reached the remote namespaces. For some of them,
-// the map may have no entry left to remove.
+// empties passes the event that the deletion of a binding has reached the remote namespaces, or may lose the
+// volumes in them. For some of them, the map may have no entry left to remove.
 func empties() predicate.Predicate {
 	return trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool {
-		return drain.ReachedNamespaces(before) != drain.ReachedNamespaces(after)
+		return drain.ReachedNamespaces(before) != drain.ReachedNamespaces(after) || allows(before) != allows(after)
 	})
+}
+
+// allows reports whether volumes may be lost for an object.
+func allows(obj client.Object) bool {
+	return obj.GetAnnotations()[v1alpha1.AnnotationLoseVolumes] == v1alpha1.LoseVolumes
+}
+
+// mapsWith returns the maps that have, or had, a remote namespace for an offloading.
+func mapsWith(cache client.Reader) handler.MapFunc {
+	return func(ctx context.Context, nso client.Object) []reconcile.Request {
+		return trigger.Matching(ctx, cache, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
+			return namespacemap.FindCurrent(nsm.Status.CurrentMapping, nso.GetNamespace()) != nil
+		})
+	}
 }
 
 // mapsNaming returns the maps that ask for a local namespace that was created or deleted.

@@ -126,7 +126,8 @@ func Decide(s Snapshot) Plan {
 // ReachedNamespaces reports whether the ordered deletion of the binding has reached the remote
 // namespaces.
 func ReachedNamespaces(binding *v1alpha1.ClusterBinding) bool {
-	return conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained) == v1alpha1.ReasonDeletingNamespaces
+	reason := conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained)
+	return reason == v1alpha1.ReasonDeletingNamespaces || reason == v1alpha1.ReasonVolumesRemain
 }
 
 // ReachedCopies reports whether the ordered deletion of the binding has reached the copies. From then on nothing
@@ -134,7 +135,7 @@ func ReachedNamespaces(binding *v1alpha1.ClusterBinding) bool {
 // the copies are deleted with the remote namespace.
 func ReachedCopies(binding *v1alpha1.ClusterBinding) bool {
 	reason := conditions.Reason(binding.Status.Conditions, v1alpha1.BindingDrained)
-	return !binding.DeletionTimestamp.IsZero() && (reason == v1alpha1.ReasonDeletingCopies || reason == v1alpha1.ReasonDeletingNamespaces)
+	return !binding.DeletionTimestamp.IsZero() && (reason == v1alpha1.ReasonDeletingCopies || ReachedNamespaces(binding))
 }
 
 // MayHoldLease reports whether the provider may have a Lease of the binding.

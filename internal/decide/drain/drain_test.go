@@ -41,6 +41,11 @@ func hangs() *builder.MapBuilder {
 	return builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired, "x")
 }
 
+// holding returns that map with a remote namespace that has volumes.
+func holding() *builder.MapBuilder {
+	return hangs().Current("v", "rv", v1alpha1.MappingTerminating, v1alpha1.ReasonVolumesRemain, "claim data")
+}
+
 func with(binding *v1alpha1.ClusterBinding, policy v1alpha1.DeletionPolicy) *v1alpha1.ClusterBinding {
 	binding.Spec.DeletionPolicy = policy
 	return binding
@@ -172,6 +177,12 @@ func TestDecide(t *testing.T) {
 		"one is held, and the provider says why": {
 			Snapshot{Binding: binding().Obj(), NamespaceMap: builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonDeletionFailed, "no").Obj(), Connected: true},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra); ra: no")},
+		"one has volumes, whatever time has passed": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: holding().Obj(), Connected: true, Now: builder.Epoch.Add(time.Hour)},
+			plan(Wait, v1alpha1.ReasonVolumesRemain, "rv: claim data")},
+		"one has volumes, in a provider that does not answer, and the time is up": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: holding().Obj(), Now: builder.Epoch.Add(time.Minute)},
+			deleteMap.leaves("remote namespaces left in provider eu: ra, rv")},
 		"one hangs in a provider that answers": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs().Obj(), Connected: true, Now: builder.Epoch.Add(20 * time.Second)},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)").retry(40 * time.Second)},

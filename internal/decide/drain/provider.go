@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
@@ -60,6 +62,10 @@ func namespaces(s Snapshot) *Plan {
 	if s.skipped() || s.unused() || s.emptied(left) {
 		return nil
 	}
+	if volumes := s.volumes(); s.Connected && volumes != "" { // No timeout gives up data.
+		wait := step(Wait, v1alpha1.ReasonVolumesRemain, volumes)
+		return &wait
+	}
 	are := "are"
 	if len(left) == 1 {
 		are = "is"
@@ -72,6 +78,29 @@ func namespaces(s Snapshot) *Plan {
 	}
 	return plan
 }
+
+// volumes says which remote namespaces are not deleted because of the volumes in them. It returns "" if there are
+// none.
+func (s Snapshot) volumes() string {
+	var all []string
+	if c := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady); c != nil && c.Reason == v1alpha1.ReasonVolumesRemain {
+		all = append(all, s.Binding.Spec.MountNamespace+": "+c.Message)
+	}
+	if s.NamespaceMap != nil {
+		for i := range s.NamespaceMap.Status.CurrentMapping {
+			if entry := &s.NamespaceMap.Status.CurrentMapping[i]; entry.Reason == v1alpha1.ReasonVolumesRemain {
+				all = append(all, entry.RemoteNamespace+": "+entry.Message)
+			}
+		}
+	}
+	if more := len(all) - mostNamed; more > 0 {
+		all = append(all[:mostNamed:mostNamed], fmt.Sprintf("and %d more remote namespaces", more))
+	}
+	return strings.Join(all, "; ")
+}
+
+// mostNamed is how many remote namespaces with volumes a message names. Each has a message of its own.
+const mostNamed = 3
 
 // deletionRequested reports whether the deletion of all remaining remote namespaces has been requested. Before
 // that, the provider has had no time for it.

@@ -98,7 +98,7 @@ func Pending() *metav1.Condition {
 func MayExist(binding *v1alpha1.ClusterBinding) bool {
 	switch conditions.Reason(binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady) {
 	case v1alpha1.ReasonPending, v1alpha1.ReasonNamespaceActive, v1alpha1.ReasonNamespaceTerminating,
-		v1alpha1.ReasonNotRequired, v1alpha1.ReasonDeletionFailed, v1alpha1.ReasonServerError:
+		v1alpha1.ReasonNotRequired, v1alpha1.ReasonDeletionFailed, v1alpha1.ReasonServerError, v1alpha1.ReasonVolumesRemain:
 		return true
 	default:
 		return false

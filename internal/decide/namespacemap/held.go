@@ -52,7 +52,7 @@ func WhyRemaining(entry *v1alpha1.CurrentMapping) string {
 	switch {
 	case entry == nil || entry.Phase != v1alpha1.MappingTerminating:
 		return ""
-	case entry.Reason == v1alpha1.ReasonDeletionFailed || entry.Reason == v1alpha1.ReasonServerError:
+	case entry.Reason == v1alpha1.ReasonDeletionFailed || entry.Reason == v1alpha1.ReasonServerError || entry.Reason == v1alpha1.ReasonVolumesRemain:
 		return entry.Message
 	}
 	if _, held, found := strings.Cut(entry.Message, blockerPrefix); found {

@@ -11,20 +11,28 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// deletionStep names what the deletion waits for. Pods come first.
-func (s Snapshot) deletionStep() (reason, message string) {
-	var evicting, left, unreachable []string
+// remaining says what is left in each provider that the deletion waits for: pods, volumes, or only the remote
+// namespace.
+func remaining(s Snapshot) (evicting, volumes, left, unreachable []string) {
 	for _, c := range s.Clusters {
 		switch {
 		case c.released(s):
 		case c.Unreachable != "":
 			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withRemaining())
+		case c.keepsVolumes() && c.Pods.Count == 0:
+			volumes = append(volumes, c.ClusterID+": "+c.RemoteNamespace+": "+c.Current.Message)
 		case c.Pods.Count > 0:
 			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+refusals(c.Pods))
 		default:
 			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.whyRemaining())
 		}
 	}
+	return evicting, volumes, left, unreachable
+}
+
+// deletionStep names what the deletion waits for. Pods come first.
+func (s Snapshot) deletionStep() (reason, message string) {
+	evicting, volumes, left, unreachable := remaining(s)
 	waits, _ := s.waits()
 	switch {
 	case waits:
@@ -35,6 +43,8 @@ func (s Snapshot) deletionStep() (reason, message string) {
 		return v1alpha1.ReasonEvictingPods, waiting
 	case len(evicting) > 0:
 		return v1alpha1.ReasonEvictingPods, "evicting pods from virtual nodes: " + strings.Join(append(evicting, unreachable...), "; ")
+	case len(volumes) > 0:
+		return v1alpha1.ReasonVolumesRemain, strings.Join(append(volumes, append(left, unreachable...)...), "; ")
 	case len(left) > 0:
 		return v1alpha1.ReasonDeletingNamespaces, "deleting remote namespaces: " + strings.Join(append(left, unreachable...), "; ")
 	case len(unreachable) > 0:
@@ -117,7 +127,12 @@ func (c Cluster) released(s Snapshot) bool {
 // deletion waits without a limit for pods that a budget holds or that have not ended.
 func (c Cluster) timed() bool {
 	hangs := c.Current != nil && c.Current.Phase == v1alpha1.MappingTerminating && !c.Desired || c.Current == nil && c.Desired
-	return c.DeletionTimeout > 0 && (c.Unreachable != "" || hangs && c.Pods.Count == 0)
+	return c.DeletionTimeout > 0 && !c.keepsVolumes() && (c.Unreachable != "" || hangs && c.Pods.Count == 0)
+}
+
+// keepsVolumes reports whether the remote namespace stays because of the volumes in it. No timeout gives up data.
+func (c Cluster) keepsVolumes() bool {
+	return c.Current != nil && c.Current.Reason == v1alpha1.ReasonVolumesRemain
 }
 
 // waits reports whether a deletion waits until pods without a node are evicted, and for how long at most;

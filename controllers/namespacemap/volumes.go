@@ -1,0 +1,65 @@
+package namespacemap
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/provenance"
+)
+
+// A claim whose volume the provider has created goes with its namespace, and the data with it. So the provider
+// is asked just before the deletion of a remote namespace: caches may lag, and the consumer may have forgotten
+// such a claim, for example because it was restored from a backup.
+
+// volumesIn says which volumes the deletion of a remote namespace would lose, and what the user can do. It returns
+// "" if there are none, or if their loss is allowed.
+func volumesIn(ctx context.Context, a *executor, d namespacemap.Delete) (string, error) {
+	if !a.Provides || losesVolumes(ctx, a, a.Live, d) {
+		return "", nil
+	}
+	var claims corev1.PersistentVolumeClaimList
+	err := a.provider.GetAPIReader().List(ctx, &claims, client.InNamespace(d.RemoteNamespace))
+	switch {
+	case apierrors.IsForbidden(err) && !mapsStorage(a.binding):
+		return "", nil // Without this right, the manager has created no claims.
+	case err != nil:
+		return "", fmt.Errorf("listing the claims in namespace %s of provider %s: %w", d.RemoteNamespace, a.binding.Spec.ClusterID, err)
+	}
+	var names []string
+	for i := range claims.Items {
+		remote := &claims.Items[i]
+		ours := a.mark.IsOn(remote) || provenance.LocalOf(remote).UID != ""
+		if ours && remote.Spec.VolumeName != "" && field.HoldsData(remote) {
+			names = append(names, remote.Name)
+		}
+	}
+	slices.Sort(names)
+	return namespacemap.VolumesRemain(names), nil
+}
+
+// losesVolumes reports whether the volumes in a remote namespace may be lost: its offloading, or the binding that
+// is being deleted, says so. The offloading of a later namespace of that name has no say.
+func losesVolumes(ctx context.Context, a *executor, from client.Reader, d namespacemap.Delete) bool {
+	if !a.binding.DeletionTimestamp.IsZero() && allows(a.binding) {
+		return true
+	}
+	nso := &v1alpha1.NamespaceOffloading{}
+	err := from.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: v1alpha1.OffloadingName}, nso)
+	if d.Namespace == "" || err != nil || !allows(nso) {
+		return false
+	}
+	earlier, err := a.ofEarlier(ctx, d)
+	return err == nil && !earlier
+}
+
+func mapsStorage(binding *v1alpha1.ClusterBinding) bool {
+	return slices.ContainsFunc(binding.Spec.Classes, func(c v1alpha1.ClassMapping) bool { return c.Kind == v1alpha1.ClassStorage })
+}
