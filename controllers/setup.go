@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/clusterbinding"
 	"github.com/spillway-io/spillway/controllers/eviction"
 	"github.com/spillway-io/spillway/controllers/fromprovider/podevent"
+	"github.com/spillway-io/spillway/controllers/fromprovider/volume"
 	"github.com/spillway-io/spillway/controllers/importedclass"
 	"github.com/spillway-io/spillway/controllers/leavingpods"
 	"github.com/spillway-io/spillway/controllers/namespacelabel"
@@ -114,8 +115,12 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
 	run, kinds := scopeOf(mgr, o.Sharing), Kinds()
 	warnings := &podevent.Kind{Kinds: kinds, Consumer: local.GetClient(), Clock: now}
+	shown := []engine.FromProvider{warnings}
+	if o.Provides {
+		shown = append(shown, &volume.Kind{Consumer: local.GetClient(), Events: local.GetEventRecorder("spillway-volume"), Clock: now})
+	}
 	engine := &engine.Engine{
-		Kinds: kinds, Provides: o.Provides, Shown: []engine.FromProvider{warnings}, Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
+		Kinds: kinds, Provides: o.Provides, Shown: shown, Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
 		ManagerNamespace: o.Settings.ManagerNamespace,
 		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}

@@ -73,6 +73,8 @@ func TestManagerObjects(t *testing.T) {
 			tries["the local node chosen for another"] = try{patching(manager, local, unselect), "metadata.annotations[volume.kubernetes.io/selected-node] must not change"}
 			tries["its volume"] = try{patching(manager, object, `{"spec":{"volumeName":"another"}}`), "spec must not change"}
 		case *corev1.PersistentVolume:
+			tries["delete it"] = try{deleting(manager, object), "the manager may create and delete no other"}
+			tries["its capacity"] = try{patching(manager, object, `{"spec":{"capacity":{"storage":"2Gi"}}}`), "spec must not change"}
 			tries["such an annotation"] = try{patching(manager, object, unselect), "metadata.annotations[volume.kubernetes.io/selected-node] must not change"}
 			tries["its claim"] = try{patching(manager, object, `{"spec":{"claimRef":{"name":"another"}}}`), "spec must not change"}
 			tries["what becomes of it"] = try{patching(manager, object, `{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}`), "spec must not change"}

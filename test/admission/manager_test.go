@@ -42,14 +42,17 @@ func untilManagerIsConfined(ctx context.Context, s *apiServer) error {
 	waits := newPod("default")
 	waits.Name = "probe"
 	plain := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}}
+	claim := claimOf(metav1.ObjectMeta{Namespace: "default", Name: "probe"}, "")
 	service := serviceOf(metav1.ObjectMeta{Namespace: "default", Name: "probe"})
-	if err := errors.Join(s.Create(ctx, waits), s.Create(ctx, plain), s.Create(ctx, service)); err != nil {
+	if err := errors.Join(s.Create(ctx, waits), s.Create(ctx, plain), s.Create(ctx, service), s.Create(ctx, claim)); err != nil {
 		return err
 	}
 	const labels = `{"metadata":{"labels":{"probe":"probe"}}}`
 	return untilConfined(ctx, map[string]func(context.Context) error{
 		"spillway-manager-objects":     patching(manager, plain, labels),
 		"spillway-manager-pods":        patching(manager, waits, labels),
+		"spillway-manager-claims":      patching(manager, claim, `{"status":{"capacity":{"storage":"1Gi"}}}`, "status"),
+		"spillway-manager-volumes":     creating(manager, volumeOf(metav1.ObjectMeta{Name: "probe"})),
 		"spillway-manager-statuses":    patching(manager, service, labels, "status"),
 		"spillway-manager-nodes":       creating(manager, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}),
 		"spillway-manager-classes":     creating(manager, &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Handler: "runc"}),

@@ -1,0 +1,162 @@
+package volume
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/fieldtest"
+)
+
+const (
+	localYAML = `
+metadata: {namespace: team, name: data, uid: claim-uid}
+spec: {storageClassName: fast, accessModes: [ReadWriteOnce], volumeMode: Filesystem, resources: {requests: {storage: 1Gi}}}
+status: {phase: Pending}`
+	remoteYAML = `
+metadata: {namespace: team-eu, name: data, uid: remote-uid}
+spec: {storageClassName: ssd, volumeName: pvc-1}
+status: {phase: Bound, capacity: {storage: 2Gi}, accessModes: [ReadWriteOnce, ReadWriteMany]}`
+	wantYAML = `
+metadata:
+  name: spillway-eu-claim-uid
+  labels: {synced-to.spillway.io/eu: "true"}
+  annotations: {spillway.io/remote-claim: team-eu/data, pv.kubernetes.io/provisioned-by: csi.spillway.io}
+  finalizers: [sync.spillway.io/eu]
+spec:
+  capacity: {storage: 2Gi}
+  accessModes: [ReadWriteOnce]
+  volumeMode: Filesystem
+  storageClassName: fast
+  persistentVolumeReclaimPolicy: Delete
+  csi: {driver: csi.spillway.io, volumeHandle: remote-uid}
+  claimRef: {apiVersion: v1, kind: PersistentVolumeClaim, namespace: team, name: data, uid: claim-uid}
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: spillway.io/cluster, operator: In, values: [eu]}]}]}}`
+)
+
+// merged returns an object with changes, or nil for "none".
+func merged[T any](t *testing.T, yaml, more string) *T {
+	t.Helper()
+	if more == "none" {
+		return nil
+	}
+	obj := fieldtest.Parse[T](t, yaml)
+	fieldtest.Merged(t, obj, more)
+	return obj
+}
+
+func TestNewVolume(t *testing.T) {
+	immediate, waits := field.Storage{Reclaim: corev1.PersistentVolumeReclaimDelete}, field.Storage{Reclaim: corev1.PersistentVolumeReclaimRetain, Binding: storagev1.VolumeBindingWaitForFirstConsumer}
+	const pending = `{spec: {volumeName: ""}, status: {phase: Pending, capacity: null}}`
+	for name, test := range map[string]struct {
+		local, remote string
+		storage       *field.Storage
+		want          string // Changes of the volume, a reason, or "nothing".
+	}{
+		"bound there":                        {storage: &immediate},
+		"of an unknown class":                {want: `{spec: {persistentVolumeReclaimPolicy: Retain}}`},
+		"pending there":                      {remote: pending, storage: &immediate, want: "nothing"},
+		"pending there, of an unknown class": {remote: pending, want: "nothing"},
+		"waiting there for its first pod":    {remote: pending, storage: &waits, want: `{spec: {capacity: {storage: 1Gi}, persistentVolumeReclaimPolicy: Retain}}`},
+		"smaller than asked for":             {remote: `{status: {capacity: {storage: 1Mi}}}`, storage: &immediate, want: v1alpha1.ReasonVolumeTooSmall},
+		"of a capacity that costs too much":  {remote: `{status: {capacity: {storage: 1e21}}}`, storage: &immediate, want: field.ReasonQuantity},
+		"of fewer modes":                     {remote: `{status: {accessModes: [ReadOnlyMany]}}`, storage: &immediate, want: v1alpha1.ReasonVolumeTooSmall},
+		"lost there":                         {remote: `{status: {phase: Lost}}`, storage: &immediate, want: v1alpha1.ReasonVolumeLost},
+		"bound to the volume of somebody else, with its affinity, and on a node": {remote: `{spec: {volumeName: somebody-elses}}`, storage: &immediate},
+		"being deleted there":     {remote: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, storage: &immediate, want: "nothing"},
+		"being deleted here":      {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, storage: &immediate, want: "nothing"},
+		"lost here":               {local: `{spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Lost}}`, storage: &immediate, want: "nothing"},
+		"with a UID that is none": {remote: `{metadata: {uid: "a/b"}}`, storage: &immediate, want: "nothing"},
+		"gone here":               {local: "none", storage: &immediate, want: "nothing"},
+		"gone there":              {remote: "none", storage: &immediate, want: "nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := decideVolume(snapshot{
+				clusterID: "eu", claim: merged[corev1.PersistentVolumeClaim](t, localYAML, test.local), remote: merged[corev1.PersistentVolumeClaim](t, remoteYAML, test.remote), storage: test.storage,
+			})
+			switch {
+			case plan.problem != nil:
+				if plan.create != nil || plan.problem.Reason != test.want {
+					t.Errorf("got %v, want %s", plan.problem, test.want)
+				}
+			case plan.create == nil:
+				if test.want != "nothing" {
+					t.Errorf("nothing is created, want %s", test.want)
+				}
+			case test.want != "" && !strings.HasPrefix(test.want, "{"):
+				t.Errorf("it is created, want %s", test.want)
+			default:
+				if diff := cmp.Diff(merged[corev1.PersistentVolume](t, wantYAML, test.want), plan.create); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func typesOf(conditions []corev1.PersistentVolumeClaimCondition) []corev1.PersistentVolumeClaimConditionType {
+	var all []corev1.PersistentVolumeClaimConditionType
+	for _, condition := range conditions {
+		all = append(all, condition.Type)
+	}
+	return all
+}
+
+func TestOldVolume(t *testing.T) {
+	const settled = `{status: {phase: Bound, capacity: {storage: 2Gi}}}`
+	const bound, released, leaving = `{status: {phase: Bound}}`, `{status: {phase: Released}}`, `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Released}}`
+	const retained, retainedLeaving = `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`,
+		`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`
+	const kept = `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`
+	for name, test := range map[string]struct{ local, remote, volume, want string }{
+		"in use":                            {volume: bound, local: settled, want: "nothing"},
+		"larger there":                      {volume: bound, remote: `{status: {capacity: {storage: 3Gi}}}`, want: "3Gi"},
+		"larger on the claim, too":          {local: `{status: {phase: Bound}}`, volume: `{spec: {capacity: {storage: 3Gi}}, status: {phase: Bound}}`, remote: `{status: {capacity: {storage: 3Gi}}}`, want: "claim 3Gi []"},
+		"its file system grows later":       {local: `{status: {phase: Bound}}`, volume: bound, remote: `{status: {conditions: [{type: FileSystemResizePending, status: "True"}, {type: Other, status: "True"}, {type: Resizing, status: "False"}]}}`, want: "claim 2Gi [FileSystemResizePending]"},
+		"it has grown":                      {volume: bound, local: `{status: {phase: Bound, capacity: {storage: 2Gi}, conditions: [{type: FileSystemResizePending, status: "True"}, {type: Other, status: "True"}]}}`, want: "claim 2Gi [Other]"},
+		"smaller there":                     {volume: bound, remote: `{status: {capacity: {storage: 1Gi}}}`, want: v1alpha1.ReasonVolumeTooSmall},
+		"replaced there":                    {volume: bound, remote: `{metadata: {uid: another}}`, want: v1alpha1.ReasonVolumeLost},
+		"gone there, in use":                {volume: bound, remote: "none", want: "nothing"},
+		"in use, and deleted by hand":       {volume: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Bound}}`, want: "nothing"},
+		"released":                          {volume: released, local: "none", want: "nothing"},
+		"released, and gone there":          {volume: released, local: "none", remote: "none", want: "delete"},
+		"leaving":                           {volume: leaving, local: "none", want: "nothing"},
+		"leaving, and gone there":           {volume: leaving, local: "none", remote: "none", want: "finalizers []"},
+		"retained":                          {volume: retained, local: "none", remote: kept, want: "nothing"},
+		"retained, and gone there":          {volume: retained, local: "none", remote: "none", want: "nothing"},
+		"retained, leaving, and not noted":  {volume: retainedLeaving, local: "none", want: "nothing"},
+		"retained, leaving, and kept there": {volume: retainedLeaving, local: "none", remote: kept, want: "finalizers []"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := decideVolume(snapshot{
+				clusterID: "eu", claim: merged[corev1.PersistentVolumeClaim](t, localYAML, test.local), remote: merged[corev1.PersistentVolumeClaim](t, remoteYAML, test.remote),
+				volume: merged[corev1.PersistentVolume](t, wantYAML, test.volume),
+			})
+			got := "nothing"
+			switch {
+			case plan.create != nil:
+				got = "create"
+			case plan.problem != nil:
+				got = plan.problem.Reason
+			case plan.delete != nil:
+				got = "delete"
+			case plan.status != nil:
+				got = fmt.Sprintf("claim %s %v", plan.status.Status.Capacity.Storage(), typesOf(plan.status.Status.Conditions))
+			case plan.after != nil && len(plan.after.Finalizers) == 0:
+				got = "finalizers []"
+			case plan.after != nil:
+				got = plan.after.Spec.Capacity.Storage().String()
+			}
+			if got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,161 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/engine"
+	"github.com/spillway-io/spillway/internal/engine/act"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/objects"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/provenance"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
+)
+
+// reconciler shows the volumes of one provider. One object is reconciled at a time.
+type reconciler struct {
+	engine.Connection
+	consumer client.Client
+	events   events.EventRecorder
+	// told has the last problem that the owner of each claim was told.
+	told map[decide.Key]string
+	// pace limits the changes of each claim and its volume, by the UID of the claim.
+	pace *throttle.Pacer
+}
+
+// Reconcile implements engine.Runner.
+func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result, error) {
+	if r.Paused() || r.Provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.PersistentVolumeClaim{})).Reason != "" {
+		return ctrl.Result{}, nil // Everything is enqueued when this changes.
+	}
+	s, err := r.observe(ctx, key)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if s.volume == nil && s.remote == nil {
+		delete(r.told, key)
+		r.pace.Forget(string(key.UID))
+		return ctrl.Result{}, nil
+	}
+	if readable, err := r.readable(ctx, key); err != nil || !readable {
+		return ctrl.Result{}, err // It is enqueued when both kinds can be read.
+	}
+	plan := decideVolume(s)
+	r.tell(key, s.claim, plan.problem)
+	if plan.after != nil || plan.status != nil { // A provider may change its mind as often as it likes.
+		if wait := r.pace.Wait(string(key.UID)); wait > 0 {
+			return ctrl.Result{RequeueAfter: wait}, nil
+		}
+		r.pace.Wrote(string(key.UID))
+	}
+	return retry.Done(r.act(ctx, s, plan))
+}
+
+// readable reports whether the caches show the provider's claims, and the consumer's volumes.
+func (r *reconciler) readable(ctx context.Context, key decide.Key) (bool, error) {
+	type who struct { // The view outlives the connection.
+		of  *reconciler
+		key decide.Key
+	}
+	again := func() { r.Enqueue(key) }
+	there, err := informer.Need(ctx, r.Provider.GetCache(), &corev1.PersistentVolumeClaim{}, who{r, key}, again)
+	if err != nil || !there {
+		return false, err
+	}
+	return informer.Need(ctx, r.View, &corev1.PersistentVolume{}, who{r, key}, again)
+}
+
+func (r *reconciler) observe(ctx context.Context, key decide.Key) (snapshot, error) {
+	s := snapshot{clusterID: r.Mark.ClusterID}
+	claim, volume := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
+	err := r.View.Get(ctx, key.NamespacedName, claim)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return s, fmt.Errorf("getting PersistentVolumeClaim %s: %w", key.NamespacedName, err)
+	case err == nil && claim.UID == key.UID:
+		s.claim = claim
+	}
+	err = r.View.Get(ctx, client.ObjectKey{Name: nameOf(s.clusterID, key.UID)}, volume)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return s, fmt.Errorf("getting PersistentVolume %s: %w", nameOf(s.clusterID, key.UID), err)
+	case err == nil && field.StandsForRemote(volume, s.clusterID):
+		s.volume = volume
+	}
+	s.remote, err = r.remoteOf(ctx, key)
+	if err == nil && s.remote != nil {
+		class := r.Provider.Classes.All().Of(v1alpha1.ClassStorage, ptr.Deref(s.remote.Spec.StorageClassName, ""))
+		if class.Presence == field.ClassThere {
+			s.storage = &class.Storage
+		}
+	}
+	return s, err
+}
+
+// remoteOf returns the provider's claim that holds the data of the consumer's claim, or nil.
+func (r *reconciler) remoteOf(ctx context.Context, key decide.Key) (*corev1.PersistentVolumeClaim, error) {
+	var all corev1.PersistentVolumeClaimList
+	if err := r.Provider.GetCache().List(ctx, &all, client.MatchingFields{objects.FieldLocal: key.NamespacedName.String()}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the claims of provider %s: %w", r.Mark.ClusterID, err)
+	}
+	for i := range all.Items {
+		remote := &all.Items[i]
+		if r.Mark.IsOn(remote) && field.HoldsData(remote) && provenance.LocalOf(remote).UID == key.UID {
+			return remote, nil
+		}
+	}
+	return nil, nil
+}
+
+func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) error {
+	var a decide.Action
+	switch {
+	case plan.create != nil:
+		a = decide.Action{Verb: decide.Create, Object: plan.create}
+	case plan.delete != nil:
+		a = decide.Action{Verb: decide.Delete, Object: plan.delete, Locked: true}
+	case plan.after != nil:
+		a = decide.Action{Verb: decide.Patch, Object: plan.after, Before: s.volume, Locked: true}
+	case plan.status != nil:
+		a = decide.Action{Verb: decide.PatchStatus, Object: plan.status, Before: s.claim, Locked: true}
+	default:
+		return nil
+	}
+	obj, ok := a.Object.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("%T is no object", a.Object)
+	}
+	err := act.Send(ctx, r.consumer, obj, a)
+	if a.Verb == decide.Create && apierrors.IsAlreadyExists(err) {
+		r.tell(r.keyOf(s.claim), s.claim, field.Refuse(v1alpha1.ReasonNameConflict, "PersistentVolume %s exists already; if it is not Spillway's, delete it", obj.GetName()))
+		return nil // Mostly the cache does not show it yet. Its watch enqueues the claim.
+	}
+	if err != nil {
+		return fmt.Errorf("to %s %T %s: %w", a.Verb, obj, obj.GetName(), err)
+	}
+	return nil
+}
+
+// tell creates an event on the claim, unless the last one said the same.
+func (r *reconciler) tell(key decide.Key, claim *corev1.PersistentVolumeClaim, problem *field.Problem) {
+	switch {
+	case problem == nil:
+		delete(r.told, key)
+	case claim != nil && r.told[key] != problem.Message:
+		r.told[key] = problem.Message
+		r.events.Eventf(claim, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
+	}
+}
