@@ -161,7 +161,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Clock: now, Pace: throttle.New(progressInterval, progressMost, now),
 		}).SetupWithManager(local)},
 		{"unscheduledpod", (&podadmission.Unscheduled{
-			Client: cached, SharedCache: o.Views.SharedCache, Live: local.GetAPIReader(), Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"), Clock: now,
+			Client: cached, Provides: o.Provides, SharedCache: o.Views.SharedCache, Live: local.GetAPIReader(), Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"), Clock: now,
 		}).SetupWithManager(local)},
 		{"webhookremoval", only(o.PodAdmission.Remove, (&podadmission.WebhookRemoval{Client: cached}).SetupWithManager, local)},
 		{"strayedpod", only(o.PodAdmission.Webhook, (&podadmission.Strayed{

@@ -49,6 +49,11 @@ func (r *Unscheduled) claims(ctx context.Context, pod *corev1.Pod, bindings plac
 			return nil, fmt.Errorf("getting PersistentVolumeClaim %s/%s: %w", pod.Namespace, name, err)
 		case err != nil || !isBound(metadata):
 			claim.Refusal, claim.SelectedNode = persistentvolumeclaim.NotBound(metadata), virtual(metadata, bindings)
+			if r.Provides && err == nil && (matter || claim.SelectedNode != "") {
+				if claim.Providers, err = r.providers(ctx, client.ObjectKeyFromObject(metadata), bindings); err != nil {
+					return nil, err
+				}
+			}
 		case !metadata.DeletionTimestamp.IsZero(): // The scheduler takes no pod of it, either.
 			claim.Refusal = &field.Problem{Reason: field.ReasonClaimNotBound, Message: "PersistentVolumeClaim " + name + " is being deleted"}
 		case matter:
@@ -60,6 +65,23 @@ func (r *Unscheduled) claims(ctx context.Context, pod *corev1.Pod, bindings plac
 		claims = append(claims, claim)
 	}
 	return claims, nil
+}
+
+// providers returns the clusterIDs of the bindings that map the StorageClass of a claim without a volume.
+func (r *Unscheduled) providers(ctx context.Context, key client.ObjectKey, bindings placement.Index) ([]string, error) {
+	claim := &corev1.PersistentVolumeClaim{}
+	if err := r.Live.Get(ctx, key, claim); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("getting PersistentVolumeClaim %s: %w", key, err)
+	}
+	var ids []string
+	for _, binding := range bindings.Usable() {
+		if _, mapped := field.Classes(binding.Spec.Classes).Of(v1alpha1.ClassStorage, persistentvolumeclaim.StorageClass(claim)); mapped && claim.Spec.VolumeName == "" {
+			ids = append(ids, binding.Spec.ClusterID)
+		}
+	}
+	return ids, nil
 }
 
 // refusal says why a bound claim, or its volume, is not sent. It returns nil if it is sent.

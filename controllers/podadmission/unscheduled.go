@@ -40,9 +40,11 @@ type Unscheduled struct {
 	// SharedCache has the metadata of all claims, and Live bypasses the caches.
 	SharedCache cache.Cache
 	Live        client.Reader
-	Settings    namespaceoffloading.Settings
-	Events      events.EventRecorder
-	Clock       clock.PassiveClock
+	// Provides reports whether providers create volumes; see engine.Engine.
+	Provides bool
+	Settings namespaceoffloading.Settings
+	Events   events.EventRecorder
+	Clock    clock.PassiveClock
 }
 
 // Reconcile adds the missing tolerations to one pod, and releases its claims.

@@ -23,6 +23,27 @@ type Claim struct {
 	// SelectedNode is the virtual node on which the claim waits for a volume, because the scheduler has
 	// chosen that node for a pod; empty if there is none.
 	SelectedNode string
+	// Providers are the clusterIDs of the providers that can create the volume of a claim that has none.
+	Providers []string
+}
+
+// creating returns those of the providers that can create the volumes of all claims that have none, and the claims
+// without what no provider can do. If a claim is refused, all providers are returned.
+func creating(clusterIDs []string, claims []Claim) ([]string, []Claim) {
+	able := clusterIDs
+	for _, claim := range claims {
+		if len(claim.Providers) > 0 {
+			able = slices.DeleteFunc(slices.Clone(able), func(id string) bool { return !slices.Contains(claim.Providers, id) })
+		}
+	}
+	if len(able) > 0 && refused(claims) == nil {
+		return able, claims
+	}
+	claims = slices.Clone(claims)
+	for i := range claims {
+		claims[i].Providers = nil
+	}
+	return clusterIDs, claims
 }
 
 // ReasonClaimReleased: the scheduler may choose a node again for a claim of the pod.
@@ -56,7 +77,7 @@ const patience = 30 * time.Second
 // refused returns why a pod with these claims cannot run in a provider, or nil.
 func refused(claims []Claim) *field.Problem {
 	for _, claim := range claims {
-		if claim.Refusal != nil {
+		if claim.Refusal != nil && len(claim.Providers) == 0 {
 			return claim.Refusal
 		}
 	}
@@ -85,7 +106,9 @@ func keepsTo(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 // stuck tells the owner of a pod that tolerates virtual nodes that the scheduler waits for a volume on one of
 // them. The scheduler waits for up to ten minutes at a time, without a message.
 func stuck(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, now time.Time) Plan {
-	i := slices.IndexFunc(claims, func(c Claim) bool { return c.Refusal != nil && c.SelectedNode != "" })
+	i := slices.IndexFunc(claims, func(c Claim) bool {
+		return c.Refusal != nil && c.SelectedNode != "" && !slices.Contains(c.Providers, strings.TrimPrefix(c.SelectedNode, v1alpha1.VirtualNodePrefix))
+	})
 	if i < 0 {
 		return Plan{}
 	}

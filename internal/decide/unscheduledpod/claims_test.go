@@ -42,6 +42,7 @@ func TestDecideClaims(t *testing.T) {
 	}
 	unbound := persistentvolumeclaim.NotBound(&metav1.ObjectMeta{Name: "data"})
 	ready, fresh, stuck := Claim{Name: "data"}, Claim{Name: "data", Refusal: unbound}, Claim{Name: "data", Refusal: unbound, SelectedNode: "spillway-eu"}
+	created := func(in ...string) Claim { return Claim{Name: "data", Refusal: unbound, Providers: in} }
 	for name, test := range map[string]struct {
 		strategy v1alpha1.PodOffloadingStrategy
 		pod      []func(*corev1.Pod)
@@ -49,17 +50,21 @@ func TestDecideClaims(t *testing.T) {
 		age      time.Duration
 		want     Plan // Once the scheduler has found no node.
 	}{
-		"fresh":                      {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{fresh}, 0, Plan{Reason: ReasonStaysLocal, Message: waits}},
-		"fresh, LocalFirst":          {v1alpha1.PodsLocalFirst, []func(*corev1.Pod){claim}, []Claim{fresh}, 0, Plan{Reason: ReasonStaysLocal, Message: waits}},
-		"one is":                     {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{{Name: "a"}, fresh}, 0, Plan{Reason: ReasonStaysLocal, Message: waits}},
-		"bound":                      {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{ready}, 0, Plan{Tolerations: []corev1.Toleration{of("eu")}}},
-		"bound, it tolerates it":     {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{ready}, time.Hour, Plan{}},
-		"fresh, older":               {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, older}, []Claim{fresh}, 0, Plan{Reason: ReasonStaysLocal, Message: waits}},
-		"fresh, Remote":              {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{fresh}, time.Hour, Plan{}},
-		"chosen":                     {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{stuck}, time.Hour, Plan{Reason: ReasonStaysLocal, Message: waits}},
-		"chosen just now":            {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{stuck}, 10 * time.Second, Plan{RecheckAfter: 20 * time.Second}},
-		"describes volumes, too":     {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, nfs, keptTo("spillway.io/volume-nfs")}, []Claim{ready}, 0, Plan{Tolerations: []corev1.Toleration{of("eu")}}},
-		"describes, and is not kept": {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, nfs, keptTo()}, []Claim{ready}, 0, Plan{Reason: ReasonStaysLocal, Message: whyDescribed}},
+		"fresh":                   {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{fresh}, 0, Plan{Reason: ReasonStaysLocal, Message: waits}},
+		"fresh, LocalFirst":       {v1alpha1.PodsLocalFirst, []func(*corev1.Pod){claim}, []Claim{fresh}, 0, Plan{Reason: ReasonStaysLocal, Message: waits}},
+		"one is":                  {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{{Name: "a"}, fresh}, 0, Plan{Reason: ReasonStaysLocal, Message: waits}},
+		"bound":                   {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{ready}, 0, Plan{Tolerations: []corev1.Toleration{of("eu")}}},
+		"bound, it tolerates it":  {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{ready}, time.Hour, Plan{}},
+		"fresh, older":            {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, older}, []Claim{fresh}, 0, Plan{Reason: ReasonStaysLocal, Message: waits}},
+		"fresh, Remote":           {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{fresh}, time.Hour, Plan{}},
+		"chosen":                  {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{stuck}, time.Hour, Plan{Reason: ReasonStaysLocal, Message: waits}},
+		"chosen just now":         {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{stuck}, 10 * time.Second, Plan{RecheckAfter: 20 * time.Second}},
+		"to be created there":     {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{ready, created("us", "eu")}, 0, Plan{Tolerations: []corev1.Toleration{of("eu")}}},
+		"to be created elsewhere": {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{created("us")}, 0, Plan{Reason: ReasonStaysLocal, Message: waits}},
+		"to be created there, beside another one": {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim}, []Claim{created("eu"), fresh}, 0, Plan{Reason: ReasonStaysLocal, Message: waits}},
+		"being created there":                     {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{{Name: "data", Refusal: unbound, SelectedNode: "spillway-eu", Providers: []string{"eu"}}}, time.Minute, Plan{}},
+		"describes volumes, too":                  {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, nfs, keptTo("spillway.io/volume-nfs")}, []Claim{ready}, 0, Plan{Tolerations: []corev1.Toleration{of("eu")}}},
+		"describes, and is not kept":              {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, nfs, keptTo()}, []Claim{ready}, 0, Plan{Reason: ReasonStaysLocal, Message: whyDescribed}},
 		"chosen, it tolerates it": {v1alpha1.PodsLocalAndRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{ready, stuck}, time.Minute,
 			Plan{Reason: field.ReasonClaimNotBound, Warns: true, Message: chosen + "delete the pod, and its replacement starts on one of the consumer's own nodes"}},
 		"chosen, Remote": {v1alpha1.PodsRemote, []func(*corev1.Pod){claim, tolerant}, []Claim{stuck}, time.Minute, Plan{Reason: field.ReasonClaimNotBound, Warns: true, Message: chosen +

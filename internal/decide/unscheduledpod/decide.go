@@ -51,6 +51,7 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []str
 		pod.Spec.NodeName != "" || !pod.DeletionTimestamp.IsZero() || isDaemonSetPod(pod) {
 		return Plan{}
 	}
+	clusterIDs, claims = creating(clusterIDs, claims)
 	plan := Plan{Tolerations: Missing(pod, clusterIDs)}
 	late := len(plan.Tolerations) > 0
 	if why := whyLocal(pod, nso, claims, late); why != "" {
