@@ -40,6 +40,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/virtualnode"
 	"github.com/spillway-io/spillway/controllers/waitingpod"
 	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/consumer/endpoint"
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	offloading "github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/engine"
@@ -135,6 +136,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PodAdmission.PolicyServed, Webhook: o.PodAdmission.Webhook, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
 			Inventory: present, Views: o.Views, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now), Refusals: o.Refusals, Definitions: o.Definitions,
+			Endpoints: endpoint.NewVerifier(endpoint.AuthorityOf(local.GetConfig()), now),
 		}).SetupWithManager(run.local)},
 		{"eviction", (&eviction.Reconciler{
 			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now}, Unhealthy: &eviction.Unhealthy{Kubernetes: o.Kubernetes, Clock: now},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/consumer/endpoint"
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
 	"github.com/spillway-io/spillway/internal/decide/network"
 	"github.com/spillway-io/spillway/internal/decide/placement"
@@ -48,6 +49,8 @@ type snapshot struct {
 	Webhook *Webhook
 	// WritesRefused says which writes the consumer refuses, and why; "" if none.
 	WritesRefused string
+	// ConsumerAPI is the last verdict about the address in spec.consumerAPI.
+	ConsumerAPI endpoint.Verdict
 	// Skew is how the kinds in the consumer differ from the kinds of this version; nil: not known yet.
 	Skew *definitions.Skew
 }
@@ -87,6 +90,7 @@ func Decide(s snapshot) v1alpha1.ClusterBindingStatus {
 	setLimited(s, &status)
 	setClock(s, &status)
 	setClasses(s, &status)
+	setConsumerAPI(s, &status)
 	setWritesRefused(s, &status)
 	setVersionSkew(s, &status)
 	share(s, &status)

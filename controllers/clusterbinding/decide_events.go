@@ -16,7 +16,7 @@ type event struct{ Type, Reason, Message string }
 // only.
 var (
 	eventOnNewReason = []string{v1alpha1.BindingReady, v1alpha1.BindingLimited, v1alpha1.BindingClockSkewed, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingShared, v1alpha1.BindingDrained}
-	eventOnProblem   = []string{v1alpha1.BindingNetwork, v1alpha1.BindingFenced, v1alpha1.BindingClassesReady}
+	eventOnProblem   = []string{v1alpha1.BindingNetwork, v1alpha1.BindingFenced, v1alpha1.BindingClassesReady, v1alpha1.BindingConsumerAPI}
 )
 
 // eventsOf lists the changes of conditions that deserve an event. It does not repeat what Ready says.

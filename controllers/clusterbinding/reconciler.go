@@ -26,6 +26,7 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/consumer/endpoint"
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/field"
@@ -69,7 +70,9 @@ type Reconciler struct {
 	Refusals *consumer.Refusals
 	// Definitions knows how the served kinds differ from the kinds of this version.
 	Definitions *consumer.Definitions
-	Clock       clock.PassiveClock
+	// Endpoints verifies where pods reach the consumer's API server.
+	Endpoints *endpoint.Verifier
+	Clock     clock.PassiveClock
 	// Pace limits the reports of one step of a deletion.
 	Pace *throttle.Pacer
 
@@ -90,6 +93,8 @@ type observed struct {
 	fingerprint, endpoint string
 	// refusedUntil is after how long refused writes may have expired.
 	refusedUntil time.Duration
+	// verifyAgain is after how long the address in spec.consumerAPI is verified again.
+	verifyAgain time.Duration
 	// drain is the input of its deletion, if it is being deleted; unknown is set while
 	// that is incomplete.
 	drain   drain.Snapshot
@@ -141,6 +146,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	result, err := retry.Done(r.report(ctx, o, Decide(o.snapshot)))
 	r.reportRotation(o)
 	result.RequeueAfter = retry.Sooner(retry.Sooner(result.RequeueAfter, untilWarned(o)), retry.Sooner(o.refusedUntil, o.Webhook.UntilExpired(o.Now)))
+	result.RequeueAfter = retry.Sooner(result.RequeueAfter, o.verifyAgain)
 	return result, err
 }
 
@@ -148,6 +154,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) forget(name string) {
 	r.Inventory.Close(name)
 	r.reportedHolders.Delete(name)
+	r.Endpoints.Forget(name)
 	r.Pace.Forget(name)
 	r.accepted.Delete(name)
 }
@@ -172,6 +179,11 @@ func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (
 	o := &observed{snapshot: snapshot{Binding: cb, PolicyServed: r.PolicyServed, Now: r.Clock.Now()}}
 	o.WritesRefused, o.refusedUntil = r.Refusals.Message()
 	o.Skew = r.Definitions.Skew()
+	if api := cb.Spec.ConsumerAPI; api.Host != "" && cb.DeletionTimestamp.IsZero() {
+		o.ConsumerAPI, o.verifyAgain = r.Endpoints.Verdict(cb.Name, api) //nolint:contextcheck // The handshake outlives the reconcile, and is bounded.
+	} else {
+		r.Endpoints.Forget(cb.Name)
+	}
 	var err error
 	if o.Bindings, err = consumer.Bindings(ctx, r.Client); err != nil {
 		return nil, err

@@ -50,6 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(shard.Source(r.Owner, trigger.Named)).
 		WatchesRawSource(source.TypedChannel(r.Refusals.Events(), handler.TypedEnqueueRequestsFromMapFunc(r.every))).
 		WatchesRawSource(source.TypedChannel(r.Definitions.Events(), handler.TypedEnqueueRequestsFromMapFunc(r.every))).
+		WatchesRawSource(source.TypedChannel(r.Endpoints.Events(), &handler.TypedEnqueueRequestForObject[*v1alpha1.ClusterBinding]{})).
 		WatchesRawSource(source.TypedChannel(r.Fleet.Events(), &handler.TypedEnqueueRequestForObject[*v1alpha1.ClusterBinding]{})).
 		WithOptions(controller.Options{RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
