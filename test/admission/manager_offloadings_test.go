@@ -113,7 +113,7 @@ func TestManagerIsKnownByItsAccount(t *testing.T) {
 			t.Errorf("policy %s knows the manager as %v", object.GetName(), first["expression"])
 		}
 	}
-	if policies != 11 {
-		t.Errorf("%d policies, want 11", policies)
+	if policies != 12 {
+		t.Errorf("%d policies, want 12", policies)
 	}
 }

@@ -44,7 +44,8 @@ func untilManagerIsConfined(ctx context.Context, s *apiServer) error {
 	plain := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}}
 	claim := claimOf(metav1.ObjectMeta{Namespace: "default", Name: "probe"}, "")
 	service := serviceOf(metav1.ObjectMeta{Namespace: "default", Name: "probe"})
-	if err := errors.Join(s.Create(ctx, waits), s.Create(ctx, plain), s.Create(ctx, service), s.Create(ctx, claim)); err != nil {
+	account := accountOf("default", "probe")
+	if err := errors.Join(s.Create(ctx, waits), s.Create(ctx, plain), s.Create(ctx, service), s.Create(ctx, claim), s.Create(ctx, account), s.Create(ctx, tokenGrant("default"))); err != nil {
 		return err
 	}
 	const labels = `{"metadata":{"labels":{"probe":"probe"}}}`
@@ -59,6 +60,7 @@ func untilManagerIsConfined(ctx context.Context, s *apiServer) error {
 		"spillway-manager-leases":      creating(manager, heartbeat("probe", "probe")),
 		"spillway-manager-offloadings": creating(manager, offloadingOf("default", "")),
 		"spillway-manager-events":      creating(manager, told("default", "probe")),
+		"spillway-manager-tokens":      requesting(manager, account, waits),
 		"spillway-namespacemaps":       creating(s, mapOf("probe", "team")),
 	})
 }
