@@ -42,6 +42,11 @@ const (
 	// lacks of the local object. Spillway compares it to report each change to the object's owner
 	// only once.
 	AnnotationLeftOut = "spillway.io/left-out"
+
+	// AnnotationTokenExpires and AnnotationTokenRenews are on a Secret with the API tokens of a
+	// remote pod. They say when the first of the tokens expires, and when Spillway renews them.
+	AnnotationTokenExpires = "spillway.io/token-expires"
+	AnnotationTokenRenews  = "spillway.io/token-renews"
 )
 
 // Users write these keys on their pods, ConfigMaps, Secrets, PersistentVolumeClaims and

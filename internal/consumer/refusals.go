@@ -36,7 +36,8 @@ const (
 
 // Refusals knows which writes the consumer refuses. Either the manager's account lacks the right, or an
 // admission policy or webhook denies the write. Events do not count: a refused event is not sent again, so a
-// later success could not be seen.
+// later success could not be seen. Tokens do not count either: an administrator grants them per namespace, and the
+// pods there say if they are missing.
 type Refusals struct {
 	// Who returns the name under which the consumer knows the manager's account; "" if unknown.
 	Who   func() string
@@ -65,7 +66,7 @@ func (r *Refusals) Wrap(next http.RoundTripper) http.RoundTripper {
 		resp, err := next.RoundTrip(req)
 		verb, writes := verbs[req.Method]
 		about := resource(req.URL.Path)
-		if err != nil || !writes || about == "events.events.k8s.io" || about == "events" {
+		if err != nil || !writes || about == "events.events.k8s.io" || about == "events" || about == "serviceaccounts/token" {
 			return resp, err
 		}
 		what := verb + " " + about

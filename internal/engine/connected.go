@@ -55,6 +55,8 @@ type connected struct {
 	graph                              *graph
 	waits                              *waits.Waits
 	workers                            *work.Workers
+	// tokens gives pods their API tokens. It is set before the workers start.
+	tokens observe.Tokens
 }
 
 // Reconcile reconciles an object of any kind.
@@ -232,7 +234,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		},
 		reporter: reporter,
 		observer: &observe.Observer[T]{
-			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Sent: remembered.Sent, Pods: c.view,
+			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Sent: remembered.Sent, Pods: c.view, Tokens: func() observe.Tokens { return c.tokens },
 			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.peerNamespaces, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has,
 			Clock: c.Clock, ClockSkew: c.provider.ClockSkew, Alone: alone, Volume: c.volume,
 		},

@@ -53,6 +53,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/engine/attempts"
 	"github.com/spillway-io/spillway/internal/engine/mapping"
+	"github.com/spillway-io/spillway/internal/engine/observe"
 	"github.com/spillway-io/spillway/internal/engine/waits"
 	"github.com/spillway-io/spillway/internal/engine/work"
 	"github.com/spillway-io/spillway/internal/field"
@@ -63,7 +64,7 @@ import (
 
 // Engine starts the controllers of each connection.
 type Engine struct {
-	// Kinds are the kinds that are sent. Shown are those that come from the providers.
+	// Kinds are the kinds that are sent. Shown are those with objects in the providers only.
 	Kinds []Registration
 	Shown []FromProvider
 	Views *views.Views
@@ -141,13 +142,17 @@ func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider)
 	}
 	for _, kind := range e.Shown {
 		shown, err := kind.Attach(ctx, Connection{
-			Mark: c.mark, View: view, Provider: provider, ClusterWide: e.Views.SharedCache, IsCopy: c.namespaces.isCopy, Paused: c.namespaces.paused, Enqueue: c.enqueue,
+			Mark: c.mark, View: view, Provider: provider, Remote: c.remote, ClusterWide: e.Views.SharedCache, IsCopy: c.namespaces.isCopy,
+			API: func() field.ConsumerAPI { return mapping.API(c.namespaces.current()) }, Paused: c.namespaces.paused, Enqueue: c.enqueue,
 		})
 		if err != nil {
 			return err
 		}
 		c.graph.kinds[kind.Name()] = shown
-		c.workers.Add(kind.Name(), 1, kind.Backoff())
+		if tokens, gives := shown.(observe.Tokens); gives {
+			c.tokens = tokens
+		}
+		c.workers.Add(kind.Name(), kind.Workers(), kind.Backoff())
 	}
 	return c.workers.Run(ctx, c.follow)
 }

@@ -8,18 +8,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
-// FromProvider is a kind whose objects exist in a provider and are shown in the consumer.
+// FromProvider is a kind with a controller of its own for each connection. Its objects exist in a provider only.
+// Some are shown in the consumer. A controller that implements observe.Tokens gives pods their API tokens.
 type FromProvider interface {
 	// Name returns the name of the kind, in keys and metrics.
 	Name() string
-	// Backoff returns how long an object waits after an error. The queue reconciles one object of the kind at a
-	// time.
+	// Workers is how many objects of the kind are reconciled at a time.
+	Workers() int
+	// Backoff returns how long an object waits after an error.
 	Backoff() workqueue.TypedRateLimiter[decide.Key]
 	// Attach creates the controller of the kind for a connection, which ends with ctx.
 	Attach(ctx context.Context, c Connection) (Runner, error)
@@ -31,15 +35,19 @@ type Connection struct {
 	Mark     provenance.Mark
 	View     *views.View
 	Provider *fleet.Provider
+	// Remote reads the provider's cache, corrected by the writes of this process. It has no content.
+	Remote *ownwrites.Reader
 	// ClusterWide has all of the consumer's objects of the kinds that are sent because of their namespace.
 	ClusterWide cache.Cache
 	// IsCopy reports whether a remote object is where the copy of the local one is, or would be. The kind must
 	// be one that is sent because of its namespace.
 	IsCopy func(kind Registration, local, remote types.NamespacedName) bool
+	// API says which pods use the consumer's API, and where they reach it.
+	API func() field.ConsumerAPI
 	// Paused reports whether the binding is paused. When the pause ends, EnqueueNamespace is called for all
 	// namespaces.
 	Paused func() bool
-	// Enqueue enqueues objects of the kind. It must not be called before Runner.Start.
+	// Enqueue enqueues objects of any kind. It must not be called before Runner.Start.
 	Enqueue func(keys ...decide.Key)
 }
 

@@ -119,7 +119,7 @@ func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
 // differ reports whether two states of a binding may lead to different decisions.
 func differ(a, b *v1alpha1.ClusterBinding) bool {
 	return a.Generation != b.Generation || mountnamespace.Usable(a) != mountnamespace.Usable(b) ||
-		drain.ReachedCopies(a) != drain.ReachedCopies(b) || !network.Of(a).Equal(network.Of(b))
+		drain.ReachedCopies(a) != drain.ReachedCopies(b) || mapping.InvalidAPI(a) != mapping.InvalidAPI(b) || !network.Of(a).Equal(network.Of(b))
 }
 
 // followOffloadings enqueues the objects of a namespace whose offloading has changed or gone. What waited for

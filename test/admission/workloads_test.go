@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/test/pages"
@@ -116,7 +117,7 @@ func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
 		t.Errorf("%s: the provider of profile %s refuses what is sent: %v", local.Name, p.limits.Profile, err)
 	}
 	var without []string
-	for _, what := range append(pod.Withheld(local, remote, p.limits), accept.WithheldToken(local)) {
+	for _, what := range append(pod.Withheld(local, remote, p.limits), token.Withheld(local)) {
 		what, _, _ = strings.Cut(what, ": ")
 		if what, _, _ = strings.Cut(what, " is not sent"); what != "" {
 			without = append(without, what)

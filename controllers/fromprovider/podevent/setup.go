@@ -124,6 +124,9 @@ func (k *Kind) Start(ctx context.Context) error {
 // Name implements engine.FromProvider.
 func (*Kind) Name() string { return name }
 
+// Workers implements engine.FromProvider: two objects of a provider may be about the same local object.
+func (*Kind) Workers() int { return 1 }
+
 // Backoff implements engine.FromProvider.
 func (*Kind) Backoff() workqueue.TypedRateLimiter[decide.Key] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[decide.Key](firstFailure, mostFailure)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/status"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -56,6 +57,9 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 		return report(s, need.Problem, patience(need.Problem))
 	}
 	remote := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes)
+	if token.Granted(s.Local, s.API) != nil {
+		remote = withAPI(s.Local, s.Destination.Target, s.Limits, s.Classes, s.API.Endpoint)
+	}
 	runAs(remote, s.Local, s.Accounts, s.Limits)
 	remote.OwnerReferences = controlledBy(s.Destination.Namespace, s.NamespaceUID)
 	if s.SendBackoff > 0 {
@@ -89,7 +93,7 @@ func refusalPatience(reason string) time.Duration {
 	switch reason {
 	case v1alpha1.ReasonReferenceNotSynced:
 		return longPatience
-	case v1alpha1.ReasonClassMissing, v1alpha1.ReasonLimitsMissing, v1alpha1.ReasonLimitsInvalid, v1alpha1.ReasonLimitsForbidden:
+	case v1alpha1.ReasonConsumerAPIMissing, v1alpha1.ReasonConsumerAPIInvalid, v1alpha1.ReasonClassMissing, v1alpha1.ReasonLimitsMissing, v1alpha1.ReasonLimitsInvalid, v1alpha1.ReasonLimitsForbidden:
 		return Patience
 	}
 	return 0

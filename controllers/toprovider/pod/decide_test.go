@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/field"
@@ -234,7 +235,7 @@ func authorized(p *corev1.Pod) {
 }
 
 func saysAuthorized(p *corev1.Pod) {
-	offloaded("True", "Offloaded", "the pod keeps running without these: "+accept.WithheldToken(p))(p)
+	offloaded("True", "Offloaded", "the pod keeps running without these: "+token.Withheld(p))(p)
 }
 
 // in returns a snapshot in which everything is in order.

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/names"
 	"github.com/spillway-io/spillway/internal/field"
 )
 
@@ -40,13 +40,13 @@ var fieldReferences = map[string]struct {
 // memory with local.
 func localise(spec *corev1.PodSpec, local *corev1.Pod, t field.Target, limits *field.Limits) {
 	if t.Hashed {
-		for _, place := range needs.NamePlaces(spec) {
+		for _, place := range names.Places(spec) {
 			if *place.Name != "" {
 				*place.Name = t.Name(local.Namespace, *place.Name)
 			}
 		}
 	}
-	for _, c := range needs.AllContainers(spec) {
+	for _, c := range names.AllContainers(spec) {
 		for i := range c.Env {
 			localiseVariable(&c.Env[i], local, limits)
 		}

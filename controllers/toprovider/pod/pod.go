@@ -26,6 +26,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
@@ -52,6 +53,7 @@ func Kind() kind.Kind[*corev1.Pod] {
 		RemoteName: kind.Namespaced{}.RemoteName,
 		Needs:      Needs,
 		Accepts:    accepts,
+		Tokens:     usesTokens,
 		Workers:    workers,
 		Urgent:     awaited,
 		Ended:      EndedByProvider,
@@ -90,7 +92,7 @@ func Needs(pod *corev1.Pod) []decide.Ref {
 // refusalOf says why a pod is not sent to a provider, or returns nil.
 func refusalOf(pod *corev1.Pod, around decide.Inputs) *field.Problem {
 	return accept.Refusal(pod, accept.Provider{
-		Limits: around.Limits, Classes: around.Classes, Has: around.Has, Accounts: around.Accounts, TargetFor: around.TargetFor,
+		Limits: around.Limits, Classes: around.Classes, Has: around.Has, Accounts: around.Accounts, TargetFor: around.TargetFor, API: around.API,
 	})
 }
 
@@ -99,6 +101,11 @@ func refusalOf(pod *corev1.Pod, around decide.Inputs) *field.Problem {
 func accepts(pod *corev1.Pod, around decide.Inputs) (accepted, known bool) {
 	refusal := refusalOf(pod, around)
 	return refusal == nil, refusal == nil || refusal.Reason != v1alpha1.ReasonReferenceNotSynced
+}
+
+// usesTokens reports whether a pod that is not in the provider needs its API tokens there.
+func usesTokens(pod *corev1.Pod, around decide.Inputs) bool {
+	return recorded(pod) == nil && !terminal(pod) && pod.DeletionTimestamp.IsZero() && token.Granted(pod, around.API) != nil
 }
 
 // measure records how long creation and status took.

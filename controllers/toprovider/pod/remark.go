@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
 	"github.com/spillway-io/spillway/internal/field"
 )
 
@@ -45,8 +46,8 @@ func notSentRemark(s snapshot) *remark {
 	}
 	if len(s.Remote.Status.Conditions) > 0 { // Reported with the provider's first status, not in a write of its own.
 		messages = append(messages, Withheld(s.Local, s.Remote, s.Limits)...)
-		if token := accept.WithheldToken(s.Local); token != "" && !hasToken(s.Remote) {
-			messages = append(messages, token)
+		if withheld := token.Withheld(s.Local); withheld != "" && !hasToken(s.Remote) && !token.Uses(&s.Remote.Spec, s.Local.UID) {
+			messages = append(messages, withheld)
 		}
 	}
 	if len(messages) == 0 {

@@ -114,7 +114,7 @@ func withEphemeralContainers(remote, local *corev1.Pod, ephemeral []corev1.Ephem
 	for i := range ephemeral {
 		has := func(c corev1.EphemeralContainer) bool { return c.Name == ephemeral[i].Name }
 		if !slices.ContainsFunc(remote.Spec.EphemeralContainers, has) {
-			missing = append(missing, ephemeralContainer(&ephemeral[i], local, t, limits))
+			missing = append(missing, ephemeralContainer(&ephemeral[i], local, remote, t, limits))
 		}
 	}
 	if missing == nil {

@@ -16,6 +16,9 @@ func toRemote(local *corev1.Secret, t field.Target) (*corev1.Secret, *field.Prob
 	if local.Type == corev1.SecretTypeServiceAccountToken || local.Type == secretTypeBootstrapToken {
 		return nil, field.Refuse(field.ReasonCredentials, "Secret %s has type %s: it gives access to the consumer's API server", local.Name, local.Type)
 	}
+	if field.IsTokenSecretName(local.Name) {
+		return nil, field.Refuse(field.ReasonCredentials, "Secret %s has a name that Spillway uses for the API tokens of pods in the provider", local.Name)
+	}
 	if refusal := field.NeverSynced("Secret", local); refusal != nil {
 		return nil, refusal
 	}

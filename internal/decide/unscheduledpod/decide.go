@@ -22,6 +22,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Plan is what to add to the pod, and what to tell its owner.
@@ -86,7 +87,7 @@ func Missing(pod *corev1.Pod, clusterIDs []string) []corev1.Toleration {
 func whyLocal(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, late bool) string {
 	refusal, described := accept.BaselineRefusal(pod), strings.Join(accept.DescribedVolumes(pod), ", ")
 	switch {
-	case late && refusal != nil && accept.NeverSent(pod) == nil:
+	case late && refusal != nil && refusal.Reason == field.ReasonPodSecurity:
 		return "the pod exceeds pod security baseline, so only a provider that allows this can run it, and only if it is created with podOffloadingStrategy Remote; " +
 			"it waits for one of the consumer's own nodes: " + refusal.Message
 	case late && refusal != nil:

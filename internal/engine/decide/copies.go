@@ -55,6 +55,8 @@ type Inputs struct {
 	// Volume returns the consumer's PersistentVolume of that name, or nil if the provider's label is not on it. If
 	// known is false, the volumes cannot be read yet.
 	Volume func(name string) (volume *corev1.PersistentVolume, known bool)
+	// API says which pods use the consumer's API from the provider, and where they reach it.
+	API field.ConsumerAPI
 	// Counted is the number of pods that count for the object (kind.Kind.Counts), among those in its remote
 	// namespace.
 	Counted int

@@ -54,6 +54,9 @@ type Kind[T decide.Object] struct {
 	// an object be sent. If known is false, the provider has not answered yet whether it has a class. Until
 	// then, nothing changes about missing objects that the object needs. It is pure.
 	Accepts func(local T, around decide.Inputs) (accepted, known bool)
+	// Tokens, if set, reports whether an object that is about to be sent needs API tokens of the consumer in the
+	// provider first. It is pure.
+	Tokens func(local T, around decide.Inputs) bool
 	// For, if set, returns the namespace of the provider that a remote object is for. It is for copied kinds
 	// whose objects can have only one destination at a time. It is pure.
 	For func(remote T) string

@@ -14,6 +14,7 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
@@ -22,10 +23,14 @@ import (
 const FieldLocal = "spillway.local"
 
 // IndexLocal returns the index FieldLocal of a kind. For an object that is sent because of its namespace, the
-// index has the namespace and a slash as a second value. No object's name ends with a slash.
+// index has the namespace and a slash as a second value. No object's name ends with a slash. A Secret with API
+// tokens is found by TokensOf.
 func IndexLocal(selection kind.Selection) client.IndexerFunc {
 	return func(remote client.Object) []string {
 		key := LocalKey(remote)
+		if field.IsTokenSecret(remote) {
+			return []string{indexTokens + key.String(), indexTokens}
+		}
 		if selection != kind.InMappedNamespace {
 			return []string{key.String()}
 		}
@@ -33,7 +38,19 @@ func IndexLocal(selection kind.Selection) client.IndexerFunc {
 	}
 }
 
-// Remotes are the provider's objects of one kind that carry Spillway's mark.
+// indexTokens begins the values of FieldLocal for Secrets with API tokens. No namespace has a colon.
+const indexTokens = "tokens:"
+
+// TokensOf selects the Secrets in a provider's cache that have the API tokens of pods of that name. If pod is
+// nil, it selects those of all pods.
+func TokensOf(pod *types.NamespacedName) client.MatchingFields {
+	if pod == nil {
+		return client.MatchingFields{FieldLocal: indexTokens}
+	}
+	return client.MatchingFields{FieldLocal: indexTokens + pod.String()}
+}
+
+// Remotes are the provider's objects of one kind that carry Spillway's mark. Secrets with API tokens are none.
 type Remotes[T client.Object] struct {
 	Kind      *kind.Kind[T]
 	ClusterID string
@@ -86,7 +103,7 @@ func (r *Remotes[T]) RemotesFor(ctx context.Context, key types.NamespacedName, p
 
 // Represents reports whether a remote object is Spillway's and represents the local one.
 func (r *Remotes[T]) Represents(remote T, key types.NamespacedName) bool {
-	return r.Mark.IsOn(remote) && LocalKey(remote) == key
+	return r.Mark.IsOn(remote) && LocalKey(remote) == key && !field.IsTokenSecret(remote)
 }
 
 // Of lists the remote objects in the cache that represent objects of a local namespace. An empty name means
@@ -96,7 +113,8 @@ func (r *Remotes[T]) Of(ctx context.Context, namespace string) ([]T, error) {
 	if namespace != "" {
 		only = append(only, client.MatchingFields{FieldLocal: namespace + "/"})
 	}
-	return listOf[T](ctx, r.Cache, r.Kind.NewList(), only...)
+	all, err := listOf[T](ctx, r.Cache, r.Kind.NewList(), only...)
+	return slices.DeleteFunc(all, func(remote T) bool { return field.IsTokenSecret(remote) }), err
 }
 
 // Locals lists the local objects of a namespace that remote objects represent: those in the cache, and those that
@@ -118,7 +136,7 @@ func (r *Remotes[T]) Locals(ctx context.Context, namespace string) ([]types.Name
 			}
 			return nil, err
 		}
-		if key := LocalKey(remote); r.Mark.IsOn(remote) && (namespace == "" || key.Namespace == namespace) {
+		if key := LocalKey(remote); r.Mark.IsOn(remote) && !field.IsTokenSecret(remote) && (namespace == "" || key.Namespace == namespace) {
 			keys = append(keys, key)
 		}
 	}
@@ -155,5 +173,9 @@ func (r *Remotes[T]) Need(ctx context.Context, who any, then func()) (bool, erro
 
 // Watch calls handle for each change in the cache, until ctx ends.
 func (r *Remotes[T]) Watch(ctx context.Context, handle func(informer.Change)) error {
-	return watch(ctx, r.Cache, r.Kind.New(), r.CacheReader, handle)
+	return watch(ctx, r.Cache, r.Kind.New(), r.CacheReader, func(e informer.Change) {
+		if !field.IsTokenSecret(e.Object()) {
+			handle(e)
+		}
+	})
 }

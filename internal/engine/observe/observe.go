@@ -49,6 +49,8 @@ type Observer[T client.Object] struct {
 	Remotes   *objects.Remotes[T]
 	Uses      Uses
 	Sent      *attempts.Sent
+	// Tokens is needed for a kind with Tokens.
+	Tokens func() Tokens
 	// Pods reads the pods on the virtual node.
 	Pods client.Reader
 	// Namespace returns the UID of a namespace in the provider. It is empty if the cache does not have the
@@ -261,7 +263,10 @@ func (o *Observer[T]) firstNeeds(ctx context.Context, s *decide.ObjectState[T], 
 	if !site.Destination.Open {
 		return nil
 	}
-	return o.namespace(ctx, site)
+	if err := o.namespace(ctx, site); err != nil {
+		return err
+	}
+	return addTokens(ctx, o, s, site)
 }
 
 // key names an object of the kind.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
-	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/plugin/install"
 )
@@ -31,8 +31,16 @@ func podOf(shown *corev1.Pod, events ...corev1.Event) Pod {
 	p := Pod{Name: shown.Name, Phase: cmp.Or(string(shown.Status.Phase), string(corev1.PodPending))}
 	p.Waits = WaitsOf(shown, events...)
 	p.Runs = shown.Status.Phase == corev1.PodSucceeded && disruption(shown) == nil || shown.Status.Phase == corev1.PodRunning && len(p.Waits) == 0
-	p.WithoutToken = shown.Status.Phase == corev1.PodRunning && pod.Sent(shown) && accept.WithheldToken(shown) != ""
+	p.WithoutToken = shown.Status.Phase == corev1.PodRunning && pod.Sent(shown) && lacksToken(shown)
 	return p
+}
+
+// lacksToken reports whether the pod's condition says that its token is not sent.
+func lacksToken(shown *corev1.Pod) bool {
+	withheld := token.Withheld(shown)
+	return withheld != "" && slices.ContainsFunc(shown.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == v1alpha1.PodOffloaded && strings.Contains(c.Message, withheld)
+	})
 }
 
 // WaitsOf says what a pod waits for, and what is wrong with it, the cause first. It uses only the event that

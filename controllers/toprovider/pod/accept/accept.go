@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/names"
 	"github.com/spillway-io/spillway/internal/field"
 )
 
@@ -36,6 +37,8 @@ type Provider struct {
 	Accounts field.Accounts
 	// TargetFor returns where the pods of a local namespace go. It is needed only with Accounts.
 	TargetFor func(namespace string) field.Target
+	// API says which pods use the consumer's API, and where they reach it.
+	API field.ConsumerAPI
 }
 
 // cure tells the owner what to do about a pod that exceeds pod security baseline.
@@ -50,8 +53,8 @@ func (p Provider) cure() string {
 // yet. A pod gets its ephemeral containers later, and EphemeralContainerRefusals checks these.
 func Refusal(pod *corev1.Pod, in Provider) *field.Problem { return first(pod, in, provider) }
 
-// BaselineRefusal says why no provider that grants only pod security baseline gets a pod, or returns nil. It
-// checks only fields of the spec that cannot change while the pod lives.
+// BaselineRefusal says why no provider that grants only pod security baseline gets a pod, or returns nil, for a
+// pod whose ServiceAccount is not listed by its offloading. It checks only fields of the spec that cannot change while the pod lives.
 //
 // The policy config/policy/pods.yaml has the same rule. It keeps such a pod off virtual nodes while the
 // pod can still run on another node.
@@ -73,7 +76,11 @@ func EphemeralContainerRefusals(pod *corev1.Pod, limits *field.Limits) []*field.
 }
 
 func ephemeralContainerRefusal(c *corev1.EphemeralContainer, spec *corev1.PodSpec, under field.Standard) *field.Problem {
-	return containerRefusal("ephemeralContainers", (*corev1.Container)(&c.EphemeralContainerCommon), spec, under)
+	container := (*corev1.Container)(&c.EphemeralContainerCommon)
+	if refusal := tokenNamed(names.Of(container)); refusal != nil {
+		return refusal
+	}
+	return containerRefusal("ephemeralContainers", container, spec, under)
 }
 
 // AllowedEphemeralContainers returns the ephemeral containers that are not refused.

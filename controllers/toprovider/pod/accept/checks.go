@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
 	"github.com/spillway-io/spillway/internal/field"
 )
 
@@ -25,7 +26,8 @@ type scope int
 const (
 	// podAlone: the answer is the same for every provider.
 	podAlone scope = iota
-	// standard: the answer depends on the pod security standard that the provider grants.
+	// standard: the answer depends on the pod security standard that the provider grants, or on whether the
+	// offloading lists the pod's ServiceAccount.
 	standard
 	// provider: the answer depends on the limits of the provider, and on the classes of its ClusterBinding.
 	provider
@@ -38,6 +40,8 @@ var checks = []check{
 	{"DaemonSet pod", podAlone, daemonSetPod},
 	{"fields", podAlone, forbiddenField},
 	{"volumes", podAlone, forbiddenVolume},
+	{"tokens", standard, projectedToken},
+	{"names of tokens", provider, foreignToken},
 	{"limits", provider, unknownLimits},
 	{"privileged fields", standard, privilegedField},
 	{"security context", standard, securityContext},
@@ -48,6 +52,7 @@ var checks = []check{
 	{"RuntimeClass", provider, runtimeClassNotMapped},
 	{"ServiceAccount", provider, accountNotAllowed},
 	{"classes", provider, missingClass},
+	{"consumer's API", provider, unusableAPI},
 }
 
 // first returns the problem of the first check that applies, or nil. It skips the checks that depend on more
@@ -104,7 +109,7 @@ func forbiddenVolume(pod *corev1.Pod, _ Provider) *field.Problem {
 }
 
 func volumeRefusal(v *corev1.Volume) *field.Problem {
-	if IsInjectedToken(v) {
+	if token.IsInjected(v) {
 		return nil
 	}
 	if refusal := sourceRefusal(v, field.PodSecurityPrivileged); refusal != nil {
@@ -119,7 +124,9 @@ func volumeRefusal(v *corev1.Volume) *field.Problem {
 		return nil
 	}
 	for i := range v.Projected.Sources {
-		if found := volumeProjectionPlan.Violation(&v.Projected.Sources[i], field.PodSecurityPrivileged); found != nil {
+		others := v.Projected.Sources[i]
+		others.ServiceAccountToken = nil // See projectedToken.
+		if found := volumeProjectionPlan.Violation(&others, field.PodSecurityPrivileged); found != nil {
 			return found.Refusal(fmt.Sprintf("spec.volumes[%s].projected.sources[%d]", v.Name, i))
 		}
 	}

@@ -42,6 +42,20 @@ var examples = map[string]example{
 		"ResourceClaims", "spec.resourceClaims is set: drivers of the consumer allocate the claims" + cureOfPod, podAlone},
 	"volumes": {withVolume(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "d", VolumeAttributes: map[string]string{"secretName": "s"}}}),
 		"Credentials", "spec.volumes[v].csi.volumeAttributes[secretName] is set: the driver would use a Secret of the provider" + cureOfPod, podAlone},
+	"tokens": {func(pod *corev1.Pod, in *Provider) {
+		withVolume(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "p"}}}}})(pod, in)
+		in.API = field.ConsumerAPI{}
+	}, "Credentials", "spec.volumes[v].projected.sources[0].serviceAccountToken is set: tokens of the consumer are not sent" + cureOfPod, standard},
+	"names of tokens": {func(pod *corev1.Pod, _ *Provider) {
+		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: field.TokenSecretName("uid")})
+	}, "Credentials", "Secret spillway-token-uid cannot be used: Secrets of such a name have the API tokens of pods in the provider" + cureOfPod, provider},
+	"consumer's API": {func(pod *corev1.Pod, in *Provider) {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "kube-api-access-x", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}}},
+		}}})
+		in.API.Lists = func(string, string) bool { return true }
+	}, "ConsumerAPIMissing", "the NamespaceOffloading gives ServiceAccount default access to the API, but the ClusterBinding does not say where pods reach it; " +
+		"ask the platform engineer to set spec.consumerAPI", provider},
 	"limits": {func(_ *corev1.Pod, in *Provider) { in.Limits = field.MissingLimits() },
 		"LimitsMissing", field.MissingLimits().Unknown.Message, provider},
 	"privileged fields": {func(pod *corev1.Pod, _ *Provider) { pod.Spec.HostPID = true },

@@ -1,5 +1,5 @@
 // Package needs lists the objects that a pod names. Of returns the ConfigMaps, Secrets and PersistentVolumeClaims
-// that must be in the provider before the pod. NamePlaces returns the fields with their names.
+// that must be in the provider before the pod.
 package needs
 
 import (
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/names"
 )
 
 // References are the objects that a pod needs, sorted by name, each once.
@@ -33,12 +34,12 @@ func Of(pod *corev1.Pod) References {
 	spec := pod.Spec
 	spec.EphemeralContainers = accept.AllowedEphemeralContainers(pod, nil)
 	var refs References
-	for _, place := range NamePlaces(&spec) {
-		refs.add(place.kind, *place.Name, place.optional)
+	for _, place := range names.Places(&spec) {
+		refs.add(place.Kind, *place.Name, place.Optional)
 	}
 	for i := range spec.Volumes {
 		if spec.Volumes[i].Ephemeral != nil {
-			refs.add(claim, EphemeralClaim(pod.Name, spec.Volumes[i].Name), false)
+			refs.add(names.Claim, EphemeralClaim(pod.Name, spec.Volumes[i].Name), false)
 		}
 	}
 	refs.ConfigMaps = Deduplicated(refs.ConfigMaps)
@@ -54,7 +55,7 @@ const MostClaims = 128
 // Claims returns the names of the PersistentVolumeClaims behind a pod's volumes, each once. It returns
 // at most one more than MostClaims.
 func Claims(pod *corev1.Pod) []string {
-	var names []string
+	var claims []string
 	known := sets.New[string]()
 	for i := range pod.Spec.Volumes {
 		var name string
@@ -69,24 +70,24 @@ func Claims(pod *corev1.Pod) []string {
 		if known.Has(name) {
 			continue
 		}
-		if names = append(names, name); len(names) > MostClaims {
+		if claims = append(claims, name); len(claims) > MostClaims {
 			break
 		}
 		known.Insert(name)
 	}
-	return names
+	return claims
 }
 
-func (r *References) add(k kind, name string, optional bool) {
+func (r *References) add(k names.Kind, name string, optional bool) {
 	if name == "" {
 		return // The API server accepts the legacy empty name, but it names no object.
 	}
 	switch k {
-	case configMap:
+	case names.ConfigMap:
 		r.ConfigMaps = append(r.ConfigMaps, Reference{name, optional})
-	case secret:
+	case names.Secret:
 		r.Secrets = append(r.Secrets, Reference{name, optional})
-	case claim:
+	case names.Claim:
 		r.PersistentVolumeClaims = append(r.PersistentVolumeClaims, Reference{name, optional})
 	}
 }

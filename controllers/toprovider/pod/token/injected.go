@@ -1,4 +1,4 @@
-package accept
+package token
 
 import (
 	"cmp"
@@ -11,10 +11,10 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// IsInjectedToken reports whether a volume is the service account token that admission injects. It
+// IsInjected reports whether a volume is the service account token that admission injects. It
 // checks the name, and that the volume has nothing else. To leave out something that a user wrote would
 // silently break the pod.
-func IsInjectedToken(v *corev1.Volume) bool {
+func IsInjected(v *corev1.Volume) bool {
 	if !strings.HasPrefix(v.Name, "kube-api-access-") || v.Projected == nil {
 		return false
 	}
@@ -33,23 +33,23 @@ func IsInjectedToken(v *corev1.Volume) bool {
 	return token
 }
 
-// WithheldToken says that the pod lacks its token, if the pod probably uses one. Otherwise it returns
+// Withheld says that the pod lacks its token, if the pod probably uses one. Otherwise it returns
 // "". Kubernetes injects a token into nearly every pod, but few pods use it. A pod that does has an
 // account other than default, which has no rights, or asks for a token explicitly.
-func WithheldToken(pod *corev1.Pod) string {
+func Withheld(pod *corev1.Pod) string {
 	account := cmp.Or(pod.Spec.ServiceAccountName, "default")
-	if account == "default" && !ptr.Deref(pod.Spec.AutomountServiceAccountToken, false) || len(InjectedTokens(pod.Spec.Volumes)) == 0 {
+	if account == "default" && !ptr.Deref(pod.Spec.AutomountServiceAccountToken, false) || len(Injected(pod.Spec.Volumes)) == 0 {
 		return ""
 	}
 	return "the token of ServiceAccount " + account + " is not sent, so the pod has none in /var/run/secrets/kubernetes.io/serviceaccount and cannot use the Kubernetes API; " +
 		"if it needs the API, keep it on the consumer's own nodes; otherwise set automountServiceAccountToken to false"
 }
 
-// InjectedTokens returns the names of the volumes that are injected tokens.
-func InjectedTokens(volumes []corev1.Volume) []string {
+// Injected returns the names of the volumes that are injected tokens.
+func Injected(volumes []corev1.Volume) []string {
 	var names []string
 	for i := range volumes {
-		if IsInjectedToken(&volumes[i]) {
+		if IsInjected(&volumes[i]) {
 			names = append(names, volumes[i].Name)
 		}
 	}

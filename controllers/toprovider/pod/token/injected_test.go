@@ -1,4 +1,4 @@
-package accept
+package token
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field/fieldtest"
 )
 
-func TestWithheldToken(t *testing.T) {
+func TestWithheld(t *testing.T) {
 	const injected = `volumes: [{name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: t}}]}}]`
 	for name, test := range map[string]struct{ spec, want string }{
 		"as most pods are":            {`serviceAccountName: default, ` + injected, ""},
@@ -18,7 +18,7 @@ func TestWithheldToken(t *testing.T) {
 		"it wants none":               {`serviceAccountName: controller, automountServiceAccountToken: false`, ""},
 		"something else is projected": {`serviceAccountName: controller, volumes: [{name: v, projected: {sources: [{secret: {name: s}}]}}]`, ""},
 	} {
-		got := WithheldToken(fieldtest.PodOf(t, `{spec: {`+test.spec+`}}`))
+		got := Withheld(fieldtest.PodOf(t, `{spec: {`+test.spec+`}}`))
 		if (got != "") != (test.want != "") || !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
