@@ -25,6 +25,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/namespaceoffloading"
 	"github.com/spillway-io/spillway/controllers/offloadingstatus"
 	"github.com/spillway-io/spillway/controllers/podadmission"
+	"github.com/spillway-io/spillway/controllers/podtoken"
 	"github.com/spillway-io/spillway/controllers/release"
 	"github.com/spillway-io/spillway/controllers/toprovider/configmap"
 	"github.com/spillway-io/spillway/controllers/toprovider/endpointslice"
@@ -116,7 +117,9 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	local, now := mgr.GetLocalManager(), clock.RealClock{}
 	run, kinds := scopeOf(mgr, o.Sharing), Kinds()
 	warnings := &podevent.Kind{Kinds: kinds, Consumer: local.GetClient(), Clock: now}
-	shown := []engine.FromProvider{warnings}
+	authority := endpoint.AuthorityOf(local.GetConfig())
+	tokens := &podtoken.Kind{Consumer: local.GetClient(), Authority: authority, Events: local.GetEventRecorder("spillway-podtoken"), Clock: now}
+	shown := []engine.FromProvider{warnings, tokens}
 	if o.Provides {
 		shown = append(shown, &volume.Kind{Consumer: local.GetClient(), Events: local.GetEventRecorder("spillway-volume"), Clock: now})
 	}
@@ -136,7 +139,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PodAdmission.PolicyServed, Webhook: o.PodAdmission.Webhook, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
 			Inventory: present, Views: o.Views, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now), Refusals: o.Refusals, Definitions: o.Definitions,
-			Endpoints: endpoint.NewVerifier(endpoint.AuthorityOf(local.GetConfig()), now),
+			Endpoints: endpoint.NewVerifier(authority, now),
 		}).SetupWithManager(run.local)},
 		{"eviction", (&eviction.Reconciler{
 			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Tries: &eviction.Tries{Clock: now}, Unhealthy: &eviction.Unhealthy{Kubernetes: o.Kubernetes, Clock: now},

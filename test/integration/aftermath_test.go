@@ -61,7 +61,7 @@ func noCredentialIsShown(secrets ...string) {
 	places := map[string]string{"the log": output.text()}
 	for _, list := range []client.ObjectList{
 		&v1alpha1.ClusterBindingList{}, &v1alpha1.NamespaceMapList{}, &v1alpha1.NamespaceOffloadingList{},
-		&eventsv1.EventList{}, &corev1.NodeList{}, &coordinationv1.LeaseList{},
+		&eventsv1.EventList{}, &corev1.NodeList{}, &corev1.PodList{}, &coordinationv1.LeaseList{},
 	} {
 		Expect(home.List(ctx, list)).To(Succeed())
 		text, err := json.Marshal(list)

@@ -118,7 +118,7 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		Maps:     func(kind v1alpha1.ClassKind, name string) bool { return o.Maps(ctx, kind, name) },
 		Provides: o.Alone != nil,
 		Volume:   func(name string) (*corev1.PersistentVolume, bool) { return o.Volume(ctx, name) },
-		Peers:    o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
+		API:      mapping.API(namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
 		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 	}
 }
