@@ -45,7 +45,7 @@ func untilManagerIsConfined(ctx context.Context, s *apiServer) error {
 	claim := claimOf(metav1.ObjectMeta{Namespace: "default", Name: "probe"}, "")
 	service := serviceOf(metav1.ObjectMeta{Namespace: "default", Name: "probe"})
 	account := accountOf("default", "probe")
-	if err := errors.Join(s.Create(ctx, waits), s.Create(ctx, plain), s.Create(ctx, service), s.Create(ctx, claim), s.Create(ctx, account), s.Create(ctx, tokenGrant("default"))); err != nil {
+	if err := errors.Join(s.Create(ctx, waits), s.Create(ctx, plain), s.Create(ctx, service), s.Create(ctx, claim), s.Create(ctx, account), s.Create(ctx, tokenGrant("default")), s.Create(ctx, volumesGrant())); err != nil {
 		return err
 	}
 	const labels = `{"metadata":{"labels":{"probe":"probe"}}}`

@@ -35,7 +35,7 @@ func startManager(consumer *controlPlane, options manager.Options) *managerRun {
 	identity, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
 
-	options.SkipMetrics, options.Provides = true, true
+	options.SkipMetrics = true
 	options.Manager = ctrl.Options{
 		Metrics:                metricsserver.Options{BindAddress: "0"},
 		HealthProbeBindAddress: "0",

@@ -4,6 +4,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/manager"
 )
 
 // Both clusters run the real PersistentVolume controllers. The specs play the scheduler of home, and the CSI
@@ -23,6 +25,17 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 	)
 
 	BeforeAll(func() {
+		home.make(&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "spillway-volumes"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "spillway-volumes"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: manager.DefaultNamespace, Name: "spillway-manager"}},
+		})
+		running.stop()
+		running = startManager(home, manager.Options{ConsumerID: homeID, Provides: true})
+		DeferCleanup(func() {
+			running.stop()
+			running = startManager(home, manager.Options{ConsumerID: homeID})
+		})
 		t = newTeam()
 		here, there = unique("here"), unique("there")
 		eu.make(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: there}, Provisioner: "csi.example.com", AllowVolumeExpansion: ptr.To(true)})

@@ -31,8 +31,7 @@ import (
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
-// +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=create;delete
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims/status,verbs=patch
+// The rights are in config/rbac/volumes_role.yaml, which nothing binds: no flag creates the controller yet.
 
 const (
 	// name of the kind.
@@ -54,6 +53,9 @@ var _ engine.FromProvider = &Kind{}
 
 // Name implements engine.FromProvider.
 func (*Kind) Name() string { return name }
+
+// Workers implements engine.FromProvider.
+func (*Kind) Workers() int { return 1 }
 
 // Backoff implements engine.FromProvider.
 func (*Kind) Backoff() workqueue.TypedRateLimiter[decide.Key] { return retry.Backoff[decide.Key]() }
