@@ -133,6 +133,15 @@ func TestDecide(t *testing.T) {
 		"the mount namespace, though the map is gone": {
 			Snapshot{Binding: mounted().Obj(), Connected: true},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (mount)")},
+		"the mount namespace is held, and the provider says why": {
+			Snapshot{Binding: binding().MountNamespace("mount").Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNotRequired,
+				namespacemap.WithBlocker("it goes", "NamespaceContentRemaining: pods has 1 resource instances")).Obj(),
+				NamespaceMap: builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonDeletionFailed, "no").Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "2 remote namespaces are being deleted (mount, ra); mount: the provider says NamespaceContentRemaining: pods has 1 resource instances")},
+		"the mount namespace is going, and nothing more is known": {
+			Snapshot{Binding: binding().MountNamespace("mount").Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNotRequired, "it goes").Obj(),
+				NamespaceMap: builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonDeletionFailed, "no").Obj(), Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "2 remote namespaces are being deleted (mount, ra); ra: no")},
 		"the mount namespace stays, orphaned": {
 			Snapshot{Binding: mounted().Orphan().Obj(), NamespaceMap: builder.Map("eu").Obj(), Connected: true},
 			deleteMap.leaves("remote namespaces left in provider eu: mount")},

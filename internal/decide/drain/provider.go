@@ -180,8 +180,15 @@ func (s Snapshot) remoteNamespaces() []string {
 	return names
 }
 
-// whyRemaining says why the first remote namespace that cannot be deleted is still there.
+// whyRemaining says why the first remote namespace that cannot be deleted is still there. It begins with the mount
+// namespace.
 func (s Snapshot) whyRemaining() string {
+	if c := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady); c != nil && mountnamespace.MayExist(s.Binding) {
+		mount := v1alpha1.CurrentMapping{Phase: v1alpha1.MappingTerminating, Reason: c.Reason, Message: c.Message}
+		if why := namespacemap.WhyRemaining(&mount); why != "" {
+			return "; " + s.Binding.Spec.MountNamespace + ": " + why
+		}
+	}
 	if s.NamespaceMap == nil {
 		return ""
 	}
