@@ -14,6 +14,17 @@ const (
 	DeletionPolicyOrphan DeletionPolicy = "Orphan"
 )
 
+// ProviderEvents says which events of a provider are shown in the consumer.
+// +kubebuilder:validation:Enum=All;Warnings
+type ProviderEvents string
+
+const (
+	// ProviderEventsWarnings shows warnings. The default.
+	ProviderEventsWarnings ProviderEvents = "Warnings"
+	// ProviderEventsAll shows warnings and events of the type Normal.
+	ProviderEventsAll ProviderEvents = "All"
+)
+
 // ClusterBindingSpec says how to use a provider.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.mountNamespace) || (has(self.mountNamespace) && self.mountNamespace == oldSelf.mountNamespace)",fieldPath=".mountNamespace",message="mountNamespace is immutable once set"
@@ -93,6 +104,12 @@ type ClusterBindingSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	ServiceAccounts []ServiceAccountMapping `json:"serviceAccounts,omitempty"`
+
+	// events says which events of the provider about remote objects are shown on the local objects.
+	// Defaults to Warnings. With All, the manager reads all events of the provider, and each pod costs
+	// a few more writes.
+	// +optional
+	Events ProviderEvents `json:"events,omitempty"`
 
 	// deletionPolicy says what happens to the remote objects when the ClusterBinding is deleted.
 	// Drain deletes them, and waits until they are gone. Orphan leaves them in the provider.

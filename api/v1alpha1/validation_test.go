@@ -375,6 +375,8 @@ var bindingCases = map[string]validationCase{
 	"network, shared, in capitals": {set: fields{"spec.network": object{"sharedNamespaces": texts("Monitoring")}}, want: `spec.network.sharedNamespaces[0]: Invalid value: "Monitoring"`},
 
 	"unknown deletionPolicy": {set: fields{"spec.deletionPolicy": "Keep"}, want: `spec.deletionPolicy: Unsupported value: "Keep": supported values: "Drain", "Orphan"`},
+	"all events":             {set: fields{"spec.events": "All"}, change: fields{"spec.events": "Warnings"}},
+	"unknown events":         {set: fields{"spec.events": "Normal"}, want: `spec.events: Unsupported value: "Normal": supported values: "All", "Warnings"`},
 	"deletionPolicy changed": {change: fields{"spec.deletionPolicy": "Orphan"}},
 
 	"label with an invalid key":          {set: fields{"spec.virtualNode.labels": object{"a b": "c"}}, want: "spec.virtualNode.labels: Invalid value: labels must have valid keys, such as topology.kubernetes.io/region"},

@@ -47,6 +47,9 @@ type Connection struct {
 	// Paused reports whether the binding is paused. When the pause ends, EnqueueNamespace is called for all
 	// namespaces.
 	Paused func() bool
+	// AllEvents reports whether the binding shows events of the type Normal, too. When that changes,
+	// EnqueueNamespace is called for all namespaces.
+	AllEvents func() bool
 	// Enqueue enqueues objects of any kind. It must not be called before Runner.Start.
 	Enqueue func(keys ...decide.Key)
 }

@@ -43,6 +43,11 @@ func (n *namespaces) current() *mapping.Mapping { return n.mapping.Load() }
 // paused reports whether the binding is paused.
 func (n *namespaces) paused() bool { return n.current().Binding().Spec.Paused }
 
+// allEvents reports whether the binding shows all events of the provider.
+func (n *namespaces) allEvents() bool {
+	return n.current().Binding().Spec.Events == v1alpha1.ProviderEventsAll
+}
+
 // concerns reports whether a local namespace is, or was, mapped to one of the provider.
 func (n *namespaces) concerns(namespace string) bool { return n.current().Concerns(namespace) }
 

@@ -3,6 +3,7 @@ package integration
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -80,6 +81,21 @@ var _ = Describe("Warnings of a provider", Ordered, func() {
 		Eventually(home.described(pod)).Should(ConsistOf(HaveField("Message", "the last one")))
 		Expect(home.fromProviders("")()).NotTo(ContainElement(HaveField("Message", HavePrefix("about"))))
 		Expect(home.described(pod)()).To(HaveLen(1))
+	})
+
+	It("come with other events while the binding asks for all of them", func() {
+		normal := func(event *corev1.Event) { event.Type, event.Reason = corev1.EventTypeNormal, "Started" }
+		shown := func() ([]corev1.Event, error) {
+			all, err := home.fromProviders(team)()
+			return slices.DeleteFunc(all, func(e corev1.Event) bool { return e.InvolvedObject.UID != pod.UID }), err
+		}
+		ask := func(events v1alpha1.ProviderEvents) {
+			change(home, toEU, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Events = events })
+		}
+		DeferCleanup(ask, v1alpha1.ProviderEventsWarnings)
+		eu.warn(remote, "it has started", normal)
+		ask(v1alpha1.ProviderEventsAll)
+		Eventually(shown).Should(ConsistOf(And(HaveField("Type", corev1.EventTypeNormal), HaveField("Reason", "Started"), HaveField("Message", "it has started"))))
 	})
 
 	It("are bounded, whatever a provider writes", slow, func() {

@@ -18,10 +18,11 @@ import (
 )
 
 const (
-	// warnings selects the events in a provider. Labels cannot select them: writers of
+	// concerning selects the events in a provider, and warnings those that are warnings. Labels cannot select them: writers of
 	// events copy none from the objects they are about. Nor can fields select several kinds:
 	// left out are those about which most warnings are, of what is never sent.
-	warnings = "type!=Normal,involvedObject.kind!=Node,involvedObject.kind!=HorizontalPodAutoscaler,involvedObject.kind!=ReplicaSet," +
+	warnings   = "type!=Normal," + concerning
+	concerning = "involvedObject.kind!=Node,involvedObject.kind!=HorizontalPodAutoscaler,involvedObject.kind!=ReplicaSet," +
 		"involvedObject.kind!=StatefulSet,involvedObject.kind!=DaemonSet,involvedObject.kind!=Deployment,involvedObject.kind!=Job,involvedObject.kind!=CronJob"
 	// pageSize is how many events are in memory at a time during a list.
 	pageSize = 500
@@ -33,9 +34,37 @@ type intake struct{ *reconciler }
 
 var _ toolscache.ReflectorStore = &intake{}
 
-// newReflector watches the warnings of a provider.
-func newReflector(ctx context.Context, events corev1client.EventInterface, to *intake) *toolscache.Reflector {
-	return toolscache.NewReflectorWithOptions(&paged{events, to}, &corev1.Event{}, to, toolscache.ReflectorOptions{
+// run reads the events of a provider until ctx ends. It begins anew when the ClusterBinding asks for others, so
+// that what it no longer asks for is forgotten.
+func (i *intake) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		all := i.AllEvents()
+		reading, stop := context.WithCancel(ctx)
+		go func() {
+			defer stop()
+			for {
+				select {
+				case <-reading.Done():
+					return
+				case <-i.changed:
+					if i.AllEvents() != all {
+						return
+					}
+				}
+			}
+		}()
+		newReflector(reading, i, all).RunWithContext(reading)
+		stop()
+	}
+}
+
+// newReflector watches the events of a provider: all, or only warnings.
+func newReflector(ctx context.Context, to *intake, all bool) *toolscache.Reflector {
+	selector := warnings
+	if all {
+		selector = concerning
+	}
+	return toolscache.NewReflectorWithOptions(&paged{to.events, to, selector}, &corev1.Event{}, to, toolscache.ReflectorOptions{
 		Name: "podevent", Logger: ptr.To(log.FromContext(ctx)),
 	})
 }
@@ -77,7 +106,7 @@ func (*intake) Resync() error { return nil }
 // take keeps an event about an object of a kind that is sent, in a namespace that is Spillway's or may turn out
 // to be.
 func (i *intake) take(ctx context.Context, event *corev1.Event) {
-	target, occurrence, ok := podevent.Read(event)
+	target, occurrence, ok := podevent.Read(event, i.AllEvents())
 	if !ok || i.kinds[target.Kind] == nil {
 		return
 	}
@@ -112,10 +141,11 @@ func (i *intake) isMarked(ctx context.Context, name string) bool {
 	return i.remote.Get(ctx, client.ObjectKey{Name: name}, namespace) == nil && i.Mark.IsOn(namespace)
 }
 
-// paged lists and watches the warnings of a provider.
+// paged lists and watches the events of a provider that the selector selects.
 type paged struct {
-	events corev1client.EventInterface
-	to     *intake
+	events   corev1client.EventInterface
+	to       *intake
+	selector string
 }
 
 var _ toolscache.ListerWatcherWithContext = &paged{}
@@ -125,7 +155,7 @@ var _ toolscache.ListerWatcherWithContext = &paged{}
 func (p *paged) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	p.to.buffer.Begin()
 	p.to.early.Begin()
-	options := metav1.ListOptions{FieldSelector: warnings, Limit: pageSize}
+	options := metav1.ListOptions{FieldSelector: p.selector, Limit: pageSize}
 	for {
 		page, err := p.events.List(ctx, options)
 		if err != nil {
@@ -143,7 +173,7 @@ func (p *paged) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runt
 
 // WatchWithContext implements ListerWatcherWithContext.
 func (p *paged) WatchWithContext(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
-	options.FieldSelector = warnings
+	options.FieldSelector = p.selector
 	return p.events.Watch(ctx, options)
 }
 

@@ -71,7 +71,7 @@ func TestEarlyWarnings(t *testing.T) {
 	var queue []decide.Key
 	enqueue := func(keys ...decide.Key) { queue = append(queue, keys...) }
 	to := &intake{&reconciler{
-		Connection: engine.Connection{Mark: mark, Enqueue: enqueue}, kinds: kinds(t), remote: remote, clock: clock,
+		Connection: engine.Connection{Mark: mark, Enqueue: enqueue, AllEvents: warningsOnly}, kinds: kinds(t), remote: remote, clock: clock,
 		buffer: podevent.NewBuffer(podevent.MostKept), early: podevent.NewBuffer(podevent.MostEarly),
 	}}
 	for _, namespace := range []string{"ours", "theirs"} {
@@ -100,29 +100,35 @@ func TestEarlyWarnings(t *testing.T) {
 	}
 }
 
-// listed is a client for events that tells when they are listed.
+// listed is a client for events that tells with which selector they are listed.
 type listed struct {
 	corev1client.EventInterface
-	call func()
+	call func(selector string)
 }
 
-func (l listed) List(context.Context, metav1.ListOptions) (*corev1.EventList, error) {
-	l.call()
+func (l listed) List(_ context.Context, options metav1.ListOptions) (*corev1.EventList, error) {
+	l.call(options.FieldSelector)
 	return nil, errors.New("no more")
 }
 
-// TestWatchingWarnings: they are read once a namespace has our mark, and not before.
-func TestWatchingWarnings(t *testing.T) {
+func warningsOnly() bool { return false }
+
+// TestWatchingEvents: they are read once a namespace has our mark, and not before, and read anew when the binding asks
+// for others.
+func TestWatchingEvents(t *testing.T) {
 	mark := provenance.Mark{Origin: "origin", ClusterID: "eu"}
 	remote := &informertest.FakeInformers{Scheme: scheme.Scheme}
-	var ours atomic.Bool
-	read := make(chan bool, 1)
+	var ours, all atomic.Bool
+	read := make(chan string, 1)
 	to := &intake{&reconciler{
-		Connection: engine.Connection{Mark: mark}, remote: remote, clock: clocktesting.NewFakePassiveClock(time.Time{}),
+		Connection: engine.Connection{Mark: mark, AllEvents: all.Load}, remote: remote, clock: clocktesting.NewFakePassiveClock(time.Time{}), changed: make(chan struct{}, 1),
 		buffer: podevent.NewBuffer(podevent.MostKept), early: podevent.NewBuffer(podevent.MostEarly),
-		events: listed{call: func() {
+		events: listed{call: func(selector string) {
+			if !ours.Load() {
+				selector = "too soon"
+			}
 			select {
-			case read <- ours.Load():
+			case read <- selector:
 			default:
 			}
 		}},
@@ -134,18 +140,30 @@ func TestWatchingWarnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	until := func(want string) {
+		t.Helper()
+		for end := time.After(time.Minute); ; {
+			select {
+			case got := <-read:
+				if got == want {
+					return
+				}
+				if want == warnings {
+					t.Fatalf("they are read with %s", got)
+				}
+			case <-end:
+				t.Fatalf("they are not read with %s", want)
+			}
+		}
+	}
 	namespaces.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
 	runtime.Gosched() // A reader that has begun would read now.
 	ours.Store(true)
 	namespaces.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ours", Labels: mark.Labels()}})
-	select {
-	case late := <-read:
-		if !late {
-			t.Error("they are read although no namespace is ours")
-		}
-	case <-time.After(time.Minute):
-		t.Error("they are not read")
-	}
+	until(warnings)
+	all.Store(true)
+	to.EnqueueNamespace(t.Context(), "")
+	until(concerning)
 }
 
 func warningAbout(namespace string) *corev1.Event {

@@ -29,7 +29,7 @@ func TestCreationsAreBounded(t *testing.T) {
 	for i := range 3 {
 		name := fmt.Sprint("event-", i)
 		written := r.memory.of(types.UID(name))
-		if wait := r.wait(written, name, true); (wait > 0) != (i == 2) {
+		if wait := r.wait(written, name, true, false); (wait > 0) != (i == 2) {
 			t.Errorf("the event of object %d waits for %s", i, wait)
 		}
 		if i == 2 {
@@ -39,7 +39,17 @@ func TestCreationsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if wait := r.wait(r.memory.of("shown"), "shown", false); wait > 0 {
+	if wait := r.wait(r.memory.of("normal"), "normal", true, true); wait > 0 {
+		t.Errorf("a normal event waits for %s, because of warnings", wait)
+	}
+	normal := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "normal"}, Type: corev1.EventTypeNormal}
+	if _, err := r.act(t.Context(), "normal", podevent.Plan{Create: []*corev1.Event{normal}}); err != nil {
+		t.Fatal(err)
+	}
+	if wait := r.created.Wait("eu"); wait > time.Second {
+		t.Errorf("warnings wait for %s, because of normal events", wait)
+	}
+	if wait := r.wait(r.memory.of("shown"), "shown", false, false); wait > 0 {
 		t.Errorf("an event that is shown waits for %s", wait)
 	}
 }

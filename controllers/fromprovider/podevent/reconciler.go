@@ -31,8 +31,8 @@ const (
 	// event.
 	interval = 10 * time.Second
 	most     = 5 * time.Minute
-	// fewCreated events of a provider are made at once, then one each createInterval: the consumer
-	// keeps each for an hour, and the cache of shown ones as well.
+	// fewCreated warnings of a provider are made at once, then one each createInterval, and as many
+	// normal events: the consumer keeps each for an hour, and the cache of shown ones as well.
 	fewCreated     = 2000
 	createInterval = 2 * time.Second
 	// patience is how long the object that a warning is about may be missing. Its watch
@@ -43,9 +43,11 @@ const (
 	mostFailure  = 5 * time.Minute
 )
 
-// reconciler shows the warnings of one provider.
+// reconciler shows the events of one provider.
 type reconciler struct {
 	engine.Connection
+	// changed is sent to when the binding may ask for other events.
+	changed chan struct{}
 	// kinds are those that warnings may be about, by their names in the API.
 	kinds    map[string]*eventKind
 	consumer client.Client
@@ -123,7 +125,7 @@ func (c *reconciler) observe(ctx context.Context, local corev1.ObjectReference, 
 		if err := c.restoreEvent(ctx, s, name); err != nil {
 			return s, err
 		}
-		s.Waits[name] = c.wait(written, name, s.Shown[name] == nil)
+		s.Waits[name] = c.wait(written, name, s.Shown[name] == nil, occurrence.Normal)
 	}
 	for name := range written.created {
 		if err := c.restoreEvent(ctx, s, name); err != nil {
@@ -137,11 +139,20 @@ func (c *reconciler) observe(ctx context.Context, local corev1.ObjectReference, 
 }
 
 // wait is how long an event must not be written yet.
-func (c *reconciler) wait(written *written, name string, isNew bool) time.Duration {
+func (c *reconciler) wait(written *written, name string, isNew, normal bool) time.Duration {
 	if isNew {
-		return max(written.Wait(name), c.created.Wait(c.Mark.ClusterID))
+		return max(written.Wait(name), c.created.Wait(allowance(c.Mark.ClusterID, normal)))
 	}
 	return written.Wait(name)
+}
+
+// allowance is the key of the events made for a provider. Normal events have their own, so that warnings do not
+// wait for them. No clusterID has a slash.
+func allowance(clusterID string, normal bool) string {
+	if normal {
+		return clusterID + "/" + corev1.EventTypeNormal
+	}
+	return clusterID
 }
 
 // restoreEvent replaces a shown event by its last written state.
@@ -182,7 +193,7 @@ func (c *reconciler) act(ctx context.Context, local types.UID, plan podevent.Pla
 	}
 	for _, event := range plan.Create {
 		written.created[event.Name] = true
-		c.created.Wrote(c.Mark.ClusterID)
+		c.created.Wrote(allowance(c.Mark.ClusterID, event.Type == corev1.EventTypeNormal))
 		wrote(event, act.Send(ctx, c.consumer, event, decide.Action{Verb: decide.Create}))
 	}
 	for _, update := range plan.Update {

@@ -1,9 +1,10 @@
-// Package podevent shows the providers' warnings on the consumer's objects. So kubectl describe says why the
+// Package podevent shows the providers' warnings on the consumer's objects, and their normal events, if a
+// ClusterBinding asks for these. So kubectl describe says why the
 // provider cannot pull an image, schedule a pod, or create a load balancer.
 //
 // # How it works
 //
-// For each connected provider there is one watch of its warnings. It begins when the provider has a namespace of
+// For each connected provider there is one watch of its events. It begins when the provider has a namespace of
 // ours, and ends with the connection. One object of a provider is handled at a time: two could be about the same
 // local object, if a provider says so. Events carry no label of ours, so other tenants'
 // events arrive as well, and are not kept. The buffer (package decide/podevent) is bounded. It
@@ -147,6 +148,7 @@ func (k *Kind) Attach(ctx context.Context, c engine.Connection) (engine.Runner, 
 	}
 	return &reconciler{
 		Connection: c, kinds: kinds, consumer: k.Consumer, remote: c.Provider.GetCache(), shown: k.shown, local: k.local, clock: k.Clock, events: events,
+		changed: make(chan struct{}, 1),
 		buffer:  podevent.NewBuffer(podevent.MostKept),
 		early:   podevent.NewBuffer(podevent.MostEarly),
 		memory:  &memory{clock: k.Clock},

@@ -32,6 +32,10 @@ func (c *reconciler) EnqueueNamespace(_ context.Context, namespace string) {
 	if namespace != "" {
 		return
 	}
+	select {
+	case c.changed <- struct{}{}: // The binding may ask for other events.
+	default:
+	}
 	for _, target := range c.buffer.Targets() {
 		c.enqueue(target)
 	}
@@ -58,13 +62,13 @@ func (c *reconciler) follow(ctx context.Context, of *eventKind) error {
 	})
 }
 
-// watchNamespaces begins to watch the warnings when the provider has the first namespace with our mark: without
-// one, no warning is about what was sent. It enqueues what came before the namespace that it is about.
+// watchNamespaces begins to watch the events when the provider has the first namespace with our mark: without
+// one, no event is about what was sent. It enqueues what came before the namespace that it is about.
 func watchNamespaces(ctx context.Context, to *intake) error {
 	var first sync.Once
 	return informer.Watch(ctx, to.remote, &corev1.Namespace{}, func(change informer.Change) {
 		if change.Before == nil && change.After != nil && to.Mark.IsOn(change.After) {
-			first.Do(func() { go newReflector(ctx, to.events, to).RunWithContext(ctx) })
+			first.Do(func() { go to.run(ctx) })
 			to.arrived(ctx, change.After.GetName())
 		}
 	})

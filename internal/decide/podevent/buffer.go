@@ -25,8 +25,8 @@ const (
 	pods = "Pod"
 )
 
-// Buffer keeps the warnings of one provider, up to a limit for each kind. When a kind is full, it first drops
-// warnings about unknown objects, then the least recent.
+// Buffer keeps the events of one provider, up to a limit for each kind. When a kind is full, it first drops
+// events about unknown objects, then those that are no warnings, then the least recent.
 type Buffer struct {
 	mu sync.Mutex
 	// most is how many occurrences about pods are kept.
@@ -89,7 +89,7 @@ func (s *Buffer) Put(target Target, o Occurrence, known bool, now time.Time) {
 	}
 	s.targets[o.ID] = target
 	if len(of.occurrences) > mostOfOne {
-		s.remove(leastRecent(of.occurrences).ID)
+		s.remove(lastWanted(of.occurrences).ID)
 	}
 	if s.counts[target.Kind] > s.mostOf(target.Kind) {
 		s.remove(s.leastWanted(target.Kind))
@@ -104,26 +104,32 @@ func (s *Buffer) leastWanted(kind string) string {
 		if target.Kind != kind {
 			continue
 		}
-		o := leastRecent(of.occurrences)
-		if found.ID == "" || (foundKnown && !of.known) || (foundKnown == of.known && moreRecentFirst(found, o) < 0) {
+		o := lastWanted(of.occurrences)
+		if found.ID == "" || (foundKnown && !of.known) || (foundKnown == of.known && mostWantedFirst(found, o) < 0) {
 			found, foundKnown = o, of.known
 		}
 	}
 	return found.ID
 }
 
-func leastRecent(of map[string]occurrence) Occurrence {
+func lastWanted(of map[string]occurrence) Occurrence {
 	var found Occurrence
 	for _, o := range of {
-		if found.ID == "" || moreRecentFirst(found, o.Occurrence) < 0 {
+		if found.ID == "" || mostWantedFirst(found, o.Occurrence) < 0 {
 			found = o.Occurrence
 		}
 	}
 	return found
 }
 
-// moreRecentFirst compares occurrences, the most recent first.
-func moreRecentFirst(a, b Occurrence) int {
+// mostWantedFirst compares occurrences: warnings first, then the most recent.
+func mostWantedFirst(a, b Occurrence) int {
+	if a.Normal != b.Normal {
+		if b.Normal {
+			return -1
+		}
+		return 1
+	}
 	return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.ID, b.ID))
 }
 
@@ -179,7 +185,7 @@ func (s *Buffer) Sweep() {
 	}
 }
 
-// Of returns the occurrences of an object, most recent first, and when the first of them arrived.
+// Of returns the occurrences of an object, warnings first, then the most recent, and when the first of them arrived.
 func (s *Buffer) Of(target Target) ([]Occurrence, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +197,7 @@ func (s *Buffer) Of(target Target) ([]Occurrence, time.Time) {
 	for _, o := range of.occurrences {
 		all = append(all, o.Occurrence)
 	}
-	slices.SortFunc(all, moreRecentFirst)
+	slices.SortFunc(all, mostWantedFirst)
 	return all, of.since
 }
 

@@ -186,3 +186,27 @@ func TestShelfRelease(t *testing.T) {
 		t.Errorf("released twice: %v", got)
 	}
 }
+
+// TestWarningsStay: normal events, however recent, push out no warning, neither of their object nor of another one.
+func TestWarningsStay(t *testing.T) {
+	const most = 30
+	shelf := NewBuffer(most)
+	warns := failed("warning", 1, time.Hour)
+	shelf.Put(targetNo(0), warns, true, now)
+	shelf.Put(targetNo(1), failed("another", 1, time.Hour), true, now)
+	for i := range 3 * mostOfOne {
+		shelf.Put(targetNo(0), usual(fmt.Sprint("one-", i)), true, now)
+	}
+	for i := range 3 * most {
+		shelf.Put(targetNo(i+2), usual(fmt.Sprint("normal-", i)), true, now)
+	}
+	if got, _ := shelf.Of(targetNo(0)); len(got) == 0 || got[0] != warns {
+		t.Errorf("of the object with normal events, too, there is kept %v", got)
+	}
+	if got := shelf.ids(targetNo(1)); len(got) != 1 {
+		t.Error("the warning about another object was pushed out")
+	}
+	if n := len(shelf.targets); n != most {
+		t.Errorf("%d are kept, want %d", n, most)
+	}
+}

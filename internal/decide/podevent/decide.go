@@ -17,6 +17,8 @@ const (
 	Component = "spillway"
 	// MostShown is how many events of one provider about one object the consumer has at a time.
 	MostShown = 10
+	// leftToWarnings is how many of these only warnings may take.
+	leftToWarnings = 5
 	// stale is the age from which no event is created for a warning. It is less than the hour for which an
 	// API server keeps events, so that an expired event is not recreated.
 	stale = 30 * time.Minute
@@ -33,8 +35,7 @@ type Snapshot struct {
 	ClusterID, Node string
 	// Local is the consumer's object that the events are about.
 	Local corev1.ObjectReference
-	// Reported are the provider's warnings about the remote object, the most recent
-	// first.
+	// Reported are the provider's events about the remote object: warnings first, then the most recent.
 	Reported []Occurrence
 	// Shown are Spillway's events of this provider about the local object, by name.
 	Shown map[string]*corev1.Event
@@ -61,7 +62,7 @@ func Decide(s Snapshot) Plan {
 		name := s.Name(o)
 		before, shown := s.Shown[name]
 		switch {
-		case shown && matches(before, o), !shown && (room <= 0 || s.isStale(o)):
+		case shown && matches(before, o), !shown && (room <= 0 || o.Normal && room <= leftToWarnings || s.isStale(o)):
 			continue
 		case s.Waits[name] > 0:
 			plan.RetryAfter = retry.Sooner(plan.RetryAfter, s.Waits[name])
@@ -112,10 +113,14 @@ func (s Snapshot) event(name string, o Occurrence) *corev1.Event {
 	if o.First.IsZero() || first.After(last) {
 		first = last
 	}
+	kind := corev1.EventTypeWarning
+	if o.Normal {
+		kind = corev1.EventTypeNormal
+	}
 	return &corev1.Event{
 		ObjectMeta:          metav1.ObjectMeta{Namespace: s.Local.Namespace, Name: name},
 		InvolvedObject:      s.Local,
-		Type:                corev1.EventTypeWarning,
+		Type:                kind,
 		Reason:              reason(o),
 		Message:             text.Clean(o.Message),
 		Count:               o.Count,

@@ -44,6 +44,13 @@ func failed(id string, count int32, ago time.Duration) Occurrence {
 	return Occurrence{ID: id, Reason: "Failed", Message: "message of " + id, Count: count, First: now.Add(-time.Hour), Last: now.Add(-ago)}
 }
 
+// usual returns a normal event.
+func usual(id string) Occurrence {
+	o := failed(id, 1, 0)
+	o.Reason, o.Normal = "Started", true
+	return o
+}
+
 // many returns n occurrences, the most recent first.
 func many(n int) []Occurrence {
 	var all []Occurrence
@@ -87,9 +94,14 @@ func TestDecide(t *testing.T) {
 		"what is gone there stays":           {snapshot: snapshot().showing(a)},
 		"the most recent are shown": {snapshot: snapshot(many(12)...),
 			create: []string{"o0", "o1", "o2", "o3", "o4", "o5", "o6", "o7", "o8", "o9"}},
-		"what is shown already takes its room": {snapshot: snapshot(a, b).showing(many(9)...), create: []string{"a"}},
-		"nothing is shown where no room is":    {snapshot: snapshot(a, b).showing(many(10)...)},
-		"no room is needed to follow":          {snapshot: snapshot(more).showing(append(many(9), a)...), update: []string{"a"}},
+		"what is shown already takes its room":   {snapshot: snapshot(a, b).showing(many(9)...), create: []string{"a"}},
+		"nothing is shown where no room is":      {snapshot: snapshot(a, b).showing(many(10)...)},
+		"a normal event":                         {snapshot: snapshot(usual("n")), create: []string{"n"}},
+		"the last normal one":                    {snapshot: snapshot(usual("n")).showing(many(4)...), create: []string{"n"}},
+		"the rest is for warnings":               {snapshot: snapshot(usual("n")).showing(many(5)...)},
+		"who still have it":                      {snapshot: snapshot(a, usual("n")).showing(many(5)...), create: []string{"a"}},
+		"a normal one that is shown is followed": {snapshot: snapshot(usual("n")).showing(append(many(9), Occurrence{ID: "n", Normal: true})...), update: []string{"n"}},
+		"no room is needed to follow":            {snapshot: snapshot(more).showing(append(many(9), a)...), update: []string{"a"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

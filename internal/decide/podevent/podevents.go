@@ -1,4 +1,4 @@
-// Package podevent decides, without any I/O, which of a provider's warnings about remote objects, pods
+// Package podevent decides, without any I/O, which of a provider's events about remote objects, pods
 // included, the consumer shows on its own objects.
 //
 // # How it works
@@ -10,7 +10,9 @@
 //
 // # What it trades away
 //
-// Only warnings are shown, so an object without problems costs no write. The time of the last occurrence is
+// By default, only warnings are shown, so an object without problems costs no write. Normal events, if a
+// ClusterBinding asks for them, take nothing from warnings: they are dropped first, and have half of an object's
+// room. The time of the last occurrence is
 // written together with the count, and is no reason for a write by itself. While the consumer has MostShown
 // events of a provider about an object, new ones wait until an old one expires. If new events could replace
 // old ones, a provider could cause writes without end.
@@ -57,6 +59,8 @@ type Occurrence struct {
 	ID string
 	// Reason and Message are clean and bounded.
 	Reason, Message string
+	// Normal reports that the event is no warning.
+	Normal bool
 	// Count is how often the event has happened, at least once.
 	Count int32
 	// First and Last are when the event happened, by the provider's clock; zero if unknown.
@@ -64,12 +68,13 @@ type Occurrence struct {
 }
 
 // Read returns the needed parts of an event in a provider, and the object of any kind that it is about. It
-// returns false unless the event is a warning about an object in a namespace. Spillway asks the provider for
-// such events only, but a provider need not obey.
-func Read(event *corev1.Event) (Target, Occurrence, bool) {
+// returns false unless the event is about an object in a namespace, and is a warning, or all events are read.
+// Spillway asks the provider for such events only, but a provider need not obey.
+func Read(event *corev1.Event, all bool) (Target, Occurrence, bool) {
 	about := event.InvolvedObject
 	target := Target{Kind: about.Kind, NamespacedName: types.NamespacedName{Namespace: about.Namespace, Name: about.Name}, UID: about.UID}
-	if event.Type == corev1.EventTypeNormal || about.Namespace != event.Namespace ||
+	normal := event.Type == corev1.EventTypeNormal
+	if normal && !all || about.Namespace != event.Namespace ||
 		outside(about.Namespace, maxNamespace) || outside(about.Name, maxName) || outside(string(about.UID), maxUID) {
 		return Target{}, Occurrence{}, false
 	}
@@ -77,6 +82,7 @@ func Read(event *corev1.Event) (Target, Occurrence, bool) {
 		ID:      digest(string(event.UID)),
 		Reason:  bounded(event.Reason, maxReason),
 		Message: bounded(event.Message, maxMessage),
+		Normal:  normal,
 		Count:   max(1, event.Count),
 		First:   known(event.FirstTimestamp.Time, event.EventTime.Time, event.CreationTimestamp.Time),
 		Last:    known(event.LastTimestamp.Time, event.EventTime.Time, event.FirstTimestamp.Time, event.CreationTimestamp.Time),

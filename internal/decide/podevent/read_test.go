@@ -64,7 +64,7 @@ func TestRead(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			about, got, ok := Read(test.event)
+			about, got, ok := Read(test.event, false)
 			if !ok || about != target {
 				t.Fatalf("about %v (%t), want %v", about, ok, target)
 			}
@@ -83,7 +83,7 @@ func TestReadBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, got, _ := Read(warning(func(e *corev1.Event) {
 				e.Reason, e.Message = strings.Repeat(char, 1e5), strings.Repeat(char, 1e6)
-			}))
+			}), false)
 			if n := utf8.RuneCountInString(got.Reason); n != maxReason {
 				t.Errorf("the reason has %d characters, want %d", n, maxReason)
 			}
@@ -110,9 +110,24 @@ func TestReadIgnores(t *testing.T) {
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
-			if target, _, ok := Read(warning(change)); ok {
+			if target, _, ok := Read(warning(change), false); ok {
 				t.Errorf("it is taken for a warning about %v", target)
 			}
 		})
+	}
+}
+
+// TestReadAll: a normal event is read only if all are.
+func TestReadAll(t *testing.T) {
+	normal := warning(func(e *corev1.Event) { e.Type = corev1.EventTypeNormal })
+	if _, got, ok := Read(normal, true); !ok || !got.Normal {
+		t.Errorf("a normal event is read as %+v (%t)", got, ok)
+	}
+	if _, got, ok := Read(warning(), true); !ok || got.Normal {
+		t.Errorf("a warning is read as %+v (%t)", got, ok)
+	}
+	elsewhere := warning(func(e *corev1.Event) { e.Type, e.Namespace = corev1.EventTypeNormal, "elsewhere" })
+	if _, _, ok := Read(elsewhere, true); ok {
+		t.Error("one in another namespace is read")
 	}
 }
