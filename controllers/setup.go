@@ -90,6 +90,8 @@ type Options struct {
 	Definitions *consumer.Definitions
 	// Provides makes providers create volumes; see engine.Engine.
 	Provides bool
+	// Tokens gives offloaded pods tokens for the consumer's API, if their NamespaceOffloading lists their account.
+	Tokens bool
 	// Kubelet is where this replica serves the kubelet API of virtual nodes.
 	Kubelet virtualnode.Endpoint
 }
@@ -118,13 +120,8 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	run, kinds := scopeOf(mgr, o.Sharing), Kinds()
 	warnings := &podevent.Kind{Kinds: kinds, Consumer: local.GetClient(), Clock: now}
 	authority := endpoint.AuthorityOf(local.GetConfig())
-	tokens := &podtoken.Kind{Consumer: local.GetClient(), Authority: authority, Events: local.GetEventRecorder("spillway-podtoken"), Clock: now}
-	shown := []engine.FromProvider{warnings, tokens}
-	if o.Provides {
-		shown = append(shown, &volume.Kind{Consumer: local.GetClient(), Events: local.GetEventRecorder("spillway-volume"), Clock: now})
-	}
 	engine := &engine.Engine{
-		Kinds: kinds, Provides: o.Provides, Shown: shown, Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
+		Kinds: kinds, Provides: o.Provides, Shown: fromProvider(local, o, authority, warnings), Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
 		ManagerNamespace: o.Settings.ManagerNamespace,
 		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}
@@ -179,6 +176,18 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager, run.local)},
 	})
+}
+
+// fromProvider returns what follows objects in providers.
+func fromProvider(local ctrl.Manager, o Options, authority func() ([]byte, error), warnings engine.FromProvider) []engine.FromProvider {
+	all := []engine.FromProvider{warnings}
+	if o.Tokens {
+		all = append(all, &podtoken.Kind{Consumer: local.GetClient(), Authority: authority, Events: local.GetEventRecorder("spillway-podtoken"), Clock: clock.RealClock{}})
+	}
+	if o.Provides {
+		all = append(all, &volume.Kind{Consumer: local.GetClient(), Events: local.GetEventRecorder("spillway-volume"), Clock: clock.RealClock{}})
+	}
+	return all
 }
 
 // added is a controller, and the error from adding it to the manager.

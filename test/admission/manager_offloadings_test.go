@@ -113,7 +113,7 @@ func TestManagerIsKnownByItsAccount(t *testing.T) {
 			t.Errorf("policy %s knows the manager as %v", object.GetName(), first["expression"])
 		}
 	}
-	if policies != 12 {
-		t.Errorf("%d policies, want 12", policies)
+	if policies != 13 {
+		t.Errorf("%d policies, want 13", policies)
 	}
 }

@@ -77,6 +77,7 @@ func TestManagerTokens(t *testing.T) {
 	pod, other := podIn(granted, "listed"), podIn(granted, "admin")
 	of := accountOf(granted, "listed")
 	const notBound, tooLong, notListed = "spec.boundObjectRef must be a pod", "spec.expirationSeconds must be 3600 at most", "must list ServiceAccount"
+	const noLabel = "the request must have the label spillway.io/managed-by=spillway"
 	attempt(t, map[string]try{
 		"of a pod":                     {requesting(manager, of, pod), ""},
 		"for an audience":              {requesting(manager, of, pod, func(r *authenticationv1.TokenRequest) { r.Spec.Audiences = []string{"vault"} }), ""},
@@ -88,15 +89,15 @@ func TestManagerTokens(t *testing.T) {
 			r.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: "any", UID: "any"}
 		}), notBound},
 		"of an account that is not listed": {requesting(manager, accountOf(granted, "admin"), other), notListed},
-		"without the label":                {requesting(manager, of, pod, func(r *authenticationv1.TokenRequest) { r.Labels = nil }), notListed},
+		"without the label":                {requesting(manager, of, pod, func(r *authenticationv1.TokenRequest) { r.Labels = nil }), noLabel},
 		"with another label": {requesting(manager, of, pod, func(r *authenticationv1.TokenRequest) {
 			r.Labels[v1alpha1.LabelManagedBy] = "helm"
-		}), notListed},
+		}), noLabel},
 		"where nobody has granted it": {requesting(manager, accountOf(namespaces["not granted"], "listed"), podIn(namespaces["not granted"], "listed")), "cannot create resource"},
 		"where no account is listed":  {requesting(manager, accountOf(namespaces["without a list"], "listed"), podIn(namespaces["without a list"], "listed")), notListed},
 		"there, without the label": {requesting(manager, accountOf(namespaces["not offloaded"], "listed"), pod, func(r *authenticationv1.TokenRequest) {
 			r.Labels = nil
-		}), notListed},
+		}), noLabel},
 		"of its own account": {requesting(manager, accountOf("spillway-system", "spillway-manager"), pod), "cannot create resource"},
 		// Kubelets, and everybody else, get the tokens that they got before.
 		"somebody else, where nothing is offloaded": {requesting(admin, accountOf(namespaces["not offloaded"], "admin"), pod, func(r *authenticationv1.TokenRequest) {

@@ -88,7 +88,7 @@ func TestConsumerAccounts(t *testing.T) {
 			refused(t, consumer.Create(t.Context(), podOf(meta, test.change), client.DryRunAll), test.want)
 		})
 	}
-	volumes := metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:volumes":{".":{}}}}`)}
+	volumes := *metav1.NewFieldsV1(`{"f:spec":{"f:volumes":{".":{}}}}`)
 	entry := metav1.ManagedFieldsEntry{Manager: "m", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &volumes}
 	for lie, fields := range map[string][]metav1.ManagedFieldsEntry{"no entry": {}, "an empty entry": {{}}, "another's": {entry}} {
 		t.Run("a token that it sends, and says nothing of: "+lie, func(t *testing.T) {

@@ -47,6 +47,12 @@ var _ = Describe("A pod that uses the consumer's API", Ordered, func() {
 	}
 
 	BeforeAll(func() {
+		running.stop()
+		running = startManager(home, manager.Options{ConsumerID: homeID, Tokens: true})
+		DeferCleanup(func() {
+			running.stop()
+			running = startManager(home, manager.Options{ConsumerID: homeID})
+		})
 		t = newTeamWith(eu.providerKubeconfig(), func(cb *v1alpha1.ClusterBinding) {
 			cb.Spec.ConsumerAPI = v1alpha1.ConsumerAPI{Host: "localhost", Port: 6443}
 		})
@@ -106,7 +112,7 @@ var _ = Describe("A pod that uses the consumer's API", Ordered, func() {
 	It("costs a new manager no request", func() {
 		var requested atomic.Int32
 		running.stop()
-		running = startManager(home, manager.Options{ConsumerID: homeID, WrapTransport: func(next http.RoundTripper) http.RoundTripper {
+		running = startManager(home, manager.Options{ConsumerID: homeID, Tokens: true, WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 			return roundTrip(func(req *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(req.URL.Path, "/serviceaccounts/"+account+"/token") {
 					requested.Add(1)

@@ -11,6 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/mountnamespace"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // NeedsProvider reports whether anything is left to do in the provider, so that it must be connected.
@@ -184,7 +185,7 @@ func (s Snapshot) remoteNamespaces() []string {
 // namespace.
 func (s Snapshot) whyRemaining() string {
 	if c := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady); c != nil && mountnamespace.MayExist(s.Binding) {
-		mount := v1alpha1.CurrentMapping{Phase: v1alpha1.MappingTerminating, Reason: c.Reason, Message: c.Message}
+		mount := v1alpha1.CurrentMapping{Phase: v1alpha1.MappingTerminating, Reason: c.Reason, Message: text.Clean(c.Message)}
 		if why := namespacemap.WhyRemaining(&mount); why != "" {
 			return "; " + s.Binding.Spec.MountNamespace + ": " + why
 		}

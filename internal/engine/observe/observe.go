@@ -118,9 +118,17 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		Maps:     func(kind v1alpha1.ClassKind, name string) bool { return o.Maps(ctx, kind, name) },
 		Provides: o.Alone != nil,
 		Volume:   func(name string) (*corev1.PersistentVolume, bool) { return o.Volume(ctx, name) },
-		API:      mapping.API(namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
+		API:      apiOf(o.Tokens, namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
 		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 	}
+}
+
+// apiOf says which pods use the consumer's API. Without a controller that gives them tokens, none does.
+func apiOf(tokens func() Tokens, namespaces *mapping.Mapping) field.ConsumerAPI {
+	if tokens == nil || tokens() == nil {
+		return field.ConsumerAPI{}
+	}
+	return mapping.API(namespaces)
 }
 
 // counted counts the pods that count for an object in the remote namespace that it goes to. It leaves out pods
@@ -313,21 +321,31 @@ func (o *Observer[T]) Referers(ctx context.Context, of decide.Key) ([]types.Name
 		if err != nil {
 			return nil, err
 		}
-		if known && o.Kind.Provided != nil && o.Kind.Provided(local, of, around) {
-			continue
+		out := false
+		if known {
+			out, err = leftOut(ctx, o, local, of, namespaces, around)
 		}
-		if known && o.Kind.Accepts != nil && o.Kind.Refuses(local, around) {
-			remotes, err := o.Remotes.RemotesFor(ctx, key, namespaces.Destinations(key.Namespace))
-			if err != nil {
-				return nil, err
-			}
-			if len(remotes) == 0 {
-				continue
-			}
+		if err != nil {
+			return nil, err
 		}
-		needing = append(needing, key)
+		if !out {
+			needing = append(needing, key)
+		}
 	}
 	return needing, nil
+}
+
+// leftOut reports whether the provider itself has what a local object needs, or whether the object is refused and
+// not in the provider either.
+func leftOut[T decide.Object](ctx context.Context, o *Observer[T], local T, of decide.Key, namespaces *mapping.Mapping, around decide.Inputs) (bool, error) {
+	if o.Kind.Provided != nil && o.Kind.Provided(local, of, around) {
+		return true, nil
+	}
+	if o.Kind.Accepts == nil || !o.Kind.Refuses(local, around) {
+		return false, nil
+	}
+	remotes, err := o.Remotes.RemotesFor(ctx, client.ObjectKeyFromObject(local), namespaces.Destinations(local.GetNamespace()))
+	return len(remotes) == 0, err
 }
 
 // answered returns the local object from the consumer's last answer in this reconcile, which has its content.
