@@ -54,7 +54,6 @@ type Options struct {
 
 	began  time.Time                       // When the Fleet was made.
 	mapper func() (meta.RESTMapper, error) // One for all connections, 20 KB.
-	pace   *pace                           // One for all connections.
 }
 
 // Kind is one that the caches of the providers hold.
@@ -80,7 +79,6 @@ func (o *Options) defaults() {
 		o.Clock = clock.RealClock{}
 	}
 	o.began = o.Clock.Now()
-	o.pace = newPace(o.Clock)
 	o.mapper = sync.OnceValues(func() (meta.RESTMapper, error) { return mapperOf(o.Kinds) })
 }
 

@@ -43,8 +43,6 @@ type session struct {
 	used []client.Object
 	// proven is set once the provider has been in use long enough to answer a probe.
 	proven bool
-	// mayFill is set once the session has had its turn to fill its caches.
-	mayFill bool
 	// asking are the keeper's requests in progress.
 	asking sync.WaitGroup
 }
@@ -69,10 +67,7 @@ func (s *session) run(ctx context.Context) error {
 	}()
 	err := s.use(ctx, lease)
 	if cause := context.Cause(ctx); cause != nil {
-		err = cause // The cause says more than the errors that it led to.
-	}
-	if s.mayFill && whole.Err() == nil && err != nil && noAnswer(err) {
-		s.options.pace.slower()
+		return cause // The cause says more than the errors that it led to.
 	}
 	return err
 }
@@ -184,14 +179,8 @@ func isStartFailed(err error) bool {
 	return ok && refused.reason == v1alpha1.ReasonStartFailed
 }
 
-// engage fills the caches of the provider when it is the session's turn, and hands it to the manager.
+// engage fills the caches of the provider, and hands it to the manager.
 func (s *session) engage(ctx context.Context) error {
-	done, err := s.options.pace.turn(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	s.mayFill = true
 	syncCtx, cancel := context.WithTimeout(ctx, s.options.SyncTimeout)
 	defer cancel()
 	s.provider.Limits.Follow(noteLimits(ctx, s.report))
@@ -207,7 +196,6 @@ func (s *session) engage(ctx context.Context) error {
 	// The session has just filled the caches from the provider, so the provider answers. If it had to wait for
 	// the Lease, the last noted contact is old, and the controllers would think that the provider is away.
 	s.report.update(ctx, func(state *State) { state.LastContact = s.options.Clock.Now() })
-	s.options.pace.faster()
 	if err := s.engaged.engage(ctx, s.target.Name, s.provider); err != nil {
 		return fmt.Errorf("engaging provider %s: %w", s.target.ClusterID, err)
 	}
