@@ -31,6 +31,10 @@ const (
 var ErrTooMuch = fmt.Errorf("the cloud's answer is too large: more than %d MiB at a time, %d MiB of memory in all, or a list of %d pages",
 	mostOfAnswer>>20, mostMemory>>20, mostPages)
 
+// ErrNoRoom: the answer is not too large, but large answers about other clusters are being read.
+var ErrNoRoom = fmt.Errorf("the cloud's answer takes more than %d MiB of memory, and for now, answers about other clusters take the %d MiB that are for larger ones",
+	ownMemory>>20, sharedMemory>>20)
+
 // shared is the memory that no reconcile has taken.
 var shared = func() *atomic.Int64 {
 	var left atomic.Int64
@@ -96,7 +100,7 @@ func (a *Allowance) Take(size, memory int64) error {
 		return ErrTooMuch
 	case shared.Add(-more) < 0:
 		shared.Add(more)
-		return ErrTooMuch
+		return ErrNoRoom
 	}
 	a.borrowed += more
 	return nil

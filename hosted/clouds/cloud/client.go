@@ -39,9 +39,11 @@ type Error struct {
 
 func (e *Error) Error() string {
 	text := e.Doing
-	if errors.Is(e.Cause, ErrTooMuch) {
-		// The libraries add details that differ between answers.
-		return text + ": " + ErrTooMuch.Error()
+	for _, limit := range []error{ErrTooMuch, ErrNoRoom} {
+		if errors.Is(e.Cause, limit) {
+			// The libraries add details that differ between answers.
+			return text + ": " + limit.Error()
+		}
 	}
 	for _, part := range []any{e.Kind, e.Message} {
 		if part != nil && part != "" {

@@ -168,7 +168,7 @@ func TestLargeAnswersOfOthers(t *testing.T) {
 	if err := read(ctx, common()); err != nil {
 		t.Errorf("a common cluster: %v", err)
 	}
-	if err := read(ctx, large()); !errors.Is(err, cloud.ErrTooMuch) {
+	if err := read(ctx, large()); !errors.Is(err, cloud.ErrNoRoom) {
 		t.Errorf("a large one is read, although there is no memory: %v", err)
 	}
 	for _, end := range ends {
