@@ -28,6 +28,10 @@ import (
 // lifetime is the lifetime of the tokens that are requested. They are renewed when half of it has passed.
 const lifetime = time.Hour
 
+// answersWithin is how long one request to the cluster may take. A cluster that does not answer at all holds up
+// others of its account no longer than that.
+const answersWithin = 15 * time.Second
+
 // access is a connection to the cluster with the cloud's identity. It lasts as long as it takes to get a token.
 type access struct {
 	client  client.Client
@@ -55,6 +59,7 @@ func open(at cloud.Connection) (*access, error) {
 	if err != nil {
 		return nil, err
 	}
+	httpClient.Timeout = answersWithin
 	c, err := client.New(&rest.Config{Host: loaded.Host, QPS: -1}, client.Options{HTTPClient: httpClient, Scheme: scheme.Scheme, Mapper: mapper(objects)})
 	if err != nil {
 		transport.Close(httpClient)
