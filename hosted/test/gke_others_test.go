@@ -138,6 +138,8 @@ func TestRefusedByGKE(t *testing.T) {
 		"too many requests":   {429, `{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED"}}`, cloud.ErrThrottled},
 		"a bad request":       {400, `{"error": {"code": 400, "status": "INVALID_ARGUMENT"}}`, cloud.ErrRefused},
 		"another operation":   {400, `{"error": {"code": 400, "details": [{"reason": "CLUSTER_ALREADY_HAS_OPERATION"}]}}`, cloud.ErrBusy},
+		"an upgrade":          {400, `{"error": {"code": 400, "message": "Operation operation-1 is currently upgrading cluster c. Please wait and try again once it is done."}}`, cloud.ErrBusy},
+		"a repair":            {400, `{"error": {"code": 400, "message": "Cluster is currently being created, deleted, updated or repaired and cannot be updated."}}`, cloud.ErrBusy},
 		"an outdated version": {409, `{"error": {"code": 409, "status": "ABORTED"}}`, cloud.ErrBusy},
 	}
 	for name, test := range tests {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"golang.org/x/oauth2"
@@ -112,9 +113,13 @@ var kinds = map[int]error{
 	http.StatusTooManyRequests:    cloud.ErrThrottled,
 }
 
+// whileBusy are parts of what GKE answers while an operation runs. The last two are in issues 3650 and 7638 of
+// hashicorp/terraform-provider-google.
+var whileBusy = []string{"CLUSTER_ALREADY_HAS_OPERATION", "incompatible operation", "Please wait and try again once it is done", "Cluster is currently being "}
+
 // kindOf returns the kind of an error. While an operation runs, GKE refuses another one as a bad request.
 func kindOf(answer *googleapi.Error) error {
-	if strings.Contains(answer.Body, "CLUSTER_ALREADY_HAS_OPERATION") || strings.Contains(answer.Body, "incompatible operation") {
+	if slices.ContainsFunc(whileBusy, func(part string) bool { return strings.Contains(answer.Body, part) }) {
 		return cloud.ErrBusy
 	}
 	return kinds[answer.Code]
