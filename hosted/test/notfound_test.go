@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
@@ -21,23 +22,25 @@ func TestNotFound(t *testing.T) {
 	tests := map[string]struct {
 		cloud, kind, body string
 		want              bool
+		// field is what the error names.
+		field string
 	}{
-		"AKS: the cluster":            {"aks", "", azure, true},
-		"AKS: the resource group":     {"aks", "", `{"error":{"code":"ResourceGroupNotFound","message":"Resource group 'rg' could not be found."}}`, false},
-		"AKS: the subscription":       {"aks", "", `{"error":{"code":"SubscriptionNotFound","message":"The subscription 'sub' could not be found."}}`, false},
-		"AKS: something else":         {"aks", "", `{"error":{"code":"ResourceNotFound","message":"The Resource 'Microsoft.Network/virtualNetworks/shop' was not found."}}`, false},
-		"AKS: a proxy":                {"aks", "", "<html>404 Not Found</html>", false},
-		"AKS: nothing":                {"aks", "", "", false},
-		"GKE: the cluster":            {"gke", "", google, true},
-		"GKE: the project":            {"gke", "", `{"error":{"code":404,"status":"NOT_FOUND","message":"Not found: projects/p."}}`, false},
-		"GKE: one with a longer name": {"gke", "", `{"error":{"code":404,"status":"NOT_FOUND","message":"Not found: projects/p/locations/l/clusters/shop-2."}}`, false},
-		"GKE: a pool of it":           {"gke", "", `{"error":{"code":404,"status":"NOT_FOUND","message":"Not found: projects/p/locations/l/clusters/shop/nodePools/a."}}`, false},
-		"GKE: no status":              {"gke", "", `{"error":{"code":404,"message":"Not found: projects/p/locations/l/clusters/shop."}}`, false},
-		"GKE: a proxy":                {"gke", "", "<html>clusters/shop</html>", false},
-		"GKE: nothing":                {"gke", "", "", false},
-		"EKS: the cluster":            {"eks", "ResourceNotFoundException", `{"message":"No cluster found for name: shop."}`, true},
-		"EKS: a proxy":                {"eks", "", "<html>404 Not Found</html>", false},
-		"EKS: an address without EKS": {"eks", "UnknownOperationException", `{}`, false},
+		"AKS: the cluster":            {cloud: "aks", body: azure, want: true},
+		"AKS: the resource group":     {cloud: "aks", body: `{"error":{"code":"ResourceGroupNotFound","message":"Resource group 'rg' could not be found."}}`, field: "aksConfig.resourceGroup"},
+		"AKS: the subscription":       {cloud: "aks", body: `{"error":{"code":"SubscriptionNotFound","message":"The subscription 'sub' could not be found."}}`, field: "subscription"},
+		"AKS: something else":         {cloud: "aks", body: `{"error":{"code":"ResourceNotFound","message":"The Resource 'Microsoft.Network/virtualNetworks/shop' was not found."}}`},
+		"AKS: a proxy":                {cloud: "aks", body: "<html>404 Not Found</html>"},
+		"AKS: nothing":                {cloud: "aks"},
+		"GKE: the cluster":            {cloud: "gke", body: google, want: true},
+		"GKE: the project":            {cloud: "gke", body: `{"error":{"code":404,"status":"NOT_FOUND","message":"Not found: projects/p."}}`},
+		"GKE: one with a longer name": {cloud: "gke", body: `{"error":{"code":404,"status":"NOT_FOUND","message":"Not found: projects/p/locations/l/clusters/shop-2."}}`},
+		"GKE: a pool of it":           {cloud: "gke", body: `{"error":{"code":404,"status":"NOT_FOUND","message":"Not found: projects/p/locations/l/clusters/shop/nodePools/a."}}`},
+		"GKE: no status":              {cloud: "gke", body: `{"error":{"code":404,"message":"Not found: projects/p/locations/l/clusters/shop."}}`},
+		"GKE: a proxy":                {cloud: "gke", body: "<html>clusters/shop</html>"},
+		"GKE: nothing":                {cloud: "gke"},
+		"EKS: the cluster":            {cloud: "eks", kind: "ResourceNotFoundException", body: `{"message":"No cluster found for name: shop."}`, want: true},
+		"EKS: a proxy":                {cloud: "eks", body: "<html>404 Not Found</html>"},
+		"EKS: an address without EKS": {cloud: "eks", kind: "UnknownOperationException", body: `{}`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -52,6 +55,8 @@ func TestNotFound(t *testing.T) {
 			client := at(t, test.cloud, server)
 			if _, err := client.Read(t.Context()); errors.Is(err, cloud.ErrNotFound) != test.want || err == nil {
 				t.Errorf("Read: %v", err)
+			} else if test.field != "" && (!errors.Is(err, cloud.ErrRefused) || !strings.Contains(err.Error(), test.field)) {
+				t.Errorf("Read: %v, want that it names %s", err, test.field)
 			}
 			if source := cloud.SourceOf(client, nil); source != nil {
 				if _, err := source.Connection(t.Context()); errors.Is(err, cloud.ErrNotFound) != test.want || err == nil {

@@ -130,6 +130,9 @@ var kinds = map[int]error{
 	http.StatusTooManyRequests:     cloud.ErrThrottled,
 }
 
+// scopes maps the codes for what a cluster is in, and Azure does not have, to our fields.
+var scopes = map[string]string{"ResourceGroupNotFound": "aksConfig.resourceGroup", "SubscriptionNotFound": "the subscription of the credentials"}
+
 // wrap adds to an error what was attempted, and its kind.
 func (c Cluster) wrap(err error, what string) error {
 	if err == nil {
@@ -139,6 +142,9 @@ func (c Cluster) wrap(err error, what string) error {
 	var answer *azcore.ResponseError
 	if errors.As(err, &answer) {
 		wrapped.Kind, wrapped.Message = kinds[answer.StatusCode], message(answer)
+		if field := scopes[answer.ErrorCode]; field != "" && answer.StatusCode == http.StatusNotFound {
+			wrapped.Kind, wrapped.Message = cloud.ErrRefused, field+": "+wrapped.Message
+		}
 	}
 	var identity *azidentity.AuthenticationFailedError
 	if errors.As(err, &identity) {
