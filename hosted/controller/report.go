@@ -72,6 +72,8 @@ func (v *visit) credentials() {
 	case forbidden != "":
 		// The right to read is there, and one to change is not.
 		set(metav1.ConditionFalse, v1alpha1.ReasonRightMissing, forbidden)
+	case v.retries(v1alpha1.ReasonRightMissing):
+		// The right was missing the last time, and there is no answer yet.
 	case err == nil:
 		set(metav1.ConditionTrue, v1alpha1.ReasonAccepted, "")
 	case v.missing(v1alpha1.HostedCredentialsValid):
@@ -131,13 +133,24 @@ func (v *visit) updating() {
 		set(metav1.ConditionTrue, v1alpha1.ReasonForeignUpdate, v.seen.Reading.Busy)
 	case "", state.Incomplete:
 	default:
-		if refused := v.refused(func(v1alpha1.Operation) bool { return true }); refused != "" {
-			set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, refused)
-			return
+		reason, refused := v1alpha1.ReasonIdle, v.refused(anyRefusal)
+		switch {
+		case v.refused(func(op v1alpha1.Operation) bool { return op.Reason != v1alpha1.ReasonBusy }) != "":
+			reason = v1alpha1.ReasonUpdateFailed
+		case refused != "":
+			reason = v1alpha1.ReasonBusy
 		}
-		set(metav1.ConditionFalse, v1alpha1.ReasonIdle, "")
+		set(metav1.ConditionFalse, reason, refused)
 	}
 }
+
+// retries reports whether a request is sent again that was refused for this reason.
+func (v *visit) retries(reason string) bool {
+	op := v.h.Status.InFlight()
+	return op != nil && op.Reason == reason
+}
+
+func anyRefusal(v1alpha1.Operation) bool { return true }
 
 // refused describes the requests that were refused.
 func (v *visit) refused(is func(v1alpha1.Operation) bool) string {
@@ -163,7 +176,7 @@ func (v *visit) ready() {
 		set(metav1.ConditionFalse, v1alpha1.ReasonCreating, v.seen.Reading.Busy)
 		return
 	case state.Deleting:
-		set(metav1.ConditionFalse, v1alpha1.ReasonDeleting, cmp.Or(v.seen.Reading.Busy, v.unanswered()))
+		set(metav1.ConditionFalse, v1alpha1.ReasonDeleting, v.deleting())
 		return
 	}
 	if v.phase == state.NotMarked {
@@ -173,7 +186,7 @@ func (v *visit) ready() {
 		return
 	}
 	if v.phase == state.Failed && v.seen.Missing {
-		set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, v.h.Status.Operations[0].Message)
+		set(metav1.ConditionFalse, v1alpha1.ReasonUpdateFailed, v.refused(anyRefusal))
 		return
 	}
 	for _, kind := range []string{v1alpha1.HostedCredentialsValid, v1alpha1.HostedSynced} {
@@ -182,11 +195,20 @@ func (v *visit) ready() {
 			return
 		}
 	}
-	if troubles := v.seen.Reading.Troubles; len(troubles) > 0 {
-		set(metav1.ConditionFalse, v1alpha1.ReasonUnhealthy, strings.Join(troubles, "; "))
+	if unhealthy := v.seen.Reading.Unhealthy(); unhealthy != "" {
+		set(metav1.ConditionFalse, v1alpha1.ReasonUnhealthy, unhealthy)
 		return
 	}
 	set(metav1.ConditionTrue, v1alpha1.ReasonRuns, "")
+}
+
+// deleting says what a deletion waits for.
+func (v *visit) deleting() string {
+	parts := []string{v.seen.Reading.Busy, v.seen.Reading.Unhealthy(), v.unanswered()}
+	if v.failure != nil {
+		parts = append(parts, v.failure.Error())
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }
 
 // unanswered says what a deletion waits for, if the cluster may still appear.

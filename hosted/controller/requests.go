@@ -29,7 +29,12 @@ type requests struct{ *visit }
 
 // next returns the request to send; nil if there is none, or if all of them have to wait.
 func (r requests) next(plan merge.Plan) *merge.Write {
-	return r.table.Next(plan.Writes, ledger.Refusals(r.h), r.now)
+	return r.table.Next(plan, r.held())
+}
+
+// held is what requests may have to wait for.
+func (r requests) held() merge.Held {
+	return merge.Held{Refused: ledger.Refusals(r.h), Troubled: r.seen.Reading.Troubled(), Now: r.now}
 }
 
 func same(op v1alpha1.Operation, write merge.Write) bool {
@@ -48,7 +53,7 @@ func (r requests) guard(call string) merge.Guard {
 // send enters a request in the status, and sends it for the first time. So if the cloud refuses it, it was not
 // carried out.
 func (r requests) send(ctx context.Context, write merge.Write) error {
-	before := ledger.Begin(r.h, write, uuid.NewString(), r.now)
+	ledger.Begin(r.h, write, uuid.NewString(), r.now)
 	r.phase = state.Writing
 	r.report()
 	if err := r.store(ctx); err != nil {
@@ -60,28 +65,28 @@ func (r requests) send(ctx context.Context, write merge.Write) error {
 	}
 	return r.sent(ctx, id, err, func() {
 		if errors.Is(err, cloud.ErrBusy) {
-			ledger.Refuse(r.h, v1alpha1.ReasonBusy, bounded(err.Error()), r.now.Add(state.AfterBusy(lastWait(before))))
+			r.refuse(v1alpha1.ReasonBusy, err.Error())
 			return
 		}
 		ledger.End(r.h)
 	})
 }
 
-// lastWait returns how long a request has waited because the cloud was busy.
-func lastWait(op v1alpha1.Operation) time.Duration {
-	if op.Reason != v1alpha1.ReasonBusy || op.RetryAt == nil {
-		return 0
-	}
-	return op.RetryAt.Sub(op.StartedAt.Time)
+// sent notes the answer to a request in the status, and stores it.
+func (r requests) sent(ctx context.Context, id string, err error, notCarriedOut func()) error {
+	r.answered(id, err, notCarriedOut)
+	r.report()
+	return r.store(ctx)
 }
 
-// sent notes the answer to a request. If the answer is neither yes nor no, the operation stays in flight, to be
-// resumed. notCarriedOut is called if this attempt has certainly changed nothing.
-func (r requests) sent(ctx context.Context, id string, err error, notCarriedOut func()) error {
+// answered notes the answer to a request. If the answer is neither yes nor no, the operation stays in flight, to
+// be resumed. notCarriedOut is called if this attempt has certainly changed nothing.
+func (r requests) answered(id string, err error, notCarriedOut func()) {
 	switch {
 	case err == nil:
 		r.phase = state.Waiting
-		r.h.Status.InFlight().CloudID = id
+		op := r.h.Status.InFlight()
+		op.CloudID, op.Reason = id, ""
 	case errors.Is(err, cloud.ErrThrottled):
 		r.failure = err
 		notCarriedOut()
@@ -95,8 +100,6 @@ func (r requests) sent(ctx context.Context, id string, err error, notCarriedOut 
 	default:
 		r.failure = err
 	}
-	r.report()
-	return r.store(ctx)
 }
 
 // fail notes that the operation in flight was refused or has failed.
@@ -105,9 +108,19 @@ func (r requests) fail(reason, message string) {
 		message = "the cloud does not say why"
 	}
 	call := r.h.Status.InFlight().Call
-	ledger.Refuse(r.h, reason, bounded(message), r.now.Add(state.AfterRefusal(reason)))
+	r.refuse(reason, message)
 	r.phase = state.Failed
 	r.event(corev1.EventTypeWarning, v1alpha1.ReasonUpdateFailed, "Sync", "%s: %s", call, message)
+}
+
+// refuse lets the operation in flight wait.
+func (r requests) refuse(reason, message string) {
+	op := r.h.Status.InFlight()
+	var last time.Duration
+	if op.Pause != nil {
+		last = op.Pause.Duration
+	}
+	ledger.Refuse(r.h, reason, bounded(message), r.now, state.Pause(reason, r.table.Deletes(op.Call), last))
 }
 
 // adopt finds an operation that was started since, and waits for it. If it is somebody else's, the merge finds

@@ -70,7 +70,7 @@ func (s syncer) enter(plan merge.Plan, lost []v1alpha1.Decision) error {
 	ledger.End(s.h)
 	ledger.Drop(s.h, plan)
 	plan.Decisions = slices.DeleteFunc(plan.Decisions, s.noted)
-	if err := ledger.Enter(s.h, plan, s.seen.Reading); err != nil {
+	if err := ledger.Enter(s.h, plan, s.table.Waits(plan, s.held()), s.seen.Reading); err != nil {
 		return err
 	}
 	ledger.Note(s.h, lost...)
@@ -155,8 +155,8 @@ func (s syncer) manageAll(ctx context.Context, plan merge.Plan) (done bool, err 
 }
 
 // resume continues with a request that may or may not have been sent: the process ended, or there was no
-// answer. It sends the request again if the spec still wants the same change, and the cloud still has what the
-// decision was based on. Besides, one of these must hold:
+// answer. It sends the request again if the spec still wants the same change, the cloud still has what the
+// decision was based on, and the request need not wait for another one. Besides, one of these must hold:
 //
 //   - the cloud recognises the token of the request;
 //   - the cloud still has the version that was read, and refuses the request otherwise;
@@ -170,8 +170,10 @@ func (s syncer) resume(ctx context.Context) error {
 		return s.invalid(err)
 	}
 	in.Sent = nil
-	for _, write := range merge.Merge(in).Writes {
-		if !same(*op, write) || !s.table.Unchanged(s.seen.Reading.Config, in.Published, sentPaths(*op)...) {
+	plan := merge.Merge(in)
+	waits := s.table.Waits(plan, s.held())
+	for i, write := range plan.Writes {
+		if !same(*op, write) || waits[i].For != "" || !s.table.Unchanged(s.seen.Reading.Config, in.Published, sentPaths(*op)...) {
 			continue
 		}
 		guard := s.guard(op.Call)

@@ -20,9 +20,10 @@ import (
 // maxDecisions is how many decisions the status keeps.
 const maxDecisions = 32
 
-// Enter writes a plan to the status. If the plan is not Decided, Enter changes nothing. The same plan again
-// changes nothing either, except that it adds its decisions again if it overwrites something.
-func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, reading cloud.Reading) error {
+// Enter writes a plan to the status. waits says which of its writes wait. If the plan is not Decided, Enter
+// changes nothing. The same plan again changes nothing either, except that it adds its decisions again if it
+// overwrites something.
+func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, waits []merge.Wait, reading cloud.Reading) error {
 	if !plan.Decided {
 		return nil
 	}
@@ -57,7 +58,7 @@ func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, reading cloud.Reading) er
 			Path: d.Path, Take: v1alpha1.Side(d.Take), Kept: string(d.Kept), Lost: string(d.Lost), Time: metav1.NewTime(d.Time),
 		})
 	}
-	conditions.Set(&s.Conditions, h.Generation, inSync(plan))
+	conditions.Set(&s.Conditions, h.Generation, inSync(plan, waits))
 	return nil
 }
 
@@ -96,8 +97,9 @@ var states = []struct {
 	{merge.Superseded, v1alpha1.ReasonSuperseded},
 }
 
-// inSync returns the condition InSync. Its message has the fields that differ, with both values.
-func inSync(plan merge.Plan) metav1.Condition {
+// inSync returns the condition InSync. Its message has the fields that differ, with both values, and what waits
+// for something else.
+func inSync(plan merge.Plan, waits []merge.Wait) metav1.Condition {
 	var reason string
 	var parts []string
 	for _, s := range states {
@@ -111,7 +113,20 @@ func inSync(plan merge.Plan) metav1.Condition {
 	if reason == "" {
 		return conditions.New(v1alpha1.HostedInSync, metav1.ConditionTrue, v1alpha1.ReasonAgreed, "")
 	}
-	return conditions.New(v1alpha1.HostedInSync, metav1.ConditionFalse, reason, strings.Join(parts, "; "))
+	return conditions.New(v1alpha1.HostedInSync, metav1.ConditionFalse, reason, strings.Join(append(waiting(plan, waits), parts...), "; "))
+}
+
+// waiting describes the writes that wait for something else. If there is no room for the new pool beside the old
+// one, both wait for ever, so the message says what to do.
+func waiting(plan merge.Plan, waits []merge.Wait) []string {
+	var parts []string
+	for i, wait := range waits {
+		if wait.For != "" {
+			parts = append(parts, fmt.Sprintf("%s %s waits because %s, which may replace it. If there is no room for both, delete the old one in the cloud",
+				plan.Writes[i].Call, plan.Writes[i].Item, wait.For))
+		}
+	}
+	return parts
 }
 
 func short(value merge.Text) string { return text.Bound(string(value), 80) }

@@ -39,7 +39,7 @@ func refresh(t *testing.T, h *v1alpha1.HostedCluster, upstream string, now int64
 		t.Fatal(err)
 	}
 	plan := merge.Merge(in)
-	if err := Enter(stored, plan, reading); err != nil {
+	if err := Enter(stored, plan, nil, reading); err != nil {
 		t.Fatal(err)
 	}
 	return stored, plan
@@ -191,18 +191,18 @@ func TestOperations(t *testing.T) {
 	}
 	Begin(h, write("size", "1"), "t", now)
 	check("it is sent", "size", "")
-	Refuse(h, "", "no quota", now.Add(time.Hour))
+	Refuse(h, v1alpha1.ReasonRightMissing, "no right", now, time.Minute)
 	check("it is refused", "", "size1 ")
 	Begin(h, write("labels", "2"), "t", now)
 	check("another one", "labels", "size1 ")
 	End(h)
 	check("its result is read", "", "size1 ")
-	before := Begin(h, write("size", "1"), "t", now.Add(time.Hour))
+	Begin(h, write("size", "1"), "t", now.Add(time.Hour))
 	check("the first one again", "size", "")
-	if before.Message != "no quota" {
-		t.Errorf("in place of %+v", before)
+	if op := h.Status.InFlight(); op.Reason != v1alpha1.ReasonRightMissing || op.Pause.Duration != time.Minute || op.RetryAt != nil {
+		t.Errorf("it does not know why it was refused: %+v", op)
 	}
-	Refuse(h, "", "no quota", now.Add(2*time.Hour))
+	Refuse(h, "", "no quota", now, time.Hour)
 	Drop(h, merge.Plan{Writes: []merge.Write{write("size", "1")}})
 	check("it is still wanted", "", "size1 ")
 	Drop(h, merge.Plan{Writes: []merge.Write{write("size", "3")}})

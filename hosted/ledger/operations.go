@@ -14,23 +14,22 @@ import (
 // maxOperations is how many operations the status keeps.
 const maxOperations = 1024
 
-// Begin enters the operation of a write, in place of an earlier one of the same call and item, which it
-// returns. The operation is in flight until End or Refuse.
-func Begin(h *v1alpha1.HostedCluster, write merge.Write, token string, now time.Time) (before v1alpha1.Operation) {
+// Begin enters the operation of a write, in place of an earlier one of the same call and item. If that one was
+// refused with the same values, its reason and its pause stay until the cloud has answered. The operation is in
+// flight until End or Refuse.
+func Begin(h *v1alpha1.HostedCluster, write merge.Write, token string, now time.Time) {
 	op := v1alpha1.Operation{RequestToken: token, Call: write.Call, Item: write.Item, Version: write.Version, StartedAt: metav1.NewTime(now)}
 	for _, path := range slices.Sorted(maps.Keys(write.Sent)) {
 		op.Sent = append(op.Sent, v1alpha1.SentField{Path: path, Value: string(write.Sent[path])})
 	}
 	h.Status.Operations = slices.DeleteFunc(slices.Clone(h.Status.Operations), func(old v1alpha1.Operation) bool {
-		replaced := old.Call == op.Call && old.Item == op.Item
-		if replaced {
-			before = old
+		if refusal(old).Is(write) {
+			op.Reason, op.Pause = old.Reason, old.Pause
 		}
-		return replaced
+		return old.Call == op.Call && old.Item == op.Item
 	})
 	all := append(h.Status.Operations, op) //nolint:gocritic // It is the same list.
 	h.Status.Operations = all[max(0, len(all)-maxOperations):]
-	return before
 }
 
 // End removes the operation that is in flight. Its result was read, or it was certainly not carried out.
@@ -41,10 +40,10 @@ func End(h *v1alpha1.HostedCluster) {
 	}
 }
 
-// Refuse notes why the operation that is in flight was refused or has failed, and when it may be sent again.
-func Refuse(h *v1alpha1.HostedCluster, reason, message string, retryAt time.Time) {
+// Refuse notes why the operation that is in flight was refused or has failed, and how long it waits.
+func Refuse(h *v1alpha1.HostedCluster, reason, message string, now time.Time, pause time.Duration) {
 	op := h.Status.InFlight()
-	op.Reason, op.Message, op.RetryAt = reason, message, &metav1.Time{Time: retryAt}
+	op.Reason, op.Message, op.RetryAt, op.Pause = reason, message, &metav1.Time{Time: now.Add(pause)}, &metav1.Duration{Duration: pause}
 }
 
 // Drop removes the operations whose values the plan does not send any more.

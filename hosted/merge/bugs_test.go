@@ -92,22 +92,30 @@ var seededBugs = map[string]bug{
 			}
 		}
 	}},
-	"a refused request holds up all others": {next: func(writes []Write, refused []Refusal, now time.Time) *Write {
-		if len(writes) == 0 || slices.ContainsFunc(refused, func(r Refusal) bool { return r.Holds(writes[0], now) }) {
+	"a refused request holds up all others": {next: func(p Plan, h Held) *Write {
+		if len(p.Writes) == 0 || slices.ContainsFunc(h.Refused, func(r Refusal) bool { return r.Holds(p.Writes[0], h.Now) }) {
 			return nil
 		}
-		return &writes[0]
+		return &p.Writes[0]
 	}},
 	"a refused request is never sent again":        {refused: func(_ Write, r Refusal) Refusal { r.Until = r.Until.Add(LongestWait / 2); return r }},
 	"a value that loses again is not named again":  {forgets: true},
 	"a refused request is sent again at each look": {refused: func(_ Write, r Refusal) Refusal { r.Until = time.Time{}; return r }},
-	"a pool is deleted, and what replaces it was refused": {next: func(writes []Write, refused []Refusal, now time.Time) *Write {
-		for i, w := range writes {
-			if !slices.ContainsFunc(refused, func(r Refusal) bool { return r.Holds(w, now) }) {
-				return &writes[i]
+	"a pool is deleted, and what replaces it was refused": {next: func(p Plan, h Held) *Write {
+		for i, w := range p.Writes {
+			if !slices.ContainsFunc(h.Refused, func(r Refusal) bool { return r.Holds(w, h.Now) }) {
+				return &p.Writes[i]
 			}
 		}
 		return nil
+	}},
+	"a pool is deleted, and what replaces it does not work": {next: func(p Plan, h Held) *Write {
+		h.Troubled = nil
+		return toy.Next(p, h)
+	}},
+	"a pool that does not work is never deleted": {next: func(p Plan, h Held) *Write {
+		p.Writes = slices.DeleteFunc(slices.Clone(p.Writes), func(w Write) bool { return w.Call == "delete" && slices.Contains(h.Troubled, w.Item) })
+		return toy.Next(p, h)
 	}},
 }
 

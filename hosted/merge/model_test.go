@@ -69,6 +69,8 @@ type snapshot struct {
 	config   side
 	versions map[string]string
 	tree     map[string]any
+	// troubled has the pools that do not work, although their creation was accepted.
+	troubled []string
 }
 
 // cloud keeps its history, because reads may lag.
@@ -81,8 +83,9 @@ type cloud struct {
 	tokens map[int]bool
 	forget bool
 	writes int
-	// quota refuses some requests, with some values, until it is raised.
-	quota func(Write) bool
+	// quota refuses some requests, with some values, until it is raised. Until then, breaks lets some of the
+	// pools fail that were accepted.
+	quota, breaks func(Write) bool
 }
 
 var (
@@ -94,8 +97,9 @@ func (c *cloud) now() snapshot { return c.history[len(c.history)-1] }
 
 // change appends a state, with a new version of an item or of the cluster.
 func (c *cloud) change(item string, change func(side)) {
-	next := snapshot{config: maps.Clone(c.now().config), versions: maps.Clone(c.now().versions)}
+	next := snapshot{config: maps.Clone(c.now().config), versions: maps.Clone(c.now().versions), troubled: slices.Clone(c.now().troubled)}
 	change(next.config)
+	next.troubled = slices.DeleteFunc(next.troubled, func(item string) bool { return next.config[item] == nil })
 	delete(next.versions, item)
 	if item == "" || next.config[item] != nil {
 		next.versions[item] = fmt.Sprint("v", len(c.history))
@@ -134,6 +138,9 @@ func (c *cloud) write(w Write, token int, unguarded bool) error {
 			s.set(path, at.value)
 		}
 	})
+	if last := &c.history[len(c.history)-1]; w.Call == "create" && c.breaks(w) {
+		last.troubled = append(last.troubled, w.Item)
+	}
 	return nil
 }
 
@@ -165,6 +172,8 @@ type stored struct {
 type operation struct {
 	Write Write
 	Token int
+	// Troubled are the pools that did not work when this was decided.
+	Troubled []string
 }
 
 // world is one interleaving.
@@ -194,23 +203,33 @@ type world struct {
 	made int
 	// writesOfPlan are the writes of the plan that the operation belongs to.
 	writesOfPlan []Write
+	// troubled are the pools that did not work when the cloud was last read.
+	troubled []string
 	// settled: no more edits, crashes and lags.
 	settled    bool
 	violations []string
-	trace      []string
+	// trace has what has happened. It costs half of the time, so only an interleaving that has failed is played again
+	// with it.
+	trace   []string
+	tracing bool
+	// shows has the leaves of the cloud that the status has published.
+	shows *leaves
 }
 
 func newWorld(seed uint64, b bug) *world {
 	w := &world{
 		Rand: rand.New(rand.NewPCG(seed, 0)), spec: side{}, now: time.Unix(1000, 0), seed: seed, bug: b,
 		specEdits: map[string]*edit{}, cloudEdits: map[string]*edit{}, shown: map[string]OpenConflict{},
-		agreed: map[[2]string]bool{}, public: map[[2]string]bool{},
+		agreed: map[[2]string]bool{}, public: map[[2]string]bool{}, shows: toy.read(nil),
 	}
 	w.cloud.tokens, w.cloud.forget = map[int]bool{}, w.IntN(2) == 0
 	w.cloud.quota = func(Write) bool { return false }
+	w.cloud.breaks = w.cloud.quota
 	if few := w.IntN(2) == 0; few {
 		// Some requests are refused, for as long as this lasts. Another value may be accepted.
-		w.cloud.quota = func(r Write) bool { return crc32.ChecksumIEEE(fmt.Append(nil, seed, r.Call, r.Item, r.Sent))%3 == 0 }
+		chance := func(r Write) uint32 { return crc32.ChecksumIEEE(fmt.Append(nil, seed, r.Call, r.Item, r.Sent)) % 3 }
+		w.cloud.quota = func(r Write) bool { return chance(r) == 0 }
+		w.cloud.breaks = func(r Write) bool { return chance(r) == 1 }
 	}
 	w.cloud.history = []snapshot{{config: side{}, versions: map[string]string{}}}
 	w.cloud.change("", func(s side) {
@@ -227,6 +246,9 @@ func newWorld(seed uint64, b bug) *world {
 
 // log records an event for the report of a violation.
 func (w *world) log(format string, args ...any) {
+	if !w.tracing {
+		return
+	}
 	w.trace = append(w.trace, fmt.Sprint(w.now.Unix()-1000)+" "+fmt.Sprintf(format, args...))
 }
 
@@ -307,7 +329,7 @@ func (w *world) user() {
 		if w.spec[at.list] == nil && w.owns(at) {
 			// Setting the list excludes each item that is not in it.
 			w.seenBySpec(at.list)
-			w.specEdits[at.list] = &edit{saw: toy.read(w.status.Published)}
+			w.specEdits[at.list] = &edit{saw: w.shows}
 		}
 		w.spec.set(path, value)
 	}
@@ -339,7 +361,7 @@ func (w *world) seenBySpec(path string) {
 	if e := w.specEdits[path]; e != nil {
 		e.seen = true
 	}
-	published := toy.read(w.status.Published)
+	published := w.shows
 	for at, e := range w.cloudEdits {
 		// The author also knows what both sides had agreed on.
 		had := w.specEdits[at]
@@ -350,7 +372,7 @@ func (w *world) seenBySpec(path string) {
 }
 
 func (w *world) edited(path string, text Text, spec bool) *edit {
-	e := &edit{path: path, text: text, spec: spec, at: w.now, saw: toy.read(w.status.Published)}
+	e := &edit{path: path, text: text, spec: spec, at: w.now, saw: w.shows}
 	w.log("%s = %s by the user of the spec: %v", path, text, spec)
 	w.edits = append(w.edits, e)
 	return e

@@ -30,6 +30,9 @@ func (w *world) checkWrite(op operation, before, after side) {
 	if op.Write.Call == "delete" && slices.ContainsFunc(w.writesOfPlan, func(o Write) bool { return o.Call == "create" && w.cloud.quota(o) }) {
 		w.violation("%s is deleted, although its replacement was refused", op.Write.Item)
 	}
+	if op.Write.Call == "delete" && slices.ContainsFunc(op.Troubled, func(item string) bool { return w.planned[item] != nil }) {
+		w.violation("%s is deleted, although its replacement does not work: %v", op.Write.Item, op.Troubled)
+	}
 	w.agreeOn(op.Write)
 	if !changed {
 		w.violation("%s of %q changes nothing", op.Write.Call, op.Write.Item)
@@ -68,7 +71,7 @@ func seen(text, shown Text) bool { return text == shown || text == "true" && sho
 func (w *world) checkPlan(p Plan) {
 	// Some fields have only two values, and all fields may be missing. These values recur so often that
 	// having been published is enough.
-	published := toy.read(w.status.Published)
+	published := w.shows
 	for _, path := range universePaths {
 		w.public[[2]string{path, string(published.text(path))}] = true
 	}
@@ -118,7 +121,7 @@ func (w *world) checkTwoSides(path string) {
 // come after such a one.
 func (w *world) checkStuck() {
 	plan := Merge(w.settledInput())
-	creates := false
+	creates := slices.ContainsFunc(w.cloud.now().troubled, func(item string) bool { return w.spec[item] != nil })
 	for _, write := range plan.Writes {
 		refused := w.cloud.quota(write)
 		creates = creates || refused && write.Call == "create"
@@ -130,7 +133,7 @@ func (w *world) checkStuck() {
 
 func (w *world) settledInput() Input {
 	return Input{
-		Table: toy, Spec: w.spec.tree(), Upstream: w.cloud.now().config.tree(), Complete: true, Published: w.status.Published,
+		Table: toy, Spec: w.spec.tree(), Upstream: w.cloud.now().tree, Complete: true, Published: w.status.Published,
 		Base: w.status.Base, Conflicts: w.status.Conflicts, Policies: w.policies, Now: w.now,
 	}
 }

@@ -34,7 +34,7 @@ type bug struct {
 	// forgets: a decision is named once, however often the value that lost is set again.
 	forgets bool
 	// next chooses the next request instead.
-	next func(writes []Write, refused []Refusal, now time.Time) *Write
+	next func(Plan, Held) *Write
 }
 
 // TestNoLostUpdates tries, in any order, edits on both sides, refreshes, refused requests, crashes at each
@@ -80,6 +80,9 @@ func search(first uint64, n int, b bug) (tried int, failed *world) {
 					return
 				}
 				if w := newWorld(seed, b); !w.play() {
+					w = newWorld(seed, b)
+					w.tracing = true
+					w.play()
 					lock.Lock()
 					if failed == nil || w.seed < failed.seed {
 						failed = w
@@ -107,6 +110,8 @@ func (w *world) play() bool {
 	}
 	// The quota is raised, and what was refused is due.
 	w.cloud.quota = func(Write) bool { return false }
+	w.cloud.breaks = w.cloud.quota
+	w.cloud.history[len(w.cloud.history)-1].troubled = nil
 	w.now = w.now.Add(retryFailed)
 	if w.settle() {
 		w.checkStuck()
@@ -175,6 +180,7 @@ func (w *world) refresh() {
 	}()
 	w.call()
 	read, complete := w.read()
+	w.troubled = read.troubled
 	in := Input{
 		Table: toy, Upstream: read.tree, Complete: complete, Versions: read.versions, Published: w.status.Published,
 		Base: w.status.Base, Conflicts: w.status.Conflicts,
@@ -237,13 +243,13 @@ func (w *world) store(in Input, plan Plan, revision int) bool {
 			next.Refused = append(next.Refused, r)
 		}
 	}
-	if chosen := w.next(plan.Writes); chosen != nil {
+	if chosen := w.next(plan); chosen != nil {
 		write := *chosen
 		next.Refused = slices.DeleteFunc(next.Refused, func(r Refusal) bool { return r.Call == write.Call && r.Item == write.Item })
 		if w.bug.write != nil {
 			w.bug.write(&write, &w.cloud)
 		}
-		next.Op = &operation{write, w.statusWrites + 1}
+		next.Op = &operation{write, w.statusWrites + 1, w.troubled}
 	}
 	if len(next.Refused) == 0 {
 		next.Refused = nil
@@ -260,7 +266,7 @@ func (w *world) store(in Input, plan Plan, revision int) bool {
 		// Without a token, nobody knows whether somebody else has set the same value.
 		w.agreeOn(next.Op.Write)
 	}
-	w.status, w.writesOfPlan = next, plan.Writes
+	w.status, w.writesOfPlan, w.shows = next, plan.Writes, toy.read(next.Published)
 	w.planned, w.plannedBy = maps.Clone(w.spec), maps.Clone(w.specEdits)
 	for _, leaf := range plan.Leaves {
 		if leaf.State != Agreed {
@@ -298,21 +304,21 @@ const (
 )
 
 // next chooses the request to send.
-func (w *world) next(writes []Write) *Write {
+func (w *world) next(plan Plan) *Write {
+	held := Held{slices.Clone(w.status.Refused), w.troubled, w.now}
 	if w.bug.next != nil {
-		return w.bug.next(writes, w.status.Refused, w.now)
+		return w.bug.next(plan, held)
 	}
-	refused := slices.Clone(w.status.Refused)
 	if w.bug.refused != nil {
-		for i, r := range refused {
-			for _, write := range writes {
+		for i, r := range held.Refused {
+			for _, write := range plan.Writes {
 				if r.Call == write.Call && r.Item == write.Item {
-					refused[i] = w.bug.refused(write, r)
+					held.Refused[i] = w.bug.refused(write, r)
 				}
 			}
 		}
 	}
-	return toy.Next(writes, refused, w.now)
+	return toy.Next(plan, held)
 }
 
 // noted reports whether the status has a decision whose request was not sent yet, and the cloud has not changed

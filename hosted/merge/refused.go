@@ -34,16 +34,56 @@ func (r Refusal) Is(w Write) bool {
 	return r.Call == w.Call && r.Item == w.Item && maps.Equal(r.Sent, w.Sent)
 }
 
-// Next returns the first write of a plan that can be sent now; nil if there is none. A write that was refused
-// waits, and so does each write whose call comes after such a one.
-func (t *Table) Next(writes []Write, refused []Refusal, now time.Time) *Write {
-	var waiting []string
-	for i, w := range writes {
-		held := slices.ContainsFunc(refused, func(r Refusal) bool { return r.Holds(w, now) })
-		if !held && !slices.ContainsFunc(t.after(w.Call), func(call string) bool { return slices.Contains(waiting, call) }) {
-			return &writes[i]
-		}
-		waiting = append(waiting, w.Call)
+// Held is what the writes of a plan may have to wait for.
+type Held struct {
+	Refused []Refusal
+	// Troubled has the paths of items that the cloud has, and that do not work. For example, the cloud has
+	// accepted a pool, and then failed to create its nodes.
+	Troubled []string
+	Now      time.Time
+}
+
+// Wait says why a write cannot be sent now. It is zero if the write can be sent.
+type Wait struct {
+	// Refused: the write itself was refused, and is not due yet.
+	Refused bool
+	// For names what the write must not overtake.
+	For string
+}
+
+// Next returns the first write of a plan that can be sent now; nil if there is none.
+func (t *Table) Next(plan Plan, held Held) *Write {
+	i := slices.Index(t.Waits(plan, held), Wait{})
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &plan.Writes[i]
+}
+
+// Waits returns for each write of a plan why it has to wait. A write that was refused waits by itself. A write
+// whose call comes after others waits, too, while one of those waits, or while an item that the spec has does
+// not work. An item that the spec does not have holds up nothing: it is to be deleted itself.
+func (t *Table) Waits(plan Plan, held Held) []Wait {
+	waits := make([]Wait, len(plan.Writes))
+	for i, w := range plan.Writes {
+		waits[i].Refused = slices.ContainsFunc(held.Refused, func(r Refusal) bool { return r.Holds(w, held.Now) })
+		after := t.after(w.Call)
+		if len(after) == 0 {
+			continue
+		}
+		if j := slices.IndexFunc(held.Troubled, plan.wants); j >= 0 {
+			waits[i].For = held.Troubled[j] + " does not work yet"
+		}
+		for j, before := range plan.Writes[:i] {
+			if waits[j] != (Wait{}) && slices.Contains(after, before.Call) {
+				waits[i].For = before.Call + " " + before.Item + " was refused"
+			}
+		}
+	}
+	return waits
+}
+
+// wants reports whether the spec has an item.
+func (p Plan) wants(item string) bool {
+	return slices.ContainsFunc(p.Leaves, func(l Leaf) bool { return l.Path == item && l.Spec != Null })
 }

@@ -3,6 +3,8 @@ package merge
 import (
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestNextWrite(t *testing.T) {
@@ -22,24 +24,30 @@ func TestNextWrite(t *testing.T) {
 		refused []Refusal
 		// want is the index of the write; -1 is none.
 		want int
+		// troubled is an item that does not work. The spec has p.
+		troubled string
 	}{
-		"nothing to send":                         {nil, nil, -1},
-		"the first one":                           {[]Write{upgrade, p}, nil, 0},
-		"the first one waits":                     {[]Write{upgrade, p}, []Refusal{refusal(upgrade, time.Hour)}, 1},
-		"all of them wait":                        {[]Write{p, q}, []Refusal{refusal(p, time.Hour), refusal(q, time.Second)}, -1},
-		"it is due":                               {[]Write{p}, []Refusal{refusal(p, 0)}, 0},
-		"the clock has jumped back":               {[]Write{p}, []Refusal{refusal(p, 2*time.Hour)}, 0},
-		"another value":                           {[]Write{p}, []Refusal{refusal(write("size", "p", "2"), time.Hour)}, 0},
-		"another pool":                            {[]Write{p}, []Refusal{refusal(q, time.Hour)}, 0},
-		"another call":                            {[]Write{p}, []Refusal{refusal(write("pool", "p", "1"), time.Hour)}, 0},
-		"another version":                         {[]Write{p}, []Refusal{stale}, 0},
-		"another version, and the value is bad":   {[]Write{p}, []Refusal{func() Refusal { r := stale; r.Stale = false; return r }()}, -1},
-		"a pool that replaces another is refused": {[]Write{create, gone, p}, []Refusal{refusal(create, time.Hour)}, 2},
-		"a pool is deleted, and others wait":      {[]Write{gone, p}, []Refusal{refusal(p, time.Hour)}, 0},
+		"nothing to send":                         {want: -1},
+		"the first one":                           {writes: []Write{upgrade, p}, want: 0},
+		"the first one waits":                     {writes: []Write{upgrade, p}, refused: []Refusal{refusal(upgrade, time.Hour)}, want: 1},
+		"all of them wait":                        {writes: []Write{p, q}, refused: []Refusal{refusal(p, time.Hour), refusal(q, time.Second)}, want: -1},
+		"it is due":                               {writes: []Write{p}, refused: []Refusal{refusal(p, 0)}, want: 0},
+		"the clock has jumped back":               {writes: []Write{p}, refused: []Refusal{refusal(p, 2*time.Hour)}, want: 0},
+		"another value":                           {writes: []Write{p}, refused: []Refusal{refusal(write("size", "p", "2"), time.Hour)}, want: 0},
+		"another pool":                            {writes: []Write{p}, refused: []Refusal{refusal(q, time.Hour)}, want: 0},
+		"another call":                            {writes: []Write{p}, refused: []Refusal{refusal(write("pool", "p", "1"), time.Hour)}, want: 0},
+		"another version":                         {writes: []Write{p}, refused: []Refusal{stale}, want: 0},
+		"another version, and the value is bad":   {writes: []Write{p}, refused: []Refusal{func() Refusal { r := stale; r.Stale = false; return r }()}, want: -1},
+		"a pool that replaces another is refused": {writes: []Write{create, gone, p}, refused: []Refusal{refusal(create, time.Hour)}, want: 2},
+		"a pool that replaces another is broken":  {writes: []Write{gone, p}, troubled: `pools["p"]`, want: 1},
+		"a broken pool is deleted":                {writes: []Write{gone, p}, troubled: `pools["q"]`},
+		"a broken pool holds up no new one":       {writes: []Write{create, gone}, troubled: `pools["p"]`},
+		"a pool is deleted, and others wait":      {writes: []Write{gone, p}, refused: []Refusal{refusal(p, time.Hour)}, want: 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, next := -1, toy.Next(test.writes, test.refused, now)
+			plan := Plan{Writes: test.writes, Leaves: []Leaf{{Path: `pools["p"]`, Spec: "true"}, {Path: `pools["q"]`, Spec: Null}}}
+			got, next := -1, toy.Next(plan, Held{test.refused, []string{test.troubled}, now})
 			for i := range test.writes {
 				if next == &test.writes[i] {
 					got = i
@@ -47,6 +55,29 @@ func TestNextWrite(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("got write %d, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+// TestWaits: what waits says for what.
+func TestWaits(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	create, gone := Write{Call: "create", Item: `pools["p"]`}, Write{Call: "delete", Item: `pools["q"]`}
+	plan := Plan{Writes: []Write{create, gone}, Leaves: []Leaf{{Path: `pools["p"]`, Spec: "true"}}}
+	refused := []Refusal{{Call: create.Call, Item: create.Item, Until: now.Add(time.Hour)}}
+	tests := map[string]struct {
+		held Held
+		want []Wait
+	}{
+		"nothing":   {Held{Now: now}, []Wait{{}, {}}},
+		"a refusal": {Held{Refused: refused, Now: now}, []Wait{{Refused: true}, {For: `create pools["p"] was refused`}}},
+		"a trouble": {Held{Troubled: []string{`pools["p"]`}, Now: now}, []Wait{{}, {For: `pools["p"] does not work yet`}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, toy.Waits(plan, test.held)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}

@@ -21,6 +21,7 @@ package merge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -94,7 +95,8 @@ type Call struct {
 	// So Merge adds the others as they are in the cloud.
 	Whole bool
 	// After lists calls that come before this one in the table. While the plan has one of them that was refused,
-	// this one waits. So pools are deleted only once the pools that replace them were created.
+	// or an item that the spec has does not work, this one waits. So pools are deleted only once the pools that
+	// replace them were created, and work.
 	After []string
 }
 
@@ -188,5 +190,10 @@ func (t *Table) order(call string) int {
 }
 
 func (t *Table) whole(call string) bool { return t.Calls[t.order(call)].Whole }
+
+// Deletes reports whether a call deletes an item.
+func (t *Table) Deletes(call string) bool {
+	return slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Delete == call && call != "" })
+}
 
 func (t *Table) after(call string) []string { return t.Calls[t.order(call)].After }

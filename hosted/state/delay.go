@@ -24,20 +24,26 @@ const (
 	// leastBusy and mostBusy limit how long to wait after a request that the cloud refused because it was doing
 	// something else.
 	leastBusy, mostBusy = 15 * time.Second, 10 * time.Minute
+	// leastDeletion is how long to wait at first after a deletion that was refused or has failed. It replaces no
+	// nodes, and often waits for something that ends by itself, such as a network interface that is detached.
+	leastDeletion = time.Minute
 	// Soon is how long to wait if there is more to send.
 	Soon = time.Second
 )
 
-// AfterBusy returns how long a request waits after the cloud was busy: twice as long as the last time, within
-// limits.
-func AfterBusy(last time.Duration) time.Duration { return min(max(2*last, leastBusy), mostBusy) }
-
-// AfterRefusal returns how long a request waits after it was refused for a reason.
-func AfterRefusal(reason string) time.Duration {
-	if reason == v1alpha1.ReasonRightMissing {
+// Pause returns how long a request waits after it was refused for a reason. If it is harmless, that is twice as
+// long as the last time, within limits.
+func Pause(reason string, deletes bool, last time.Duration) time.Duration {
+	switch {
+	case reason == v1alpha1.ReasonBusy:
+		return min(max(2*last, leastBusy), mostBusy)
+	case reason == v1alpha1.ReasonRightMissing:
 		return RetryForbidden
+	case deletes:
+		return min(max(2*last, leastDeletion), RetryFailed)
+	default:
+		return RetryFailed
 	}
-	return RetryFailed
 }
 
 // Delay returns how long to wait before the cluster is read again. lasted is how long it has been in the phase.

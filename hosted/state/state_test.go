@@ -162,3 +162,27 @@ func TestDelay(t *testing.T) {
 		})
 	}
 }
+
+func TestPause(t *testing.T) {
+	tests := map[string]struct {
+		reason     string
+		deletes    bool
+		last, want time.Duration
+	}{
+		"refused":                  {"", false, 0, time.Hour},
+		"a right is missing":       {v1alpha1.ReasonRightMissing, true, time.Hour, 10 * time.Minute},
+		"busy":                     {v1alpha1.ReasonBusy, true, 0, 15 * time.Second},
+		"busy again":               {v1alpha1.ReasonBusy, false, 15 * time.Second, 30 * time.Second},
+		"busy for long":            {v1alpha1.ReasonBusy, false, 8 * time.Minute, 10 * time.Minute},
+		"a deletion":               {"", true, 0, time.Minute},
+		"a deletion, again":        {"", true, time.Minute, 2 * time.Minute},
+		"a deletion, again, again": {"", true, 40 * time.Minute, time.Hour},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Pause(test.reason, test.deletes, test.last); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}

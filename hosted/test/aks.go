@@ -19,6 +19,7 @@ type AKS struct {
 	Lax bool
 
 	id      string
+	failure string
 	cluster object
 	pools   map[string]object
 	etag    int
@@ -47,6 +48,14 @@ func (a *AKS) Edit(change func(cluster object) object) {
 		return
 	}
 	a.cluster["eTag"] = a.next()
+}
+
+// Fail lets each further operation of a pool fail after it was accepted. The pool keeps its values. Without a
+// failure, operations succeed again.
+func (a *AKS) Fail(failure string) {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	a.failure = failure
 }
 
 func (a *AKS) next() string {
@@ -213,6 +222,12 @@ func (a *AKS) putPool(r *http.Request, name string) (int, object) {
 	// The answer has a temporary etag, which no read shows.
 	now := a.next()
 	properties["eTag"], properties["provisioningState"] = a.next(), "Succeeded"
+	if a.failure != "" {
+		if kept := a.pools[name]; kept != nil {
+			properties["count"], properties["nodeLabels"] = kept["properties"].(object)["count"], kept["properties"].(object)["nodeLabels"]
+		}
+		properties["provisioningState"], properties["status"] = "Failed", object{"provisioningError": object{"code": "QuotaExceeded", "message": a.failure}}
+	}
 	a.pools[name] = body
 	answer := maps.Clone(properties)
 	answer["eTag"] = now

@@ -85,6 +85,13 @@ func (e *EKS) Edit(change func(cluster object) object) {
 	}
 }
 
+// EditGroup changes a group, as EKS itself does when something goes wrong.
+func (e *EKS) EditGroup(name string, change func(group object)) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	change(e.groups[name])
+}
+
 // Forget removes a group without a request, as if somebody else had deleted it.
 func (e *EKS) Forget(group string) {
 	e.lock.Lock()

@@ -45,6 +45,27 @@ func TestStatuses(t *testing.T) {
 			return reading
 		}
 	}
+	aksPool := func(state string) func(*testing.T) cloud.Reading {
+		return func(t *testing.T) cloud.Reading {
+			t.Helper()
+			cluster, client := newAKS(t)
+			properties := cluster.pools["a"]["properties"].(object)
+			properties["provisioningState"], properties["status"] = state, object{"provisioningError": object{"message": "no quota"}}
+			reading, err := client.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return reading
+		}
+	}
+	gkePool := func(status string) func(*testing.T) cloud.Reading {
+		return func(t *testing.T) cloud.Reading {
+			t.Helper()
+			cluster, client, _ := newGKE(t, clusterOfGKE)
+			cluster.pool("a")["status"], cluster.pool("a")["statusMessage"] = status, "no addresses"
+			return readOfGKE(t, client)
+		}
+	}
 	gke := func(status string, conditions ...any) func(*testing.T) cloud.Reading {
 		return func(t *testing.T) cloud.Reading {
 			t.Helper()
@@ -85,6 +106,9 @@ func TestStatuses(t *testing.T) {
 		"AKS, Updating":            {read: aks("Updating"), busy: "the cluster is Updating"},
 		"AKS, Failed":              {read: aks("Failed"), troubles: "the cluster is Failed: no quota"},
 		"AKS, Canceled":            {read: aks("Canceled"), troubles: "the cluster is Canceled: no quota"},
+		"AKS, pool Creating":       {read: aksPool("Creating"), busy: "the node pool a is Creating"},
+		"AKS, pool Failed":         {read: aksPool("Failed"), troubles: "the node pool a is Failed: no quota"},
+		"GKE, pool ERROR":          {read: gkePool("ERROR"), troubles: "the node pool a is ERROR: no addresses"},
 		"GKE, RUNNING":             {read: gke("RUNNING")},
 		"GKE, RECONCILING":         {read: gke("RECONCILING"), busy: "the cluster is RECONCILING"},
 		"GKE, ERROR":               {read: gke("ERROR"), troubles: "the cluster is ERROR: no addresses"},
@@ -95,8 +119,11 @@ func TestStatuses(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			reading := test.read(t)
-			if got := strings.Join(reading.Troubles, "; "); reading.Busy != test.busy || got != test.troubles {
+			if got := reading.Unhealthy(); reading.Busy != test.busy || got != test.troubles {
 				t.Errorf("busy %q, troubles %q; want %q, %q", reading.Busy, got, test.busy, test.troubles)
+			}
+			if items := reading.Troubled(); (len(items) > 0) != strings.Contains(test.troubles, "node") {
+				t.Errorf("the pools in trouble are %v", items)
 			}
 		})
 	}

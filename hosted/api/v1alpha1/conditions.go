@@ -100,12 +100,13 @@ const (
 	// ReasonForeignUpdate: an operation that somebody else started is in progress. Until it ends,
 	// Spillway sends nothing to the cloud, and takes over no values from it.
 	ReasonForeignUpdate = "ForeignUpdate"
-	// ReasonUpdateFailed: the cloud refused requests, or operations failed. The message has each of
-	// them. The operator sends it again at its retryAt in status.operations, after an hour at most,
-	// and at once if its values change. All other requests go on.
+	// ReasonUpdateFailed: the cloud refused requests, or operations failed. The message has all of
+	// them. The operator sends each one again at its retryAt in status.operations, within an hour.
+	// Other requests do not wait for them.
 	ReasonUpdateFailed = "UpdateFailed"
-	// ReasonBusy is the reason in status.operations of a request that the cloud refused because it
-	// was doing something else, or because the cluster has changed since it was read.
+	// ReasonBusy: the cloud refused requests because it was doing something else, or because the
+	// cluster had changed since the operator read it. The operator sends them again soon. It is
+	// also a reason in status.operations.
 	ReasonBusy = "Busy"
 )
 

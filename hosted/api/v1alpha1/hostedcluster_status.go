@@ -81,9 +81,9 @@ type HostedClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	Decisions []Decision `json:"decisions,omitempty"`
 
-	// operations are the request to the cloud that is in progress, and those that were refused or
-	// failed. Each of those waits until its retryAt, and does not hold up other requests. It is
-	// dropped once its values are not to be sent any more.
+	// operations lists the request to the cloud that is in progress, and requests that were refused
+	// or failed. These wait until their retryAt, while others are sent. They are removed when the
+	// spec no longer needs them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
@@ -211,17 +211,24 @@ type Operation struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// reason is RightMissing if the credentials lack the right to the request, and Busy if the cloud
-	// was doing something else, or the cluster has changed since it was read. It is unset for any
-	// other refusal, and while the operation is in progress.
+	// reason says why the cloud last refused the request. RightMissing: the credentials lack a right.
+	// Busy: the cloud was doing something else, or the cluster had changed. It is unset for other
+	// failures, and once the cloud accepts the request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
 
-	// retryAt is when the request may be sent again. With other values it is sent at once. It is
-	// unset while the operation is in progress.
+	// retryAt is when the request is sent again. If its values change in the spec, it is sent at
+	// once. It is unset while the operation is in progress.
 	// +optional
 	RetryAt *metav1.Time `json:"retryAt,omitempty"`
+
+	// pause is how long the request waits after its last failure. Some requests wait twice as long
+	// after each failure.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	Pause *metav1.Duration `json:"pause,omitempty"`
 
 	// version is the version of the cluster or pool on which the request is based, as the operator
 	// read it.

@@ -1399,6 +1399,11 @@ func (in *Operation) DeepCopyInto(out *Operation) {
 		in, out := &in.RetryAt, &out.RetryAt
 		*out = (*in).DeepCopy()
 	}
+	if in.Pause != nil {
+		in, out := &in.Pause, &out.Pause
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.Sent != nil {
 		in, out := &in.Sent, &out.Sent
 		*out = make([]SentField, len(*in))

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
@@ -37,14 +38,6 @@ func (c *Client) Table() *merge.Table { return Table }
 // Idempotent returns false: AKS has no request tokens.
 func (c *Client) Idempotent() bool { return false }
 
-// OperationIDs returns nothing: AKS keeps no list of operations.
-func (c *Client) OperationIDs(context.Context, string) ([]string, error) { return nil, nil }
-
-// Operation returns an error: AKS keeps no operations.
-func (c *Client) Operation(_ context.Context, _, id string) (cloud.Operation, error) {
-	return cloud.Operation{}, c.wrap(cloud.ErrUnsupported, "reading the operation "+id)
-}
-
 func itemPath(pool string) string { return fmt.Sprintf("nodePools[%q]", pool) }
 
 func (c *Client) url(path ...string) string {
@@ -54,6 +47,12 @@ func (c *Client) url(path ...string) string {
 
 // do sends a request and decodes the answer into out, unless out is nil. body and header are optional.
 func (c *Client) do(ctx context.Context, method, target string, body any, header, value string, out any) error {
+	if header != "" {
+		// This request changes something, because only such requests are conditional. The library must not repeat it.
+		// If the first one was carried out and its answer was lost, Azure refuses the second, and that would count as a
+		// refusal of both.
+		ctx = policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1})
+	}
 	request, err := runtime.NewRequest(ctx, method, target)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		Versions: map[string]string{"": cloud.Text(raw, "eTag")}, Raw: map[string]map[string]any{"": raw},
 	}
 	reading.Busy = busy("the cluster", raw)
-	reading.Troubles = troubles("the cluster", raw)
+	reading.Troubles = troubles("", "the cluster", raw)
 	found, err := c.pools(ctx)
 	if err != nil {
 		return cloud.Reading{}, c.wrap(err, "reading the node pools")
@@ -39,7 +39,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		if reading.Busy == "" {
 			reading.Busy = busy("the node pool "+name, pool)
 		}
-		reading.Troubles = append(reading.Troubles, troubles("the node pool "+name, pool)...)
+		reading.Troubles = append(reading.Troubles, troubles(path, "the node pool "+name, pool)...)
 		pools = append(pools, mapped(pool, poolPaths, map[string]any{"name": name}))
 	}
 	reading.Config["nodePools"] = pools
@@ -87,12 +87,12 @@ func busy(what string, raw map[string]any) string {
 }
 
 // troubles says that the last operation has failed. AKS keeps the reason until another one succeeds.
-func troubles(what string, raw map[string]any) []string {
+func troubles(item, what string, raw map[string]any) []cloud.Trouble {
 	state := cloud.Text(raw, "properties.provisioningState")
 	if state != "Failed" && state != "Canceled" {
 		return nil
 	}
-	return []string{cloud.Trouble(what, state, cloud.Text(raw, "properties.status.provisioningError.message"))}
+	return []cloud.Trouble{cloud.NewTrouble(item, what, state, cloud.Text(raw, "properties.status.provisioningError.message"))}
 }
 
 // mapped copies the values that raw has to config.

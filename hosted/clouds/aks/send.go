@@ -13,7 +13,10 @@ import (
 // Send replaces the object that was read, with the changes applied, if it still has the version that was read.
 // It ignores the answer, which has the old version: the caller has to read the cluster again.
 func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Write, _ string) (operation string, err error) {
-	return "", c.wrap(c.send(ctx, reading, write), write.Call)
+	if err := c.send(ctx, reading, write); err != nil {
+		return "", c.wrap(err, write.Call)
+	}
+	return latest, nil
 }
 
 func (c *Client) send(ctx context.Context, reading cloud.Reading, write merge.Write) error {

@@ -39,9 +39,9 @@ type Reading struct {
 	Raw map[string]map[string]any
 	// Busy says what the cloud is doing with the cluster or a pool; empty if nothing.
 	Busy string
-	// Troubles say what is wrong with the cluster and its pools, in the cloud's words. The cloud is not working on
-	// that, so nothing waits for it.
-	Troubles []string
+	// Troubles say what is wrong with the cluster and its pools. The cloud is not working on that. So nothing waits
+	// for it, except that no other pool is deleted.
+	Troubles []Trouble
 }
 
 // Operation is a change that the cloud has accepted from any user.

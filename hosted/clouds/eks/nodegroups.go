@@ -55,14 +55,20 @@ func note(reading *cloud.Reading, group *types.Nodegroup) {
 			reading.Busy = fmt.Sprintf("%s is %s", what, group.Status)
 		}
 	case types.NodegroupStatusDegraded, types.NodegroupStatusCreateFailed, types.NodegroupStatusDeleteFailed:
-		var issues []string
-		if group.Health != nil {
-			for _, issue := range group.Health.Issues {
-				issues = append(issues, string(issue.Code)+": "+aws.ToString(issue.Message))
-			}
-		}
-		reading.Troubles = append(reading.Troubles, cloud.Trouble(what, string(group.Status), issues...))
+		reading.Troubles = append(reading.Troubles, groupTrouble(group))
 	}
+}
+
+// groupTrouble describes a group in a bad state, with the issues that EKS names.
+func groupTrouble(group *types.Nodegroup) cloud.Trouble {
+	name := aws.ToString(group.NodegroupName)
+	var issues []string
+	if group.Health != nil {
+		for _, issue := range group.Health.Issues {
+			issues = append(issues, string(issue.Code)+": "+aws.ToString(issue.Message))
+		}
+	}
+	return cloud.NewTrouble(itemPath(name), "the node group "+name, string(group.Status), issues...)
 }
 
 func (n nodeGroups) names(ctx context.Context) ([]string, error) {
@@ -150,10 +156,14 @@ func (n nodeGroups) create(ctx context.Context, r request) (*types.Update, error
 
 func (n nodeGroups) delete(ctx context.Context, r request) (*types.Update, error) {
 	_, err := n.api.DeleteNodegroup(ctx, &eks.DeleteNodegroupInput{ClusterName: &n.Name, NodegroupName: groupOf(r.Item)})
-	if gone(err) != nil || r.template == nil {
+	if gone(err) != nil {
 		return nil, gone(err)
 	}
-	return &types.Update{Id: aws.String(deletion + r.template.ID)}, nil
+	id := deletion
+	if r.template != nil {
+		id += r.template.ID
+	}
+	return &types.Update{Id: &id}, nil
 }
 
 func (n nodeGroups) version(ctx context.Context, r request) (*types.Update, error) {
@@ -227,15 +237,22 @@ func (n nodeGroups) update(ctx context.Context, r request, in *eks.UpdateNodegro
 	return out.Update, nil
 }
 
-// deleted reports whether a group is gone, and then deletes its template. It must not do so before, because
-// EKS treats a group without its template as broken.
+// deleted reports whether a group is gone, and then deletes our template of it, if it has one. It must not do so
+// before, because EKS treats a group without its template as broken.
 func (n nodeGroups) deleted(ctx context.Context, item, id string) (cloud.Operation, error) {
 	operation := cloud.Operation{ID: deletion + id, Item: item}
-	_, err := n.api.DescribeNodegroup(ctx, &eks.DescribeNodegroupInput{ClusterName: &n.Name, NodegroupName: groupOf(item)})
-	if !notFound(err) {
+	out, err := n.api.DescribeNodegroup(ctx, &eks.DescribeNodegroupInput{ClusterName: &n.Name, NodegroupName: groupOf(item)})
+	switch {
+	case err == nil && out.Nodegroup.Status == types.NodegroupStatusDeleteFailed:
+		operation.Done, operation.Failed, operation.Message = true, true, groupTrouble(out.Nodegroup).Message
+		return operation, nil
+	case !notFound(err):
 		return operation, n.wrap(err, "reading the "+item)
 	}
 	operation.Done = true
+	if id == "" {
+		return operation, nil
+	}
 	if err := n.templates.delete(ctx, id); err != nil {
 		// The group is gone, as requested.
 		operation.Failed, operation.Message = true, err.Error()

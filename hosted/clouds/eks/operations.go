@@ -39,7 +39,7 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 	return ids, nil
 }
 
-// Operation describes an update, or the deletion of a group whose template is ours.
+// Operation describes an update, or the deletion of a group.
 func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operation, error) {
 	if template, ok := strings.CutPrefix(id, deletion); ok {
 		return c.groups().deleted(ctx, item, template)

@@ -32,7 +32,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	case types.ClusterStatusCreating, types.ClusterStatusUpdating, types.ClusterStatusDeleting, types.ClusterStatusPending:
 		reading.Busy = fmt.Sprintf("the cluster is %s", status)
 	case types.ClusterStatusFailed:
-		reading.Troubles = []string{cloud.Trouble("the cluster", string(status), clusterIssues(out.Cluster.Health)...)}
+		reading.Troubles = []cloud.Trouble{cloud.NewTrouble("", "the cluster", string(status), clusterIssues(out.Cluster.Health)...)}
 	}
 	config := c.config(out.Cluster)
 	if config.EBSCSIDriver, err = c.controlPlane().hasAddon(ctx); err != nil {

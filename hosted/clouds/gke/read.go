@@ -20,7 +20,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	reading := cloud.Reading{
 		Complete: true, Config: c.config(raw), UID: cloud.Text(raw, "id"), IDs: map[string]string{"": cloud.Text(raw, "selfLink")},
 		Versions: map[string]string{"": cloud.Text(raw, "etag")}, Raw: map[string]map[string]any{"": raw},
-		Busy: doing("the cluster", cloud.Text(raw, "status")), Troubles: troubles("the cluster", raw),
+		Busy: doing("the cluster", cloud.Text(raw, "status")), Troubles: troubles("", "the cluster", raw),
 	}
 	pools := []any{}
 	for _, pool := range objects(raw["nodePools"]) {
@@ -30,7 +30,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		if reading.Busy == "" {
 			reading.Busy = doing("the node pool "+name, cloud.Text(pool, "status"))
 		}
-		reading.Troubles = append(reading.Troubles, troubles("the node pool "+name, pool)...)
+		reading.Troubles = append(reading.Troubles, troubles(path, "the node pool "+name, pool)...)
 		pools = append(pools, poolConfig(pool))
 	}
 	reading.Config["nodePools"] = pools
@@ -46,7 +46,7 @@ func doing(what, status string) string {
 	}
 }
 
-func troubles(what string, raw map[string]any) []string {
+func troubles(item, what string, raw map[string]any) []cloud.Trouble {
 	status := cloud.Text(raw, "status")
 	switch status {
 	case "ERROR", "DEGRADED", "RUNNING_WITH_ERROR":
@@ -60,7 +60,7 @@ func troubles(what string, raw map[string]any) []string {
 	if why == nil {
 		why = []string{cloud.Text(raw, "statusMessage")}
 	}
-	return []string{cloud.Trouble(what, status, why...)}
+	return []cloud.Trouble{cloud.NewTrouble(item, what, status, why...)}
 }
 
 func objects(list any) []map[string]any {

@@ -1,0 +1,171 @@
+package operator_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+)
+
+// TestBrokenReplacement: EKS accepts the group that replaces another, and then fails to create its nodes. The old
+// one stays until the new one works, and the condition says so. A broken group that the spec does not have any more
+// is deleted.
+func TestBrokenReplacement(t *testing.T) {
+	const created, deletedA, deletedB = "POST /clusters/swap/node-groups", "DELETE /clusters/swap/node-groups/a", "DELETE /clusters/swap/node-groups/b"
+	tests := map[string]struct {
+		then func(r *rig)
+		want []string
+	}{
+		"it works later": {
+			then: func(r *rig) { r.clouds.eksS["swap"].EditGroup("b", func(g object) { g["status"] = "ACTIVE" }) },
+			want: []string{created, deletedA},
+		},
+		"it is given up": {
+			then: func(r *rig) {
+				r.edit("swap", func(h *v1alpha1.HostedCluster) {
+					h.Spec.EKSConfig.NodeGroups = []v1alpha1.EKSNodeGroup{{NodegroupName: "a"}}
+				})
+			},
+			want: []string{created, deletedB},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			cluster := r.clouds.addEKS(t, "swap")
+			r.cluster("swap", "eksConfig: {displayName: swap, region: r, nodeGroups: [{nodegroupName: a}]}\nnodePoolPolicy: Exclusive")
+			r.settle("swap")
+			r.edit("swap", func(h *v1alpha1.HostedCluster) {
+				h.Spec.EKSConfig.NodeGroups = []v1alpha1.EKSNodeGroup{{NodegroupName: "b", NodeRole: ptr.To("arn:r"), Subnets: []string{"s"}}}
+			})
+			r.next("swap")
+			cluster.EditGroup("b", func(g object) {
+				g["status"], g["health"] = "CREATE_FAILED", object{"issues": []any{object{"code": "AsgInstanceLaunchFailures", "message": "no quota"}}}
+			})
+			h := r.settle("swap")
+			if !slices.Equal(cluster.Changes(), []string{created}) {
+				t.Errorf("changes %v", cluster.Changes())
+			}
+			r.condition(h, v1alpha1.HostedInSync, v1alpha1.ReasonPushed, `DeleteNodegroup nodeGroups["a"] waits because nodeGroups["b"] does not work yet`)
+			r.condition(h, v1alpha1.HostedReady, v1alpha1.ReasonUnhealthy, "no quota")
+			test.then(r)
+			if r.settle("swap"); !slices.Equal(cluster.Changes(), test.want) {
+				t.Errorf("changes %v, want %v", cluster.Changes(), test.want)
+			}
+		})
+	}
+}
+
+// TestFailedDeletion: EKS cannot delete a group. It says why, other requests are sent, and the deletion is tried
+// again after growing pauses.
+func TestFailedDeletion(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "undead")
+	cluster.Slow()
+	r.cluster("undead", "eksConfig: {displayName: undead, region: r, nodeGroups: [{nodegroupName: a}]}\nnodePoolPolicy: Exclusive")
+	r.settle("undead")
+	r.edit("undead", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.NodeGroups = []v1alpha1.EKSNodeGroup{} })
+	fails := func(pause time.Duration) {
+		t.Helper()
+		r.next("undead")
+		r.condition(r.get("undead"), v1alpha1.HostedUpdating, v1alpha1.ReasonWaiting, "DeleteNodegroup")
+		cluster.EditGroup("a", func(g object) {
+			g["status"], g["health"] = "DELETE_FAILED", object{"issues": []any{object{"code": "Ec2SecurityGroupDeletionFailure", "message": "in use"}}}
+		})
+		r.reconcile("undead")
+		h := r.get("undead")
+		r.condition(h, v1alpha1.HostedUpdating, v1alpha1.ReasonUpdateFailed, "DELETE_FAILED: Ec2SecurityGroupDeletionFailure: in use")
+		if got := h.Status.Operations[0].RetryAt.Sub(r.clock.Now()).Round(time.Second); got != pause {
+			t.Errorf("it waits for %v, want %v", got, pause)
+		}
+	}
+	fails(time.Minute)
+	r.edit("undead", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.Tags = map[string]*string{"owner": ptr.To("us")} })
+	r.reconcile("undead")
+	if want := []string{"DELETE /clusters/undead/node-groups/a", "POST /tags/arn:cluster/undead"}; !slices.Equal(cluster.Changes(), want) {
+		t.Errorf("changes %v, want %v", cluster.Changes(), want)
+	}
+	r.reconcile("undead") // It reads the tags.
+	r.clock.SetTime(r.clock.Now().Add(time.Minute))
+	fails(2 * time.Minute)
+	r.clock.SetTime(r.clock.Now().Add(2 * time.Minute))
+	r.next("undead")
+	cluster.Finish("")
+	if h := r.settle("undead"); len(h.Status.UpstreamSpec.EKSConfig.NodeGroups) > 0 {
+		t.Errorf("the group stays: %+v", h.Status.UpstreamSpec.EKSConfig.NodeGroups)
+	}
+}
+
+// TestFailedInAKS: AKS accepts a request, and its operation fails. It is sent again after an hour, not at once.
+func TestFailedInAKS(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addAKS(t, "quota")
+	r.cluster("quota", "aksConfig: {resourceGroup: rg, clusterName: quota, resourceLocation: westeurope, nodePools: [{name: a, count: 2}]}")
+	r.settle("quota")
+	cluster.Fail("no quota")
+	r.edit("quota", func(h *v1alpha1.HostedCluster) { h.Spec.AKSConfig.NodePools[0].Count = ptr.To(int32(5)) })
+	for range 6 {
+		r.next("quota")
+	}
+	h := r.get("quota")
+	r.condition(h, v1alpha1.HostedUpdating, v1alpha1.ReasonUpdateFailed, `PUT agentPools nodePools["a"]: the node pool a is Failed: no quota`)
+	r.condition(h, v1alpha1.HostedReady, v1alpha1.ReasonUnhealthy, "no quota")
+	if len(cluster.Changes()) != 1 {
+		t.Errorf("changes %v", cluster.Changes())
+	}
+	cluster.Fail("")
+	r.clock.SetTime(r.clock.Now().Add(time.Hour))
+	if h = r.settle("quota"); len(cluster.Changes()) != 2 || *h.Status.UpstreamSpec.AKSConfig.NodePools[0].Count != 5 {
+		t.Errorf("after an hour: changes %v, %+v", cluster.Changes(), h.Status.UpstreamSpec.AKSConfig.NodePools)
+	}
+	r.condition(h, v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
+}
+
+// TestRightIsMissingStill: a request for which a right was missing is sent again. Until the cloud has answered,
+// Ready does not become True.
+func TestRightIsMissingStill(t *testing.T) {
+	r := newRig(t)
+	r.clouds.addEKS(t, "rights")
+	r.cluster("rights", "eksConfig: {displayName: rights, region: r}")
+	r.settle("rights")
+	var ready []string
+	r.clouds.before = func(q *http.Request, _, _ string) string {
+		if q.Method == http.MethodGet {
+			return ""
+		}
+		ready = append(ready, conditions.Reason(r.get("rights").Status.Conditions, v1alpha1.HostedReady))
+		return "AccessDeniedException"
+	}
+	r.edit("rights", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("1.33") })
+	for range 3 {
+		r.next("rights")
+		r.clock.SetTime(r.clock.Now().Add(10 * time.Minute))
+	}
+	if want := []string{v1alpha1.ReasonRuns, v1alpha1.ReasonRightMissing, v1alpha1.ReasonRightMissing}; !slices.Equal(ready, want) {
+		t.Errorf("when it was sent, Ready was %v, want %v", ready, want)
+	}
+	r.clouds.before = nil
+	r.condition(r.settle("rights"), v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
+}
+
+// TestBusyIsNoFailure: a cloud that does something else refuses a request. That is not shown as a failure.
+func TestBusyIsNoFailure(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "engaged")
+	r.cluster("engaged", "eksConfig: {displayName: engaged, region: r}")
+	r.settle("engaged")
+	cluster.Busy(true)
+	r.edit("engaged", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("1.33") })
+	r.reconcile("engaged")
+	r.condition(r.get("engaged"), v1alpha1.HostedUpdating, v1alpha1.ReasonForeignUpdate, "ResourceInUseException")
+	r.reconcile("engaged")
+	r.condition(r.get("engaged"), v1alpha1.HostedUpdating, v1alpha1.ReasonBusy, "ResourceInUseException")
+	cluster.Busy(false)
+	r.clock.SetTime(r.clock.Now().Add(time.Minute))
+	r.condition(r.settle("engaged"), v1alpha1.HostedUpdating, v1alpha1.ReasonIdle, "")
+}
