@@ -25,32 +25,17 @@ func (r requests) create(ctx context.Context) error {
 	if err != nil {
 		return r.invalid(err)
 	}
-	config = cloud.Marked(config, string(r.h.UID))
-	var op *v1alpha1.Operation
-	if len(r.h.Status.Operations) > 0 {
-		op = &r.h.Status.Operations[0] // There is no other one before the cluster exists.
-	}
-	if op != nil && op.Message != "" && r.stored.Status.ObservedGeneration == r.h.Generation {
-		if waits := op.RetryAt.Sub(r.now); waits > 0 && waits <= state.RetryFailed {
-			r.phase = state.Failed
-			return nil
-		}
+	if r.stored.Status.ObservedGeneration == r.h.Generation && slices.ContainsFunc(r.h.Status.Operations, r.waits) {
+		r.phase = state.Failed
+		return nil
 	}
 	was := slices.Clone(r.h.Status.Operations)
-	switch {
-	case op == nil || op.Message != "":
-		r.h.Status.Operations = []v1alpha1.Operation{{RequestToken: uuid.NewString(), Call: state.CallCreate, StartedAt: metav1.NewTime(r.now)}}
-		r.h.Status.ObservedGeneration = r.h.Generation
-		r.event(corev1.EventTypeNormal, v1alpha1.ReasonCreating, "Create", "Creating the cluster in the cloud")
-	case r.now.Sub(op.StartedAt.Time) > state.CreateNoted:
-		// The request is sent again, so a deletion waits from now on.
-		op.StartedAt = metav1.NewTime(r.now)
-	}
+	earlier := r.request()
 	r.report()
 	if err := r.store(ctx); err != nil {
 		return err
 	}
-	err = r.client.Create(ctx, config, r.h.Status.InFlight().RequestToken)
+	err = r.client.Create(ctx, cloud.Marked(config, string(r.h.UID)), r.h.Status.InFlight().RequestToken)
 	if err == nil {
 		return nil
 	}
@@ -60,7 +45,45 @@ func (r requests) create(ctx context.Context) error {
 	if errors.Is(err, cloud.ErrCredentials) {
 		notCarriedOut()
 	}
-	return r.sent(ctx, "", err, notCarriedOut)
+	r.answered("", err, notCarriedOut)
+	if earlier != nil && r.h.Status.InFlight() == nil {
+		// The cloud may refuse this request because it has carried out the earlier one. So the cluster may appear.
+		r.h.Status.Operations = append([]v1alpha1.Operation{*earlier}, r.h.Status.Operations...)
+	}
+	r.report()
+	return r.store(ctx)
+}
+
+// request enters the request that creates the cluster in the status, in place of one that was refused. It returns
+// the earlier request whose answer is not known, if its cluster may still appear.
+func (r requests) request() (earlier *v1alpha1.Operation) {
+	op := r.h.Status.InFlight()
+	if op == nil {
+		r.h.Status.Operations = []v1alpha1.Operation{{RequestToken: uuid.NewString(), Call: state.CallCreate, StartedAt: metav1.NewTime(r.now)}}
+		r.h.Status.ObservedGeneration = r.h.Generation
+		r.event(corev1.EventTypeNormal, v1alpha1.ReasonCreating, "Create", "Creating the cluster in the cloud")
+		return nil
+	}
+	again, age := *op, r.now.Sub(op.StartedAt.Time)
+	if age < state.CreateShows {
+		earlier = op
+	}
+	if age > state.CreateNoted {
+		// The request is sent again, so a deletion waits from now on.
+		again.StartedAt = metav1.NewTime(r.now)
+	}
+	r.h.Status.Operations = []v1alpha1.Operation{again}
+	r.h.Status.ObservedGeneration = r.h.Generation
+	return earlier
+}
+
+// waits reports whether a request was refused, and is not due yet.
+func (r requests) waits(op v1alpha1.Operation) bool {
+	if op.Message == "" || op.RetryAt == nil {
+		return false
+	}
+	waits := op.RetryAt.Sub(r.now)
+	return waits > 0 && waits <= state.RetryFailed
 }
 
 // deletion unbinds a cluster, and then deletes it, or lets the object go.
@@ -71,13 +94,15 @@ func (d deletion) delete(ctx context.Context) error {
 	done, err := d.unbind(ctx)
 	// The cluster exists, so nothing waits for a request that creates it.
 	d.h.Status.Operations = nil
-	d.report()
 	if err = errors.Join(err, d.store(ctx)); err != nil || !done {
 		return err
 	}
-	if err := d.client.Delete(ctx, d.seen.Reading, string(d.h.UID)); !errors.Is(err, cloud.ErrBusy) {
-		d.failure = err
+	err = d.client.Delete(ctx, d.seen.Reading, string(d.h.UID))
+	if errors.Is(err, cloud.ErrBusy) {
+		d.seen.Reading.Busy = err.Error()
+		return nil
 	}
+	d.failure = err
 	return nil
 }
 

@@ -113,6 +113,9 @@ func TestCreateNotCarriedOut(t *testing.T) {
 		"another operation":                     {answers: []error{cloud.ErrBusy}},
 		"no answer, and then too many":          {answers: []error{unanswered, cloud.ErrThrottled}, stays: true},
 		"too many, and then there is no answer": {answers: []error{cloud.ErrThrottled, unanswered}, stays: true},
+		"refused":                               {answers: []error{cloud.ErrRefused}},
+		"no answer, and then refused":           {answers: []error{unanswered, cloud.ErrRefused}, stays: true},
+		"no answer, and then no right":          {answers: []error{unanswered, cloud.ErrForbidden}, stays: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -143,11 +146,16 @@ func TestDeletedWhileCreating(t *testing.T) {
 		asked, appears time.Duration
 		// twin: meanwhile another object is edited to be for the same cluster, and comes first.
 		twin bool
+		// refused: when the cluster is requested again, the cloud refuses it, for example because the first request
+		// has used up the quota.
+		refused bool
 	}{
 		"it appears":                         {appears: time.Minute},
 		"it never does":                      {},
 		"it is asked for again and again":    {asked: 3 * state.CreateShows, appears: state.CreateShows / 2},
 		"it is asked for again, and is late": {asked: 3 * state.CreateShows},
+		"it is refused, and appears":         {appears: time.Minute, refused: true},
+		"it is refused, and never does":      {refused: true},
 		"it appears for a duplicate":         {appears: time.Minute, twin: true},
 		"it never does for a duplicate":      {twin: true},
 	}
@@ -164,6 +172,15 @@ func TestDeletedWhileCreating(t *testing.T) {
 				r.next("late")
 				if r.clock.Now().Sub(start) > test.asked {
 					break
+				}
+			}
+			if test.refused {
+				eks.err = cloud.ErrRefused
+				r.next("late")
+				r.condition(r.get("late"), v1alpha1.HostedReady, v1alpha1.ReasonUpdateFailed, "CreateCluster: ")
+				asked := len(*eks.tokens)
+				if r.reconcile("late"); len(*eks.tokens) != asked {
+					t.Error("it is asked for again at once")
 				}
 			}
 			if test.twin {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 	"github.com/spillway-io/spillway/internal/conditions"
 )
 
@@ -168,4 +169,25 @@ func TestBusyIsNoFailure(t *testing.T) {
 	cluster.Busy(false)
 	r.clock.SetTime(r.clock.Now().Add(time.Minute))
 	r.condition(r.settle("engaged"), v1alpha1.HostedUpdating, v1alpha1.ReasonIdle, "")
+}
+
+// TestDeletionSaysWhy: while a cloud does not delete a cluster, Ready says why.
+func TestDeletionSaysWhy(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "stays")
+	cluster.Forget("a")
+	r.cluster("stays", "eksConfig: {displayName: stays, region: r}\ndeletionPolicy: Delete")
+	cluster.Tag(cloud.Mark, string(r.settle("stays").UID))
+	cluster.Busy(true)
+	if err := server.Delete(t.Context(), r.get("stays")); err != nil {
+		t.Fatal(err)
+	}
+	r.next("stays")
+	r.condition(r.get("stays"), v1alpha1.HostedReady, v1alpha1.ReasonDeleting, "ResourceInUseException")
+	cluster.Busy(false)
+	r.next("stays")
+	r.next("stays")
+	if err := server.Get(t.Context(), keyOf("stays"), &v1alpha1.HostedCluster{}); err == nil {
+		t.Error("the object stays")
+	}
 }
