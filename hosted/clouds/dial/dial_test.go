@@ -1,6 +1,9 @@
 package dial
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +12,51 @@ import (
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 )
+
+// TestChangesAreSentOnce: the clouds' libraries do not repeat a request that changes something. Its answer may have
+// been lost after it was carried out.
+func TestChangesAreSentOnce(t *testing.T) {
+	aks := cluster("2", "", "s")
+	aks.Spec.EKSConfig, aks.Spec.AKSConfig = nil, &v1alpha1.AKSConfig{ResourceGroup: "rg", ClusterName: "a"}
+	tests := map[string]struct {
+		h      *v1alpha1.HostedCluster
+		config map[string]any
+	}{
+		"EKS": {cluster("1", "a", "s"), map[string]any{"serviceRole": "arn:r", "subnets": []any{"s"}}},
+		"AKS": {aks, map[string]any{"dnsPrefix": "a", "nodePools": []any{map[string]any{"name": "a"}}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			changes := 0
+			var server *httptest.Server
+			server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				switch {
+				case r.Method == http.MethodGet:
+					fmt.Fprintf(w, `{"token_endpoint":"%[1]s/token","authorization_endpoint":"%[1]s/authorize","issuer":"%[1]s/t/v2.0"}`, server.URL)
+				case r.URL.Path == "/token":
+					fmt.Fprint(w, `{"token_type":"Bearer","expires_in":3600,"access_token":"t"}`)
+				default:
+					changes++
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+			}))
+			defer server.Close()
+			with := secret("s", "1")
+			for _, key := range []string{"tenantID", "subscriptionID", "clientID", "clientSecret"} {
+				with.Data[key] = []byte("t")
+			}
+			d := &Dialer{Transport: server.Client().Transport, EKS: server.URL, EC2: server.URL, AKS: server.URL, Entra: server.URL}
+			client, err := d.Client(t.Context(), test.h, with)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := client.Create(t.Context(), test.config, "token"); err == nil || changes != 1 {
+				t.Errorf("sent %d times: %v", changes, err)
+			}
+		})
+	}
+}
 
 func cluster(uid, name, secret string) *v1alpha1.HostedCluster {
 	h := &v1alpha1.HostedCluster{}

@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	awseks "github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
@@ -38,7 +42,19 @@ func (d *Dialer) eks(
 	if d.Once {
 		options.RetryMaxAttempts, templates.RetryMaxAttempts = 1, 1
 	}
+	options.APIOptions = append(options.APIOptions, changesOnce)
+	templates.APIOptions = append(templates.APIOptions, changesOnce)
 	return &eks.Client{API: awseks.New(options), EC2: ec2.New(templates), Cluster: eks.Cluster{Name: cluster.DisplayName, Region: cluster.Region}}, nil
+}
+
+// changesOnce keeps the library from repeating a request that changes something. If the first one was carried out
+// and its answer was lost, AWS may refuse the second, and that would count as a refusal of both.
+func changesOnce(stack *middleware.Stack) error {
+	if id := stack.ID(); strings.HasPrefix(id, "Describe") || strings.HasPrefix(id, "List") {
+		return nil
+	}
+	_, err := stack.Finalize.Swap("Retry", retry.NewAttemptMiddleware(aws.NopRetryer{}, smithyhttp.RequestCloner))
+	return err
 }
 
 // aws4 returns the credentials that sign requests: those of the Secret alone, without anything from the
