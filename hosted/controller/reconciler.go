@@ -86,9 +86,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	defer done()
 	o := &object{api: r.Client, events: r.Events, h: h, stored: h.DeepCopy(), now: r.Clock.Now()}
 	v := &visit{observation: &observation{object: o, clouds: r.Clouds, namespace: r.Namespace, operations: &r.operations}}
+	if h.DeletionTimestamp.IsZero() && !h.Spec.Paused && !r.seats.mayRead(req, account, v.now) {
+		hung = true
+		return r.renew(ctx, v)
+	}
 	result, err := r.step(ctx, asking, v)
 	hung = errors.Is(v.failure, context.DeadlineExceeded)
 	return result, err
+}
+
+// renew only renews the token of the binding. The cluster itself is read once its cloud answers again.
+func (r *Reconciler) renew(ctx context.Context, v *visit) (ctrl.Result, error) {
+	b := &binding{visit: v, binder: r.Binder}
+	if b.binder != nil {
+		if err := errors.Join(b.keep(ctx), v.store(ctx)); err != nil {
+			return retry.Done(err)
+		}
+	}
+	return ctrl.Result{RequeueAfter: retry.Sooner(state.Hung, b.again)}, nil
 }
 
 // step sends the requests to the cloud with the context asking.

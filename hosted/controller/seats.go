@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -19,6 +20,9 @@ const (
 	mostSeats = 4
 	// hungSeats is how many of an account whose cloud did not answer in time.
 	hungSeats = 1
+	// probeFor is how long only one of its clusters is read. For all others, only tokens are renewed. Otherwise each
+	// would hold the only seat for minutes, and tokens would expire.
+	probeFor = 2 * time.Minute
 )
 
 // account returns what the requests for a cluster depend on: its credentials, and the endpoint of its cloud.
@@ -56,6 +60,9 @@ type room struct {
 	taken   int
 	hung    bool
 	waiting []reconcile.Request
+	// probe is the cluster that was last read, and probed is when.
+	probe  reconcile.Request
+	probed time.Time
 }
 
 func (r *room) free() bool {
@@ -94,6 +101,19 @@ func (s *seats) take(of reconcile.Request, account string) bool {
 	return false
 }
 
+// mayRead reports whether a cluster that has a seat may be read. If the cloud is hung, this is so for one cluster,
+// which finds out whether the cloud answers again. If that cluster does not come for a while, another one does it.
+func (s *seats) mayRead(of reconcile.Request, account string, now time.Time) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	r := s.rooms[account]
+	if r.hung && r.probe != of && now.Sub(r.probed).Abs() < probeFor {
+		return false
+	}
+	r.probe, r.probed = of, now
+	return true
+}
+
 // leave gives the seat back. hung says that the cloud did not answer in time.
 func (s *seats) leave(account string, hung bool) {
 	s.lock.Lock()
@@ -119,6 +139,10 @@ func (s *seats) free(account string) {
 	for len(r.waiting) > 0 && r.free() {
 		next := r.waiting[0]
 		r.waiting = r.waiting[1:]
+		if _, ok := s.called[next]; ok {
+			// It waited in another room, too, and has a seat there. It gives that one back when it comes.
+			continue
+		}
 		r.taken++
 		s.called[next] = account
 		s.call(next)

@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,6 +45,14 @@ func TestSeats(t *testing.T) {
 		{take: "d", seats: "+"},
 		{leave: "8abd"},
 		{leave: "9c", account: "another"},
+		// A cluster waits in two rooms, and is called from both before it comes.
+		{take: "0123x", seats: "++++-"},
+		{take: "4567x", seats: "++++-", account: "another"},
+		{leave: "0", calls: "x"},
+		{leave: "4", account: "another"},
+		{take: "x", seats: "+", account: "another"},
+		{leave: "123"},
+		{leave: "567x", account: "another"},
 	}
 	for i, step := range steps {
 		account, got := "one", ""
@@ -67,4 +76,30 @@ func TestSeats(t *testing.T) {
 	if len(s.rooms)+len(s.called) > 0 {
 		t.Errorf("left: %v, %v", s.rooms, s.called)
 	}
+}
+
+// TestMayRead: while a cloud is hung, only one cluster is read, and another one if that one does not come.
+func TestMayRead(t *testing.T) {
+	s, now := &seats{call: func(reconcile.Request) {}}, time.Unix(1_800_000_000, 0)
+	visit := func(name string, after time.Duration, hung, want bool) {
+		t.Helper()
+		now = now.Add(after)
+		of := reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
+		if !s.take(of, "one") {
+			t.Fatal("no seat")
+		}
+		if got := s.mayRead(of, "one", now); got != want {
+			t.Errorf("%s may be read: %v, want %v", name, got, want)
+		}
+		s.leave("one", hung)
+	}
+	visit("a", 0, false, true)
+	visit("b", 0, true, true)
+	visit("a", time.Minute, true, false)
+	visit("b", time.Second, true, true)
+	visit("a", time.Minute, true, false)
+	visit("a", time.Minute, true, true)
+	visit("b", 0, true, false)
+	visit("a", 0, false, true)
+	visit("b", 0, false, true)
 }

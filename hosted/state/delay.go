@@ -27,6 +27,8 @@ const (
 	// leastDeletion is how long to wait at first after a deletion that was refused or has failed. It replaces no
 	// nodes, and often waits for something that ends by itself, such as a network interface that is detached.
 	leastDeletion = time.Minute
+	// Hung is how long to wait while the cloud does not answer for another cluster with the same credentials.
+	Hung = time.Minute
 	// Soon is how long to wait if there is more to send.
 	Soon = time.Second
 )

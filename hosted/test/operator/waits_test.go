@@ -1,6 +1,8 @@
 package operator_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -189,5 +191,48 @@ func TestDeletionSaysWhy(t *testing.T) {
 	r.next("stays")
 	if err := server.Get(t.Context(), keyOf("stays"), &v1alpha1.HostedCluster{}); err == nil {
 		t.Error("the object stays")
+	}
+}
+
+// hanging counts reads, none of which is answered in time.
+type hanging struct {
+	cloud.Client
+	reads *int
+}
+
+func (h hanging) Read(context.Context) (cloud.Reading, error) {
+	*h.reads++
+	return cloud.Reading{}, context.DeadlineExceeded
+}
+
+func (h hanging) Connection(context.Context) (cloud.Connection, error) {
+	return cloud.Connection{}, nil
+}
+
+// TestHungAccountRenews: a cloud does not answer for an account. Only one of its clusters is read, so that the
+// tokens of all of them are renewed in time.
+func TestHungAccountRenews(t *testing.T) {
+	r := newRig(t)
+	b, reads := &binder{}, 0
+	r.Binder = b
+	for i := range 3 {
+		name := fmt.Sprintf("hung-%d", i)
+		r.clouds.addEKS(t, name)
+		r.cluster(name, fmt.Sprintf("credentials: {secretRef: {name: hung-0}}\neksConfig: {displayName: %s, region: r}\nbinding: {clusterID: %s}", name, name))
+	}
+	r.Clouds = wrapped{r.Clouds, func(c cloud.Client) cloud.Client { return hanging{c, &reads} }}
+	for range 3 {
+		for i := range 3 {
+			if again := r.reconcile(fmt.Sprintf("hung-%d", i)); again > time.Minute {
+				t.Errorf("again after %v", again)
+			}
+		}
+	}
+	if reads != 3 || b.kept != 9 {
+		t.Errorf("%d reads, and tokens were looked at %d times", reads, b.kept)
+	}
+	r.clock.SetTime(r.clock.Now().Add(2 * time.Minute))
+	if r.reconcile("hung-1"); reads != 4 {
+		t.Errorf("%d reads after a while", reads)
 	}
 }
