@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -116,13 +117,17 @@ func (r *Reconciler) step(ctx, asking context.Context, v *visit) (ctrl.Result, e
 		return deletion{b}.release(asking)
 	}
 	err := act(asking, b)
-	failed := err != nil
+	failed, invalid := err != nil, apierrors.IsInvalid(err)
 	if failed {
 		// A decision that could not be stored does not count.
 		v.h = v.stored.DeepCopy()
 	}
+	if invalid {
+		// Our own API has no such value, for the spec or for the status. Retrying at once would not help.
+		v.phase, err = "", v.invalid(err)
+	}
 	err = errors.Join(err, b.bind(ctx, failed))
-	if !failed {
+	if !failed || invalid {
 		v.report()
 	}
 	if err = errors.Join(err, v.store(ctx)); err != nil {

@@ -89,6 +89,11 @@ func (e *EKS) updateGroupVersion(name string, group, body object) (object, *fail
 func (e *EKS) updateGroupConfig(name string, group, body object) (object, *failure) {
 	params := object{}
 	if scaling, ok := body["scalingConfig"].(object); ok {
+		// "Minimum capacity 8 can't be greater than desired size 4": issue 3306 of terraform-aws-modules/terraform-aws-eks.
+		least, _ := scaling["minSize"].(float64)
+		if desired, ok := scaling["desiredSize"].(float64); ok && desired < least {
+			return nil, invalid
+		}
 		group["scalingConfig"] = scaling
 		params["DesiredSize"], params["MinSize"], params["MaxSize"] = scaling["desiredSize"], scaling["minSize"], scaling["maxSize"]
 	}

@@ -45,6 +45,16 @@ func TestStatuses(t *testing.T) {
 			return reading
 		}
 	}
+	aksStopped := func(t *testing.T) cloud.Reading {
+		t.Helper()
+		cluster, client := newAKS(t)
+		cluster.Edit(func(c object) object { set(c, "properties", "powerState", object{"code": "Stopped"}); return c })
+		reading, err := client.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reading
+	}
 	aksPool := func(state string) func(*testing.T) cloud.Reading {
 		return func(t *testing.T) cloud.Reading {
 			t.Helper()
@@ -106,6 +116,7 @@ func TestStatuses(t *testing.T) {
 		"AKS, Updating":            {read: aks("Updating"), busy: "the cluster is Updating"},
 		"AKS, Failed":              {read: aks("Failed"), troubles: "the cluster is Failed: no quota"},
 		"AKS, Canceled":            {read: aks("Canceled"), troubles: "the cluster is Canceled: no quota"},
+		"AKS, stopped":             {read: aksStopped, troubles: "the cluster is Stopped: AKS changes nothing until it is started"},
 		"AKS, pool Creating":       {read: aksPool("Creating"), busy: "the node pool a is Creating"},
 		"AKS, pool Failed":         {read: aksPool("Failed"), troubles: "the node pool a is Failed: no quota"},
 		"GKE, pool ERROR":          {read: gkePool("ERROR"), troubles: "the node pool a is ERROR: no addresses"},

@@ -48,6 +48,11 @@ func (c Cluster) wrap(err error, what string) error {
 		return nil
 	}
 	wrapped := &cloud.Error{Doing: fmt.Sprintf("%s of the EKS cluster %s in %s", what, c.Name, c.Region), Message: err.Error(), Cause: err}
+	var incomplete smithy.InvalidParamsError
+	if errors.As(err, &incomplete) {
+		// The library refuses to send it.
+		wrapped.Kind = cloud.ErrRefused
+	}
 	var answer smithy.APIError
 	if errors.As(err, &answer) {
 		code, message := answer.ErrorCode(), answer.ErrorMessage()
@@ -108,7 +113,11 @@ func (c Cluster) config(cluster *types.Cluster) *v1alpha1.EKSConfig {
 	}
 	if vpc := cluster.ResourcesVpcConfig; vpc != nil {
 		config.PublicAccess, config.PrivateAccess = aws.Bool(vpc.EndpointPublicAccess), aws.Bool(vpc.EndpointPrivateAccess)
-		config.PublicAccessSources, config.Subnets, config.SecurityGroups = vpc.PublicAccessCidrs, vpc.SubnetIds, vpc.SecurityGroupIds
+		config.Subnets, config.SecurityGroups = vpc.SubnetIds, vpc.SecurityGroupIds
+		if len(vpc.PublicAccessCidrs) > 0 {
+			// Without a public endpoint, EKS may return an empty list. In the spec, that would mean all addresses.
+			config.PublicAccessSources = vpc.PublicAccessCidrs
+		}
 	}
 	if cluster.Logging != nil {
 		for _, setup := range cluster.Logging.ClusterLogging {

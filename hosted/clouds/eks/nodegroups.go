@@ -122,8 +122,14 @@ func groupConfig(group *types.Nodegroup) v1alpha1.EKSNodeGroup {
 
 func (n nodeGroups) create(ctx context.Context, r request) (*types.Update, error) {
 	g := r.group
-	if spotType(g) {
+	if len(g.Subnets) == 0 {
+		g.Subnets = r.subnets
+	}
+	switch {
+	case spotType(g):
 		return nil, errSpot
+	case !set(g.NodeRole):
+		return nil, fmt.Errorf("%w: nodeRole: a new node group needs the ARN of a role", cloud.ErrRefused)
 	}
 	in := &eks.CreateNodegroupInput{
 		ClusterName: &n.Name, NodegroupName: &g.NodegroupName, ClientRequestToken: r.token, Version: g.Version, Subnets: g.Subnets,
@@ -219,7 +225,12 @@ func (n nodeGroups) template(ctx context.Context, r request) (*types.Update, err
 	return out.Update, nil
 }
 
+// size raises the desired size to a new least size, unless the spec sets it, too. Otherwise EKS would refuse that.
 func (n nodeGroups) size(ctx context.Context, r request) (*types.Update, error) {
+	_, given := r.Set[r.Item+".desiredSize"]
+	if least := r.group.MinSize; !given && least != nil && r.group.DesiredSize != nil && *r.group.DesiredSize < *least {
+		r.group.DesiredSize = least
+	}
 	return n.update(ctx, r, &eks.UpdateNodegroupConfigInput{ScalingConfig: scaling(r.group)})
 }
 

@@ -22,8 +22,9 @@ type request struct {
 	// was is the group as it was read. template is our launch template of it; nil if it has none.
 	was      v1alpha1.EKSNodeGroup
 	template *templateVersion
-	// tags are the tags that were read.
-	tags map[string]*string
+	// tags are the tags that were read, and subnets those of the cluster.
+	tags    map[string]*string
+	subnets []string
 }
 
 // Send sends one write, and returns EKS's name of the operation, if it has one. EKS carries out requests with
@@ -58,6 +59,7 @@ func (r *request) read(reading cloud.Reading) error {
 	if err := merge.Typed(reading.Config, &config); err != nil {
 		return err
 	}
+	r.subnets = config.Subnets
 	if r.Item == "" {
 		r.tags = config.Tags
 	}

@@ -81,6 +81,25 @@ deletionPolicy: Delete`)
 	}
 }
 
+// TestManageAllOfAPrivateCluster: all fields of a new cluster are managed, also if it has no public endpoint.
+func TestManageAllOfAPrivateCluster(t *testing.T) {
+	r := newRig(t)
+	eks := maker{r: r, name: "private", tokens: &[]string{}}
+	r.Clouds = wrapped{r.Clouds, func(c cloud.Client) cloud.Client { eks.Client = c; return eks }}
+	r.cluster("private", "eksConfig: {displayName: private, region: r}\nlifecycle: {mode: Create, manageAll: true}\ndeletionPolicy: Orphan")
+	r.next("private")
+	r.clouds.eksS["private"].Edit(func(c object) object {
+		vpc := c["resourcesVpcConfig"].(object)
+		vpc["endpointPublicAccess"], vpc["publicAccessCidrs"] = false, []any{}
+		return c
+	})
+	h := r.settle("private")
+	r.condition(h, v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
+	if spec := h.Spec.EKSConfig; spec.PublicAccess == nil || *spec.PublicAccess || spec.PublicAccessSources != nil {
+		t.Errorf("managed is %+v", spec)
+	}
+}
+
 // TestCreateRefused: the cloud's words are reported, and the request is not repeated again and again.
 func TestCreateRefused(t *testing.T) {
 	r := newRig(t)

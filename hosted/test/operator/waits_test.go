@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -235,4 +236,21 @@ func TestHungAccountRenews(t *testing.T) {
 	if r.reconcile("hung-1"); reads != 4 {
 		t.Errorf("%d reads after a while", reads)
 	}
+}
+
+// TestRefusedByOurAPI: the cloud has a value that no field of ours can hold. A condition says so.
+func TestRefusedByOurAPI(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "invalid")
+	r.cluster("invalid", "eksConfig: {displayName: invalid, region: r}")
+	r.settle("invalid")
+	version := func(to string) func(object) object {
+		return func(c object) object { c["version"] = to; return c }
+	}
+	cluster.Edit(version(strings.Repeat("1", 99)))
+	r.next("invalid")
+	r.condition(r.get("invalid"), v1alpha1.HostedSynced, v1alpha1.ReasonInvalid, "status.upstreamSpec.eksConfig.kubernetesVersion")
+	r.condition(r.get("invalid"), v1alpha1.HostedReady, v1alpha1.ReasonInvalid, "")
+	cluster.Edit(version("1.33"))
+	r.condition(r.settle("invalid"), v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
 }
