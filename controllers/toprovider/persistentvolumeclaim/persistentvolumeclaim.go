@@ -18,7 +18,7 @@ import (
 // Kind is the kind of PersistentVolumeClaims.
 func Kind() kind.Kind[*corev1.PersistentVolumeClaim] {
 	claims := kind.NewCopy[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList]("persistentvolumeclaim", kind.Referenced, translation{})
-	claims.Needs, claims.Alone, claims.Holds = needs, isProvidedBy, field.HoldsData
+	claims.Needs, claims.Alone, claims.Holds = needs, IsProvidedBy, field.HoldsData
 	return claims
 }
 
@@ -39,7 +39,7 @@ func (translation) Remote(local *corev1.PersistentVolumeClaim, t field.Target, a
 		return nil, lost(local)
 	case isInProvider(local):
 		return nil, field.Refuse(field.ReasonVolumeNotPortable, "PersistentVolumeClaim %s: its volume is in another provider", local.Name)
-	case around.Provides && local.Spec.VolumeName == "" && isProvidedBy(local, around.Node):
+	case around.Provides && local.Spec.VolumeName == "" && IsProvidedBy(local, around.Node):
 		return providedClaim(local, t, around)
 	default:
 		return ToRemote(local, t)
