@@ -185,7 +185,7 @@ func fromProvider(local ctrl.Manager, o Options, authority func() ([]byte, error
 		all = append(all, &podtoken.Kind{Consumer: local.GetClient(), Authority: authority, Events: local.GetEventRecorder("spillway-podtoken"), Clock: clock.RealClock{}})
 	}
 	if o.Provides {
-		all = append(all, &volume.Kind{Consumer: local.GetClient(), Events: local.GetEventRecorder("spillway-volume"), Clock: clock.RealClock{}})
+		all = append(all, &volume.Kind{Consumer: local.GetClient(), Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-volume"), Clock: clock.RealClock{}})
 	}
 	return all
 }

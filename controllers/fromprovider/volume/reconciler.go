@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
 	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/engine"
@@ -29,7 +31,9 @@ import (
 type reconciler struct {
 	engine.Connection
 	consumer client.Client
-	events   events.EventRecorder
+	// live reads from the consumer without a cache.
+	live   client.Reader
+	events events.EventRecorder
 	// told has the last problem that the owner of each claim was told.
 	told map[decide.Key]string
 	// pace limits the changes of each claim and its volume, by the UID of the claim.
@@ -52,6 +56,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 	}
 	if readable, err := r.readable(ctx, key); err != nil || !readable {
 		return ctrl.Result{}, err // It is enqueued when both kinds can be read.
+	}
+	if s.mayCreate() { // What the volume says about the data lasts, so no cache is asked.
+		if s.class, err = r.classOf(ctx, s.claim); err != nil {
+			return ctrl.Result{}, err
+		}
 	}
 	plan := decideVolume(s)
 	r.tell(key, s.claim, plan.problem)
@@ -103,6 +112,21 @@ func (r *reconciler) observe(ctx context.Context, key decide.Key) (snapshot, err
 		}
 	}
 	return s, err
+}
+
+// classOf returns what the consumer's class of a claim says, or nil if there is no such class.
+func (r *reconciler) classOf(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*field.Storage, error) {
+	name, class := persistentvolumeclaim.StorageClass(claim), &storagev1.StorageClass{}
+	if name == "" {
+		return nil, nil
+	}
+	if err := r.live.Get(ctx, client.ObjectKey{Name: name}, class); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("getting StorageClass %s: %w", name, err)
+	}
+	storage := field.StorageOf(class)
+	return &storage, nil
 }
 
 // remoteOf returns the provider's claim that holds the data of the consumer's claim, or nil.
