@@ -155,7 +155,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Inventory: present, Counter: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
 		}).SetupWithManager(local)},
 		{"namespacemap", (&namespacemap.Reconciler{
-			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings, Provides: o.Provides,
+			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings,
 			Clock: now, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager(run.local, run.all)},
 		{"offloadingstatus", (&offloadingstatus.Reconciler{
