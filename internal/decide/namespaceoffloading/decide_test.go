@@ -269,6 +269,9 @@ func TestDeletionSteps(t *testing.T) {
 		"it has volumes, whatever time has passed": {
 			[]Cluster{timeout(saying(going("eu"), v1alpha1.ReasonVolumesRemain, "claim data"), time.Minute), leftover("us")}, at(time.Hour), v1alpha1.ReasonVolumesRemain,
 			"eu: team-c: claim data; us: team-c", false, 0},
+		"it has volumes in a provider that does not answer, whatever time has passed": {
+			[]Cluster{timeout(silent(saying(going("eu"), v1alpha1.ReasonVolumesRemain, "claim data")), time.Minute)}, at(time.Hour), v1alpha1.ReasonVolumesRemain,
+			"eu: team-c: claim data", false, 0},
 		"its deletion is refused": {
 			[]Cluster{saying(going("eu"), v1alpha1.ReasonDeletionFailed, "no")}, at(0), v1alpha1.ReasonDeletingNamespaces,
 			"deleting remote namespaces: eu: team-c (no)", false, 0},

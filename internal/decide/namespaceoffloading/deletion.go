@@ -17,10 +17,10 @@ func remaining(s Snapshot) (evicting, volumes, left, unreachable []string) {
 	for _, c := range s.Clusters {
 		switch {
 		case c.released(s):
+		case c.keepsVolumes(s) && c.Pods.Count == 0:
+			volumes = append(volumes, c.ClusterID+": "+c.RemoteNamespace+": "+c.Current.Message)
 		case c.Unreachable != "":
 			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withRemaining())
-		case c.keepsVolumes() && c.Pods.Count == 0:
-			volumes = append(volumes, c.ClusterID+": "+c.RemoteNamespace+": "+c.Current.Message)
 		case c.Pods.Count > 0:
 			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+refusals(c.Pods))
 		default:
@@ -119,20 +119,21 @@ func (c Cluster) released(s Snapshot) bool {
 	if !c.mayBeRequested() && c.Pods.Count == 0 {
 		return true
 	}
-	return c.timed() && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
+	return c.timed(s) && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
 }
 
 // timed reports whether deletionTimeout applies. It does if the provider does not answer, has not deleted the
 // remote namespace after a request, or never reported whether it created one. While the provider answers, the
 // deletion waits without a limit for pods that a budget holds or that have not ended.
-func (c Cluster) timed() bool {
+func (c Cluster) timed(s Snapshot) bool {
 	hangs := c.Current != nil && c.Current.Phase == v1alpha1.MappingTerminating && !c.Desired || c.Current == nil && c.Desired
-	return c.DeletionTimeout > 0 && !c.keepsVolumes() && (c.Unreachable != "" || hangs && c.Pods.Count == 0)
+	return c.DeletionTimeout > 0 && !c.keepsVolumes(s) && (c.Unreachable != "" || hangs && c.Pods.Count == 0)
 }
 
-// keepsVolumes reports whether the remote namespace stays because of the volumes in it. No timeout gives up data.
-func (c Cluster) keepsVolumes() bool {
-	return c.Current != nil && c.Current.Reason == v1alpha1.ReasonVolumesRemain
+// keepsVolumes reports whether the remote namespace stays because of the volumes in it. No timeout gives up data, also
+// not while the provider is away.
+func (c Cluster) keepsVolumes(s Snapshot) bool {
+	return c.Current != nil && c.Current.Reason == v1alpha1.ReasonVolumesRemain && !namespacemap.LosesVolumes(s.Offloading)
 }
 
 // waits reports whether a deletion waits until pods without a node are evicted, and for how long at most;
@@ -185,7 +186,7 @@ func Removable(s Snapshot) (bool, time.Duration) {
 			continue
 		}
 		removable = false
-		if c.timed() {
+		if c.timed(s) {
 			again = retry.Sooner(again, s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout).Sub(s.Now))
 		}
 	}
