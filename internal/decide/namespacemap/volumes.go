@@ -39,7 +39,8 @@ func VolumesRemain(claims []string) string {
 	if more := len(claims) - mostVolumes; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("the remote namespace is not deleted, because the volumes of these claims would be lost: %s; delete the claims, %s", named, orLose)
+	return fmt.Sprintf("the remote namespace is not deleted, because the volumes of these claims would be lost: %s; delete the claims, %s; "+
+		"to keep them there, set %s=%s on the NamespaceOffloading that is being deleted, and create it again", named, orLose, v1alpha1.AnnotationKeepVolumes, v1alpha1.KeepVolumes)
 }
 
 // VolumesUnknown says that a remote namespace is not deleted, because the provider does not let the manager see

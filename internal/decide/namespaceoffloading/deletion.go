@@ -116,7 +116,7 @@ func (s Snapshot) giveUpReason() string {
 // released reports whether a deletion need not wait for the provider, because nothing is left there or the
 // timeout has passed.
 func (c Cluster) released(s Snapshot) bool {
-	if !c.mayBeRequested() && c.Pods.Count == 0 {
+	if !c.mayBeRequested() && c.Pods.Count == 0 || c.left(s) {
 		return true
 	}
 	return c.timed(s) && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
@@ -134,6 +134,11 @@ func (c Cluster) timed(s Snapshot) bool {
 // not while the provider is away.
 func (c Cluster) keepsVolumes(s Snapshot) bool {
 	return c.Current != nil && c.Current.Reason == v1alpha1.ReasonVolumesRemain && !namespacemap.LosesVolumes(s.Offloading)
+}
+
+// left reports whether the owner of the offloading leaves the remote namespace with its volumes in the provider.
+func (c Cluster) left(s Snapshot) bool {
+	return c.keepsVolumes(s) && c.Pods.Count == 0 && s.Offloading.Annotations[v1alpha1.AnnotationKeepVolumes] == v1alpha1.KeepVolumes
 }
 
 // waits reports whether a deletion waits until pods without a node are evicted, and for how long at most;
@@ -165,11 +170,12 @@ func GivenUp(s Snapshot) string {
 	return strings.Join(all, "; ")
 }
 
-// LeftBehind names the remote namespaces that a finished deletion leaves, with their providers.
+// LeftBehind names the remote namespaces that a finished deletion leaves although nobody has asked for that, with their
+// providers.
 func LeftBehind(s Snapshot) []string {
 	var left []string
 	for _, c := range s.Clusters {
-		if c.mayBeRequested() || c.Pods.Count > 0 {
+		if !c.left(s) && (c.mayBeRequested() || c.Pods.Count > 0) {
 			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.withPods())
 		}
 	}
