@@ -1,6 +1,7 @@
 package persistentvolumeclaim
 
 import (
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,6 +35,15 @@ func IsProvidedBy(local metav1.Object, node string) bool {
 func isInProvider(claim *corev1.PersistentVolumeClaim) bool {
 	return strings.HasPrefix(claim.Spec.VolumeName, v1alpha1.VolumePrefix) && strings.HasSuffix(claim.Spec.VolumeName, "-"+string(claim.UID))
 }
+
+// isOfAnother reports whether a claim is bound to a volume that was created for another claim, and stands for one in
+// some provider. An administrator has freed the volume, whose policy was Retain.
+func isOfAnother(claim *corev1.PersistentVolumeClaim) bool {
+	return ofClaim.MatchString(claim.Spec.VolumeName) && !isInProvider(claim)
+}
+
+// ofClaim matches what field.VolumeName returns.
+var ofClaim = regexp.MustCompile(`^` + v1alpha1.VolumePrefix + `.+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // clusterIDOf returns the clusterID of the provider of a virtual node.
 func clusterIDOf(node string) string { return strings.TrimPrefix(node, v1alpha1.VirtualNodePrefix) }

@@ -151,6 +151,8 @@ func TestLifeOfAProvidedClaim(t *testing.T) {
 		"bound, and nothing needs it":            {local: bound, unwanted: true},
 		"bound, and no class is mapped or allowed any more": {local: bound, limits: &field.Limits{}},
 		"bound to another volume":                           {local: `{spec: {volumeName: disk}, status: {phase: Bound}}`, want: v1alpha1.ReasonVolumeLost},
+		"bound to a volume that was retained":               {local: `{spec: {volumeName: spillway-eu-7b0a3f0e-1c2d-4e5f-8a9b-0c1d2e3f4a5b}, status: {phase: Bound}}`, remote: "none", volume: "none", want: field.ReasonVolumeNotPortable},
+		"bound to a volume with a similar name":             {local: `{spec: {volumeName: spillway-disk}, status: {phase: Bound}}`, remote: "none", volume: "none", want: "create 1Gi of fast"},
 		"without protection":                                {local: `{metadata: {finalizers: null}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`, unwanted: true, want: "protect"},
 		"its volume is gone":                                {local: bound, volume: "none", want: v1alpha1.ReasonVolumeLost},
 		"its volume is not read":                            {local: bound, unread: true, want: v1alpha1.ReasonReferenceNotSynced},
