@@ -142,7 +142,7 @@ func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider)
 	}
 	for _, kind := range e.Shown {
 		shown, err := kind.Attach(ctx, Connection{
-			Mark: c.mark, View: view, Provider: provider, Remote: c.remote, ClusterWide: e.Views.SharedCache, IsCopy: c.namespaces.isCopy,
+			Binding: binding, Mark: c.mark, View: view, Provider: provider, Remote: c.remote, ClusterWide: e.Views.SharedCache, IsCopy: c.namespaces.isCopy,
 			API: func() field.ConsumerAPI { return mapping.API(c.namespaces.current()) }, Paused: c.namespaces.paused, AllEvents: c.namespaces.allEvents, Enqueue: c.enqueue,
 		})
 		if err != nil {

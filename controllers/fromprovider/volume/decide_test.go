@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/fieldtest"
 )
@@ -171,5 +172,31 @@ func TestOldVolume(t *testing.T) {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestUnclaimed: a platform engineer learns of volumes that nothing in the consumer stands for.
+func TestUnclaimed(t *testing.T) {
+	for name, test := range map[string]struct {
+		local, remote, volume string
+		want                  bool
+	}{
+		"its claim is gone":                        {local: "none", volume: "none", want: true},
+		"its claim is gone, and it was never used": {local: "none", remote: `{spec: {volumeName: ""}}`, volume: "none"},
+		"its claim has another volume":             {local: `{spec: {volumeName: spillway-us-claim-uid}}`, volume: "none", want: true},
+		"its claim waits for it":                   {volume: "none"},
+		"its claim has lost it":                    {local: `{spec: {volumeName: spillway-eu-claim-uid}}`, volume: "none"},
+		"its volume is here":                       {local: "none"},
+		"it is kept for a retained volume":         {local: "none", remote: `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`, volume: "none"},
+		"it is being deleted":                      {local: "none", remote: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, volume: "none"},
+	} {
+		s := snapshot{
+			clusterID: "eu", claim: merged[corev1.PersistentVolumeClaim](t, localYAML, test.local), remote: merged[corev1.PersistentVolumeClaim](t, remoteYAML, test.remote),
+			volume: merged[corev1.PersistentVolume](t, wantYAML, test.volume),
+		}
+		problem := s.unclaimed(decide.Key{UID: "claim-uid"})
+		if got := problem != nil; got != test.want {
+			t.Errorf("%s: %v", name, problem)
+		}
 	}
 }
