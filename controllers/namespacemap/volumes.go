@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // A claim whose volume the provider has created goes with its namespace, and the data with it. So the provider
@@ -25,15 +26,25 @@ func volumesIn(ctx context.Context, a *executor, d namespacemap.Delete) (string,
 	if losesVolumes(ctx, a, a.Live, d) {
 		return "", nil
 	}
-	var claims corev1.PersistentVolumeClaimList
-	err := a.provider.GetAPIReader().List(ctx, &claims, client.InNamespace(d.RemoteNamespace))
+	claims, err := claimsIn(ctx, a.provider.GetAPIReader(), d.RemoteNamespace, a.mark.Origin)
 	switch {
 	case apierrors.IsForbidden(err):
 		return unlisted(ctx, a)
 	case err != nil:
 		return "", fmt.Errorf("listing the claims in namespace %s of provider %s: %w", d.RemoteNamespace, a.binding.Spec.ClusterID, err)
 	}
-	return namespacemap.VolumesRemain(namespacemap.WithData(claims.Items)), nil
+	return namespacemap.VolumesRemain(namespacemap.WithData(claims)), nil
+}
+
+// claimsIn lists all claims in a remote namespace. The provider's authorizers may let a consumer list only what carries
+// its origin (config/provider/authorization.yaml): they answer anything else with Forbidden, or with a server error.
+func claimsIn(ctx context.Context, provider client.Reader, namespace, origin string) ([]corev1.PersistentVolumeClaim, error) {
+	var claims corev1.PersistentVolumeClaimList
+	err := provider.List(ctx, &claims, client.InNamespace(namespace))
+	if apierrors.IsForbidden(err) || retry.IsServerError(err) {
+		err = provider.List(ctx, &claims, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelOrigin: origin})
+	}
+	return claims.Items, err
 }
 
 // unlisted says why a remote namespace stays whose claims the provider does not let the manager list. It may have

@@ -172,6 +172,9 @@ func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) error {
 		r.tell(r.keyOf(s.claim), s.claim, field.Refuse(v1alpha1.ReasonNameConflict, "PersistentVolume %s exists already; if it is not Spillway's, delete it", obj.GetName()))
 		return nil // Mostly the cache does not show it yet. Its watch enqueues the claim.
 	}
+	if a.Verb == decide.Create && apierrors.IsForbidden(err) {
+		r.tell(r.keyOf(s.claim), s.claim, field.Refuse(v1alpha1.ReasonRightsMissing, "PersistentVolume %s cannot be created: %s; the manager needs the ClusterRole spillway-volumes, which a platform engineer must bind", obj.GetName(), err.Error()))
+	}
 	if err != nil {
 		return fmt.Errorf("to %s %T %s: %w", a.Verb, obj, obj.GetName(), err)
 	}
