@@ -198,22 +198,5 @@ func (s snapshot) withoutFinalizer() plan {
 	return plan{after: after}
 }
 
-// unclaimed says that the provider's claim has a volume, and that nothing in the consumer decides what becomes of it.
-// It returns nil otherwise. The owner of a claim that has lost its volume is told elsewhere.
-func (s snapshot) unclaimed(of decide.Key) *field.Problem {
-	if s.volume != nil || s.remote == nil || s.remote.Spec.VolumeName == "" || !s.remote.DeletionTimestamp.IsZero() || s.remote.Annotations[v1alpha1.AnnotationKeptFor] != "" {
-		return nil
-	}
-	name, why := nameOf(s.clusterID, of.UID), "PersistentVolumeClaim "+of.NamespacedName.String()+" is gone"
-	if s.claim != nil {
-		if s.claim.Spec.VolumeName == "" || s.claim.Spec.VolumeName == name {
-			return nil
-		}
-		why = "PersistentVolumeClaim " + of.NamespacedName.String() + " has another volume"
-	}
-	return field.Refuse(v1alpha1.ReasonVolumeUnclaimed, "claim %s in provider %s has a volume that nothing in the consumer stands for: %s, and there is no PersistentVolume %s; "+
-		"Spillway keeps it; if its data is not needed, ask the provider's administrator to delete the claim", decide.KeyOf(s.remote), s.clusterID, why, name)
-}
-
 // nameOf returns the name of the consumer's volume for a claim.
 func nameOf(clusterID string, claim types.UID) string { return field.VolumeName(clusterID, claim) }

@@ -3,12 +3,13 @@ package volume
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,8 +36,11 @@ type reconciler struct {
 	// live reads from the consumer without a cache.
 	live   client.Reader
 	events events.EventRecorder
-	// told has the last problem that the owner of each claim was told, and unclaimed what a platform engineer was told.
-	told, unclaimed map[decide.Key]string
+	// told has the last problem that the owner of each claim was told.
+	told map[decide.Key]string
+	// unclaimed has when a platform engineer was last told of a claim that nothing in the consumer stands for.
+	unclaimed map[decide.Key]time.Time
+	clock     clock.PassiveClock
 	// pace limits the changes of each claim and its volume, by the UID of the claim.
 	pace *throttle.Pacer
 }
@@ -66,8 +70,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 	}
 	plan := decideVolume(s)
 	r.tell(key, s.claim, plan.problem)
-	if err := r.report(ctx, key, s.unclaimed(key)); err != nil {
-		return ctrl.Result{}, err
+	again, err := r.report(ctx, key, s.unclaimed(key))
+	if err != nil || again > 0 {
+		return ctrl.Result{RequeueAfter: again}, err
 	}
 	if plan.after != nil || plan.status != nil { // A provider may change its mind as often as it likes.
 		if wait := r.pace.Wait(string(key.UID)); wait > 0 {
@@ -190,31 +195,4 @@ func (r *reconciler) tell(key decide.Key, claim *corev1.PersistentVolumeClaim, p
 		r.told[key] = problem.Message
 		r.events.Eventf(claim, nil, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
 	}
-}
-
-// report creates an event on the ClusterBinding about a provider's claim that nothing in the consumer stands for. The
-// caches show only objects with a label, so the API server is asked first.
-func (r *reconciler) report(ctx context.Context, key decide.Key, problem *field.Problem) error {
-	switch {
-	case problem == nil:
-		delete(r.unclaimed, key)
-		return nil
-	case r.unclaimed[key] == problem.Message:
-		return nil
-	}
-	claim, volume := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
-	if err := r.live.Get(ctx, key.NamespacedName, claim); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("getting PersistentVolumeClaim %s: %w", key.NamespacedName, err)
-	} else if err == nil && claim.UID == key.UID && (claim.Spec.VolumeName == "" || claim.Spec.VolumeName == nameOf(r.Mark.ClusterID, key.UID)) {
-		return nil
-	}
-	if err := r.live.Get(ctx, client.ObjectKey{Name: nameOf(r.Mark.ClusterID, key.UID)}, volume); err == nil {
-		return nil // It has lost its label.
-	} else if !apierrors.IsNotFound(err) {
-		return fmt.Errorf("getting PersistentVolume %s: %w", nameOf(r.Mark.ClusterID, key.UID), err)
-	}
-	r.unclaimed[key] = problem.Message
-	about := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: key.UID}} // So that events about several claims stay apart.
-	r.events.Eventf(r.Binding, about, corev1.EventTypeWarning, problem.Reason, "Offload", "%s", conditions.Note(problem.Message))
-	return nil
 }

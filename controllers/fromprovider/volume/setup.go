@@ -65,5 +65,5 @@ func (*Kind) Backoff() workqueue.TypedRateLimiter[decide.Key] { return retry.Bac
 
 // Attach implements engine.FromProvider.
 func (k *Kind) Attach(_ context.Context, c engine.Connection) (engine.Runner, error) {
-	return &reconciler{Connection: c, consumer: k.Consumer, live: k.Live, events: k.Events, told: map[decide.Key]string{}, unclaimed: map[decide.Key]string{}, pace: throttle.New(interval, most, k.Clock)}, nil
+	return &reconciler{Connection: c, consumer: k.Consumer, live: k.Live, events: k.Events, told: map[decide.Key]string{}, unclaimed: map[decide.Key]time.Time{}, clock: k.Clock, pace: throttle.New(interval, most, k.Clock)}, nil
 }
