@@ -1,7 +1,6 @@
 package v1alpha1
 
-// Names of what is created in the consumer for volumes that are in a provider. The manager creates
-// only imported StorageClasses yet: the code that uses the rest of this file is switched off.
+// Names of what is created in the consumer for volumes that are in a provider.
 const (
 	// StorageDriver is the provisioner of imported StorageClasses, and the CSI driver of the
 	// PersistentVolumes that stand for volumes in a provider. No program serves it: the manager

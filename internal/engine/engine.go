@@ -76,8 +76,8 @@ type Engine struct {
 	Origin string
 	// ManagerNamespace is the manager's own namespace. It is never sent.
 	ManagerNamespace string
-	// Provides makes the provider create the volumes of claims whose StorageClass is mapped. No flag sets it yet,
-	// because the deletion of volumes is not complete. Without it, no such volume comes to exist.
+	// Provides makes the provider create the volumes of claims whose StorageClass is mapped. The program sets it.
+	// Without it, no such volume comes to exist, and those that exist are protected all the same.
 	Provides bool
 	Events   events.EventRecorder
 	Clock    clock.WithTicker

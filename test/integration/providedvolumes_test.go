@@ -31,12 +31,6 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "spillway-volumes"},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: manager.DefaultNamespace, Name: "spillway-manager"}},
 		})
-		running.stop()
-		running = startManager(home, manager.Options{ConsumerID: homeID, Provides: true})
-		DeferCleanup(func() {
-			running.stop()
-			running = startManager(home, manager.Options{ConsumerID: homeID})
-		})
 		t = newTeam()
 		here, there = unique("here"), unique("there")
 		eu.make(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: there}, Provisioner: "csi.example.com", AllowVolumeExpansion: ptr.To(true)})
@@ -226,7 +220,7 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 			Expect(client.IgnoreNotFound(home.Patch(ctx, forgotten, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))).To(Succeed())
 			Eventually(home.fetching(forgotten)).Should(absent)
 		}
-		running = startManager(home, manager.Options{ConsumerID: homeID, Provides: true})
+		running = startManager(home, manager.Options{ConsumerID: homeID})
 		Eventually(home.eventsAbout(t.cb)).Should(ContainElement(And(HaveField("Reason", v1alpha1.ReasonVolumeUnclaimed), noting(remote.Name))))
 		t.passes()
 		Expect(now(eu, remote)()).To(And(HaveField("UID", remote.UID), HaveField("DeletionTimestamp", BeNil())))

@@ -33,7 +33,7 @@ import (
 
 // +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get
 
-// The other rights are in config/rbac/volumes_role.yaml, which nothing binds: no flag creates the controller yet.
+// The other rights are in config/rbac/volumes_role.yaml, which a platform engineer binds.
 
 const (
 	// name of the kind.
