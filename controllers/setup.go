@@ -155,7 +155,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Inventory: present, Counter: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
 		}).SetupWithManager(local)},
 		{"namespacemap", (&namespacemap.Reconciler{
-			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings, Provides: o.Provides,
+			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings,
 			Clock: now, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager(run.local, run.all)},
 		{"offloadingstatus", (&offloadingstatus.Reconciler{
@@ -185,7 +185,7 @@ func fromProvider(local ctrl.Manager, o Options, authority func() ([]byte, error
 		all = append(all, &podtoken.Kind{Consumer: local.GetClient(), Authority: authority, Events: local.GetEventRecorder("spillway-podtoken"), Clock: clock.RealClock{}})
 	}
 	if o.Provides {
-		all = append(all, &volume.Kind{Consumer: local.GetClient(), Events: local.GetEventRecorder("spillway-volume"), Clock: clock.RealClock{}})
+		all = append(all, &volume.Kind{Consumer: local.GetClient(), Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-volume"), Clock: clock.RealClock{}})
 	}
 	return all
 }

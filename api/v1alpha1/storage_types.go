@@ -1,7 +1,6 @@
 package v1alpha1
 
-// Names of what is created in the consumer for volumes that are in a provider. The manager creates
-// only imported StorageClasses yet: the code that uses the rest of this file is switched off.
+// Names of what is created in the consumer for volumes that are in a provider.
 const (
 	// StorageDriver is the provisioner of imported StorageClasses, and the CSI driver of the
 	// PersistentVolumes that stand for volumes in a provider. No program serves it: the manager
@@ -24,9 +23,13 @@ const (
 	// is retained. Its value is the name of the local PersistentVolume.
 	AnnotationKeptFor = "spillway.io/kept-for"
 	// AnnotationLoseVolumes, with the value LoseVolumes, on a ClusterBinding or a
-	// NamespaceOffloading, allows the deletion of the volumes in the provider. Without it, the
-	// deletion waits while it would lose one.
+	// NamespaceOffloading that is being deleted, allows the deletion of the volumes in the provider.
+	// Without it, the deletion waits while it would lose one.
 	AnnotationLoseVolumes = "spillway.io/lose-volumes"
+	// AnnotationKeepVolumes, with the value KeepVolumes, on a NamespaceOffloading that is being
+	// deleted, ends a deletion that waits because of volumes. The remote namespaces with volumes
+	// stay. A NamespaceOffloading that is created later uses them again.
+	AnnotationKeepVolumes = "spillway.io/keep-volumes"
 	// LabelVolume, on a claim in the provider, says that the provider creates its volume. Such a claim
 	// may hold data that exists nowhere else. Copies of claims whose volume is the consumer's lack it.
 	LabelVolume = "spillway.io/volume"
@@ -34,6 +37,8 @@ const (
 	VolumeProvided = "provided"
 	// LoseVolumes is the only value of AnnotationLoseVolumes.
 	LoseVolumes = "true"
+	// KeepVolumes is the only value of AnnotationKeepVolumes.
+	KeepVolumes = "true"
 )
 
 // Reasons about claims whose volumes are in a provider.
@@ -45,6 +50,10 @@ const (
 	// ReasonVolumeLost: the claim's volume in the provider is gone, or is another one. Spillway does
 	// not create a new one in its place.
 	ReasonVolumeLost = "VolumeLost"
+	// ReasonVolumeUnclaimed: a claim in the provider has a volume, and the consumer has neither the
+	// claim for which it was created nor a PersistentVolume that stands for it. Spillway keeps it. It
+	// is a reason of events about ClusterBindings.
+	ReasonVolumeUnclaimed = "VolumeUnclaimed"
 	// ReasonVolumeTooSmall: the provider's volume is smaller than the claim asks for.
 	ReasonVolumeTooSmall = "VolumeTooSmall"
 	// ReasonProviderNotChosen: the claim's StorageClass has the volumeBindingMode Immediate, and the

@@ -79,11 +79,14 @@ func (r *Reconciler) observeRemaining(ctx context.Context, o *observed) error {
 	if !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return eviction.StaysOffloaded(&pod) }) {
 		o.drain.Copies = copies
 	}
+	ctx, cancel := context.WithTimeout(ctx, sharedCacheTimeout)
+	defer cancel()
+	if o.drain.Volumes, err = inventory.Volumes(ctx, r.Inventory, o.Binding.Spec.ClusterID); err != nil {
+		return err
+	}
 	if o.NamespaceMap != nil {
 		return nil // Nothing is released yet, and there are many objects to check.
 	}
-	ctx, cancel := context.WithTimeout(ctx, sharedCacheTimeout)
-	defer cancel()
 	marked, err := inventory.Marked(ctx, r.Views, o.Binding.Spec.ClusterID)
 	o.drain.Marked = len(marked)
 	return err

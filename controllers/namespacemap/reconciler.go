@@ -55,8 +55,6 @@ type Reconciler struct {
 	// Owner says which bindings this replica works for.
 	Owner    shard.Owner
 	Settings namespaceoffloading.Settings
-	// Provides reports whether providers create volumes; see engine.Engine. Otherwise no volume can be lost.
-	Provides bool
 	Clock    clock.PassiveClock
 	// Pace limits the writes of one map's status.
 	Pace *throttle.Pacer

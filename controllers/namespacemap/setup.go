@@ -38,7 +38,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, all mcmanager.Manager) e
 		For(&v1alpha1.NamespaceMap{}, builder.WithPredicates(trigger.NotOurs(&r.written))).
 		Watches(&v1alpha1.ClusterBinding{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.Or(trigger.Reach(), empties()))).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(mapsWith(r.Client)), builder.WithPredicates(
-			trigger.OnlyUpdated(func(before, after *v1alpha1.NamespaceOffloading) bool { return allows(before) != allows(after) }))).
+			trigger.OnlyUpdated(func(before, after *v1alpha1.NamespaceOffloading) bool {
+				return namespacemap.LosesVolumes(before) != namespacemap.LosesVolumes(after)
+			}))).
 		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(mapsNaming(r.Client)),
 			builder.WithPredicates(predicate.Funcs{UpdateFunc: trigger.MadeAgain})).
 		WatchesRawSource(providers.Source()).
@@ -51,13 +53,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, all mcmanager.Manager) e
 // volumes in them. For some of them, the map may have no entry left to remove.
 func empties() predicate.Predicate {
 	return trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool {
-		return drain.ReachedNamespaces(before) != drain.ReachedNamespaces(after) || allows(before) != allows(after)
+		return drain.ReachedNamespaces(before) != drain.ReachedNamespaces(after) || namespacemap.LosesVolumes(before) != namespacemap.LosesVolumes(after)
 	})
-}
-
-// allows reports whether volumes may be lost for an object.
-func allows(obj client.Object) bool {
-	return obj.GetAnnotations()[v1alpha1.AnnotationLoseVolumes] == v1alpha1.LoseVolumes
 }
 
 // mapsWith returns the maps that have, or had, a remote namespace for an offloading.

@@ -11,49 +11,63 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
-	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/field/provenance"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // A claim whose volume the provider has created goes with its namespace, and the data with it. So the provider
-// is asked just before the deletion of a remote namespace: caches may lag, and the consumer may have forgotten
-// such a claim, for example because it was restored from a backup.
+// is asked just before the deletion of a remote namespace, whether or not this manager creates volumes: caches may
+// lag, another manager may have created them, and the consumer may have forgotten such a claim, for example because
+// it was restored from a backup.
 
 // volumesIn says which volumes the deletion of a remote namespace would lose, and what the user can do. It returns
 // "" if there are none, or if their loss is allowed.
 func volumesIn(ctx context.Context, a *executor, d namespacemap.Delete) (string, error) {
-	if !a.Provides || losesVolumes(ctx, a, a.Live, d) {
+	if losesVolumes(ctx, a, a.Live, d) {
 		return "", nil
 	}
-	var claims corev1.PersistentVolumeClaimList
-	err := a.provider.GetAPIReader().List(ctx, &claims, client.InNamespace(d.RemoteNamespace))
+	claims, err := claimsIn(ctx, a.provider.GetAPIReader(), d.RemoteNamespace, a.mark.Origin)
 	switch {
-	case apierrors.IsForbidden(err) && !mapsStorage(a.binding):
-		return "", nil // Without this right, the manager has created no claims.
+	case apierrors.IsForbidden(err):
+		return unlisted(ctx, a)
 	case err != nil:
 		return "", fmt.Errorf("listing the claims in namespace %s of provider %s: %w", d.RemoteNamespace, a.binding.Spec.ClusterID, err)
 	}
-	var names []string
-	for i := range claims.Items {
-		remote := &claims.Items[i]
-		ours := a.mark.IsOn(remote) || provenance.LocalOf(remote).UID != ""
-		if ours && remote.Spec.VolumeName != "" && field.HoldsData(remote) {
-			names = append(names, remote.Name)
-		}
-	}
-	slices.Sort(names)
-	return namespacemap.VolumesRemain(names), nil
+	return namespacemap.VolumesRemain(namespacemap.WithData(claims)), nil
 }
 
-// losesVolumes reports whether the volumes in a remote namespace may be lost: its offloading, or the binding that
-// is being deleted, says so. The offloading of a later namespace of that name has no say.
+// claimsIn lists all claims in a remote namespace. The provider's authorizers may let a consumer list only what carries
+// its origin (config/provider/authorization.yaml): they answer anything else with Forbidden, or with a server error.
+func claimsIn(ctx context.Context, provider client.Reader, namespace, origin string) ([]corev1.PersistentVolumeClaim, error) {
+	var claims corev1.PersistentVolumeClaimList
+	err := provider.List(ctx, &claims, client.InNamespace(namespace))
+	if apierrors.IsForbidden(err) || retry.IsServerError(err) {
+		err = provider.List(ctx, &claims, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelOrigin: origin})
+	}
+	return claims.Items, err
+}
+
+// unlisted says why a remote namespace stays whose claims the provider does not let the manager list. It may have
+// let it create some earlier. It returns "" if nothing says that it did: no StorageClass is mapped, and the consumer
+// has no volume that stands for one there.
+func unlisted(ctx context.Context, a *executor) (string, error) {
+	known, err := inventory.Volumes(ctx, a.Inventory, a.binding.Spec.ClusterID)
+	if err != nil || len(known) == 0 && !mapsStorage(a.binding) {
+		return "", err
+	}
+	return namespacemap.VolumesUnknown(), nil
+}
+
+// losesVolumes reports whether the volumes in a remote namespace may be lost: its offloading, or the binding, is being
+// deleted, and says so. The offloading of a later namespace of that name has no say.
 func losesVolumes(ctx context.Context, a *executor, from client.Reader, d namespacemap.Delete) bool {
-	if !a.binding.DeletionTimestamp.IsZero() && allows(a.binding) {
+	binding := &v1alpha1.ClusterBinding{}
+	if err := from.Get(ctx, client.ObjectKeyFromObject(a.binding), binding); err == nil && binding.UID == a.binding.UID && namespacemap.LosesVolumes(binding) {
 		return true
 	}
 	nso := &v1alpha1.NamespaceOffloading{}
 	err := from.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: v1alpha1.OffloadingName}, nso)
-	if d.Namespace == "" || err != nil || !allows(nso) {
+	if d.Namespace == "" || err != nil || !namespacemap.LosesVolumes(nso) {
 		return false
 	}
 	earlier, err := a.ofEarlier(ctx, d)

@@ -26,7 +26,7 @@ import (
 func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("namespaceoffloading").
-		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(trigger.NotStatus())).
+		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(predicate.Or(trigger.NotStatus(), answers()))).
 		Watches(&v1alpha1.NamespaceMap{}, trigger.OnChange(r.ofMap)).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.deleting), builder.WithPredicates(trigger.Reach())).
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, func(ctx context.Context, change inventory.Change) []reconcile.Request {
@@ -34,6 +34,14 @@ func (r *Lifecycle) SetupWithManager(mgr ctrl.Manager) error {
 		})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
+}
+
+// answers passes that the owner of an offloading says what becomes of its volumes.
+func answers() predicate.Predicate {
+	answer := func(nso *v1alpha1.NamespaceOffloading) [2]string {
+		return [2]string{nso.Annotations[v1alpha1.AnnotationLoseVolumes], nso.Annotations[v1alpha1.AnnotationKeepVolumes]}
+	}
+	return trigger.OnlyUpdated(func(before, after *v1alpha1.NamespaceOffloading) bool { return answer(before) != answer(after) })
 }
 
 // ofMap returns the offloadings that a change of a map may affect. These are the offloadings whose entries have

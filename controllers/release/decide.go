@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // observed is what the decisions depend on.
@@ -27,9 +28,12 @@ func protectors(object metav1.Object) []string {
 }
 
 // mayProtect reports whether a deleted object waits for a provider: a ClusterBinding names the provider, and it
-// is not away.
-func (o observed) mayProtect(clusterID, _ string) bool {
-	return slices.ContainsFunc(o.bindings, func(b v1alpha1.ClusterBinding) bool { return b.Spec.ClusterID == clusterID && !away(&b) })
+// is not away. A PersistentVolume that stands for one in the provider waits until the provider is back: nothing else
+// says what becomes of the data there.
+func (o observed) mayProtect(clusterID string, object metav1.Object) bool {
+	return slices.ContainsFunc(o.bindings, func(b v1alpha1.ClusterBinding) bool {
+		return b.Spec.ClusterID == clusterID && (!away(&b) || field.StandsForRemote(object, clusterID))
+	})
 }
 
 func away(binding *v1alpha1.ClusterBinding) bool {
@@ -44,7 +48,8 @@ func addressReporters(object metav1.Object) []string {
 
 // mayReport reports whether a provider may report on objects of a namespace: it may have a remote namespace for
 // it. Without a NamespaceMap, that is unknown.
-func (o observed) mayReport(clusterID, namespace string) bool {
+func (o observed) mayReport(clusterID string, object metav1.Object) bool {
+	namespace := object.GetNamespace()
 	return slices.ContainsFunc(o.bindings, func(b v1alpha1.ClusterBinding) bool {
 		if b.Spec.ClusterID != clusterID {
 			return false

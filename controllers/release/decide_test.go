@@ -60,6 +60,27 @@ func items(bindings []*v1alpha1.ClusterBinding) []v1alpha1.ClusterBinding {
 	return all
 }
 
+// TestRecords: a volume that stands for one in a provider waits for it, even if it is away.
+func TestRecords(t *testing.T) {
+	away := builder.Binding("eu").Unreachable("no answer").Obj()
+	for name, test := range map[string]struct {
+		bindings []*v1alpha1.ClusterBinding
+		volume   metav1.ObjectMeta
+		stays    bool
+	}{
+		"of a provider that is away": {[]*v1alpha1.ClusterBinding{away}, metav1.ObjectMeta{Name: "spillway-eu-uid", Annotations: map[string]string{v1alpha1.AnnotationRemoteClaim: "team-eu/data"}}, true},
+		"of one without a binding":   {nil, metav1.ObjectMeta{Name: "spillway-eu-uid", Annotations: map[string]string{v1alpha1.AnnotationRemoteClaim: "team-eu/data"}}, false},
+		"of the consumer's own":      {[]*v1alpha1.ClusterBinding{away}, metav1.ObjectMeta{Name: "disk"}, false},
+	} {
+		deleted := metav1.NewTime(builder.Epoch)
+		test.volume.DeletionTimestamp, test.volume.Finalizers = &deleted, []string{v1alpha1.FinalizerSync + "eu"}
+		left := protected(views.Kind{Metadata: &metav1.PartialObjectMetadata{}}).release(&corev1.PersistentVolume{ObjectMeta: test.volume}, observed{bindings: items(test.bindings)})
+		if stays := len(left.GetFinalizers()) == 1; stays != test.stays {
+			t.Errorf("a volume %s: it stays: %t", name, stays)
+		}
+	}
+}
+
 // TestReported: addresses stay while the provider may have the load balancer.
 func TestReported(t *testing.T) {
 	local := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", Annotations: map[string]string{

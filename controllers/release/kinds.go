@@ -28,7 +28,7 @@ type kind struct {
 	// providers returns the clusterIDs of these providers.
 	providers func(object metav1.Object) []string
 	// stays reports whether an object keeps what it has for a provider.
-	stays func(o observed, clusterID, namespace string) bool
+	stays func(o observed, clusterID string, object metav1.Object) bool
 	// without returns a copy of an object without it, and write writes that copy.
 	without func(object client.Object, clusterID string) client.Object
 	write   func(ctx context.Context, c client.Client, before, after client.Object) error
@@ -84,7 +84,7 @@ func reported[T client.Object](of enginekind.Kind[T], reporters func(metav1.Obje
 // release returns the object, or a copy without what it has for providers and does not keep.
 func (k *kind) release(object client.Object, o observed) client.Object {
 	for _, clusterID := range k.providers(object) {
-		if !k.stays(o, clusterID, object.GetNamespace()) {
+		if !k.stays(o, clusterID, object) {
 			object = k.without(object, clusterID)
 		}
 	}

@@ -4,7 +4,8 @@
 // Deleted objects lose their protection: the finalizer, the label and the annotation of a provider that is away,
 // or that no ClusterBinding names, for example because the object comes from a backup. Package engine deletes
 // the remaining copies when the provider is back. A provider whose binding is paused does not count as away:
-// somebody has asked to wait.
+// somebody has asked to wait. PersistentVolumes that stand for volumes of the provider wait for it, as long as a
+// ClusterBinding names it.
 //
 // Services, Ingresses and routes lose what a provider has reported, if no ClusterBinding names the provider, or
 // the namespace is not mapped there. A connection removes its own reports. It cannot if it ended earlier, as with

@@ -76,8 +76,8 @@ type Engine struct {
 	Origin string
 	// ManagerNamespace is the manager's own namespace. It is never sent.
 	ManagerNamespace string
-	// Provides makes the provider create the volumes of claims whose StorageClass is mapped. No flag sets it yet,
-	// because the deletion of volumes is not complete. Without it, no such volume comes to exist.
+	// Provides makes the provider create the volumes of claims whose StorageClass is mapped. The program sets it.
+	// Without it, no such volume comes to exist, and those that exist are protected all the same.
 	Provides bool
 	Events   events.EventRecorder
 	Clock    clock.WithTicker
@@ -142,7 +142,7 @@ func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider)
 	}
 	for _, kind := range e.Shown {
 		shown, err := kind.Attach(ctx, Connection{
-			Mark: c.mark, View: view, Provider: provider, Remote: c.remote, ClusterWide: e.Views.SharedCache, IsCopy: c.namespaces.isCopy,
+			Binding: binding, Mark: c.mark, View: view, Provider: provider, Remote: c.remote, ClusterWide: e.Views.SharedCache, IsCopy: c.namespaces.isCopy,
 			API: func() field.ConsumerAPI { return mapping.API(c.namespaces.current()) }, Paused: c.namespaces.paused, AllEvents: c.namespaces.allEvents, Enqueue: c.enqueue,
 		})
 		if err != nil {

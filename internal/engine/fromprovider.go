@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/engine/decide"
@@ -31,6 +32,8 @@ type FromProvider interface {
 
 // Connection is what Attach gets to know of a connection.
 type Connection struct {
+	// Binding is the ClusterBinding, as it was when the connection began.
+	Binding *v1alpha1.ClusterBinding
 	// Mark is what Spillway's objects in the provider carry.
 	Mark     provenance.Mark
 	View     *views.View

@@ -23,12 +23,12 @@ type Storage struct {
 	Expands bool
 }
 
-// StorageOf returns what a StorageClass of a provider says. What Kubernetes does not know counts as its
-// default: Delete, and Immediate.
+// StorageOf returns what a StorageClass says. Without a reclaim policy, Kubernetes deletes volumes. A policy that
+// this version does not know counts as Retain, and another binding mode as Immediate.
 func StorageOf(class *storagev1.StorageClass) Storage {
-	s := Storage{Reclaim: corev1.PersistentVolumeReclaimDelete, Binding: storagev1.VolumeBindingImmediate, Expands: ptr.Deref(class.AllowVolumeExpansion, false)}
-	if ptr.Deref(class.ReclaimPolicy, "") == corev1.PersistentVolumeReclaimRetain {
-		s.Reclaim = corev1.PersistentVolumeReclaimRetain
+	s := Storage{Reclaim: corev1.PersistentVolumeReclaimRetain, Binding: storagev1.VolumeBindingImmediate, Expands: ptr.Deref(class.AllowVolumeExpansion, false)}
+	if ptr.Deref(class.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete) == corev1.PersistentVolumeReclaimDelete {
+		s.Reclaim = corev1.PersistentVolumeReclaimDelete
 	}
 	if ptr.Deref(class.VolumeBindingMode, "") == storagev1.VolumeBindingWaitForFirstConsumer {
 		s.Binding = storagev1.VolumeBindingWaitForFirstConsumer

@@ -3,6 +3,10 @@ package field_test
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/utils/ptr"
+
 	"github.com/spillway-io/spillway/internal/field"
 )
 
@@ -16,6 +20,18 @@ func TestSecretAttribute(t *testing.T) {
 	} {
 		if got := field.SecretAttribute(attributes); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestReclaimOfAClass: only what surely says Delete does not keep the data.
+func TestReclaimOfAClass(t *testing.T) {
+	const keep, remove = corev1.PersistentVolumeReclaimRetain, corev1.PersistentVolumeReclaimDelete
+	for policy, want := range map[*corev1.PersistentVolumeReclaimPolicy]corev1.PersistentVolumeReclaimPolicy{
+		nil: remove, ptr.To(remove): remove, ptr.To(keep): keep, ptr.To(corev1.PersistentVolumeReclaimPolicy("Archive")): keep,
+	} {
+		if got := field.StorageOf(&storagev1.StorageClass{ReclaimPolicy: policy}).Reclaim; got != want {
+			t.Errorf("%v: got %s, want %s", policy, got, want)
 		}
 	}
 }

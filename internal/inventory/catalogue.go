@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/consumer/views"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Marked returns the consumer's objects that carry the mark of a clusterID, label or finalizer, in any state.
@@ -32,4 +34,25 @@ func Marked(ctx context.Context, v *views.Views, clusterID string) ([]*metav1.Pa
 		}
 	}
 	return marked, nil
+}
+
+// sizeOfUID is the number of characters of a UID.
+const sizeOfUID = 36
+
+// Volumes returns the names of the consumer's PersistentVolumes that stand for volumes in a provider, in any state.
+func Volumes(ctx context.Context, r *Inventory, clusterID string) ([]string, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeList"))
+	if err := r.views.SharedCache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the metadata of PersistentVolumes: %w", err)
+	}
+	var names []string
+	for i := range list.Items {
+		// One clusterID may begin like another.
+		if field.StandsForRemote(&list.Items[i], clusterID) && len(list.Items[i].Name) == len(field.VolumeName(clusterID, ""))+sizeOfUID {
+			names = append(names, list.Items[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }

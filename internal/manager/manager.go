@@ -73,8 +73,8 @@ type Options struct {
 	Kubelet kubelet.Options
 	// PodAdmission configures what prepares the pods of offloaded namespaces. Default: the policy.
 	PodAdmission podadmission.Options
-	// Provides makes providers create the volumes of claims whose StorageClass is mapped. No flag of the program sets
-	// it, because the feature is not complete; see engine.Engine.
+	// Provides makes providers create the volumes of claims whose StorageClass is mapped. The program sets it; see
+	// engine.Engine.
 	Provides bool
 	// Tokens gives offloaded pods tokens for the consumer's API. No flag of the program sets it, because renewals
 	// are not complete.

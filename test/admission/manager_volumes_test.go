@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // volumesGrant gives the manager the rights that only a manager with volumes in providers needs.
@@ -39,11 +41,11 @@ func standIn(claim types.UID, changes ...func(*corev1.PersistentVolume)) *corev1
 	return volume
 }
 
-// TestManagerVolumes: the manager creates only volumes that stand for one in a provider, for one claim, and changes
-// and deletes no others.
+// TestManagerVolumes: the manager creates only volumes that stand for one in a provider, for one claim that waits for
+// it, and changes and deletes no others.
 func TestManagerVolumes(t *testing.T) {
 	manager := inConsumer(t)
-	const other, mounted = "the manager may create and delete no other", "nothing in the consumer mounts it"
+	const other, mounted, notAsked = "the manager may create and delete no other", "nothing in the consumer mounts it", "does not wait for a volume of the provider"
 	tries := map[string]try{}
 	for name, test := range map[string]struct {
 		change func(*corev1.PersistentVolume)
@@ -79,6 +81,21 @@ func TestManagerVolumes(t *testing.T) {
 	tries["it marks with the status"] = try{patching(manager, claim, `{"metadata":{"labels":{"a":"b"}},"status":{"capacity":{"storage":"2Gi"}}}`, "status"), "metadata.labels must not change"}
 	unbound := temporary(t, claimOf(metav1.ObjectMeta{Namespace: claim.Namespace, Name: "unbound"}, "disk"))
 	tries["another claim has grown"] = try{patching(manager, unbound, `{"status":{"capacity":{"storage":"2Gi"}}}`, "status"), "the manager must not write its status"}
+	for name, bind := range map[string]struct {
+		annotations map[string]string
+		want        string
+	}{
+		"a claim of another driver is bound":                    {nil, notAsked},
+		"a claim for another node is bound":                     {map[string]string{field.AnnotationStorageProvisioner: v1alpha1.StorageDriver, field.AnnotationSelectedNode: "spillway-us"}, notAsked},
+		"a claim of another driver, for that node, is bound":    {map[string]string{field.AnnotationStorageProvisioner: "csi.example.com", field.AnnotationSelectedNode: "spillway-eu"}, notAsked},
+		"a claim that waits for that provider is bound":         {map[string]string{field.AnnotationStorageProvisioner: v1alpha1.StorageDriver, field.AnnotationSelectedNode: "spillway-eu"}, ""},
+		"a claim whose owner has chosen that provider is bound": {map[string]string{field.AnnotationStorageProvisioner: v1alpha1.StorageDriver, v1alpha1.AnnotationProvider: "eu"}, ""},
+	} {
+		waiting := temporary(t, claimOf(metav1.ObjectMeta{Namespace: claim.Namespace, GenerateName: "waits-", Annotations: bind.annotations}, ""))
+		tries[name] = try{patching(server(t), waiting, fmt.Sprintf(`{"spec":{"volumeName":"spillway-eu-%s"}}`, waiting.UID)), bind.want} // As Kubernetes does.
+	}
+	disk := temporary(t, claimOf(metav1.ObjectMeta{Namespace: claim.Namespace, Name: "disk"}, ""))
+	tries["a claim is bound to another volume"] = try{patching(server(t), disk, `{"spec":{"volumeName":"spillway-disk"}}`), ""}
 	tries["it goes"] = try{deleting(manager, standIn("there")), ""}
 	attempt(t, tries)
 }

@@ -35,7 +35,7 @@ func startManager(consumer *controlPlane, options manager.Options) *managerRun {
 	identity, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
 
-	options.SkipMetrics = true
+	options.SkipMetrics, options.Provides = true, true // As the program does.
 	options.Manager = ctrl.Options{
 		Metrics:                metricsserver.Options{BindAddress: "0"},
 		HealthProbeBindAddress: "0",

@@ -8,6 +8,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,12 +31,6 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "spillway-volumes"},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: manager.DefaultNamespace, Name: "spillway-manager"}},
 		})
-		running.stop()
-		running = startManager(home, manager.Options{ConsumerID: homeID, Provides: true})
-		DeferCleanup(func() {
-			running.stop()
-			running = startManager(home, manager.Options{ConsumerID: homeID})
-		})
 		t = newTeam()
 		here, there = unique("here"), unique("there")
 		eu.make(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: there}, Provisioner: "csi.example.com", AllowVolumeExpansion: ptr.To(true)})
@@ -48,11 +43,11 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 		Eventually(home.fetching(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: here}})).Should(Succeed())
 	})
 
-	// claimed creates a claim, and chooses the virtual node for it. It returns both claims.
-	claimed := func() (local, remote *corev1.PersistentVolumeClaim) {
+	// claimed creates a claim of a class, and chooses the virtual node for it. It returns both claims.
+	claimed := func(class string) (local, remote *corev1.PersistentVolumeClaim) {
 		GinkgoHelper()
 		local = newClaim(t.namespace)
-		local.Spec.StorageClassName, local.Spec.AccessModes = &here, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+		local.Spec.StorageClassName, local.Spec.AccessModes = &class, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 		home.create(local)
 		change(home, local, func(claim *corev1.PersistentVolumeClaim) {
 			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, field.AnnotationSelectedNode, t.cb.VirtualNodeName())
@@ -86,7 +81,7 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 	}
 
 	It("is mounted by pods, grows, holds up the end of its offloading, and goes with its claim", func() {
-		local, remote := claimed()
+		local, remote := claimed(here)
 		shown, _ := provided(local, remote)
 		Expect(shown.Spec).To(And(
 			HaveField("Capacity", storage("2Gi")), HaveField("PersistentVolumeReclaimPolicy", corev1.PersistentVolumeReclaimDelete),
@@ -132,6 +127,20 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 		Expect(eu.namespace(t.remote)()).To(HaveField("DeletionTimestamp", BeNil()))
 		Expect(now(eu, remote)()).To(And(HaveField("UID", remote.UID), HaveField("DeletionTimestamp", BeNil())))
 
+		By("its offloading being created again, because it was deleted by mistake")
+		change(home, nso, func(nso *v1alpha1.NamespaceOffloading) {
+			metav1.SetMetaDataAnnotation(&nso.ObjectMeta, v1alpha1.AnnotationKeepVolumes, v1alpha1.KeepVolumes)
+		})
+		Eventually(home.fetching(nso)).Should(absent)
+		home.offload(t.namespace, selecting(labelSpec, t.spec))
+		home.offloadingIsReady(t.namespace)
+		pod = t.run(withClaim(local.Name))
+		Expect(eu.remotePod(t.cb, pod).Spec.Volumes).To(ContainElement(HaveField("PersistentVolumeClaim", HaveField("ClaimName", remote.Name))))
+		home.drop(pod)
+		Eventually(eu.fetching(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: pod.Name}})).Should(absent)
+		home.drop(nso)
+		Eventually(home.offloading(t.namespace)).Should(HaveField("Conditions", ContainElement(isFalse(v1alpha1.ReasonVolumesRemain, remote.Name))))
+
 		By("its claim being deleted")
 		home.drop(local)
 		for plane, gone := range map[*controlPlane]client.Object{eu: remote, home: shown} {
@@ -143,13 +152,35 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 		Eventually(home.fetching(t.cb)).Should(absent)
 	})
 
+	It("is kept if the consumer's own class says so, until its policy says otherwise", func() {
+		t = newTeam()
+		own := unique("own")
+		home.make(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: own}, Provisioner: v1alpha1.StorageDriver, ReclaimPolicy: ptr.To(corev1.PersistentVolumeReclaimRetain)})
+		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
+			cb.Spec.Classes = append(cb.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassStorage, Name: own, RemoteName: there})
+		})
+		local, remote := claimed(own)
+		shown, _ := provided(local, remote)
+		Expect(shown.Spec.PersistentVolumeReclaimPolicy).To(Equal(corev1.PersistentVolumeReclaimRetain))
+		home.drop(local)
+		Eventually(now(eu, remote)).Should(HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationKeptFor, shown.Name)))
+		t.passes()
+		Expect(now(eu, remote)()).To(And(HaveField("UID", remote.UID), HaveField("DeletionTimestamp", BeNil())))
+		change(home, shown, func(volume *corev1.PersistentVolume) {
+			volume.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimDelete
+		})
+		for plane, gone := range map[*controlPlane]client.Object{eu: remote, home: shown} {
+			Eventually(plane.fetching(gone)).Should(absent, "%T %s", gone, gone.GetName())
+		}
+	})
+
 	It("holds up the end of its binding, until its loss is allowed", func() {
 		t = newTeam()
 		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
 			cb.Spec.Classes = append(cb.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassStorage, Name: here, RemoteName: there, Import: true})
 		})
 		Eventually(home.fetching(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: here}})).Should(Succeed())
-		local, remote := claimed()
+		local, remote := claimed(here)
 		shown, _ := provided(local, remote)
 
 		By("somebody taking away its label, and its class")
@@ -173,5 +204,29 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 		Eventually(home.fetching(t.cb)).Should(absent)
 		Eventually(eu.fetching(remote)).Should(absent)
 		Eventually(marksOn(local)).Should(BeEmpty())
+	})
+
+	It("is named on its binding, and kept, if the consumer has forgotten it", func() {
+		t = newTeam()
+		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
+			cb.Spec.Classes = append(cb.Spec.Classes, v1alpha1.ClassMapping{Kind: v1alpha1.ClassStorage, Name: here, RemoteName: there, Import: true})
+		})
+		Eventually(home.fetching(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: here}})).Should(Succeed())
+		local, remote := claimed(here)
+		shown, _ := provided(local, remote)
+		running.stop()
+		for _, forgotten := range []client.Object{local, shown} {
+			home.drop(forgotten)
+			Expect(client.IgnoreNotFound(home.Patch(ctx, forgotten, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))).To(Succeed())
+			Eventually(home.fetching(forgotten)).Should(absent)
+		}
+		running = startManager(home, manager.Options{ConsumerID: homeID})
+		Eventually(home.eventsAbout(t.cb)).Should(ContainElement(And(HaveField("Reason", v1alpha1.ReasonVolumeUnclaimed), noting(remote.Name))))
+		t.passes()
+		Expect(now(eu, remote)()).To(And(HaveField("UID", remote.UID), HaveField("DeletionTimestamp", BeNil())))
+		home.drop(t.cb)
+		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
+			metav1.SetMetaDataAnnotation(&cb.ObjectMeta, v1alpha1.AnnotationLoseVolumes, v1alpha1.LoseVolumes)
+		})
 	})
 })

@@ -2,6 +2,7 @@ package volume
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -24,8 +25,9 @@ type snapshot struct {
 	claim  *corev1.PersistentVolumeClaim
 	volume *corev1.PersistentVolume
 	remote *corev1.PersistentVolumeClaim
-	// storage is what the class of remote says; nil if that is unknown.
-	storage *field.Storage
+	// storage is what the provider's class of remote says, and class what the consumer's class of claim says. Each is
+	// nil if that is unknown.
+	storage, class *field.Storage
 }
 
 // plan is what to do. At most one object is set.
@@ -56,8 +58,7 @@ func decideVolume(s snapshot) plan {
 // pod there needs it. That pod is sent after the consumer's claim is bound. So then the volume has what the
 // claim asks for, until the provider says more.
 func (s snapshot) creation() plan {
-	if s.claim == nil || !s.claim.DeletionTimestamp.IsZero() || s.claim.Spec.VolumeName != "" || s.claim.Status.Phase == corev1.ClaimLost ||
-		s.remote == nil || !s.remote.DeletionTimestamp.IsZero() || len(validation.IsDNS1123Subdomain(string(s.remote.UID))) > 0 {
+	if !s.mayCreate() {
 		return plan{}
 	}
 	capacity := s.claim.Spec.Resources.Requests
@@ -73,6 +74,18 @@ func (s snapshot) creation() plan {
 		return plan{}
 	}
 	return plan{create: s.newVolume(capacity[corev1.ResourceStorage])}
+}
+
+// mayCreate reports whether the claim waits for a volume of this provider, and the provider's claim is the one that
+// was sent for it. After a restore of the consumer, several providers may have a claim for it: only the one that
+// Kubernetes asks now counts.
+func (s snapshot) mayCreate() bool {
+	if s.claim == nil || !s.claim.DeletionTimestamp.IsZero() || s.claim.Spec.VolumeName != "" || s.claim.Status.Phase == corev1.ClaimLost ||
+		s.remote == nil || !s.remote.DeletionTimestamp.IsZero() || len(validation.IsDNS1123Subdomain(string(s.remote.UID))) > 0 {
+		return false
+	}
+	sent := strings.Split(s.claim.Annotations[v1alpha1.AnnotationRemote+s.clusterID], ",")
+	return persistentvolumeclaim.IsProvidedBy(s.claim, v1alpha1.VirtualNodePrefix+s.clusterID) && slices.Contains(sent, field.Location(decide.KeyOf(s.remote)))
 }
 
 // mismatch says why what the provider has bound does not fit the claim.

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,16 +9,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/fieldtest"
 )
 
 const (
 	localYAML = `
-metadata: {namespace: team, name: data, uid: claim-uid}
+metadata:
+  namespace: team
+  name: data
+  uid: claim-uid
+  annotations: {remote.spillway.io/eu: team-eu/data, volume.kubernetes.io/storage-provisioner: csi.spillway.io, volume.kubernetes.io/selected-node: spillway-eu}
 spec: {storageClassName: fast, accessModes: [ReadWriteOnce], volumeMode: Filesystem, resources: {requests: {storage: 1Gi}}}
 status: {phase: Pending}`
 	remoteYAML = `
@@ -58,10 +64,17 @@ func TestNewVolume(t *testing.T) {
 	for name, test := range map[string]struct {
 		local, remote string
 		storage       *field.Storage
-		want          string // Changes of the volume, a reason, or "nothing".
+		// class is the consumer's class: by default one that says Delete.
+		class *field.Storage
+		want  string // Changes of the volume, a reason, or "nothing".
 	}{
 		"bound there":                        {storage: &immediate},
 		"of an unknown class":                {want: `{spec: {persistentVolumeReclaimPolicy: Retain}}`},
+		"of a class that retains here":       {storage: &immediate, class: &waits, want: `{spec: {persistentVolumeReclaimPolicy: Retain}}`},
+		"of a class that is unknown here":    {storage: &immediate, class: &field.Storage{}, want: `{spec: {persistentVolumeReclaimPolicy: Retain}}`},
+		"for another node by now":            {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: spillway-us}}}`, storage: &immediate, want: "nothing"},
+		"for another driver":                 {local: `{metadata: {annotations: {volume.kubernetes.io/storage-provisioner: csi.example.com}}}`, storage: &immediate, want: "nothing"},
+		"where it was not sent":              {remote: `{metadata: {namespace: elsewhere}}`, storage: &immediate, want: "nothing"},
 		"pending there":                      {remote: pending, storage: &immediate, want: "nothing"},
 		"pending there, of an unknown class": {remote: pending, want: "nothing"},
 		"waiting there for its first pod":    {remote: pending, storage: &waits, want: `{spec: {capacity: {storage: 1Gi}, persistentVolumeReclaimPolicy: Retain}}`},
@@ -79,7 +92,8 @@ func TestNewVolume(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := decideVolume(snapshot{
-				clusterID: "eu", claim: merged[corev1.PersistentVolumeClaim](t, localYAML, test.local), remote: merged[corev1.PersistentVolumeClaim](t, remoteYAML, test.remote), storage: test.storage,
+				clusterID: "eu", claim: merged[corev1.PersistentVolumeClaim](t, localYAML, test.local), remote: merged[corev1.PersistentVolumeClaim](t, remoteYAML, test.remote),
+				storage: test.storage, class: cmp.Or(test.class, &immediate),
 			})
 			switch {
 			case plan.problem != nil:
@@ -93,7 +107,7 @@ func TestNewVolume(t *testing.T) {
 			case test.want != "" && !strings.HasPrefix(test.want, "{"):
 				t.Errorf("it is created, want %s", test.want)
 			default:
-				if diff := cmp.Diff(merged[corev1.PersistentVolume](t, wantYAML, test.want), plan.create); diff != "" {
+				if diff := gocmp.Diff(merged[corev1.PersistentVolume](t, wantYAML, test.want), plan.create); diff != "" {
 					t.Errorf("(-want +got)\n%s", diff)
 				}
 			}
@@ -158,5 +172,31 @@ func TestOldVolume(t *testing.T) {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestUnclaimed: a platform engineer learns of volumes that nothing in the consumer stands for.
+func TestUnclaimed(t *testing.T) {
+	for name, test := range map[string]struct {
+		local, remote, volume string
+		want                  bool
+	}{
+		"its claim is gone":                        {local: "none", volume: "none", want: true},
+		"its claim is gone, and it was never used": {local: "none", remote: `{spec: {volumeName: ""}}`, volume: "none"},
+		"its claim has another volume":             {local: `{spec: {volumeName: spillway-us-claim-uid}}`, volume: "none", want: true},
+		"its claim waits for it":                   {volume: "none"},
+		"its claim has lost it":                    {local: `{spec: {volumeName: spillway-eu-claim-uid}}`, volume: "none"},
+		"its volume is here":                       {local: "none"},
+		"it is kept for a retained volume":         {local: "none", remote: `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`, volume: "none"},
+		"it is being deleted":                      {local: "none", remote: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, volume: "none"},
+	} {
+		s := snapshot{
+			clusterID: "eu", claim: merged[corev1.PersistentVolumeClaim](t, localYAML, test.local), remote: merged[corev1.PersistentVolumeClaim](t, remoteYAML, test.remote),
+			volume: merged[corev1.PersistentVolume](t, wantYAML, test.volume),
+		}
+		problem := s.unclaimed(decide.Key{UID: "claim-uid"})
+		if got := problem != nil; got != test.want {
+			t.Errorf("%s: %v", name, problem)
+		}
 	}
 }

@@ -3,15 +3,19 @@ package volume
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
 	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/engine"
@@ -29,9 +33,14 @@ import (
 type reconciler struct {
 	engine.Connection
 	consumer client.Client
-	events   events.EventRecorder
+	// live reads from the consumer without a cache.
+	live   client.Reader
+	events events.EventRecorder
 	// told has the last problem that the owner of each claim was told.
 	told map[decide.Key]string
+	// unclaimed has when a platform engineer was last told of a claim that nothing in the consumer stands for.
+	unclaimed map[decide.Key]time.Time
+	clock     clock.PassiveClock
 	// pace limits the changes of each claim and its volume, by the UID of the claim.
 	pace *throttle.Pacer
 }
@@ -47,14 +56,24 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 	}
 	if s.volume == nil && s.remote == nil {
 		delete(r.told, key)
+		delete(r.unclaimed, key)
 		r.pace.Forget(string(key.UID))
 		return ctrl.Result{}, nil
 	}
 	if readable, err := r.readable(ctx, key); err != nil || !readable {
 		return ctrl.Result{}, err // It is enqueued when both kinds can be read.
 	}
+	if s.mayCreate() { // What the volume says about the data lasts, so no cache is asked.
+		if s.class, err = r.classOf(ctx, s.claim); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
 	plan := decideVolume(s)
 	r.tell(key, s.claim, plan.problem)
+	again, err := r.report(ctx, key, s.unclaimed(key))
+	if err != nil || again > 0 {
+		return ctrl.Result{RequeueAfter: again}, err
+	}
 	if plan.after != nil || plan.status != nil { // A provider may change its mind as often as it likes.
 		if wait := r.pace.Wait(string(key.UID)); wait > 0 {
 			return ctrl.Result{RequeueAfter: wait}, nil
@@ -105,6 +124,21 @@ func (r *reconciler) observe(ctx context.Context, key decide.Key) (snapshot, err
 	return s, err
 }
 
+// classOf returns what the consumer's class of a claim says, or nil if there is no such class.
+func (r *reconciler) classOf(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*field.Storage, error) {
+	name, class := persistentvolumeclaim.StorageClass(claim), &storagev1.StorageClass{}
+	if name == "" {
+		return nil, nil
+	}
+	if err := r.live.Get(ctx, client.ObjectKey{Name: name}, class); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("getting StorageClass %s: %w", name, err)
+	}
+	storage := field.StorageOf(class)
+	return &storage, nil
+}
+
 // remoteOf returns the provider's claim that holds the data of the consumer's claim, or nil.
 func (r *reconciler) remoteOf(ctx context.Context, key decide.Key) (*corev1.PersistentVolumeClaim, error) {
 	var all corev1.PersistentVolumeClaimList
@@ -142,6 +176,9 @@ func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) error {
 	if a.Verb == decide.Create && apierrors.IsAlreadyExists(err) {
 		r.tell(r.keyOf(s.claim), s.claim, field.Refuse(v1alpha1.ReasonNameConflict, "PersistentVolume %s exists already; if it is not Spillway's, delete it", obj.GetName()))
 		return nil // Mostly the cache does not show it yet. Its watch enqueues the claim.
+	}
+	if a.Verb == decide.Create && apierrors.IsForbidden(err) {
+		r.tell(r.keyOf(s.claim), s.claim, field.Refuse(v1alpha1.ReasonRightsMissing, "PersistentVolume %s cannot be created: %s; the manager needs the ClusterRole spillway-volumes, which a platform engineer must bind", obj.GetName(), err.Error()))
 	}
 	if err != nil {
 		return fmt.Errorf("to %s %T %s: %w", a.Verb, obj, obj.GetName(), err)

@@ -31,7 +31,9 @@ import (
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
-// The rights are in config/rbac/volumes_role.yaml, which nothing binds: no flag creates the controller yet.
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get
+
+// The other rights are in config/rbac/volumes_role.yaml, which a platform engineer binds.
 
 const (
 	// name of the kind.
@@ -43,8 +45,9 @@ const (
 
 // Kind is the kind of such volumes. An object's key has the name and the UID of its claim.
 type Kind struct {
-	// Consumer writes.
+	// Consumer writes. Live reads from the consumer without a cache.
 	Consumer client.Client
+	Live     client.Reader
 	Events   events.EventRecorder
 	Clock    clock.PassiveClock
 }
@@ -62,5 +65,5 @@ func (*Kind) Backoff() workqueue.TypedRateLimiter[decide.Key] { return retry.Bac
 
 // Attach implements engine.FromProvider.
 func (k *Kind) Attach(_ context.Context, c engine.Connection) (engine.Runner, error) {
-	return &reconciler{Connection: c, consumer: k.Consumer, events: k.Events, told: map[decide.Key]string{}, pace: throttle.New(interval, most, k.Clock)}, nil
+	return &reconciler{Connection: c, consumer: k.Consumer, live: k.Live, events: k.Events, told: map[decide.Key]string{}, unclaimed: map[decide.Key]time.Time{}, clock: k.Clock, pace: throttle.New(interval, most, k.Clock)}, nil
 }

@@ -48,10 +48,13 @@ func (s snapshot) newVolume(capacity resource.Quantity) *corev1.PersistentVolume
 	}
 }
 
-// reclaim returns the reclaim policy of the provider's class. If it is unknown, the data is kept.
+// reclaim returns the reclaim policy of the volume. The data is kept if the consumer's class or the provider's says
+// so, or is unknown.
 func (s snapshot) reclaim() corev1.PersistentVolumeReclaimPolicy {
-	if s.storage == nil {
-		return corev1.PersistentVolumeReclaimRetain
+	for _, class := range []*field.Storage{s.class, s.storage} {
+		if class == nil || class.Reclaim != corev1.PersistentVolumeReclaimDelete {
+			return corev1.PersistentVolumeReclaimRetain
+		}
 	}
-	return s.storage.Reclaim
+	return corev1.PersistentVolumeReclaimDelete
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/field"
@@ -18,13 +19,13 @@ import (
 // Kind is the kind of PersistentVolumeClaims.
 func Kind() kind.Kind[*corev1.PersistentVolumeClaim] {
 	claims := kind.NewCopy[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList]("persistentvolumeclaim", kind.Referenced, translation{})
-	claims.Needs, claims.Alone, claims.Holds = needs, isProvidedBy, field.HoldsData
+	claims.Needs, claims.Alone, claims.Holds = needs, IsProvidedBy, field.HoldsData
 	return claims
 }
 
 // needs is the volume that a claim is bound to, unless the volume is in a provider.
 func needs(claim *corev1.PersistentVolumeClaim) []decide.Ref {
-	if claim.Spec.VolumeName == "" || claim.Status.Phase != corev1.ClaimBound || isInProvider(claim) {
+	if claim.Spec.VolumeName == "" || claim.Status.Phase != corev1.ClaimBound || isInProvider(claim) || isOfAnother(claim) {
 		return nil
 	}
 	return []decide.Ref{{Key: decide.Key{Kind: "persistentvolume", NamespacedName: types.NamespacedName{Name: claim.Spec.VolumeName}}}}
@@ -39,7 +40,10 @@ func (translation) Remote(local *corev1.PersistentVolumeClaim, t field.Target, a
 		return nil, lost(local)
 	case isInProvider(local):
 		return nil, field.Refuse(field.ReasonVolumeNotPortable, "PersistentVolumeClaim %s: its volume is in another provider", local.Name)
-	case around.Provides && local.Spec.VolumeName == "" && isProvidedBy(local, around.Node):
+	case isOfAnother(local):
+		return nil, field.Refuse(field.ReasonVolumeNotPortable, "PersistentVolumeClaim %s: PersistentVolume %s has the data of an earlier claim in a provider, and Spillway gives it to no other claim; "+
+			"the provider's administrator can copy it, from the claim with the annotation %s=%[2]s", local.Name, local.Spec.VolumeName, v1alpha1.AnnotationKeptFor)
+	case around.Provides && local.Spec.VolumeName == "" && IsProvidedBy(local, around.Node):
 		return providedClaim(local, t, around)
 	default:
 		return ToRemote(local, t)

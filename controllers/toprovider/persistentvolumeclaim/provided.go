@@ -1,6 +1,7 @@
 package persistentvolumeclaim
 
 import (
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,11 +15,11 @@ import (
 	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
-// isProvidedBy reports whether the provider of a virtual node creates, or has created, the volume of a claim
+// IsProvidedBy reports whether the provider of a virtual node creates, or has created, the volume of a claim
 // that has none in the consumer. Kubernetes names the driver on the claim when it wants a volume: with the
 // binding mode WaitForFirstConsumer once a node is chosen, otherwise at once. Then the claim's owner chooses the
 // provider. Only metadata is read.
-func isProvidedBy(local metav1.Object, node string) bool {
+func IsProvidedBy(local metav1.Object, node string) bool {
 	all := local.GetAnnotations()
 	if all[field.AnnotationStorageProvisioner] != v1alpha1.StorageDriver || all[field.AnnotationBindCompleted] != "" {
 		return false
@@ -34,6 +35,15 @@ func isProvidedBy(local metav1.Object, node string) bool {
 func isInProvider(claim *corev1.PersistentVolumeClaim) bool {
 	return strings.HasPrefix(claim.Spec.VolumeName, v1alpha1.VolumePrefix) && strings.HasSuffix(claim.Spec.VolumeName, "-"+string(claim.UID))
 }
+
+// isOfAnother reports whether a claim is bound to a volume that was created for another claim, and stands for one in
+// some provider. An administrator has freed the volume, whose policy was Retain.
+func isOfAnother(claim *corev1.PersistentVolumeClaim) bool {
+	return ofClaim.MatchString(claim.Spec.VolumeName) && !isInProvider(claim)
+}
+
+// ofClaim matches what field.VolumeName returns.
+var ofClaim = regexp.MustCompile(`^` + v1alpha1.VolumePrefix + `.+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // clusterIDOf returns the clusterID of the provider of a virtual node.
 func clusterIDOf(node string) string { return strings.TrimPrefix(node, v1alpha1.VirtualNodePrefix) }
@@ -151,20 +161,40 @@ func IsFor(volume *corev1.PersistentVolume, local types.UID, remote *corev1.Pers
 func (translation) Fate(local, remote *corev1.PersistentVolumeClaim, around decide.Inputs) decide.Fate {
 	of := provenance.LocalOf(remote)
 	volume, known := around.Volume(volumeOf(of, around))
-	if !known {
+	switch {
+	case !known:
 		return decide.Fate{}
-	}
-	if local != nil {
-		never := volume == nil && local.Spec.VolumeName == ""
-		return decide.Fate{Deleted: never, Released: !never}
-	}
-	if volume == nil || volume.Status.Phase != corev1.VolumeReleased || !IsFor(volume, of.UID, remote) {
+	case volume == nil:
+		return withoutRecord(local, remote, around)
+	case local != nil:
+		return decide.Fate{Released: true}
+	case volume.Status.Phase != corev1.VolumeReleased || !IsFor(volume, of.UID, remote):
 		return decide.Fate{}
-	}
-	if volume.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
+	case volume.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete:
 		return decide.Fate{KeptFor: volume.Name}
+	default:
+		return decide.Fate{Deleted: true, Confirms: []decide.Object{volume}}
 	}
-	return decide.Fate{Deleted: remote.Annotations[v1alpha1.AnnotationKeptFor] == ""}
+}
+
+// withoutRecord is the fate of a remote claim without a volume in the consumer. A remote claim that the provider has
+// not bound has no data. One that is bound may have some, if the consumer was restored since. So then its data is
+// only given up with a local claim that waits for it.
+func withoutRecord(local, remote *corev1.PersistentVolumeClaim, around decide.Inputs) decide.Fate {
+	of, empty := provenance.LocalOf(remote), remote.Spec.VolumeName == ""
+	name := volumeOf(of, around)
+	none := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	switch {
+	case local == nil && empty:
+		gone := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: of.UID}}
+		return decide.Fate{Deleted: true, Confirms: []decide.Object{gone, none}}
+	case local == nil:
+		return decide.Fate{}
+	case local.Spec.VolumeName == "" && !local.DeletionTimestamp.IsZero(), empty && local.Spec.VolumeName != "" && local.Spec.VolumeName != name:
+		return decide.Fate{Deleted: true, Confirms: []decide.Object{local, none}}
+	default:
+		return decide.Fate{Released: true}
+	}
 }
 
 // lost says why no second claim is created in the provider for a claim that had one.

@@ -28,7 +28,7 @@ metadata:
 spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 status: {phase: Pending}`
 	volumeYAML = `
-metadata: {name: spillway-eu-claim-uid}
+metadata: {name: spillway-eu-claim-uid, uid: volume-uid, resourceVersion: "7"}
 spec:
   persistentVolumeReclaimPolicy: Delete
   claimRef: {namespace: team, name: data, uid: claim-uid}
@@ -37,6 +37,10 @@ status: {phase: Bound}`
 	bound    = `{metadata: {annotations: {pv.kubernetes.io/bind-completed: "yes"}}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`
 	deleted  = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`
 	released = `{status: {phase: Released}}`
+	used     = `{spec: {volumeName: pvc-1}}`
+
+	deletedAsReleased = "delete remote-uid if spillway-eu-claim-uid@7"
+	deletedAsUnused   = "delete remote-uid if data@5 and no spillway-eu-claim-uid"
 )
 
 // claimLife is a moment in the life of a claim whose volume the provider creates. An empty text is the usual object,
@@ -101,7 +105,7 @@ func planInWords(plan decide.Plan) string {
 		case a.Verb == decide.Patch && claim.Annotations[v1alpha1.AnnotationKeptFor] != "":
 			words = append(words, "keep for "+claim.Annotations[v1alpha1.AnnotationKeptFor])
 		case a.Verb == decide.Delete:
-			words = append(words, "delete "+string(claim.UID))
+			words = append(words, fmt.Sprintf("delete %s if %s", claim.UID, confirmed(a)))
 		default:
 			words = append(words, fmt.Sprintf("%s %s of %s", a.Verb, claim.Spec.Resources.Requests.Storage(), *claim.Spec.StorageClassName))
 		}
@@ -110,6 +114,22 @@ func planInWords(plan decide.Plan) string {
 		words = append(words, plan.Problem.Reason)
 	}
 	return strings.Join(words, ", ")
+}
+
+// confirmed says what the consumer's API server must confirm before an action.
+func confirmed(a decide.Action) string {
+	var all []string
+	for _, of := range a.Confirms {
+		if of.GetResourceVersion() == "" {
+			all = append(all, "no "+of.GetName())
+		} else {
+			all = append(all, of.GetName()+"@"+of.GetResourceVersion())
+		}
+	}
+	if !a.Locked {
+		all = append(all, "unlocked")
+	}
+	return strings.Join(all, " and ")
 }
 
 // TestLifeOfAProvidedClaim: the claim in the provider, which has the data, is deleted only if the consumer's claim
@@ -131,6 +151,8 @@ func TestLifeOfAProvidedClaim(t *testing.T) {
 		"bound, and nothing needs it":            {local: bound, unwanted: true},
 		"bound, and no class is mapped or allowed any more": {local: bound, limits: &field.Limits{}},
 		"bound to another volume":                           {local: `{spec: {volumeName: disk}, status: {phase: Bound}}`, want: v1alpha1.ReasonVolumeLost},
+		"bound to a volume that was retained":               {local: `{spec: {volumeName: spillway-eu-7b0a3f0e-1c2d-4e5f-8a9b-0c1d2e3f4a5b}, status: {phase: Bound}}`, remote: "none", volume: "none", want: field.ReasonVolumeNotPortable},
+		"bound to a volume with a similar name":             {local: `{spec: {volumeName: spillway-disk}, status: {phase: Bound}}`, remote: "none", volume: "none", want: "create 1Gi of fast"},
 		"without protection":                                {local: `{metadata: {finalizers: null}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`, unwanted: true, want: "protect"},
 		"its volume is gone":                                {local: bound, volume: "none", want: v1alpha1.ReasonVolumeLost},
 		"its volume is not read":                            {local: bound, unread: true, want: v1alpha1.ReasonReferenceNotSynced},
@@ -139,20 +161,26 @@ func TestLifeOfAProvidedClaim(t *testing.T) {
 		"the provider's claim is gone":                      {local: bound, remote: "none", want: v1alpha1.ReasonVolumeLost},
 		"its namespace goes elsewhere now":                  {local: bound, elsewhere: true, want: v1alpha1.ReasonVolumeLost},
 		"it grows":                                          {local: `{spec: {volumeName: spillway-eu-claim-uid, resources: {requests: {storage: 2Gi}}}, status: {phase: Bound}}`, remote: `{spec: {volumeName: pvc-1}}`, want: "patch 2Gi of ssd"},
-		"an unbound one is deleted":                         {local: deleted, volume: "none", want: "delete remote-uid"},
+		"an unbound one is deleted":                         {local: deleted, volume: "none", want: deletedAsUnused},
+		"an unbound one is deleted, bound there":            {local: deleted, remote: used, volume: "none", want: deletedAsUnused},
+		"it has moved to another provider":                  {local: `{spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, volume: "none", want: deletedAsUnused},
+		"it has moved, and is deleted":                      {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, volume: "none", want: deletedAsUnused},
+		"it has moved, and is bound there":                  {local: `{spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, remote: used, volume: "none", want: v1alpha1.ReasonVolumeLost},
+		"it has moved, is bound there, and deleted":         {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, remote: used, volume: "none", want: "release"},
 		"an unbound one is deleted, its volume not read":    {local: deleted, volume: "none", unread: true},
 		"a bound one is deleted":                            {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`, want: "release"},
 		"its claim is gone, and its volume bound":           {local: "none"},
-		"its claim is gone, and its volume, too":            {local: "none", volume: "none"},
+		"its claim is gone, and its volume, too":            {local: "none", remote: used, volume: "none"},
+		"its claim is gone, and was never bound":            {local: "none", volume: "none", want: "delete remote-uid if no data and no spillway-eu-claim-uid"},
 		"its claim is gone, its volume not read":            {local: "none", volume: released, unread: true},
-		"its volume is released":                            {local: "none", volume: released, want: "delete remote-uid"},
-		"its volume is released, and nothing needs it":      {local: "none", volume: released, unwanted: true, want: "delete remote-uid"},
+		"its volume is released":                            {local: "none", volume: released, want: deletedAsReleased},
+		"its volume is released, and nothing needs it":      {local: "none", volume: released, unwanted: true, want: deletedAsReleased},
 		"a volume for another claim is released":            {local: "none", volume: `{spec: {claimRef: {uid: another}}, status: {phase: Released}}`},
 		"a volume of another remote claim is released":      {local: "none", volume: `{spec: {csi: {volumeHandle: another}}, status: {phase: Released}}`},
 		"a retained volume is released":                     {local: "none", volume: `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`, want: "keep for spillway-eu-claim-uid"},
 		"it is kept":                                        {local: "none", remote: `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`, volume: `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`},
-		"it is kept, and the policy changes":                {local: "none", remote: `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`, volume: released},
-		"its label is gone in the provider":                 {local: "none", remote: `{metadata: {labels: {spillway.io/volume: null}}}`, volume: "none"},
+		"it is kept, and the policy changes":                {local: "none", remote: `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`, volume: released, want: deletedAsReleased},
+		"its label is gone in the provider":                 {local: "none", remote: `{metadata: {labels: {spillway.io/volume: null}}, spec: {volumeName: pvc-1}}`, volume: "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := planInWords(decide.Next(life.state(t), Kind().Syncer)); got != life.want {
@@ -166,10 +194,10 @@ func TestLifeOfAProvidedClaim(t *testing.T) {
 func TestNameOfAKeptClaim(t *testing.T) {
 	for name, test := range map[string]struct{ volume, want string }{
 		"without a volume here": {"none", v1alpha1.ReasonNameConflict},
-		"given up":              {released, "delete remote-uid"},
+		"given up":              {released, deletedAsReleased},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := claimLife{local: `{metadata: {uid: next}}`, volume: test.volume}.state(t)
+			s := claimLife{local: `{metadata: {uid: next}}`, remote: used, volume: test.volume}.state(t)
 			s.Held, s.RemoteStates[0].Remote = []*corev1.PersistentVolumeClaim{s.RemoteStates[0].Remote}, nil
 			if got := planInWords(decide.Next(s, Kind().Syncer)); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)

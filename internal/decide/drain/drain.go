@@ -7,8 +7,8 @@
 // where the last one stopped.
 //
 // With the policy Orphan, and for a provider that was never usable, the steps in the provider are skipped. If
-// the provider cannot be reached, they wait until deletionTimeout has passed, and are then skipped. The same
-// holds for remote namespaces that an answering provider was asked to delete and does not delete. While the
+// the provider cannot be reached, they wait until deletionTimeout has passed, and are then skipped, unless the provider
+// may have volumes. The same holds for remote namespaces that an answering provider was asked to delete and does not delete. While the
 // provider answers, the deletion waits for pods without a limit, because a budget of the consumer may hold
 // them.
 //
@@ -46,6 +46,8 @@ type Snapshot struct {
 	Copies []string
 	// NamespaceMap is the binding's NamespaceMap, or nil.
 	NamespaceMap *v1alpha1.NamespaceMap
+	// Volumes are the names of the consumer's PersistentVolumes that stand for volumes in the provider.
+	Volumes []string
 	// Marked counts the consumer's objects with the binding's mark. It is known, and used, once nothing is
 	// left in the provider.
 	Marked int

@@ -51,6 +51,12 @@ func with(binding *v1alpha1.ClusterBinding, policy v1alpha1.DeletionPolicy) *v1a
 	return binding
 }
 
+// losing allows the loss of the volumes of a binding.
+func losing(binding *v1alpha1.ClusterBinding) *v1alpha1.ClusterBinding {
+	metav1.SetMetaDataAnnotation(&binding.ObjectMeta, v1alpha1.AnnotationLoseVolumes, v1alpha1.LoseVolumes)
+	return binding
+}
+
 func pods3() eviction.Remaining {
 	return eviction.Remaining{Count: 3, Names: []string{"team/a", "team/b", "team/c"}}
 }
@@ -191,7 +197,17 @@ func TestDecide(t *testing.T) {
 			plan(Wait, v1alpha1.ReasonVolumesRemain, "rv: claim data")},
 		"one has volumes, in a provider that does not answer, and the time is up": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: holding().Obj(), Now: builder.Epoch.Add(time.Minute)},
+			plan(Wait, v1alpha1.ReasonVolumesRemain, "rv: claim data")},
+		"one may have volumes, in a provider that does not answer, and the time is up": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs().Obj(), Volumes: []string{"spillway-eu-1"}, Unreachable: "no route to host", Now: builder.Epoch.Add(time.Minute)},
+			plan(Wait, v1alpha1.ReasonVolumesRemain, "the deletion waits for the provider, which may have the volumes of PersistentVolumes spillway-eu-1: no route to host; "+
+				"to leave them there, set spec.deletionPolicy to Orphan, or the annotation spillway.io/lose-volumes=true")},
+		"its volumes may be lost, in a provider that does not answer, and the time is up": {
+			Snapshot{Binding: losing(binding().DeletionTimeout(time.Minute).Obj()), NamespaceMap: holding().Obj(), Volumes: []string{"spillway-eu-1"}, Now: builder.Epoch.Add(time.Minute)},
 			deleteMap.leaves("remote namespaces left in provider eu: ra, rv")},
+		"its volumes may be lost, in a provider that answers": {
+			Snapshot{Binding: losing(binding().Obj()), NamespaceMap: hangs().Obj(), Volumes: []string{"spillway-eu-1"}, Connected: true},
+			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)")},
 		"one hangs in a provider that answers": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs().Obj(), Connected: true, Now: builder.Epoch.Add(20 * time.Second)},
 			plan(Wait, v1alpha1.ReasonDeletingNamespaces, "1 remote namespace is being deleted (ra)").retry(40 * time.Second)},

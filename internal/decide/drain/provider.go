@@ -63,7 +63,7 @@ func namespaces(s Snapshot) *Plan {
 	if s.skipped() || s.unused() || s.emptied(left) {
 		return nil
 	}
-	if volumes := s.volumes(); s.Connected && volumes != "" { // No timeout gives up data.
+	if volumes := s.volumes(); volumes != "" { // No timeout gives up data.
 		wait := step(Wait, v1alpha1.ReasonVolumesRemain, volumes)
 		return &wait
 	}
@@ -81,9 +81,17 @@ func namespaces(s Snapshot) *Plan {
 }
 
 // volumes says which remote namespaces are not deleted because of the volumes in them. It returns "" if there are
-// none.
+// none, or if their loss is allowed. A provider that does not answer has, for all that is known, the volumes that
+// PersistentVolumes of the consumer stand for.
 func (s Snapshot) volumes() string {
+	if namespacemap.LosesVolumes(s.Binding) {
+		return ""
+	}
 	var all []string
+	if !s.Connected && len(s.Volumes) > 0 {
+		all = append(all, fmt.Sprintf("the deletion waits for the provider, which may have the volumes of PersistentVolumes %s: %s; to leave them there, set spec.deletionPolicy to %s, or the annotation %s=%s",
+			firstOf(s.Volumes), s.Unreachable, v1alpha1.DeletionPolicyOrphan, v1alpha1.AnnotationLoseVolumes, v1alpha1.LoseVolumes))
+	}
 	if c := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady); c != nil && c.Reason == v1alpha1.ReasonVolumesRemain {
 		all = append(all, s.Binding.Spec.MountNamespace+": "+c.Message)
 	}
@@ -210,15 +218,19 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// listed names the first few.
+// listed names the first few, in parentheses.
 func listed(names []string) string {
-	const most = 5
-	switch {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return ""
-	case len(names) > most:
-		return fmt.Sprintf(" (%s, and %d more)", strings.Join(names[:most], ", "), len(names)-most)
-	default:
-		return " (" + strings.Join(names, ", ") + ")"
 	}
+	return " (" + firstOf(names) + ")"
+}
+
+// firstOf names the first few.
+func firstOf(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s, and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }

@@ -41,7 +41,7 @@ func Report(nsm *v1alpha1.NamespaceMap, known map[string]Known, now metav1.Time)
 
 // Unreachable returns the status of a NamespaceMap whose provider does not answer. Entries that are still
 // desired keep their last known phase, and say that nothing newer is known. The spec has not been processed,
-// so observedGeneration stays.
+// so observedGeneration stays. An entry with volumes stays as it is: deletions must not forget the data.
 func Unreachable(nsm *v1alpha1.NamespaceMap, message string, now metav1.Time) v1alpha1.NamespaceMapStatus {
 	status := *nsm.Status.DeepCopy()
 	desired := make(map[string]bool, len(nsm.Spec.DesiredMapping))
@@ -54,7 +54,7 @@ func Unreachable(nsm *v1alpha1.NamespaceMap, message string, now metav1.Time) v1
 		if !desired[entry.Namespace] {
 			phase = v1alpha1.MappingTerminating
 		}
-		if entry.Phase == phase && entry.Reason == v1alpha1.ReasonProviderUnreachable {
+		if entry.Reason == v1alpha1.ReasonVolumesRemain || entry.Phase == phase && entry.Reason == v1alpha1.ReasonProviderUnreachable {
 			continue
 		}
 		entry.Phase, entry.Reason, entry.Message, entry.Since = phase, v1alpha1.ReasonProviderUnreachable, bounded(message), &now

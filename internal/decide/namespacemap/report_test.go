@@ -136,6 +136,9 @@ func TestUnreachable(t *testing.T) {
 		"what is known to be out of reach is not touched": {
 			builder.Map("eu").Desired("a", "ra").Current("a", "ra", v1alpha1.MappingAccepted, v1alpha1.ReasonProviderUnreachable, "another message").Obj(),
 			status(1, 1, 1, 0, current("a", "ra", Outcome{v1alpha1.MappingAccepted, v1alpha1.ReasonProviderUnreachable, "another message"}, before))},
+		"what has volumes is not forgotten": {
+			builder.Map("eu").Current("a", "ra", v1alpha1.MappingTerminating, v1alpha1.ReasonVolumesRemain, "claim data").Obj(),
+			status(1, 0, 0, 0, current("a", "ra", Outcome{v1alpha1.MappingTerminating, v1alpha1.ReasonVolumesRemain, "claim data"}, before))},
 		"what is out of reach, and not desired since": {
 			builder.Map("eu").Current("a", "ra", v1alpha1.MappingAccepted, v1alpha1.ReasonProviderUnreachable, message).Obj(),
 			status(1, 0, 0, 0, current("a", "ra", silent(v1alpha1.MappingTerminating), now))},

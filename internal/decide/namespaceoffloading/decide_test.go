@@ -269,6 +269,9 @@ func TestDeletionSteps(t *testing.T) {
 		"it has volumes, whatever time has passed": {
 			[]Cluster{timeout(saying(going("eu"), v1alpha1.ReasonVolumesRemain, "claim data"), time.Minute), leftover("us")}, at(time.Hour), v1alpha1.ReasonVolumesRemain,
 			"eu: team-c: claim data; us: team-c", false, 0},
+		"it has volumes in a provider that does not answer, whatever time has passed": {
+			[]Cluster{timeout(silent(saying(going("eu"), v1alpha1.ReasonVolumesRemain, "claim data")), time.Minute)}, at(time.Hour), v1alpha1.ReasonVolumesRemain,
+			"eu: team-c: claim data", false, 0},
 		"its deletion is refused": {
 			[]Cluster{saying(going("eu"), v1alpha1.ReasonDeletionFailed, "no")}, at(0), v1alpha1.ReasonDeletingNamespaces,
 			"deleting remote namespaces: eu: team-c (no)", false, 0},
@@ -296,6 +299,32 @@ func TestDeletionSteps(t *testing.T) {
 				t.Error("a step of the deletion may be held back")
 			}
 		})
+	}
+}
+
+// TestAnswersAboutVolumes: whoever deletes an offloading decides what becomes of the volumes, and nobody else.
+func TestAnswersAboutVolumes(t *testing.T) {
+	volumes := timeout(silent(saying(going("eu"), v1alpha1.ReasonVolumesRemain, "claim data")), time.Minute)
+	const lose, keep = v1alpha1.AnnotationLoseVolumes, v1alpha1.AnnotationKeepVolumes
+	for name, test := range map[string]struct {
+		answer    string
+		clusters  []Cluster
+		removable bool
+		given     string
+	}{
+		"none":                       {"", []Cluster{volumes}, false, ""},
+		"they stay":                  {keep, []Cluster{volumes}, true, ""},
+		"they stay, pods are there":  {keep, []Cluster{withPods(volumes, "team/a")}, false, ""},
+		"they stay, others must go":  {keep, []Cluster{volumes, accepted("us")}, false, ""},
+		"they go, after the timeout": {lose, []Cluster{volumes}, true, "remote namespaces left until their provider deletes them: eu: team-c"},
+	} {
+		nso := builder.Offloading("team").Deleted(0).Obj()
+		nso.Annotations = map[string]string{test.answer: "true"}
+		s := Snapshot{Offloading: nso, RemoteName: "team-c", Clusters: test.clusters, Now: builder.Epoch.Add(time.Hour)}
+		removable, _ := Removable(s)
+		if removable != test.removable || removable && GivenUp(s) != test.given {
+			t.Errorf("%s: removable: %t, given up: %q", name, removable, GivenUp(s))
+		}
 	}
 }
 

@@ -17,10 +17,10 @@ func remaining(s Snapshot) (evicting, volumes, left, unreachable []string) {
 	for _, c := range s.Clusters {
 		switch {
 		case c.released(s):
+		case c.keepsVolumes(s) && c.Pods.Count == 0:
+			volumes = append(volumes, c.ClusterID+": "+c.RemoteNamespace+": "+c.Current.Message)
 		case c.Unreachable != "":
 			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withRemaining())
-		case c.keepsVolumes() && c.Pods.Count == 0:
-			volumes = append(volumes, c.ClusterID+": "+c.RemoteNamespace+": "+c.Current.Message)
 		case c.Pods.Count > 0:
 			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+refusals(c.Pods))
 		default:
@@ -116,23 +116,29 @@ func (s Snapshot) giveUpReason() string {
 // released reports whether a deletion need not wait for the provider, because nothing is left there or the
 // timeout has passed.
 func (c Cluster) released(s Snapshot) bool {
-	if !c.mayBeRequested() && c.Pods.Count == 0 {
+	if !c.mayBeRequested() && c.Pods.Count == 0 || c.left(s) {
 		return true
 	}
-	return c.timed() && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
+	return c.timed(s) && !s.Now.Before(s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout))
 }
 
 // timed reports whether deletionTimeout applies. It does if the provider does not answer, has not deleted the
 // remote namespace after a request, or never reported whether it created one. While the provider answers, the
 // deletion waits without a limit for pods that a budget holds or that have not ended.
-func (c Cluster) timed() bool {
+func (c Cluster) timed(s Snapshot) bool {
 	hangs := c.Current != nil && c.Current.Phase == v1alpha1.MappingTerminating && !c.Desired || c.Current == nil && c.Desired
-	return c.DeletionTimeout > 0 && !c.keepsVolumes() && (c.Unreachable != "" || hangs && c.Pods.Count == 0)
+	return c.DeletionTimeout > 0 && !c.keepsVolumes(s) && (c.Unreachable != "" || hangs && c.Pods.Count == 0)
 }
 
-// keepsVolumes reports whether the remote namespace stays because of the volumes in it. No timeout gives up data.
-func (c Cluster) keepsVolumes() bool {
-	return c.Current != nil && c.Current.Reason == v1alpha1.ReasonVolumesRemain
+// keepsVolumes reports whether the remote namespace stays because of the volumes in it. No timeout gives up data, also
+// not while the provider is away.
+func (c Cluster) keepsVolumes(s Snapshot) bool {
+	return c.Current != nil && c.Current.Reason == v1alpha1.ReasonVolumesRemain && !namespacemap.LosesVolumes(s.Offloading)
+}
+
+// left reports whether the owner of the offloading leaves the remote namespace with its volumes in the provider.
+func (c Cluster) left(s Snapshot) bool {
+	return c.keepsVolumes(s) && c.Pods.Count == 0 && s.Offloading.Annotations[v1alpha1.AnnotationKeepVolumes] == v1alpha1.KeepVolumes
 }
 
 // waits reports whether a deletion waits until pods without a node are evicted, and for how long at most;
@@ -164,11 +170,12 @@ func GivenUp(s Snapshot) string {
 	return strings.Join(all, "; ")
 }
 
-// LeftBehind names the remote namespaces that a finished deletion leaves, with their providers.
+// LeftBehind names the remote namespaces that a finished deletion leaves although nobody has asked for that, with their
+// providers.
 func LeftBehind(s Snapshot) []string {
 	var left []string
 	for _, c := range s.Clusters {
-		if c.mayBeRequested() || c.Pods.Count > 0 {
+		if !c.left(s) && (c.mayBeRequested() || c.Pods.Count > 0) {
 			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.withPods())
 		}
 	}
@@ -185,7 +192,7 @@ func Removable(s Snapshot) (bool, time.Duration) {
 			continue
 		}
 		removable = false
-		if c.timed() {
+		if c.timed(s) {
 			again = retry.Sooner(again, s.Offloading.DeletionTimestamp.Add(c.DeletionTimeout).Sub(s.Now))
 		}
 	}

@@ -120,7 +120,7 @@ func (c *Actor[T]) do(ctx context.Context, s decide.ObjectState[T], a decide.Act
 	case decide.Read:
 		return c.read(ctx, obj)
 	}
-	if err := c.mayEnd(a); err != nil {
+	if err := errors.Join(c.mayEnd(a), confirm(ctx, c.Live, c.Consumer, a)); err != nil {
 		return nil, err
 	}
 	if err := Send(ctx, to, obj, a); err != nil {

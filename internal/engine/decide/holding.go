@@ -14,8 +14,8 @@ type Holding[T Object] interface {
 	// Follow returns remote with the later changes of local, and why it cannot be used, or does not follow. It is
 	// pure.
 	Follow(local, remote T, around Inputs) (followed T, problem *field.Problem)
-	// Fate says what becomes of a remote object whose local object is being deleted, or is gone: then local is nil.
-	// It is pure.
+	// Fate says what becomes of a remote object whose local object is being deleted, does not use it, or is gone: then
+	// local is nil. It is pure.
 	Fate(local, remote T, around Inputs) Fate
 }
 
@@ -28,8 +28,10 @@ type Sparing[T Object] interface {
 
 // Fate is what becomes of a remote object that holds data.
 type Fate struct {
-	// Deleted reports that the owner of the data has given it up.
-	Deleted bool
+	// Deleted reports that the owner of the data has given it up, or that there is none. Confirms are the objects of the
+	// consumer that say so (Action.Confirms).
+	Deleted  bool
+	Confirms []Object
 	// KeptFor is the object in the consumer that says that the data is kept. It is noted on the remote object.
 	KeptFor string
 	// Released reports that the local object need not wait for the remote one.
@@ -63,7 +65,7 @@ func (c copies[T]) endHeld(s Snapshot[T], held []T) Plan {
 	for _, remote := range held {
 		switch fate := c.holding().Fate(none, remote, s.inputs()); {
 		case fate.Deleted:
-			plan.Actions = append(plan.Actions, cleanUp([]T{remote})...)
+			plan.Actions = append(plan.Actions, giveUp(remote, fate)...)
 		case fate.KeptFor != "" && remote.GetAnnotations()[v1alpha1.AnnotationKeptFor] != fate.KeptFor:
 			kept, _ := remote.DeepCopyObject().(T)
 			kept.SetAnnotations(With(kept.GetAnnotations(), v1alpha1.AnnotationKeptFor, fate.KeptFor))
@@ -71,6 +73,16 @@ func (c copies[T]) endHeld(s Snapshot[T], held []T) Plan {
 		}
 	}
 	return plan
+}
+
+// giveUp deletes a remote object that holds data, as it was read, unless it is being deleted already. Data cannot be
+// restored, so the consumer's API server is asked before.
+func giveUp[T Object](remote T, fate Fate) []Action {
+	actions := cleanUp([]T{remote})
+	for i := range actions {
+		actions[i].Locked, actions[i].Confirms = true, fate.Confirms
+	}
+	return actions
 }
 
 // syncHeld decides about a remote object that holds data and its local object.
@@ -82,7 +94,7 @@ func (c copies[T]) syncHeld(s Snapshot[T]) Plan {
 		case !s.Known:
 			return Plan{}
 		case fate.Deleted:
-			return act(cleanUp([]T{s.Remote})...)
+			return act(giveUp(s.Remote, fate)...)
 		case fate.Released:
 			return c.unprotect(s)
 		default:
@@ -95,6 +107,9 @@ func (c copies[T]) syncHeld(s Snapshot[T]) Plan {
 		return c.protect(s)
 	case !s.Known:
 		return Plan{}
+	}
+	if fate := c.holding().Fate(s.Local, s.Remote, s.inputs()); fate.Deleted {
+		return act(giveUp(s.Remote, fate)...)
 	}
 	followed, problem := c.holding().Follow(s.Local, s.Remote, s.inputs())
 	if problem != nil {

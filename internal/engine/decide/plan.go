@@ -55,6 +55,9 @@ type Action struct {
 	Subresource string
 	// Locked makes a patch or a deletion fail if somebody has changed the object in between.
 	Locked bool
+	// Confirms are objects of the consumer that a deletion follows from. The consumer's API server is asked for them
+	// just before. One with a resourceVersion must still have it. One without must not exist, or have another UID.
+	Confirms []Object
 	// Paced reports that the action may wait, so that a provider that invents changes does not cause a write
 	// for each.
 	Paced bool

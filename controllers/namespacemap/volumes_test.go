@@ -1,0 +1,54 @@
+package namespacemap
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+// claims is a provider that answers lists without a label with one error, and others with another.
+type claims struct {
+	client.Reader
+	all, own error
+}
+
+func (c claims) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
+	var asked client.ListOptions
+	asked.ApplyOptions(options)
+	err := c.all
+	if asked.LabelSelector != nil && asked.LabelSelector.String() == v1alpha1.LabelOrigin+"=home" {
+		err = c.own
+	}
+	if into, ok := list.(*corev1.PersistentVolumeClaimList); ok && err == nil && asked.Namespace == "team-eu" {
+		into.Items = make([]corev1.PersistentVolumeClaim, 1)
+	}
+	return err
+}
+
+// TestClaimsIn: a provider that shows a consumer only its own objects does not keep all its namespaces, and one that
+// answers nothing does not lose them.
+func TestClaimsIn(t *testing.T) {
+	forbidden, failed, lost := apierrors.NewForbidden(corev1.Resource("persistentvolumeclaims"), "", nil), apierrors.NewInternalError(errors.New("no answer")), errors.New("connection lost")
+	for name, test := range map[string]struct {
+		provider claims
+		want     error
+	}{
+		"it shows all":                         {claims{own: lost}, nil},
+		"it shows the consumer's, and forbids": {claims{all: forbidden}, nil},
+		"it shows the consumer's, and fails":   {claims{all: failed}, nil},
+		"it forbids all":                       {claims{all: forbidden, own: forbidden}, forbidden},
+		"it fails":                             {claims{all: failed, own: failed}, failed},
+		"it does not answer":                   {claims{all: lost}, lost},
+	} {
+		found, err := claimsIn(t.Context(), test.provider, "team-eu", "home")
+		if !errors.Is(err, test.want) || (len(found) == 1) != (test.want == nil) {
+			t.Errorf("%s: got %d, %v", name, len(found), err)
+		}
+	}
+}
