@@ -72,6 +72,7 @@ func main() {
 		fmt.Println(version)
 		return
 	}
+	options.Provides = true // Volumes that providers create.
 	manager.LimitMemory(os.Getenv)
 	program.Log(&logging)
 	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}
