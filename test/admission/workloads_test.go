@@ -167,7 +167,7 @@ func (p inProfile) creates(t *testing.T, name string) {
 		t.Fatal("claims are no copies any more")
 	}
 	remote, refusal := translation.Remote(local, p.target, decide.Inputs{
-		Provides: true, Node: node, Limits: p.limits, Classes: field.Classes{{Kind: v1alpha1.ClassStorage, Name: class, RemoteName: storageClass}},
+		Provides: true, Node: node, Limits: p.limits, Waiting: func(string) []corev1.Pod { return nil }, Classes: field.Classes{{Kind: v1alpha1.ClassStorage, Name: class, RemoteName: storageClass}},
 	})
 	if refusal != nil {
 		t.Fatalf("claim %s is not sent: %s", name, refusal.Message)

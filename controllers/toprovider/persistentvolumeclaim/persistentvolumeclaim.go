@@ -40,6 +40,9 @@ func (translation) Remote(local *corev1.PersistentVolumeClaim, t field.Target, a
 	case isInProvider(local):
 		return nil, field.Refuse(field.ReasonVolumeNotPortable, "PersistentVolumeClaim %s: its volume is in another provider", local.Name)
 	case around.Provides && local.Spec.VolumeName == "" && isProvidedBy(local, around.Node):
+		if refusal := unusable(local, around); refusal != nil {
+			return nil, refusal
+		}
 		return providedClaim(local, t, around)
 	default:
 		return ToRemote(local, t)
