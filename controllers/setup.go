@@ -38,6 +38,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/route"
 	"github.com/spillway-io/spillway/controllers/toprovider/secret"
 	"github.com/spillway-io/spillway/controllers/toprovider/service"
+	"github.com/spillway-io/spillway/controllers/unplacedclaim"
 	"github.com/spillway-io/spillway/controllers/virtualnode"
 	"github.com/spillway-io/spillway/controllers/waitingpod"
 	"github.com/spillway-io/spillway/internal/consumer"
@@ -170,6 +171,9 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-strayedpod"),
 		}).SetupWithManager, local)},
 		{"importedclass", (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass"), Clock: now}).SetupWithManager(local)},
+		{"unplacedclaim", only(o.Provides, (&unplacedclaim.Reconciler{
+			Client: cached, SharedCache: o.Views.SharedCache, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-unplacedclaim"),
+		}).SetupWithManager, local)},
 		{"release", release.New(cached, o.Views).SetupWithManager(local)},
 		{"waitingpod", (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local)},
 		{"leavingpods", only(run.sharing, (&leavingpods.Reconciler{

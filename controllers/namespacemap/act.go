@@ -183,12 +183,13 @@ func (a *executor) delete(ctx context.Context, d namespacemap.Delete) {
 		}
 		return
 	}
+	emptied := a.emptied.Load()
 	if holds, err := volumesIn(ctx, a, d); err != nil {
 		a.note(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
 		a.failed(err)
 		return
 	} else if holds != "" {
-		a.backOff(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingTerminating, Reason: v1alpha1.ReasonVolumesRemain, Message: holds})
+		waitForClaims(ctx, a, d, holds, emptied)
 		return
 	}
 	remote := a.namespace(d.RemoteNamespace, d.Namespace, d.LocalUID)

@@ -59,10 +59,26 @@ func (o *outcomes) refused(binding, remote string, outcome namespacemap.Outcome)
 	attempt, now := o.of(binding, remote), o.clock.Now()
 	attempt.Outcome, attempt.last = outcome, o.retries.Wrote(attempt.last, now)
 	wait := attempt.last.Interval
-	if outcome.Reason == v1alpha1.ReasonServerError {
+	switch outcome.Reason {
+	case v1alpha1.ReasonServerError:
 		wait = min(wait, retry.ServerErrorWait)
+	case v1alpha1.ReasonVolumesRemain: // The last deletion of a claim, and the permission to lose them, come as events.
+		wait = volumesRetry
 	}
 	attempt.until = now.Add(wait)
+}
+
+// settled makes the next attempt due for remote namespaces of that name that wait for volumes, and reports whether there
+// are any.
+func (o *outcomes) settled(remote string) (waited bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, attempts := range o.byBinding {
+		if found, ok := attempts[remote]; ok && found.Reason == v1alpha1.ReasonVolumesRemain {
+			found.until, waited = time.Time{}, true
+		}
+	}
+	return waited
 }
 
 // conflict adds a conflict, and reports whether conflicts do not end.

@@ -65,6 +65,30 @@ func TestServerErrorsWaitNoLongerThanOthers(t *testing.T) {
 	}
 }
 
+// TestLastClaim: a remote namespace that waits for its volumes is not asked again and again, and at once when the
+// last one is gone.
+func TestLastClaim(t *testing.T) {
+	clock := testclock.NewFakeClock(builder.Epoch)
+	o := newOutcomes(firstRetry, mostRetry, clock)
+	o.refused("eu", "r", namespacemap.Outcome{Reason: v1alpha1.ReasonVolumesRemain})
+	o.refused("eu", "s", namespacemap.Outcome{Reason: v1alpha1.ReasonDeletionFailed})
+	waits := func() (all []string) {
+		waiting, _ := o.backingOff("eu", sets.New("r", "s"))
+		return slices.Sorted(maps.Keys(waiting))
+	}
+	clock.Step(mostRetry)
+	if got := waits(); !slices.Equal(got, []string{"r"}) {
+		t.Errorf("after a while, %v wait", got)
+	}
+	if !o.settled("r") || len(waits()) > 0 {
+		t.Error("it still waits")
+	}
+	o.refused("eu", "s", namespacemap.Outcome{Reason: v1alpha1.ReasonDeletionFailed})
+	if o.settled("s") || len(waits()) == 0 {
+		t.Error("what waits for something else is tried at once")
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	clock := testclock.NewFakeClock(builder.Epoch)
 	o := newOutcomes(10*time.Second, time.Minute, clock)

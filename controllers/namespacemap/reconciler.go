@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,6 +63,8 @@ type Reconciler struct {
 	// outcomes has the outcomes of entries, mounts those of mount namespaces.
 	outcomes, mounts  *outcomes
 	written, bindings ownwrites.Versions
+	// emptied counts the remote namespaces whose last claim with data has gone.
+	emptied atomic.Uint64
 }
 
 const (
@@ -70,6 +73,10 @@ const (
 	// soon the manager notices that one is gone.
 	firstRetry = 10 * time.Second
 	mostRetry  = 2 * time.Minute
+
+	// volumesRetry is how long a remote namespace with volumes waits for an event. It is asked again after that,
+	// because the manager may not be allowed to watch the provider's claims.
+	volumesRetry = 15 * time.Minute
 
 	// whileConnecting is how often to check whether an unreachable provider still is unreachable. The check
 	// sends no request.

@@ -31,7 +31,7 @@ const workers = 256
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, all mcmanager.Manager) error {
 	r.outcomes, r.mounts = newOutcomes(firstRetry, mostRetry, r.Clock), newOutcomes(firstMountRetry, mostMountRetry, r.Clock)
 	providers := &trigger.Providers{Watch: func(ctx context.Context, provider cluster.Cluster, changed func()) error {
-		return trigger.Changes(ctx, provider, &corev1.Namespace{}, remoteChanges, changed)
+		return errors.Join(trigger.Changes(ctx, provider, &corev1.Namespace{}, remoteChanges, changed), followClaims(ctx, r, provider, changed))
 	}}
 	return errors.Join(all.Add(providers), ctrl.NewControllerManagedBy(mgr).
 		Named("namespacemap").

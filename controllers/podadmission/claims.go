@@ -49,7 +49,7 @@ func (r *Unscheduled) claims(ctx context.Context, pod *corev1.Pod, bindings plac
 			return nil, fmt.Errorf("getting PersistentVolumeClaim %s/%s: %w", pod.Namespace, name, err)
 		case err != nil || !isBound(metadata):
 			claim.Refusal, claim.SelectedNode = persistentvolumeclaim.NotBound(metadata), virtual(metadata, bindings)
-			if r.Provides && err == nil && (matter || claim.SelectedNode != "") {
+			if r.Provides && (matter || claim.SelectedNode != "") { // The cache may not show a new claim yet.
 				if claim.Providers, err = r.providers(ctx, client.ObjectKeyFromObject(metadata), bindings); err != nil {
 					return nil, err
 				}

@@ -39,7 +39,7 @@ func (d *demo) options(name string) clusters.Options {
 	if name == consumer {
 		count, o.NodeGrace = 2, nodeGrace
 	}
-	o.PlayContainers, o.PlayIngresses = name != consumer, name == "eu"
+	o.PlayContainers, o.PlayIngresses, o.MakeVolumes = name != consumer, name == "eu", name == "eu"
 	for i := range count {
 		o.Nodes = append(o.Nodes, clusters.Node{Name: fmt.Sprintf("%s-node-%d", name, i+1), CPU: "16", Memory: "64Gi"})
 	}

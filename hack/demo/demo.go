@@ -81,6 +81,7 @@ func (d *demo) up(ctx context.Context) error {
 func (d *demo) down(ctx context.Context) error {
 	d.say("stopping the manager")
 	errs := []error{d.stopManager(ctx)}
+	volumes := d.volumes(ctx)
 	for _, name := range clusterNames {
 		d.say("taking down cluster %s", name)
 		errs = append(errs, clusters.Down(ctx, d.options(name)))
@@ -88,7 +89,7 @@ func (d *demo) down(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(d.dir); err != nil {
+	if err := errors.Join(os.RemoveAll(d.dir), removeVolumes(volumes)); err != nil {
 		return fmt.Errorf("removing the demo's files: %w", err)
 	}
 	d.say("nothing of the demo is left")

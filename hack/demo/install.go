@@ -29,10 +29,13 @@ var sampleFiles = []string{bindingsFile, "manifests/team-a.yaml", "manifests/tea
 
 // appFiles are applied after the namespaces are offloaded. Pods that were created before would stay in the
 // consumer.
-var appFiles = []string{"manifests/web.yaml", "manifests/apps.yaml"}
+var appFiles = []string{"manifests/web.yaml", "manifests/apps.yaml", "manifests/db.yaml"}
 
-// euFile is applied in provider eu.
-const euFile = "manifests/eu.yaml"
+// euFile is applied in provider eu, and rightsFile in the consumer.
+const (
+	euFile     = "manifests/eu.yaml"
+	rightsFile = "manifests/rights.yaml"
+)
 
 // install applies what is shipped. In the consumer it leaves out the Deployment, because there are no images
 // here.
@@ -53,6 +56,9 @@ func (d *demo) install(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("waiting for the CRDs: %w", err)
 	}
+	if err := d.applyFiles(ctx, []string{rightsFile}); err != nil {
+		return err
+	}
 	raw, err = os.ReadFile(d.manifest("provider.yaml"))
 	if err != nil {
 		return fmt.Errorf("reading what to install in providers: %w", err)
@@ -69,8 +75,8 @@ func (d *demo) install(ctx context.Context) error {
 	return d.openEU(ctx)
 }
 
-// openEU does what the administrator of provider eu does, so that consumers may have Ingresses and HTTPRoutes
-// there.
+// openEU does what the administrator of provider eu does, so that consumers may have Ingresses, HTTPRoutes and
+// volumes there.
 func (d *demo) openEU(ctx context.Context) error {
 	raw, err := samples.ReadFile(euFile)
 	if err != nil {
@@ -80,7 +86,7 @@ func (d *demo) openEU(ctx context.Context) error {
 		return fmt.Errorf("applying hack/demo/%s: %w", euFile, err)
 	}
 	_, err = d.kubectl(ctx, "eu", nil, "patch", "configmap", offloadingv1alpha1.LimitsName, "-n", providerNamespace, "--type=merge",
-		"-p", `{"data":{"ingressClasses":"public","gateways":"infra/public","ingressHosts":"*.example.com"}}`)
+		"-p", `{"data":{"ingressClasses":"public","gateways":"infra/public","ingressHosts":"*.example.com","storageClasses":"standard"}}`)
 	return err
 }
 

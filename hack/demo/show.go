@@ -26,6 +26,8 @@ func (d *demo) show(ctx context.Context) error {
 		{"Its Ingress has the address that provider eu has given it; its class was made from provider eu's", consumer, "get ingressclasses,ingresses -A"},
 		{"Its HTTPRoute has what the Gateway in provider eu says of it", consumer, `get httproute api -n team-a -o custom-columns='HOSTNAMES:.spec.hostnames,BY:.status.parents[*].controllerName,ACCEPTED:.status.parents[*].conditions[?(@.type=="Accepted")].status'`},
 		{"team-b's pods: wherever the scheduler has put them, the consumer's own nodes or a provider", consumer, "get pods -n team-b -o wide"},
+		{"team-b's database has its volumes in provider eu, so that it runs there", consumer, "get persistentvolumeclaims,persistentvolumes -n team-b"},
+		{"The same volumes in provider eu, which has created them", "eu", "get persistentvolumeclaims,persistentvolumes -n team-b-demo"},
 		{"No route leads to provider eu, so that team-a's Service has no addresses here", consumer, "get endpointslices -n team-a"},
 		{"team-b's has those of the consumer's own pods", consumer, "get endpointslices -n team-b"},
 		{"The same pods in provider eu, with the Service, the Ingress and the HTTPRoute that lead to them there, the NetworkPolicy and the PodDisruptionBudget, and the ConfigMap and the Secret that they need", "eu", sent("pods,services,endpointslices,networkpolicies,ingresses,httproutes,poddisruptionbudgets,configmaps,secrets")},
@@ -76,6 +78,11 @@ Things to try, on the consumer:
   # Change the ConfigMap, and see the copy follow; damage the copy, and see it mended.
   kubectl patch configmap settings -n team-a -p '{"data":{"greeting":"hallo"}}'
   kubectl --kubeconfig %[1]s/bin/demo/eu.kubeconfig get configmaps -A -o yaml -l spillway.io/managed-by=spillway
+
+  # Give the database one more volume in eu; then give up its data, there too.
+  kubectl scale statefulset db -n team-b --replicas=3
+  kubectl get persistentvolumeclaims,persistentvolumes -n team-b -w
+  kubectl delete statefulset db -n team-b
 
   # A pod that needs what there is not says so.
   kubectl run lost --image=none -n team-a --overrides='{"spec":{"containers":[{"name":"lost","image":"none","envFrom":[{"secretRef":{"name":"nowhere"}}]}]}}'

@@ -29,7 +29,7 @@ func (d *demo) waitUntilReady(ctx context.Context) error {
 
 // waitForApps waits for the teams' apps.
 func (d *demo) waitForApps(ctx context.Context) error {
-	return d.wait(ctx, d.unfinished, "the pods of both teams run, team-a's Job has succeeded, its Ingress has an address, and its HTTPRoute is accepted")
+	return d.wait(ctx, d.unfinished, "the pods of both teams run, team-b's database with volumes in eu, team-a's Job has succeeded, its Ingress has an address, and its HTTPRoute is accepted")
 }
 
 // wait waits until nothing is missing. It prints the first missing item whenever that changes.
@@ -86,6 +86,9 @@ func (d *demo) unfinished(ctx context.Context) ([]error, error) {
 		missing = append(missing, errors.New("ingress team-a/web: it has no address"))
 	}
 	if err := d.routeAccepted(ctx); err != nil {
+		missing = append(missing, err)
+	}
+	if err := d.databaseRuns(ctx); err != nil {
 		missing = append(missing, err)
 	}
 	job := &batchv1.Job{}

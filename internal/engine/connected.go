@@ -194,6 +194,13 @@ func (c *connected) volume(ctx context.Context, name string) (*corev1.Persistent
 	}
 }
 
+// waiting returns the consumer's pods of a namespace that have no node. A cache that cannot be read is stopping.
+func (c *connected) waiting(ctx context.Context, namespace string) []corev1.Pod {
+	var pods corev1.PodList
+	_ = c.Cache.List(ctx, &pods, client.InNamespace(namespace))
+	return pods.Items
+}
+
 // reporterOf returns the reporter of a kind. If unneeded, nothing else may show the problems of an object.
 func reporterOf[T client.Object](c *connected, kind *kind.Kind[T], remembered *attempts.Attempts, unneeded bool) *report.Reporter[T] {
 	reporter := &report.Reporter[T]{Kind: kind, Attempts: remembered, Events: c.Events}
@@ -236,7 +243,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Sent: remembered.Sent, Pods: c.view, Tokens: func() observe.Tokens { return c.tokens },
 			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.peerNamespaces, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has,
-			Clock: c.Clock, ClockSkew: c.provider.ClockSkew, Alone: alone, Volume: c.volume,
+			Clock: c.Clock, ClockSkew: c.provider.ClockSkew, Alone: alone, Volume: c.volume, Waiting: c.waiting,
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID,

@@ -68,7 +68,8 @@ type Engine struct {
 	Kinds []Registration
 	Shown []FromProvider
 	Views *views.Views
-	// Consumer writes. Live reads without a cache. Cache has the ClusterBindings and NamespaceMaps.
+	// Consumer writes. Live reads without a cache. Cache has the ClusterBindings, the NamespaceMaps,
+	// and the pods without a node.
 	Consumer client.Client
 	Live     client.Reader
 	Cache    cache.Cache

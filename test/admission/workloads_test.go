@@ -16,9 +16,12 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/test/pages"
@@ -31,9 +34,9 @@ type workload struct {
 	Pod            corev1.Pod
 }
 
-// TestWorkloads sends pods of common applications through the consumer's admission, the translation, and the
-// admission of a provider of each profile. docs/workloads.md has the results; UPDATE_DOCS=1 writes them
-// there.
+// TestWorkloads sends pods of common applications, and their claims, through the consumer's admission, the
+// translation, and the admission of a provider of each profile. docs/workloads.md has the results;
+// UPDATE_DOCS=1 writes them there.
 func TestWorkloads(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("testdata", "workloads.yaml"))
 	if err != nil {
@@ -43,17 +46,26 @@ func TestWorkloads(t *testing.T) {
 	if err := yaml.UnmarshalStrict(raw, &all); err != nil {
 		t.Fatal(err)
 	}
-	home := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote})
-	confined := profileIn(t, server(t), "provider")
-	changing(t).become(t, shippedLimits(t, "provider-trusted"))
-	trusted := profileIn(t, spare(t), "provider-trusted")
-
-	table := "| workload | confined | trusted | what it asks for |\n|---|---|---|---|\n"
+	home, limits := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote}), changing(t)
+	says, whole, claims := map[string][]string{}, map[string]int{}, 0
+	for _, directory := range []string{"provider", "provider-trusted"} {
+		p := limits.profile(t, directory)
+		for i := range all {
+			said := p.takes(t, all[i].admitted(t, home, fmt.Sprintf("workload-%d", i)))
+			says[directory] = append(says[directory], said)
+			if said == whollySent {
+				whole[directory]++
+			}
+		}
+	}
+	table := ""
 	for i := range all {
 		w := &all[i]
-		local := w.admitted(t, home, fmt.Sprintf("workload-%d", i))
-		table += fmt.Sprintf("| %s | %s | %s | %s |\n", w.Workload, confined.takes(t, local), trusted.takes(t, local), w.Asks)
+		claims += min(1, len(needs.Claims(&w.Pod)))
+		table += fmt.Sprintf("| %s | %s | %s | %s |\n", w.Workload, says["provider"][i], says["provider-trusted"][i], w.Asks)
 	}
+	table = fmt.Sprintf("Of these %d, a trusted provider runs %d unchanged, and a confined one %d. %d have claims, whose volumes the provider creates.\n\n"+
+		"| workload | confined | trusted | what it asks for |\n|---|---|---|---|\n", len(all), whole["provider-trusted"], whole["provider"], claims) + table
 	const page, command = "docs/workloads.md", "go test ./test/admission -run TestWorkloads"
 	if os.Getenv("UPDATE_DOCS") == "1" {
 		if err := pages.Update(filepath.Join(root, page), "workloads", command, table); err != nil {
@@ -92,20 +104,31 @@ type inProfile struct {
 	target field.Target
 }
 
-// profileIn waits until the provider's policies have the limits of the profile.
-func profileIn(t *testing.T, s *apiServer, directory string) inProfile {
+// profile makes the spare provider one of that profile, whose limits list one StorageClass besides.
+func (l limits) profile(t *testing.T, directory string) inProfile {
 	t.Helper()
-	limits := field.LimitsOf(shippedLimits(t, directory))
-	p := inProfile{Client: s.consumer(t, shippedAccount), limits: limits, target: field.Target{
+	data := shippedLimits(t, directory)
+	data[field.LimitStorageClasses] = storageClass
+	l.become(t, data)
+	limits := field.LimitsOf(data)
+	p := inProfile{Client: spare(t).consumer(t, shippedAccount), limits: limits, target: field.Target{
 		Mark:      provenance.Mark{Origin: "origin", ClusterID: "eu", Account: shippedAccount},
-		Namespace: namespaceIn(t, s, enforcing(limits.Enforced())),
+		Namespace: namespaceIn(t, spare(t), enforcing(limits.Enforced())),
 	}}
 	becomes(t, p, podOf(metav1.ObjectMeta{Namespace: p.target.Namespace, Name: "probe", Labels: mark()}), "")
+	becomes(t, p, classed(storageClass)(metav1.ObjectMeta{Namespace: p.target.Namespace, Name: "probe", Labels: mark()}), "")
 	return p
 }
 
-// takes returns what happens to a pod. The provider's API server must accept what the translation sends. For
-// a pod that is not sent, it returns the reason.
+const (
+	// storageClass is the provider's class with which it creates volumes.
+	storageClass = "standard"
+	// whollySent says that a pod is sent unchanged.
+	whollySent = "yes"
+)
+
+// takes returns what happens to a pod. The provider's API server must accept what the translation sends, for its
+// claims, too. For a pod that is not sent, it returns the reason.
 func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
 	t.Helper()
 	if refusal := accept.Refusal(local, accept.Provider{Limits: p.limits}); refusal != nil {
@@ -116,6 +139,9 @@ func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
 	if err := p.Create(t.Context(), remote.DeepCopy(), client.DryRunAll); err != nil {
 		t.Errorf("%s: the provider of profile %s refuses what is sent: %v", local.Name, p.limits.Profile, err)
 	}
+	for _, name := range needs.Claims(local) {
+		p.creates(t, name)
+	}
 	var without []string
 	for _, what := range append(pod.Withheld(local, remote, p.limits), token.Withheld(local)) {
 		what, _, _ = strings.Cut(what, ": ")
@@ -124,9 +150,31 @@ func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
 		}
 	}
 	if without == nil {
-		return "yes"
+		return whollySent
 	}
-	return "yes, without " + strings.Join(without, "; ")
+	return whollySent + ", without " + strings.Join(without, "; ")
+}
+
+// creates sends a claim whose volume the provider shall create.
+func (p inProfile) creates(t *testing.T, name string) {
+	t.Helper()
+	const node, class = v1alpha1.VirtualNodePrefix + "eu", "eu-standard"
+	local := classed(class)(metav1.ObjectMeta{Namespace: "home", Name: name, UID: "claim-uid", Annotations: map[string]string{
+		field.AnnotationStorageProvisioner: v1alpha1.StorageDriver, field.AnnotationSelectedNode: node,
+	}})
+	translation, ok := persistentvolumeclaim.Kind().Syncer.(decide.Translation[*corev1.PersistentVolumeClaim])
+	if !ok {
+		t.Fatal("claims are no copies any more")
+	}
+	remote, refusal := translation.Remote(local, p.target, decide.Inputs{
+		Provides: true, Node: node, Limits: p.limits, Waiting: func(string) []corev1.Pod { return nil }, Classes: field.Classes{{Kind: v1alpha1.ClassStorage, Name: class, RemoteName: storageClass}},
+	})
+	if refusal != nil {
+		t.Fatalf("claim %s is not sent: %s", name, refusal.Message)
+	}
+	if err := p.Create(t.Context(), remote, client.DryRunAll); err != nil {
+		t.Errorf("claim %s: the provider of profile %s refuses what is sent: %v", name, p.limits.Profile, err)
+	}
 }
 
 // shippedLimits returns the limits of a profile. directory is its directory of config/.

@@ -164,6 +164,9 @@ func patchesFor(o Options) []componentPatch {
 			"manage-nodes-with-label-selector": KwokNodeLabel + "=" + KwokNodeValue,
 		},
 	}
+	if o.MakeVolumes {
+		args[KubeControllerManager]["enable-hostpath-provisioner"] = "true"
+	}
 	if o.PodCIDR != "" {
 		args[KwokController]["cidr"] = o.PodCIDR
 	}

@@ -16,6 +16,7 @@ func TestConfig(t *testing.T) {
 		ControllerManagerArgs: map[string]string{"kube-api-qps": "7"},
 		NodeGrace:             12 * time.Second,
 		PodCIDR:               "10.12.0.0/24",
+		MakeVolumes:           true,
 	}.complete()
 	if err != nil {
 		t.Fatal(err)
@@ -32,6 +33,7 @@ func TestConfig(t *testing.T) {
 		"no component exits when it loses its lease": {KubeScheduler, extraArg{"leader-elect", "false", false}},
 		"kwok does not take all nodes":               {KwokController, extraArg{"manage-all-nodes", "false", false}},
 		"kwok gives pods addresses of the range":     {KwokController, extraArg{"cidr", "10.12.0.0/24", false}},
+		"the controller manager creates volumes":     {KubeControllerManager, extraArg{"enable-hostpath-provisioner", "true", false}},
 		"kwok takes the nodes that are labelled so":  {KwokController, extraArg{"manage-nodes-with-label-selector", "type=kwok", false}},
 	} {
 		t.Run(key, func(t *testing.T) {

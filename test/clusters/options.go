@@ -33,6 +33,12 @@ const (
 	KwokNodeValue = "kwok"
 )
 
+// HostPathProvisioner is a provisioner in Kubernetes' own code, for tests and development.
+const HostPathProvisioner = "kubernetes.io/host-path"
+
+// HostPathVolumes is where it creates volumes. The path is part of its code.
+const HostPathVolumes = "/tmp/hostpath_pv"
+
 // Options say what cluster Up starts. Only Name is required.
 type Options struct {
 	// Name of the cluster: a DNS label, unique within Dir.
@@ -61,6 +67,10 @@ type Options struct {
 	// PlayIngresses makes kwok play an ingress controller: each Ingress of the class public gets the address
 	// 203.0.113.10.
 	PlayIngresses bool
+	// MakeVolumes makes kube-controller-manager create a volume for each claim of a StorageClass with the
+	// provisioner HostPathProvisioner. Each is a directory in HostPathVolumes of this machine, and is deleted
+	// with its claim.
+	MakeVolumes bool
 	// NodeGrace is how long a node may stay silent before the controller manager marks it NotReady; at least
 	// 4s. kwok renews the Leases of its nodes four times in that time. Default: Kubernetes' 40s.
 	NodeGrace time.Duration

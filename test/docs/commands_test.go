@@ -68,7 +68,7 @@ const demo = `
 kubectl apply -f dist/install.yaml
 kubectl apply --server-side -f gatewayapi.yaml
 kubectl wait --for=condition=Established crd --all --timeout=60s
-for file in team-a team-b bindings web apps; do kubectl apply -f hack/demo/manifests/$file.yaml; done
+for file in team-a team-b bindings web apps db; do kubectl apply -f hack/demo/manifests/$file.yaml; done
 kubectl run web -n team-a --image=none
 kubectl create secret generic web
 kubectl apply -f - <<'END'

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -25,6 +26,8 @@ type snapshot struct {
 	claim  *corev1.PersistentVolumeClaim
 	volume *corev1.PersistentVolume
 	remote *corev1.PersistentVolumeClaim
+	// unlabelled is the metadata of the consumer's volume if somebody has removed its label.
+	unlabelled *metav1.PartialObjectMetadata
 	// storage is what the provider's class of remote says, and class what the consumer's class of claim says. Each is
 	// nil if that is unknown.
 	storage, class *field.Storage
@@ -35,6 +38,8 @@ type plan struct {
 	create, delete *corev1.PersistentVolume
 	// after is volume with changes.
 	after *corev1.PersistentVolume
+	// labelled is unlabelled with its label.
+	labelled *metav1.PartialObjectMetadata
 	// status is claim with another status.
 	status *corev1.PersistentVolumeClaim
 	// problem is what the owner of the claim should know.
@@ -45,6 +50,10 @@ type plan struct {
 // the volume (package toprovider/persistentvolumeclaim).
 func decideVolume(s snapshot) plan {
 	switch {
+	case s.unlabelled != nil:
+		after := s.unlabelled.DeepCopy()
+		metav1.SetMetaDataLabel(&after.ObjectMeta, v1alpha1.LabelSyncedTo+s.clusterID, v1alpha1.SyncedToTrue)
+		return plan{labelled: after}
 	case s.volume == nil:
 		return s.creation()
 	case s.volume.Status.Phase == corev1.VolumeReleased || !s.volume.DeletionTimestamp.IsZero() && s.volume.Status.Phase != corev1.VolumeBound:

@@ -3,11 +3,13 @@ package volume
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -121,6 +123,15 @@ func typesOf(conditions []corev1.PersistentVolumeClaimCondition) []corev1.Persis
 		all = append(all, condition.Type)
 	}
 	return all
+}
+
+func TestUnlabelledVolume(t *testing.T) {
+	before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "spillway-eu-claim-uid", Labels: map[string]string{"a": "b"}}}
+	plan := decideVolume(snapshot{clusterID: "eu", unlabelled: before, remote: merged[corev1.PersistentVolumeClaim](t, remoteYAML, "")})
+	want := map[string]string{"a": "b", "synced-to.spillway.io/eu": "true"}
+	if plan.labelled == nil || !maps.Equal(plan.labelled.Labels, want) || len(before.Labels) != 1 {
+		t.Errorf("got %+v", plan.labelled)
+	}
 }
 
 func TestOldVolume(t *testing.T) {

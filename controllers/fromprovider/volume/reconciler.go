@@ -54,6 +54,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if s.volume == nil && s.remote != nil {
+		if s.unlabelled, err = r.unlabelled(ctx, key.UID); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
 	if s.volume == nil && s.remote == nil {
 		delete(r.told, key)
 		delete(r.unclaimed, key)
@@ -74,7 +79,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 	if err != nil || again > 0 {
 		return ctrl.Result{RequeueAfter: again}, err
 	}
-	if plan.after != nil || plan.status != nil { // A provider may change its mind as often as it likes.
+	if plan.after != nil || plan.status != nil || plan.labelled != nil { // A provider may change its mind as often as it likes.
 		if wait := r.pace.Wait(string(key.UID)); wait > 0 {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
@@ -157,6 +162,8 @@ func (r *reconciler) remoteOf(ctx context.Context, key decide.Key) (*corev1.Pers
 func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) error {
 	var a decide.Action
 	switch {
+	case plan.labelled != nil:
+		return label(ctx, r.consumer, s.unlabelled, plan.labelled)
 	case plan.create != nil:
 		a = decide.Action{Verb: decide.Create, Object: plan.create}
 	case plan.delete != nil:

@@ -12,8 +12,8 @@
 //
 // # What it trades away
 //
-// A volume that somebody deletes by hand, or whose label somebody removes, is no record any more. Then the claim
-// stays in the provider, and only its administrator can delete it.
+// A volume that somebody deletes by hand is no record any more. Then the claim stays in the provider, and only its
+// administrator can delete it. A volume whose label somebody removes is labelled again.
 package volume
 
 import (

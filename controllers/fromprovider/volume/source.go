@@ -30,6 +30,9 @@ func (r *reconciler) Start(ctx context.Context) error {
 	if err := informer.Watch(ctx, r.View, &corev1.PersistentVolumeClaim{}, func(e informer.Change) { r.Enqueue(r.keyOf(e.Object())) }); err != nil {
 		return err
 	}
+	if err := r.followUnlabelled(ctx); err != nil {
+		return err
+	}
 	return informer.Watch(ctx, r.Provider.GetCache(), &corev1.PersistentVolumeClaim{}, func(e informer.Change) {
 		if remote, ok := e.Object().(*corev1.PersistentVolumeClaim); ok && field.HoldsData(remote) {
 			r.Enqueue(keyOfRemote(remote))

@@ -20,7 +20,7 @@ import (
 // unclaimed says that the provider's claim has a volume, and that nothing in the consumer decides what becomes of it.
 // It returns nil otherwise. The owner of a claim that has lost its volume is told elsewhere.
 func (s snapshot) unclaimed(of decide.Key) *field.Problem {
-	if s.volume != nil || s.remote == nil || s.remote.Spec.VolumeName == "" || !s.remote.DeletionTimestamp.IsZero() || s.remote.Annotations[v1alpha1.AnnotationKeptFor] != "" {
+	if s.volume != nil || s.unlabelled != nil || s.remote == nil || s.remote.Spec.VolumeName == "" || !s.remote.DeletionTimestamp.IsZero() || s.remote.Annotations[v1alpha1.AnnotationKeptFor] != "" {
 		return nil
 	}
 	name, why := nameOf(s.clusterID, of.UID), "is gone"

@@ -44,6 +44,9 @@ func (translation) Remote(local *corev1.PersistentVolumeClaim, t field.Target, a
 		return nil, field.Refuse(field.ReasonVolumeNotPortable, "PersistentVolumeClaim %s: PersistentVolume %s has the data of an earlier claim in a provider, and Spillway gives it to no other claim; "+
 			"the provider's administrator can copy it, from the claim with the annotation %s=%[2]s", local.Name, local.Spec.VolumeName, v1alpha1.AnnotationKeptFor)
 	case around.Provides && local.Spec.VolumeName == "" && IsProvidedBy(local, around.Node):
+		if refusal := unusable(local, around); refusal != nil {
+			return nil, refusal
+		}
 		return providedClaim(local, t, around)
 	default:
 		return ToRemote(local, t)

@@ -73,14 +73,33 @@ func providedClaim(local *corev1.PersistentVolumeClaim, t field.Target, around d
 		return nil, refusal
 	}
 	remote.Spec.StorageClassName = &class
-	if name := ptr.Deref(local.Spec.VolumeAttributesClassName, ""); name != "" {
-		attributes, refusal := mapped(title+": spec.volumeAttributesClassName", v1alpha1.ClassVolumeAttributes, name, around)
-		if refusal != nil {
-			return nil, refusal
-		}
-		remote.Spec.VolumeAttributesClassName = &attributes
+	switch its, refusal := attributes(local, around); {
+	case refusal != nil:
+		return nil, refusal
+	case its != "":
+		remote.Spec.VolumeAttributesClassName = &its
 	}
 	return remote, nil
+}
+
+// attributes returns the provider's VolumeAttributesClass for a claim, or why the claim's is not sent. It returns ""
+// if the claim has none.
+func attributes(local *corev1.PersistentVolumeClaim, around decide.Inputs) (string, *field.Problem) {
+	name := ptr.Deref(local.Spec.VolumeAttributesClassName, "")
+	if name == "" {
+		return "", nil
+	}
+	return mapped("PersistentVolumeClaim "+local.Name+": spec.volumeAttributesClassName", v1alpha1.ClassVolumeAttributes, name, around)
+}
+
+// Notice implements decide.Noticing: it says why the VolumeAttributesClass is not sent. The volume stays as it is,
+// and pods go on with it.
+func (translation) Notice(local, _ *corev1.PersistentVolumeClaim, around decide.Inputs) *field.Problem {
+	_, refusal := attributes(local, around)
+	if refusal == nil || refusal.Reason == v1alpha1.ReasonReferenceNotSynced || around.Limits != nil && refusal == around.Limits.Unknown {
+		return nil // It is not known yet.
+	}
+	return refusal
 }
 
 // mapped returns the provider's class, or why a claim of the consumer's class is not sent.
@@ -141,6 +160,9 @@ func (translation) Follow(local, remote *corev1.PersistentVolumeClaim, around de
 			name, v1alpha1.LabelSyncedTo, clusterIDOf(around.Node), remote.Name)
 	case !IsFor(volume, local.UID, remote):
 		return followed, field.Refuse(v1alpha1.ReasonVolumeLost, "PersistentVolume %s stands for another claim than claim %s in the provider, which somebody has replaced", name, remote.Name)
+	}
+	if class, _ := attributes(local, around); class != "" && remote.Status.Phase == corev1.ClaimBound {
+		followed.Spec.VolumeAttributesClassName = &class
 	}
 	if asked := local.Spec.Resources.Requests[corev1.ResourceStorage]; asked.Cmp(remote.Spec.Resources.Requests[corev1.ResourceStorage]) > 0 && remote.Spec.VolumeName != "" {
 		followed.Spec.Resources.Requests[corev1.ResourceStorage] = asked

@@ -5,9 +5,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine/decide"
@@ -41,6 +43,9 @@ status: {phase: Bound}`
 
 	deletedAsReleased = "delete remote-uid if spillway-eu-claim-uid@7"
 	deletedAsUnused   = "delete remote-uid if data@5 and no spillway-eu-claim-uid"
+
+	plain      = `{metadata: {name: web}, spec: {volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]}}`
+	privileged = `{metadata: {name: web}, spec: {volumes: [{name: data, persistentVolumeClaim: {claimName: data}}], containers: [{name: web, securityContext: {privileged: true}}]}}`
 )
 
 // claimLife is a moment in the life of a claim whose volume the provider creates. An empty text is the usual object,
@@ -50,14 +55,21 @@ type claimLife struct {
 	// unread reports that the consumer's volumes cannot be read yet, and elsewhere that the namespace goes elsewhere.
 	unread, elsewhere, unwanted bool
 	limits                      *field.Limits
+	pods                        []string // That wait for it.
 	want                        string
 }
 
 func (l claimLife) state(t *testing.T) decide.ObjectState[*corev1.PersistentVolumeClaim] {
 	t.Helper()
 	around := decide.Inputs{
-		Node: "spillway-eu", Provides: true, Limits: &field.Limits{StorageClasses: []string{"ssd"}},
-		Classes: field.Classes{{Kind: v1alpha1.ClassStorage, Name: "fast", RemoteName: "ssd"}},
+		Node: "spillway-eu", Provides: true, Limits: &field.Limits{StorageClasses: []string{"ssd"}, VolumeAttributesClasses: []string{"there-fine"}},
+		Classes: field.Classes{{Kind: v1alpha1.ClassStorage, Name: "fast", RemoteName: "ssd"}, {Kind: v1alpha1.ClassVolumeAttributes, Name: "fine", RemoteName: "there-fine"}},
+		Waiting: func(string) (pods []corev1.Pod) {
+			for _, yaml := range l.pods {
+				pods = append(pods, *fieldtest.Parse[corev1.Pod](t, yaml))
+			}
+			return pods
+		},
 		Volume: func(name string) (*corev1.PersistentVolume, bool) {
 			if l.volume == "none" || name != "spillway-eu-claim-uid" {
 				return nil, !l.unread
@@ -100,6 +112,8 @@ func planInWords(plan decide.Plan) string {
 	for _, a := range plan.Actions {
 		claim := a.Object.(*corev1.PersistentVolumeClaim)
 		switch {
+		case a.Verb == decide.Patch && a.Side == decide.Local && claim.Annotations[field.AnnotationSelectedNode] != a.Before.GetAnnotations()[field.AnnotationSelectedNode]:
+			words = append(words, "yield")
 		case a.Verb == decide.Patch && a.Side == decide.Local:
 			words = append(words, map[int]string{0: "release", 1: "protect"}[len(claim.Finalizers)])
 		case a.Verb == decide.Patch && claim.Annotations[v1alpha1.AnnotationKeptFor] != "":
@@ -107,8 +121,12 @@ func planInWords(plan decide.Plan) string {
 		case a.Verb == decide.Delete:
 			words = append(words, fmt.Sprintf("delete %s if %s", claim.UID, confirmed(a)))
 		default:
-			words = append(words, fmt.Sprintf("%s %s of %s", a.Verb, claim.Spec.Resources.Requests.Storage(), *claim.Spec.StorageClassName))
+			words = append(words, strings.TrimSuffix(fmt.Sprintf("%s %s of %s as %s", a.Verb, claim.Spec.Resources.Requests.Storage(), *claim.Spec.StorageClassName,
+				ptr.Deref(claim.Spec.VolumeAttributesClassName, "")), " as "))
 		}
+	}
+	if plan.Event != nil && len(plan.Actions) == 0 {
+		words = append(words, "tell "+plan.Event.Reason)
 	}
 	if plan.Problem != nil {
 		words = append(words, plan.Problem.Reason)
@@ -136,19 +154,23 @@ func confirmed(a decide.Action) string {
 // is deleted, and its volume says so.
 func TestLifeOfAProvidedClaim(t *testing.T) {
 	for name, life := range map[string]claimLife{
-		"a node is chosen":                       {remote: "none", volume: "none", want: "create 1Gi of ssd"},
-		"another node is chosen":                 {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: other}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
-		"a claim without a node, of no provider": {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: ""}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
-		"one that names its provider":            {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: "", spillway.io/provider: eu}}}`, remote: "none", volume: "none", want: "create 1Gi of ssd"},
-		"of another driver":                      {local: `{metadata: {annotations: {volume.kubernetes.io/storage-provisioner: csi.example.com}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
-		"unmapped":                               {local: `{spec: {storageClassName: slow}}`, remote: "none", volume: "none", want: v1alpha1.ReasonClassNotMapped},
-		"not allowed":                            {limits: &field.Limits{}, remote: "none", volume: "none", want: v1alpha1.ReasonStorageNotAllowed},
-		"with attributes that are not mapped":    {local: `{spec: {volumeAttributesClassName: gold}}`, remote: "none", volume: "none", want: v1alpha1.ReasonClassNotMapped},
-		"a clone":                                {local: `{spec: {dataSource: {kind: PersistentVolumeClaim, name: other}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonDataSourceNotSent},
-		"with a selector":                        {local: `{spec: {selector: {matchLabels: {a: b}}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonDataSourceNotSent},
-		"sent, and not bound here":               {volume: "none", want: field.ReasonClaimNotBound},
-		"bound":                                  {local: bound},
-		"bound, and nothing needs it":            {local: bound, unwanted: true},
+		"a node is chosen":                                  {remote: "none", volume: "none", want: "create 1Gi of ssd"},
+		"another node is chosen":                            {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: other}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
+		"a claim without a node, of no provider":            {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: ""}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
+		"one that names its provider":                       {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: "", spillway.io/provider: eu}}}`, remote: "none", volume: "none", want: "create 1Gi of ssd"},
+		"of another driver":                                 {local: `{metadata: {annotations: {volume.kubernetes.io/storage-provisioner: csi.example.com}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
+		"unmapped":                                          {local: `{spec: {storageClassName: slow}}`, remote: "none", volume: "none", want: "yield, " + v1alpha1.ReasonClassNotMapped},
+		"not allowed":                                       {limits: &field.Limits{}, remote: "none", volume: "none", want: "yield, " + v1alpha1.ReasonStorageNotAllowed},
+		"not known whether it is allowed":                   {limits: field.NoLimits("Unread", ""), remote: "none", volume: "none", want: "Unread"},
+		"not allowed, and named by its owner":               {limits: &field.Limits{}, local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: "", spillway.io/provider: eu}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonStorageNotAllowed},
+		"none of its pods is allowed":                       {pods: []string{privileged}, remote: "none", volume: "none", want: "yield, " + field.ReasonPodSecurity},
+		"one of its pods is allowed":                        {pods: []string{privileged, plain}, remote: "none", volume: "none", want: "create 1Gi of ssd"},
+		"with attributes that are not mapped":               {local: `{spec: {volumeAttributesClassName: gold}}`, remote: "none", volume: "none", want: "yield, " + v1alpha1.ReasonClassNotMapped},
+		"a clone":                                           {local: `{spec: {dataSource: {kind: PersistentVolumeClaim, name: other}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonDataSourceNotSent},
+		"with a selector":                                   {local: `{spec: {selector: {matchLabels: {a: b}}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonDataSourceNotSent},
+		"sent, and not bound here":                          {volume: "none", want: field.ReasonClaimNotBound},
+		"bound":                                             {local: bound},
+		"bound, and nothing needs it":                       {local: bound, unwanted: true},
 		"bound, and no class is mapped or allowed any more": {local: bound, limits: &field.Limits{}},
 		"bound to another volume":                           {local: `{spec: {volumeName: disk}, status: {phase: Bound}}`, want: v1alpha1.ReasonVolumeLost},
 		"bound to a volume that was retained":               {local: `{spec: {volumeName: spillway-eu-7b0a3f0e-1c2d-4e5f-8a9b-0c1d2e3f4a5b}, status: {phase: Bound}}`, remote: "none", volume: "none", want: field.ReasonVolumeNotPortable},
@@ -167,6 +189,8 @@ func TestLifeOfAProvidedClaim(t *testing.T) {
 		"it has moved, and is deleted":                      {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, volume: "none", want: deletedAsUnused},
 		"it has moved, and is bound there":                  {local: `{spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, remote: used, volume: "none", want: v1alpha1.ReasonVolumeLost},
 		"it has moved, is bound there, and deleted":         {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, remote: used, volume: "none", want: "release"},
+		"its attributes change":                             {local: `{spec: {volumeName: spillway-eu-claim-uid, volumeAttributesClassName: fine}, status: {phase: Bound}}`, remote: `{spec: {volumeName: pvc-1}, status: {phase: Bound}}`, want: "patch 1Gi of ssd as there-fine"},
+		"its attributes change, and are not mapped":         {local: `{spec: {volumeName: spillway-eu-claim-uid, volumeAttributesClassName: gold}, status: {phase: Bound}}`, remote: `{spec: {volumeName: pvc-1}, status: {phase: Bound}}`, want: "tell " + v1alpha1.ReasonClassNotMapped},
 		"an unbound one is deleted, its volume not read":    {local: deleted, volume: "none", unread: true},
 		"a bound one is deleted":                            {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`, want: "release"},
 		"its claim is gone, and its volume bound":           {local: "none"},
@@ -183,7 +207,16 @@ func TestLifeOfAProvidedClaim(t *testing.T) {
 		"its label is gone in the provider":                 {local: "none", remote: `{metadata: {labels: {spillway.io/volume: null}}, spec: {volumeName: pvc-1}}`, volume: "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := planInWords(decide.Next(life.state(t), Kind().Syncer)); got != life.want {
+			s := life.state(t)
+			plan := decide.Next(s, Kind().Syncer)
+			if early := planInWords(plan); early != strings.TrimPrefix(life.want, "yield, ") {
+				t.Errorf("at first: got %q, want %q", early, life.want)
+			}
+			if plan.Problem != nil {
+				s.WaitingFor, s.Waiting = plan.Problem.Reason, time.Minute
+				plan = decide.Next(s, Kind().Syncer)
+			}
+			if got := planInWords(plan); got != life.want {
 				t.Errorf("got %q, want %q", got, life.want)
 			}
 		})

@@ -55,6 +55,9 @@ type Inputs struct {
 	// Volume returns the consumer's PersistentVolume of that name, or nil if the provider's label is not on it. If
 	// known is false, the volumes cannot be read yet.
 	Volume func(name string) (volume *corev1.PersistentVolume, known bool)
+	// Waiting returns the consumer's pods of a namespace that have no node yet. They may lack fields that nobody
+	// decides about before they have one.
+	Waiting func(namespace string) []corev1.Pod
 	// API says which pods use the consumer's API from the provider, and where they reach it.
 	API field.ConsumerAPI
 	// Counted is the number of pods that count for the object (kind.Kind.Counts), among those in its remote
@@ -116,9 +119,9 @@ func (c copies[T]) send(s Snapshot[T]) Plan {
 	}
 	desired, refusal := desiredOf(c.Translation, s)
 	if refusal != nil {
-		return tellAlone(s, wait(*refusal))
+		return yield(c, s, tellAlone(s, wait(*refusal)))
 	}
-	return tellAlone(s, create(s, desired))
+	return yield(c, s, tellAlone(s, create(s, desired)))
 }
 
 // tellAlone makes the problem of a plan an event, if no other object shows it.

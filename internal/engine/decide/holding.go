@@ -113,9 +113,15 @@ func (c copies[T]) syncHeld(s Snapshot[T]) Plan {
 	}
 	followed, problem := c.holding().Follow(s.Local, s.Remote, s.inputs())
 	if problem != nil {
-		return withProblemEvent(wait(*problem))
+		plan := wait(*problem)
+		plan.TellsProblem = problem.Reason != field.ReasonClaimNotBound // Kubernetes binds it in a moment, or says why not.
+		return plan
 	}
-	return correct(following[T]{c.Translation, followed}, s, s.Remote)
+	plan := correct(following[T]{c.Translation, followed}, s, s.Remote)
+	if noticing, ok := c.Translation.(Noticing[T]); ok {
+		plan.Event = noticing.Notice(s.Local, followed, s.inputs())
+	}
+	return plan
 }
 
 // following is a Translation whose merge is already known.

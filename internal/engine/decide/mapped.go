@@ -11,7 +11,8 @@ import (
 
 // Noticing is a Translation that tells the owner of an object something about its copy.
 type Noticing[T Object] interface {
-	// Notice returns what the owner should know about the written copy, or nil. It is pure.
+	// Notice returns what the owner should know about the written copy, or nil. If remote holds data (Holding), the
+	// owner is told also if nothing is written. It is pure.
 	Notice(local, remote T, around Inputs) *field.Problem
 }
 

@@ -67,6 +67,8 @@ type Observer[T client.Object] struct {
 	Alone func(local client.Object) bool
 	// Volume returns a PersistentVolume of the consumer; see decide.Inputs.
 	Volume func(ctx context.Context, name string) (*corev1.PersistentVolume, bool)
+	// Waiting returns the consumer's pods of a namespace that have no node; see decide.Inputs.
+	Waiting func(ctx context.Context, namespace string) []corev1.Pod
 	// Own returns a function that reports whether an address belongs to the consumer.
 	Own func(context.Context) (func(netip.Addr) bool, error)
 	// Maps reports whether any ClusterBinding maps the given class of the consumer.
@@ -118,6 +120,7 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		Maps:     func(kind v1alpha1.ClassKind, name string) bool { return o.Maps(ctx, kind, name) },
 		Provides: o.Alone != nil,
 		Volume:   func(name string) (*corev1.PersistentVolume, bool) { return o.Volume(ctx, name) },
+		Waiting:  func(namespace string) []corev1.Pod { return o.Waiting(ctx, namespace) },
 		API:      apiOf(o.Tokens, namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
 		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 	}

@@ -48,8 +48,11 @@ func (r *Reporter[T]) Refused(s decide.ObjectState[T], refused decide.Refused) {
 }
 
 // Problem creates an event for the problem of a plan without actions, if the plan asks for one and no recent
-// event said the same. It returns when to create the next one.
+// event said the same. It returns when to create the next one. It also creates the event of such a plan.
 func (r *Reporter[T]) Problem(s decide.ObjectState[T], plan decide.Plan) time.Duration {
+	if plan.Event != nil && len(plan.Actions) == 0 && r.Reported != nil {
+		r.tell(s, attempts.Notice, plan.Event)
+	}
 	switch {
 	case r.Reported == nil:
 	case !decide.Present(s.Local) || !s.RemoteStates[0].Wanted: // Teams may create and delete as many as they want.

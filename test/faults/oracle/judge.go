@@ -28,7 +28,7 @@ type bench struct {
 func (b *bench) judge(a Ask) ([]string, error) {
 	var found []string
 	for _, rule := range []func(Ask) ([]string, error){
-		b.podGone, b.offloadingHeld, b.bindingHeld, b.copyGone, b.copyHeld, b.namespaceEmpty, b.namespaceHeld,
+		b.podGone, b.offloadingHeld, b.bindingHeld, b.copyGone, b.copyHeld, b.namespaceEmpty, b.namespaceHeld, b.dataGivenUp, b.dataInNamespace,
 	} {
 		sentences, err := rule(a)
 		if err != nil {
@@ -180,7 +180,7 @@ func (b *bench) copyGone(a Ask) ([]string, error) {
 	clusterID := strings.TrimPrefix(finalizer, v1alpha1.FinalizerSync) // "" if the patch removes all of them.
 	return b.inProviders(a.Resource, func(obj *unstructured.Unstructured) bool {
 		of := obj.GetLabels()[v1alpha1.LabelBinding]
-		return b.ours(obj) && localUID(obj) == types.UID(uid) && (clusterID == "" || of == clusterID) && !given[of]
+		return b.ours(obj) && !holdsData(obj) && localUID(obj) == types.UID(uid) && (clusterID == "" || of == clusterID) && !given[of]
 	}, fmt.Sprintf("%s %s are released", a.Resource, a.where()))
 }
 

@@ -51,11 +51,27 @@ func TestJudge(t *testing.T) {
 	offloading := object("NamespaceOffloading", "team-a", "offloading")
 	offloaded := changed(offloading, finalizers(v1alpha1.FinalizerOffloading))
 
+	stored := object("PersistentVolumeClaim", "team-a-c0", "data", marked, uid("x"), with([]string{"spec", "volumeName"}, "pvc-1"), with([]string{"metadata", "labels", v1alpha1.LabelVolume}, "provided"))
+	giveUp := Ask{Cluster: "p1", Verb: requests.Delete, Resource: "persistentvolumeclaims", Namespace: "team-a-c0", Name: "data", Body: map[string]any{"preconditions": map[string]any{"uid": "x"}}}
+	standsIn := func(policy string) *unstructured.Unstructured {
+		return object("PersistentVolume", "", "data", with([]string{"spec", "csi", "volumeHandle"}, "x"), with([]string{"spec", "persistentVolumeReclaimPolicy"}, policy), inPhase("Released"))
+	}
+
 	for name, test := range map[string]struct {
 		ask   Ask
 		there clusters
 		want  []string
 	}{
+		"data is given up":      {ask: giveUp, there: clusters{"p1 persistentvolumeclaims": {stored}, "consumer persistentvolumes": {standsIn("Delete")}}},
+		"no data was there yet": {ask: giveUp, there: clusters{"p1 persistentvolumeclaims": {changed(stored, with([]string{"spec", "volumeName"}, ""))}}},
+		"data is retained": {
+			ask: giveUp, there: clusters{"p1 persistentvolumeclaims": {stored}, "consumer persistentvolumes": {standsIn("Retain")}},
+			want: []string{"p1: PersistentVolumeClaim team-a-c0/data is deleted, and nobody has given up its data"},
+		},
+		"a namespace with data": {
+			ask: deletion, there: clusters{"p1 persistentvolumeclaims": {stored}},
+			want: []string{"p1: namespace team-a-c0 is deleted with PersistentVolumeClaim team-a-c0/data"},
+		},
 		"a deletion that means none": {
 			ask:  Ask{Cluster: "p1", Verb: requests.Delete, Resource: "secrets", Namespace: "a", Name: "b"},
 			want: []string{"p1: the deletion of secrets a/b does not say which UID it means"},

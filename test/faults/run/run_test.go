@@ -113,7 +113,7 @@ func TestMask(t *testing.T) {
 	m := mask("c1")
 	for name, want := range map[string]string{
 		"team-c1": "team-lane", "c1": "lane", "team-c10": "team-c10", "web": "web",
-		"data-0123456789abcdef0123456789abcdef": "data-hash",
+		"data-0123456789abcdef0123456789abcdef": "data-hash", "spillway-p1-02f95f19-7d3b-4036-bcaa-44105a1d4c89": "spillway-p1-hash",
 	} {
 		if got := m(name); got != want {
 			t.Errorf("mask(%q) = %q, want %q", name, got, want)

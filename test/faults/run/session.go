@@ -73,8 +73,8 @@ func newSession(ctx context.Context, w *world.World, ledger *oracle.Ledger, mean
 	return s, nil
 }
 
-// hashed matches the end of a name that has a hash over the consumer's identity.
-var hashed = regexp.MustCompile(`-[0-9a-f]{16}([0-9a-f]{16})?$`)
+// hashed matches the end of a name that has a hash over the consumer's identity, or the UID of an object.
+var hashed = regexp.MustCompile(`-([0-9a-f]{16}([0-9a-f]{16})?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
 // mask makes the names of all lanes the same.
 func mask(consumerID string) func(string) string {

@@ -65,7 +65,7 @@ func (w *World) StartManager(ctx context.Context, connections fleet.Options, wra
 	w.mu.Lock()
 	served := relay.Options{Address: loopback, Port: w.port}
 	w.mu.Unlock()
-	options := manager.Options{ConsumerID: w.ConsumerID, SkipMetrics: true, Fleet: connections, Kubelet: served}
+	options := manager.Options{ConsumerID: w.ConsumerID, SkipMetrics: true, Provides: true, Fleet: connections, Kubelet: served}
 	if wrap != nil {
 		options.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return wrap(Consumer, next) }
 		options.Fleet.WrapTransport = wrap

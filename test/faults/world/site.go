@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/clusters"
 	"github.com/spillway-io/spillway/test/manifests"
@@ -98,7 +99,7 @@ func (s *Site) up(ctx context.Context) error {
 	if inProviders, err = manifests.WithGatewayAPI(ctx, inProviders); err != nil {
 		return err
 	}
-	inProviders = manifests.ForSamples(inProviders)
+	inProviders = manifests.WithLimit(manifests.ForSamples(inProviders), "storageClasses", StoredThere)
 	err = each(len(s.Lanes)+len(s.Providers), func(i int) error {
 		if i < len(s.Providers) {
 			var err error
@@ -156,10 +157,10 @@ func (s *Site) provider(ctx context.Context, id string, shipped []*unstructured.
 	if err != nil {
 		return c, err
 	}
-	if err := c.Admin.Create(ctx, node); err != nil {
-		return c, fmt.Errorf("making the node of provider %s: %w", id, err)
+	if err := createAll(ctx, c.Admin, append(storage(StoredThere, playedDriver), node)); err != nil {
+		return c, fmt.Errorf("preparing provider %s: %w", id, err)
 	}
-	return c, s.play(ctx, c, kubelet, namespaces, volumes)
+	return c, s.play(ctx, c, kubelet, namespaces, volumes, driver)
 }
 
 // nodeName is the one node of each provider, on which the played kubelet runs all pods.
@@ -190,6 +191,9 @@ func (s *Site) lane(ctx context.Context, i int, shipped []*unstructured.Unstruct
 		return l, fmt.Errorf("asking cluster %s who it is: %w", l.Consumer.Name, err)
 	}
 	l.Origin = string(kubeSystem.UID)
+	if err := createAll(ctx, l.Consumer.Admin, append(storage(StoredHere, v1alpha1.StorageDriver), mayStore())); err != nil {
+		return l, fmt.Errorf("preparing cluster %s: %w", l.Consumer.Name, err)
+	}
 	return l, s.play(ctx, l.Consumer, namespaces, volumes, collector, disruptions)
 }
 
