@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -18,7 +19,7 @@ const (
 	slowMost  = 200
 )
 
-// startsMost is how much longer than usual to wait at most if something does not start. As shipped, that is two
+// startsMost is how much longer than usual to wait at most if something does not start, or a Lease is not kept. As shipped, that is two
 // minutes. A session that lasts for begun counts as started.
 const (
 	startsMost = 40
@@ -26,7 +27,8 @@ const (
 )
 
 // backoff is how long to wait before the next session. Each session with a provider that holds too much is
-// expensive, so the wait grows. It also grows if something does not start, because each try fills the caches.
+// expensive, so the wait grows. It also grows if something does not start, or if the Lease is not stored, because each
+// try fills the caches. Otherwise an overloaded cluster would spend its time with new sessions.
 type backoff struct {
 	interval     time.Duration
 	slow, starts wait.Backoff
@@ -53,7 +55,7 @@ func (p *backoff) next(err error, lasted time.Duration) time.Duration {
 	if errors.As(err, &excess) {
 		return p.slow.Step()
 	}
-	if isStartFailed(err) {
+	if isCostly(err) {
 		return p.starts.Step()
 	}
 	p.reset()
@@ -85,3 +87,9 @@ func (d *failureCount) mayBeTransient(err error) bool {
 // reset notes that a session has outlived a probe. Just starting is not enough: each session may be refused
 // right after that.
 func (d *failureCount) reset() { d.refusals = 0 }
+
+// isCostly reports whether an error ended a session after it had cost the provider more than a few requests.
+func isCostly(err error) bool {
+	refused, ok := errors.AsType[errNotUsable](err)
+	return ok && slices.Contains([]string{v1alpha1.ReasonStartFailed, v1alpha1.ReasonLeaseNotRenewed, v1alpha1.ReasonHolderNotRecorded}, refused.reason)
+}

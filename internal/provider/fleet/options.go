@@ -54,6 +54,7 @@ type Options struct {
 
 	began  time.Time                       // When the Fleet was made.
 	mapper func() (meta.RESTMapper, error) // One for all connections, 20 KB.
+	turns  *turns                          // One for all connections.
 }
 
 // Kind is one that the caches of the providers hold.
@@ -78,7 +79,7 @@ func (o *Options) defaults() {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	o.began = o.Clock.Now()
+	o.began, o.turns = o.Clock.Now(), newTurns(o.Clock)
 	o.mapper = sync.OnceValues(func() (meta.RESTMapper, error) { return mapperOf(o.Kinds) })
 }
 
