@@ -171,9 +171,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-strayedpod"),
 		}).SetupWithManager, local)},
 		{"importedclass", (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass"), Clock: now}).SetupWithManager(local)},
-		{"unplacedclaim", only(o.Provides, (&unplacedclaim.Reconciler{
-			Client: cached, SharedCache: o.Views.SharedCache, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-unplacedclaim"),
-		}).SetupWithManager, local)},
+		{"unplacedclaim", only(o.Provides, unplacedclaim.New(cached, o.Views.SharedCache, local), local)},
 		{"release", release.New(cached, o.Views).SetupWithManager(local)},
 		{"waitingpod", (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local)},
 		{"leavingpods", only(run.sharing, (&leavingpods.Reconciler{

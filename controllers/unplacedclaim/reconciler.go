@@ -46,6 +46,12 @@ type Reconciler struct {
 	told sync.Map // The last message for each claim, by its UID.
 }
 
+// New returns what adds a Reconciler to a manager.
+func New(cached client.Client, shared cache.Cache, local ctrl.Manager) func(ctrl.Manager) error {
+	r := &Reconciler{Client: cached, SharedCache: shared, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-unplacedclaim")}
+	return r.SetupWithManager
+}
+
 // Reconcile tells the owner of one claim.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	metadata := claimMetadata()

@@ -81,7 +81,6 @@ Things to try, on the consumer:
 
   # Give the database one more volume in eu; then give up its data, there too.
   kubectl scale statefulset db -n team-b --replicas=3
-  kubectl get persistentvolumeclaims,persistentvolumes -n team-b -w
   kubectl delete statefulset db -n team-b
 
   # A pod that needs what there is not says so.
