@@ -212,6 +212,9 @@ type world struct {
 	// with it.
 	trace   []string
 	tracing bool
+	// tree is the spec as a tree, of that revision.
+	tree   map[string]any
+	treeOf int
 	// shows has the leaves of the cloud that the status has published.
 	shows *leaves
 }
@@ -242,6 +245,14 @@ func newWorld(seed uint64, b bug) *world {
 		w.policies.Overrides = map[string]Policy{"tags": policy(), `pools["p"]`: policy()}
 	}
 	return w
+}
+
+// specTree returns the spec as the merge gets it. Each change of the spec is a new revision.
+func (w *world) specTree() map[string]any {
+	if w.tree == nil || w.treeOf != w.revision {
+		w.tree, w.treeOf = w.spec.tree(), w.revision
+	}
+	return w.tree
 }
 
 // log records an event for the report of a violation.

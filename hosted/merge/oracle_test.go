@@ -133,7 +133,7 @@ func (w *world) checkStuck() {
 
 func (w *world) settledInput() Input {
 	return Input{
-		Table: toy, Spec: w.spec.tree(), Upstream: w.cloud.now().tree, Complete: true, Published: w.status.Published,
+		Table: toy, Spec: w.specTree(), Upstream: w.cloud.now().tree, Complete: true, Published: w.status.Published,
 		Base: w.status.Base, Conflicts: w.status.Conflicts, Policies: w.policies, Now: w.now,
 	}
 }
