@@ -202,7 +202,10 @@ func (r *reconciler) issueAndReport(ctx context.Context, s snapshot, p plan) (ct
 	}
 	if !s.Issued.unwritten(s.Now) {
 		if wait := r.ledger.wait(uid); wait > 0 {
-			r.pods.change(key, uid, func(w *waiting) { w.problem = lost(p, r.Mark.ClusterID) })
+			before := r.pods.change(key, uid, func(w *waiting) { w.problem = lost(p, r.Mark.ClusterID) })
+			if before.problem.Reason == "" && s.Runs == "" {
+				r.Enqueue(podKeyOf(key)) // It reports the problem.
+			}
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 	}
