@@ -39,7 +39,7 @@ var _ = Describe("A pod that uses the consumer's API", Ordered, func() {
 	var requested atomic.Int32
 	// manage starts a manager that counts its requests for tokens.
 	manage := func() {
-		running = startManager(home, manager.Options{ConsumerID: homeID, Tokens: true, WrapTransport: func(next http.RoundTripper) http.RoundTripper {
+		running = startManager(home, manager.Options{ConsumerID: homeID, WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 			return roundTrip(func(req *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(req.URL.Path, "/serviceaccounts/"+account+"/token") {
 					requested.Add(1)
