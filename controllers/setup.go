@@ -91,8 +91,8 @@ type Options struct {
 	Definitions *consumer.Definitions
 	// Provides makes providers create volumes; see engine.Engine.
 	Provides bool
-	// Tokens gives offloaded pods tokens for the consumer's API, if their NamespaceOffloading lists their account.
-	Tokens bool
+	// TokenLife, if set, is how long the tokens of pods for the consumer's API are valid at most.
+	TokenLife time.Duration
 	// Kubelet is where this replica serves the kubelet API of virtual nodes.
 	Kubelet virtualnode.Endpoint
 }
@@ -182,10 +182,9 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 
 // fromProvider returns what follows objects in providers.
 func fromProvider(local ctrl.Manager, o Options, authority func() ([]byte, error), warnings engine.FromProvider) []engine.FromProvider {
-	all := []engine.FromProvider{warnings}
-	if o.Tokens {
-		all = append(all, &podtoken.Kind{Consumer: local.GetClient(), Authority: authority, Events: local.GetEventRecorder("spillway-podtoken"), Clock: clock.RealClock{}})
-	}
+	all := []engine.FromProvider{warnings, &podtoken.Kind{
+		Consumer: local.GetClient(), Authority: authority, Events: local.GetEventRecorder("spillway-podtoken"), Clock: clock.RealClock{}, Life: o.TokenLife,
+	}}
 	if o.Provides {
 		all = append(all, &volume.Kind{Consumer: local.GetClient(), Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-volume"), Clock: clock.RealClock{}})
 	}

@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
 page=docs/testing.md
 # In this order: from minutes to hours.
-parts=(vulnerabilities clusters writes hosted hostile crash kinds versions integration e2e e2e-long faults-fast bench faults)
+parts=(vulnerabilities clusters writes hosted hostile crash kinds versions integration integration-long e2e e2e-long faults-fast bench faults)
 
 go_test() { "$GO" test -count=1 -vet=off "$@"; }
 
@@ -41,6 +41,7 @@ run() {
     ;;
   versions) versions v1.34.5 v1.35.3 ;;
   kinds | integration) go_test -race -timeout 120m "./test/$1" ;;
+  integration-long) go_test -timeout 60m ./test/integration -ginkgo.label-filter=long ;;
   e2e)
     # The driver of the real node mounts, which is Linux' way.
     { [[ $(uname) != Linux ]] || (cd hack/csi/driver && go_test .); } &&

@@ -87,8 +87,9 @@ type ClusterBindingSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	Hosts []HostPattern `json:"hosts,omitempty"`
 
-	// consumerAPI is the API server of the consumer, as pods in the provider reach it. It has no
-	// effect yet: it is for pods whose NamespaceOffloading lists their ServiceAccount in apiAccess.
+	// consumerAPI is the API server of the consumer, as pods in the provider reach it. Pods whose
+	// NamespaceOffloading lists their ServiceAccount in apiAccess use it. Without it, such pods
+	// wait.
 	// +optional
 	ConsumerAPI ConsumerAPI `json:"consumerAPI,omitzero"`
 
@@ -172,7 +173,7 @@ type ClusterBindingStatus struct {
 	// conditions are Ready, CredentialsValid, Connected, Fenced, LimitsKnown, VirtualNodeReady,
 	// PodAdmission and Network. Others are present only at times. MountNamespaceReady: if
 	// mountNamespace is set. ClassesReady: if spec.classes has another kind than LoadBalancer and
-	// Gateway. Limited: while a right to read is missing.
+	// Gateway. ConsumerAPI: if consumerAPI is set. Limited: while a right to read is missing.
 	// ClockSkewed: while the provider's clock differs from the manager's. WritesRefused: while the
 	// consumer's API server refuses a write of the manager. VersionSkew: while the
 	// CustomResourceDefinitions and the manager have different versions. ProviderShared: while

@@ -62,7 +62,8 @@ type ConsumerAPI struct {
 	IP string `json:"ip,omitempty"`
 	// caBundle has the certificates, in PEM, of the authorities that sign the certificate of the
 	// API server. Pods get it as ca.crt. At most 65536 characters in base64. If unset, they get the
-	// ConfigMap kube-root-ca.crt of the consumer.
+	// certificates with which the manager verifies the API server: in a cluster, those of the
+	// ConfigMap kube-root-ca.crt.
 	// +optional
 	// +kubebuilder:validation:MaxLength=65536
 	CABundle []byte `json:"caBundle,omitempty"`

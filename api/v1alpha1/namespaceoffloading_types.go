@@ -144,8 +144,8 @@ type NamespaceOffloadingSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Resources []OffloadedResource `json:"resources,omitzero"`
 
-	// apiAccess says which pods are to use the API of the consumer from a provider. It has no effect
-	// yet: pods run without the token of their ServiceAccount.
+	// apiAccess says which pods use the API of the consumer from a provider. Defaults to none: pods
+	// run without the token of their ServiceAccount. It counts for pods that are not sent yet.
 	// +optional
 	APIAccess APIAccess `json:"apiAccess,omitzero"`
 }

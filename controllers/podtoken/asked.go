@@ -2,6 +2,7 @@ package podtoken
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -17,12 +18,13 @@ type asked struct {
 // waiting is a pod that is about to be sent, or was sent.
 type waiting struct {
 	uid types.UID
-	// in is the namespace in the provider.
+	// in is the namespace in the provider, until the Secret is there.
 	in string
-	// problem is why its tokens could not be created or renewed at the last attempt, and failures how often in a
-	// row.
-	problem  field.Problem
-	failures int
+	// problem is why its tokens could not be created or renewed at the last attempt, failures how often in a row,
+	// and notBefore when the next attempt may be made, whatever the provider does until then.
+	problem   field.Problem
+	failures  int
+	notBefore time.Time
 	// told is when the tokens expire about which an event has told the owner.
 	told string
 }

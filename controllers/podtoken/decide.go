@@ -2,6 +2,7 @@ package podtoken
 
 import (
 	"hash/fnv"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,10 +25,16 @@ type snapshot struct {
 	Pod *corev1.Pod
 	// Granted are the tokens that the pod gets now.
 	Granted []token.Wanted
-	// Asked is the namespace in the provider where the pod is about to be sent; "" if it is not known to be.
+	// Asked is the namespace in the provider where the pod is about to be sent, and where it has no Secret yet; "" if
+	// nobody has asked.
 	Asked string
 	// Runs is the namespace in the provider with the remote pod that mounts the tokens; "" if there is none.
 	Runs string
+	// Places are the namespaces in the provider where the pod may be. Unknown: there may be others.
+	Places  []string
+	Unknown bool
+	// Issued are the tokens of the pod that this process has requested last.
+	Issued issued
 	// Held are the Secrets with tokens of pods of that name.
 	Held []*corev1.Secret
 }
@@ -46,9 +53,13 @@ type plan struct {
 }
 
 // decide decides about the tokens of one pod. A Secret is deleted with its pod, or when the pod has ended. A pod
-// that no longer gets tokens keeps its Secret, whose tokens end within the hour.
+// that no longer gets tokens keeps its Secret, whose tokens end within the hour. Nothing is decided before it is
+// known where the pod may be.
 func decide(s snapshot) plan {
 	var p plan
+	if s.Unknown {
+		return p
+	}
 	in, live := s.Runs, s.Pod != nil && !ended(s.Pod)
 	if in == "" {
 		in = s.Asked
@@ -56,6 +67,7 @@ func decide(s snapshot) plan {
 	var current *corev1.Secret
 	for _, held := range s.Held {
 		switch {
+		case !slices.Contains(s.Places, held.Namespace): // Anybody in the provider can create one that looks the same.
 		case live && isOf(held, s.Pod) && (in == "" || held.Namespace == in) && current == nil:
 			current = held
 		case held.DeletionTimestamp.IsZero():
@@ -73,22 +85,30 @@ func decide(s snapshot) plan {
 	return p
 }
 
-// keep decides when to renew the tokens. Before the pod is in the provider, they need not be renewed. When they
-// have expired by then, it is unlikely that the pod will be sent, so they are deleted.
+// keep decides when to renew the tokens. Before the pod is in the provider, they are renewed only if the engine is
+// about to send the pod. When they have expired by then, it is unlikely that the pod will be sent, so they are
+// deleted.
 func (p *plan) keep(s snapshot, current *corev1.Secret) {
-	expires, renews := timesOf(current, s.Now)
+	expires, renews := s.Issued.timesOf(current, s.Now)
 	switch {
-	case s.Runs != "" && !s.Now.Before(renews):
+	case (s.Runs != "" || s.Asked != "") && !s.Now.Before(renews):
 		p.Issue, p.In, p.Before = true, current.Namespace, current
 	case s.Runs != "":
 		p.Again = renews.Sub(s.Now)
 	case s.Now.Before(expires):
 		p.Again = expires.Sub(s.Now)
-	case s.Asked != "":
-		p.Issue, p.In, p.Before = true, current.Namespace, current
 	default:
 		p.Delete = append(p.Delete, current)
 	}
+}
+
+// isRemoteOf reports whether a remote pod is the one that a local pod runs as, with its tokens. Once the local pod
+// names the UID of the remote pod, no other pod counts.
+func isRemoteOf(remote, local *corev1.Pod) bool {
+	of := provenance.Local{Namespace: local.Namespace, Name: local.Name, UID: local.UID}
+	known := provenance.RemoteOf(local)
+	other := known.For == local.UID && known.UID != "" && known.UID != remote.UID
+	return provenance.LocalOf(remote) == of && !other && token.Uses(&remote.Spec, local.UID)
 }
 
 // ended reports whether all containers of a pod have ended for good.
@@ -125,8 +145,8 @@ func renewal(pod types.UID, issued, expires time.Time) time.Time {
 }
 
 // isLate reports whether the tokens end soon although they should have been renewed by now.
-func isLate(held *corev1.Secret, now time.Time) bool {
-	expires, renews := timesOf(held, now)
+func isLate(of issued, held *corev1.Secret, now time.Time) bool {
+	expires, renews := of.timesOf(held, now)
 	return !now.Before(renews.Add(expires.Sub(renews) / 4))
 }
 

@@ -22,7 +22,7 @@ func podOf(uid types.UID, phase corev1.PodPhase) *corev1.Pod {
 
 // secretOf is a Secret with the tokens of the pod with that UID, which renews and expires after these durations.
 func secretOf(uid types.UID, namespace string, renews, expires time.Duration) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: field.TokenSecretName(uid), Annotations: map[string]string{
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: field.TokenSecretName(uid), UID: "s", Annotations: map[string]string{
 		v1alpha1.AnnotationLocalUID:     string(uid),
 		v1alpha1.AnnotationTokenRenews:  now.Add(renews).Format(time.RFC3339),
 		v1alpha1.AnnotationTokenExpires: now.Add(expires).Format(time.RFC3339),
@@ -39,35 +39,47 @@ func TestDecide(t *testing.T) {
 	unreadable.Annotations[v1alpha1.AnnotationTokenRenews] = "soon"
 	eternal := fresh.DeepCopy()
 	eternal.Annotations[v1alpha1.AnnotationTokenExpires] = now.Add(24 * time.Hour).Format(time.RFC3339)
+	forged, stripped := secretOf("1", "theirs", 40*time.Minute, 50*time.Minute), fresh.DeepCopy()
+	stripped.Annotations = map[string]string{v1alpha1.AnnotationLocalUID: "1"}
+	known := issued{expires: now.Add(40 * time.Minute), renews: now.Add(30 * time.Minute), secret: "s"}
+	unwritten := issued{expires: known.expires, renews: known.renews, tokens: map[string][]byte{"token": []byte("t")}}
 	web := podOf("1", corev1.PodRunning)
 	held := func(all ...*corev1.Secret) []*corev1.Secret { return all }
 	for name, test := range map[string]struct {
 		is   snapshot
 		want plan
 	}{
-		"nobody has asked":                    {snapshot{Pod: web, Granted: api}, plan{}},
-		"the engine asks":                     {snapshot{Pod: web, Granted: api, Asked: "home"}, plan{Issue: true, In: "home"}},
-		"the engine asks, no longer listed":   {snapshot{Pod: web, Asked: "home"}, plan{}},
-		"somebody deleted it while it runs":   {snapshot{Pod: web, Granted: api, Runs: "home"}, plan{Issue: true, In: "home"}},
-		"somebody is deleting it":             {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(going)}, plan{}},
-		"found again after a fail-over":       {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(fresh)}, plan{Again: 40 * time.Minute}},
-		"it is time":                          {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(due)}, plan{Issue: true, In: "home", Before: due}},
-		"it is time, and it has expired":      {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(over)}, plan{Issue: true, In: "home", Before: over}},
-		"it is time, but not sent":            {snapshot{Pod: web, Granted: api, Asked: "home", Held: held(due)}, plan{Again: 10 * time.Minute}},
-		"expired, but not sent":               {snapshot{Pod: web, Granted: api, Asked: "home", Held: held(over)}, plan{Issue: true, In: "home", Before: over}},
-		"expired, and not to be sent":         {snapshot{Pod: web, Granted: api, Held: held(over)}, plan{Delete: held(over)}},
-		"before the pod is, in a new process": {snapshot{Pod: web, Granted: api, Held: held(fresh)}, plan{Again: 50 * time.Minute}},
-		"no longer listed":                    {snapshot{Pod: web, Runs: "home", Held: held(due)}, plan{}},
-		"the pod is gone":                     {snapshot{Held: held(fresh)}, plan{Delete: held(fresh)}},
-		"the pod is gone, so is the Secret":   {snapshot{Held: held(going)}, plan{}},
-		"the pod has ended":                   {snapshot{Pod: podOf("1", corev1.PodFailed), Granted: api, Runs: "home", Held: held(fresh)}, plan{Delete: held(fresh)}},
-		"of an earlier pod":                   {snapshot{Pod: podOf("2", ""), Granted: api, Asked: "home", Held: held(fresh)}, plan{Delete: held(fresh), Issue: true, In: "home"}},
-		"in another namespace":                {snapshot{Pod: web, Granted: api, Asked: "mount", Held: held(fresh)}, plan{Delete: held(fresh), Issue: true, In: "mount"}},
-		"the provider wrote no time":          {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(unreadable)}, plan{Issue: true, In: "home", Before: unreadable}},
-		"the provider wrote a day":            {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(eternal)}, plan{Issue: true, In: "home", Before: eternal}},
+		"nobody has asked":                      {snapshot{Pod: web, Granted: api}, plan{}},
+		"the engine asks":                       {snapshot{Pod: web, Granted: api, Asked: "home"}, plan{Issue: true, In: "home"}},
+		"the engine asks, no longer listed":     {snapshot{Pod: web, Asked: "home"}, plan{}},
+		"somebody deleted it while it runs":     {snapshot{Pod: web, Granted: api, Runs: "home"}, plan{Issue: true, In: "home"}},
+		"somebody is deleting it":               {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(going)}, plan{}},
+		"found again after a fail-over":         {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(fresh)}, plan{Again: 40 * time.Minute}},
+		"it is time":                            {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(due)}, plan{Issue: true, In: "home", Before: due}},
+		"it is time, and it has expired":        {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(over)}, plan{Issue: true, In: "home", Before: over}},
+		"it is time, and it is about to go":     {snapshot{Pod: web, Granted: api, Asked: "home", Held: held(due)}, plan{Issue: true, In: "home", Before: due}},
+		"it is time, and nobody sends it":       {snapshot{Pod: web, Granted: api, Held: held(due)}, plan{Again: 10 * time.Minute}},
+		"expired, but not sent":                 {snapshot{Pod: web, Granted: api, Asked: "home", Held: held(over)}, plan{Issue: true, In: "home", Before: over}},
+		"expired, and not to be sent":           {snapshot{Pod: web, Granted: api, Held: held(over)}, plan{Delete: held(over)}},
+		"before the pod is, in a new process":   {snapshot{Pod: web, Granted: api, Held: held(fresh)}, plan{Again: 50 * time.Minute}},
+		"no longer listed":                      {snapshot{Pod: web, Runs: "home", Held: held(due)}, plan{}},
+		"the pod is gone":                       {snapshot{Held: held(fresh)}, plan{Delete: held(fresh)}},
+		"the pod is gone, so is the Secret":     {snapshot{Held: held(going)}, plan{}},
+		"the pod has ended":                     {snapshot{Pod: podOf("1", corev1.PodFailed), Granted: api, Runs: "home", Held: held(fresh)}, plan{Delete: held(fresh)}},
+		"of an earlier pod":                     {snapshot{Pod: podOf("2", ""), Granted: api, Asked: "home", Held: held(fresh)}, plan{Delete: held(fresh), Issue: true, In: "home"}},
+		"in another namespace":                  {snapshot{Pod: web, Granted: api, Asked: "mount", Held: held(fresh)}, plan{Delete: held(fresh), Issue: true, In: "mount"}},
+		"the provider wrote no time":            {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(unreadable)}, plan{Issue: true, In: "home", Before: unreadable}},
+		"a forged one elsewhere":                {snapshot{Pod: web, Granted: api, Held: held(forged, fresh)}, plan{Again: 50 * time.Minute}},
+		"it is gone, and a forged one is there": {snapshot{Held: held(forged, fresh)}, plan{Delete: held(fresh)}},
+		"where the pod may be is not known":     {snapshot{Held: held(fresh), Unknown: true}, plan{}},
+		"the provider took the times away":      {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(stripped), Issued: known}, plan{Again: 30 * time.Minute}},
+		"the provider wrote that it is time":    {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(due), Issued: known}, plan{Again: 30 * time.Minute}},
+		"another Secret of that name":           {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(due), Issued: issued{secret: "other"}}, plan{Issue: true, In: "home", Before: due}},
+		"what was requested is not written":     {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(fresh), Issued: unwritten}, plan{Issue: true, In: "home", Before: fresh}},
+		"the provider wrote a day":              {snapshot{Pod: web, Granted: api, Runs: "home", Held: held(eternal)}, plan{Issue: true, In: "home", Before: eternal}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.is.Now = now
+			test.is.Now, test.is.Places = now, []string{"home", "mount"}
 			if diff := cmp.Diff(test.want, decide(test.is)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -91,9 +103,45 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
+// TestIsRemoteOf: tokens go where the pod runs, and not where somebody in the provider says that it does.
+func TestIsRemoteOf(t *testing.T) {
+	local, sent := podOf("1", corev1.PodRunning), podOf("1", corev1.PodRunning)
+	sent.Annotations = map[string]string{v1alpha1.AnnotationRemoteUID: "there", v1alpha1.AnnotationRemoteFor: "1"}
+	earlier := sent.DeepCopy()
+	earlier.Annotations[v1alpha1.AnnotationRemoteFor] = "0"
+	for name, test := range map[string]struct {
+		local  *corev1.Pod
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"it was just created":             {local, func(*corev1.Pod) {}, true},
+		"its UID is known":                {sent, func(*corev1.Pod) {}, true},
+		"the UID is of an earlier pod's":  {earlier, func(remote *corev1.Pod) { remote.UID = "new" }, true},
+		"somebody has replaced it":        {sent, func(remote *corev1.Pod) { remote.UID = "forged" }, false},
+		"it is for an earlier pod":        {local, func(remote *corev1.Pod) { remote.Annotations[v1alpha1.AnnotationLocalUID] = "0" }, false},
+		"it is for another pod":           {local, func(remote *corev1.Pod) { remote.Annotations[v1alpha1.AnnotationLocalName] = "api" }, false},
+		"it mounts no tokens":             {local, func(remote *corev1.Pod) { remote.Spec.Volumes = nil }, false},
+		"it mounts those of another pod":  {local, func(remote *corev1.Pod) { remote.Spec.Volumes[0].Projected.Sources[0].Secret.Name += "1" }, false},
+		"it is of a pod in another place": {local, func(remote *corev1.Pod) { remote.Annotations[v1alpha1.AnnotationLocalNamespace] = "x" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			remote := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "there", Annotations: map[string]string{
+				v1alpha1.AnnotationLocalNamespace: "team", v1alpha1.AnnotationLocalName: "web", v1alpha1.AnnotationLocalUID: "1",
+			}}}
+			remote.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+				Sources: []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: field.TokenSecretName("1")}}}},
+			}}}}
+			test.change(remote)
+			if got := isRemoteOf(remote, test.local); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
 func TestIsLate(t *testing.T) {
 	for renews, want := range map[time.Duration]bool{time.Minute: false, -time.Second: false, -6 * time.Minute: true} {
-		if got := isLate(secretOf("1", "home", renews, renews+12*time.Minute), now); got != want {
+		if got := isLate(issued{}, secretOf("1", "home", renews, renews+12*time.Minute), now); got != want {
 			t.Errorf("renewal due %s from now: late is %v", renews, got)
 		}
 	}

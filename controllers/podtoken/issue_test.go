@@ -1,7 +1,6 @@
 package podtoken
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,39 +10,39 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 const canary = "eyJhbGciOiJSUzI1NiJ9.canary.signature"
 
 func TestRefusals(t *testing.T) {
-	accounts, secrets := schema.GroupResource{Resource: "serviceaccounts"}, schema.GroupResource{Resource: "secrets"}
+	accounts, pods, secrets := schema.GroupResource{Resource: "serviceaccounts"}, schema.GroupResource{Resource: "pods"}, schema.GroupResource{Resource: "secrets"}
 	unreadable := fmt.Errorf("Object 'Kind' is missing in '{\"token\":%q}'", canary)
+	quotes := apierrors.NewForbidden(secrets, "s", fmt.Errorf("it says %x, %s and %v", canary, canary, []byte(canary)))
+	quota := apierrors.NewForbidden(secrets, "s", errors.New("exceeded quota"))
 	for name, test := range map[string]struct {
-		provider bool
-		err      error
-		reason   string
+		got          *field.Problem
+		reason, says string
 	}{
-		"no right":                {false, apierrors.NewForbidden(accounts, "web", errors.New("no")), v1alpha1.ReasonTokenForbidden},
-		"no account":              {false, apierrors.NewNotFound(accounts, "web"), v1alpha1.ReasonServiceAccountNotFound},
-		"refused":                 {false, apierrors.NewBadRequest("no"), v1alpha1.ReasonTokenRefused},
-		"an answer without sense": {false, unreadable, v1alpha1.ReasonTokenRefused},
-		"a webhook in the provider": {true, apierrors.NewForbidden(secrets, "s", fmt.Errorf("it says %s and %s",
-			canary, base64.StdEncoding.EncodeToString([]byte(canary)))), v1alpha1.ReasonRejected},
-		"a long message of it":  {true, apierrors.NewForbidden(secrets, "s", errors.New(strings.Repeat("x", mostMessage-70)+canary)), v1alpha1.ReasonRejected},
-		"the provider's answer": {true, unreadable, v1alpha1.ReasonRejected},
-		"another Secret there":  {true, apierrors.NewAlreadyExists(secrets, "s"), v1alpha1.ReasonNameConflict},
+		"no right":                    {refusalOf(podOf("1", ""), apierrors.NewForbidden(accounts, "web", errors.New("no"))), v1alpha1.ReasonTokenForbidden, "bind the ClusterRole"},
+		"no account":                  {refusalOf(podOf("1", ""), apierrors.NewNotFound(accounts, "web")), v1alpha1.ReasonServiceAccountNotFound, "ServiceAccount default does not exist"},
+		"no pod":                      {refusalOf(podOf("1", ""), apierrors.NewNotFound(pods, "web")), v1alpha1.ReasonTokenRefused, "the pod does not exist any more"},
+		"another pod of that name":    {refusalOf(podOf("1", ""), apierrors.NewConflict(accounts, "web", errors.New("UID"))), v1alpha1.ReasonTokenRefused, "the pod does not exist any more"},
+		"refused":                     {refusalOf(podOf("1", ""), apierrors.NewBadRequest("no")), v1alpha1.ReasonTokenRefused, "refuses a token of ServiceAccount default: no"},
+		"an answer without sense":     {refusalOf(podOf("1", ""), unreadable), v1alpha1.ReasonTokenRefused, "did not answer"},
+		"a webhook that quotes":       {problemOf(plan{In: "home"}, "eu", quotes, nil), v1alpha1.ReasonRejected, "HTTP status 403; what it says is not repeated"},
+		"without tokens, another end": {problemOf(plan{In: "home"}, "eu", quotes, unreadable), v1alpha1.ReasonRejected, "HTTP status 403; what it says is not repeated"},
+		"a quota":                     {problemOf(plan{In: "home"}, "eu", quotes, quota), v1alpha1.ReasonRejected, "exceeded quota"},
+		"the provider's answer":       {problemOf(plan{In: "home"}, "eu", unreadable, nil), v1alpha1.ReasonRejected, "it did not answer"},
+		"another Secret there":        {problemOf(plan{In: "home"}, "eu", apierrors.NewAlreadyExists(secrets, "s"), apierrors.NewAlreadyExists(secrets, "s")), v1alpha1.ReasonNameConflict, "already exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := refusalOf(podOf("1", ""), test.err)
-			if test.provider {
-				got = problemOf(plan{In: "home"}, "eu", test.err, []string{canary})
+			if test.got.Reason != test.reason || !strings.Contains(test.got.Message, test.says) {
+				t.Errorf("got %v, want %s: %s", test.got, test.reason, test.says)
 			}
-			if got.Reason != test.reason || got.Message == "" {
-				t.Errorf("got %v, want %s", got, test.reason)
-			}
-			for _, part := range []string{"canary", "eyJ", base64.StdEncoding.EncodeToString([]byte(canary))[:12]} {
-				if strings.Contains(got.Message, part) {
-					t.Errorf("a part of a token is shown: %s", got.Message)
+			for _, part := range []string{"canary", "eyJ", fmt.Sprintf("%x", canary)[:12], "101 121 74"} {
+				if strings.Contains(test.got.Message, part) {
+					t.Errorf("a part of a token is shown: %s", test.got.Message)
 				}
 			}
 		})

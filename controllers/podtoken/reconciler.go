@@ -3,6 +3,7 @@ package podtoken
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,38 +17,42 @@ import (
 	"github.com/spillway-io/spillway/internal/engine"
 	"github.com/spillway-io/spillway/internal/engine/act"
 	engdecide "github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/engine/objects"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
 // reconciler gives the pods of one connection their tokens.
 type reconciler struct {
 	engine.Connection
-	kind     *Kind
-	pods     *asked
-	requests *throttle.Allowance[types.UID]
+	kind   *Kind
+	issuer issuer
+	pods   *asked
+	ledger *ledger
 }
 
 // Need implements observe.Tokens.
 func (r *reconciler) Need(ctx context.Context, pod *corev1.Pod, at engdecide.Destination) (engdecide.Need, error) {
 	key := client.ObjectKeyFromObject(pod)
 	need := engdecide.Need{Kind: name, NamespacedName: key}
-	before := r.pods.change(key, pod.UID, func(w *waiting) { w.in = at.Namespace })
 	held := &corev1.Secret{}
 	err := r.Remote.Get(ctx, types.NamespacedName{Namespace: at.Namespace, Name: field.TokenSecretName(pod.UID)}, held)
 	if client.IgnoreNotFound(err) != nil {
 		return need, err
 	}
-	expires, _ := timesOf(held, r.kind.Clock.Now())
-	need.Ready = err == nil && r.isOurs(held) && isOf(held, pod) && held.DeletionTimestamp.IsZero() && r.kind.Clock.Now().Before(expires)
+	now := r.kind.Clock.Now()
+	_, renews := r.ledger.of(pod.UID).timesOf(held, now)
+	need.Ready = err == nil && r.isOurs(held) && isOf(held, pod) && held.DeletionTimestamp.IsZero() && now.Before(renews)
+	if need.Ready {
+		return need, nil
+	}
+	before := r.pods.change(key, pod.UID, func(w *waiting) { w.in = at.Namespace })
 	need.Problem = before.problem
 	if before.problem.Reason == "" {
 		need.Problem = field.Problem{Reason: v1alpha1.ReasonReferenceNotSynced, Message: "the pod's API tokens are being created"}
 	}
-	if !need.Ready && (before.in != at.Namespace || before.problem.Reason == "") {
+	if before.in != at.Namespace || before.problem.Reason == "" {
 		r.Enqueue(keyOf(key)) // After a failure, it is enqueued for the next attempt already.
 	}
 	return need, nil
@@ -73,7 +78,9 @@ func (r *reconciler) Reconcile(ctx context.Context, of engdecide.Key) (ctrl.Resu
 	if s.Pod != nil && !ended(s.Pod) {
 		live = s.Pod.UID
 	}
-	r.requests.Forget(r.pods.forget(key, live))
+	if gone := r.pods.forget(key, live); gone != "" {
+		r.ledger.forget(gone)
+	}
 	if !p.Issue {
 		return ctrl.Result{RequeueAfter: p.Again}, nil
 	}
@@ -90,14 +97,14 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (sna
 	}
 	var names []types.NamespacedName
 	if err == nil {
-		s.Pod, s.Granted, s.Asked = pod, token.Granted(pod, r.API()), r.pods.of(key, pod.UID).in
-		if s.Runs, err = r.runs(ctx, pod); err != nil {
-			return s, err
-		}
-		for _, namespace := range []string{s.Runs, s.Asked} {
-			if namespace != "" {
-				names = append(names, types.NamespacedName{Namespace: namespace, Name: field.TokenSecretName(pod.UID)})
-			}
+		s.Pod, s.Granted, s.Asked, s.Issued = pod, token.Granted(pod, r.API()), r.pods.of(key, pod.UID).in, r.ledger.of(pod.UID)
+	}
+	if err := r.locate(ctx, key, &s); err != nil {
+		return s, err
+	}
+	if s.Pod != nil {
+		for _, namespace := range s.Places {
+			names = append(names, types.NamespacedName{Namespace: namespace, Name: field.TokenSecretName(pod.UID)})
 		}
 	}
 	var indexed corev1.SecretList
@@ -107,35 +114,50 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (sna
 	for i := range indexed.Items {
 		names = append(names, client.ObjectKeyFromObject(&indexed.Items[i]))
 	}
+	s.Held, err = r.held(ctx, names)
+	return s, err
+}
+
+// held reads the Secrets of these names that have tokens.
+func (r *reconciler) held(ctx context.Context, names []types.NamespacedName) ([]*corev1.Secret, error) {
+	var all []*corev1.Secret
 	seen := map[types.NamespacedName]bool{}
 	for _, name := range names {
 		held := &corev1.Secret{}
 		err := r.Remote.Get(ctx, name, held)
 		if client.IgnoreNotFound(err) != nil {
-			return s, err
+			return nil, err
 		}
 		if err == nil && !seen[name] && r.isOurs(held) {
-			s.Held = append(s.Held, held)
+			all = append(all, held)
 		}
 		seen[name] = true
 	}
-	return s, nil
+	return all, nil
 }
 
-// runs returns the namespace in the provider with the remote pod that mounts the tokens, or "".
-func (r *reconciler) runs(ctx context.Context, pod *corev1.Pod) (string, error) {
-	var remotes corev1.PodList
-	of := client.MatchingFields{objects.FieldLocal: client.ObjectKeyFromObject(pod).String()}
-	if err := r.Provider.GetCache().List(ctx, &remotes, of, client.UnsafeDisableDeepCopy); err != nil {
-		return "", fmt.Errorf("listing what pod %s/%s runs as in provider %s: %w", pod.Namespace, pod.Name, r.Mark.ClusterID, err)
-	}
-	for i := range remotes.Items {
-		remote := &remotes.Items[i]
-		if r.Mark.IsOn(remote) && provenance.LocalOf(remote).UID == pod.UID && token.Uses(&remote.Spec, pod.UID) {
-			return remote.Namespace, nil
+// locate finds out where a pod may be in the provider, and where it is. Only the mapping of its namespace says
+// where to look: anybody in the provider can create a pod with the same marks elsewhere.
+func (r *reconciler) locate(ctx context.Context, key types.NamespacedName, s *snapshot) error {
+	for _, at := range r.Destinations(key.Namespace) {
+		if at.Namespace == "" {
+			s.Unknown = s.Unknown || !at.Leaving
+			continue
+		}
+		s.Places = append(s.Places, at.Namespace)
+		if s.Pod == nil {
+			continue
+		}
+		remote := &corev1.Pod{}
+		err := r.Remote.Get(ctx, kind.Namespaced{}.RemoteName(at.Target, key), remote)
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return err
+		case err == nil && r.Mark.IsOn(remote) && isRemoteOf(remote, s.Pod):
+			s.Runs = at.Namespace
 		}
 	}
-	return "", nil
+	return nil
 }
 
 // isOurs reports whether a Secret of a provider has tokens, and was created by Spillway for this consumer.
@@ -172,30 +194,42 @@ func (r *reconciler) watched(ctx context.Context, key types.NamespacedName) (boo
 // not in the provider, and then by an event before its tokens end.
 func (r *reconciler) issueAndReport(ctx context.Context, s snapshot, p plan) (ctrl.Result, error) {
 	key, uid := client.ObjectKeyFromObject(s.Pod), s.Pod.UID
-	if wait := r.requests.Wait(uid); wait > 0 {
+	if wait := r.pods.of(key, uid).notBefore.Sub(s.Now); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	if readable, err := r.watched(ctx, key); !readable {
 		return ctrl.Result{}, err
 	}
-	r.requests.Wrote(uid)
+	if !s.Issued.unwritten(s.Now) {
+		if wait := r.ledger.wait(uid); wait > 0 {
+			before := r.pods.change(key, uid, func(w *waiting) { w.problem = lost(p, r.Mark.ClusterID) })
+			if before.problem.Reason == "" && s.Runs == "" {
+				r.Enqueue(podKeyOf(key)) // It reports the problem.
+			}
+			return ctrl.Result{RequeueAfter: wait}, nil
+		}
+	}
 	again, problem := r.issue(ctx, s, p)
 	if problem == nil {
-		r.pods.change(key, uid, func(w *waiting) { w.problem, w.failures = field.Problem{}, 0 })
+		r.pods.change(key, uid, func(w *waiting) { *w = waiting{uid: uid, told: w.told} })
 		r.Enqueue(podKeyOf(key))
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
-	before := r.pods.change(key, uid, func(w *waiting) { w.problem, w.failures = *problem, w.failures+1 })
+	var wait time.Duration
+	before := r.pods.change(key, uid, func(w *waiting) {
+		wait = after(w.failures)
+		w.problem, w.failures, w.notBefore = *problem, w.failures+1, s.Now.Add(wait)
+	})
 	if before.problem != *problem && s.Runs == "" {
 		r.Enqueue(podKeyOf(key)) // It reports the problem.
 	}
 	r.warn(s, p, *problem)
-	return ctrl.Result{RequeueAfter: after(before.failures)}, nil
+	return ctrl.Result{RequeueAfter: wait}, nil
 }
 
 // warn tells the owner of a running pod, once, that its tokens end soon.
 func (r *reconciler) warn(s snapshot, p plan, problem field.Problem) {
-	if p.Before == nil || s.Runs == "" || !isLate(p.Before, s.Now) {
+	if p.Before == nil || s.Runs == "" || !isLate(s.Issued, p.Before, s.Now) {
 		return
 	}
 	expires := p.Before.Annotations[v1alpha1.AnnotationTokenExpires]
@@ -204,48 +238,4 @@ func (r *reconciler) warn(s snapshot, p plan, problem field.Problem) {
 		note := fmt.Sprintf("the API tokens of the pod in provider %s end at %s and could not be renewed: %s", r.Mark.ClusterID, expires, problem.Message)
 		r.kind.Events.Eventf(s.Pod, nil, corev1.EventTypeWarning, v1alpha1.ReasonTokenNotRenewed, "Renew", "%s", conditions.Note(note))
 	}
-}
-
-// Start implements engine.Runner.
-func (r *reconciler) Start(ctx context.Context) error {
-	err := informer.Watch(ctx, r.View, &corev1.Pod{}, func(e informer.Change) {
-		before, _ := e.Before.(*corev1.Pod)
-		after, _ := e.After.(*corev1.Pod)
-		if before != nil && (after == nil || after.UID != before.UID || ended(after) && !ended(before)) && len(token.Mounted(before)) > 0 {
-			r.Enqueue(keyOf(client.ObjectKeyFromObject(before)))
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return informer.Watch(ctx, r.Provider.GetCache(), &corev1.Secret{}, func(e informer.Change) {
-		if held, ok := e.Object().(*corev1.Secret); ok && r.isOurs(held) {
-			r.Enqueue(keyOf(objects.LocalKey(held)))
-		}
-	})
-}
-
-// EnqueueNamespace implements engine.Runner.
-func (r *reconciler) EnqueueNamespace(ctx context.Context, namespace string) {
-	for _, key := range r.pods.in(namespace) {
-		r.Enqueue(keyOf(key))
-	}
-	var held corev1.SecretList
-	if err := r.Provider.GetCache().List(ctx, &held, objects.TokensOf(nil), client.UnsafeDisableDeepCopy); err != nil {
-		return // The cache and the connection are ending.
-	}
-	for i := range held.Items {
-		if key := objects.LocalKey(&held.Items[i]); namespace == "" || key.Namespace == namespace {
-			r.Enqueue(keyOf(key))
-		}
-	}
-}
-
-func keyOf(pod types.NamespacedName) engdecide.Key {
-	return engdecide.Key{Kind: name, NamespacedName: pod}
-}
-
-// podKeyOf returns the key of the pod itself.
-func podKeyOf(pod types.NamespacedName) engdecide.Key {
-	return engdecide.Key{Kind: "pod", NamespacedName: pod}
 }

@@ -5,9 +5,13 @@
 // A pod that gets tokens (package toprovider/pod/token) is sent once a Secret with them is in its remote
 // namespace. The engine asks for that Secret (Need) when nothing else keeps the pod from being sent. The controller
 // requests one token for each audience, bound to the local pod and its UID, and writes them into one Secret. It
-// renews them when 80 % of their life is over: one request for each token, and one write. Annotations of the Secret
-// say when. So another manager goes on without a request. The Secret is deleted when the local pod is gone or has
-// ended.
+// renews them when 70 to 80 % of their life is over: one request for each token, and one write. Annotations of the
+// Secret say when. So another manager goes on without a request. The Secret is deleted when the local pod is gone or
+// has ended, and created again if a remote pod lacks it.
+//
+// A provider can write and delete these Secrets, and create pods and Secrets that look like Spillway's. So the remote
+// pod counts only where the mapping of its namespace says, and the ledger knows what this process has requested: each
+// pod gets its first tokens and its renewals, and the provider can cause few other requests.
 //
 // # What it trades away
 //
@@ -29,7 +33,6 @@ import (
 	engdecide "github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/observe"
 	"github.com/spillway-io/spillway/internal/retry"
-	"github.com/spillway-io/spillway/internal/retry/throttle"
 )
 
 // The right to create tokens is in no role of the manager: an administrator binds the ClusterRole
@@ -43,13 +46,6 @@ const name = "podtoken"
 // workers is how many pods of one provider are handled at a time.
 const workers = 8
 
-// The tokens of one pod are requested a few times at once at most, and then once in each interval, whatever a
-// provider does with the Secret.
-const (
-	fewRequests     = 4
-	requestInterval = 30 * time.Second
-)
-
 // Kind gives the pods of each connection their tokens.
 type Kind struct {
 	// Consumer issues the tokens.
@@ -58,6 +54,10 @@ type Kind struct {
 	Authority func() ([]byte, error)
 	Events    events.EventRecorder
 	Clock     clock.PassiveClock
+	// Life, if set, is how long a token is valid at most. It is for tests.
+	Life time.Duration
+
+	ledgers ledgers
 }
 
 var (
@@ -79,7 +79,6 @@ func (*Kind) Backoff() workqueue.TypedRateLimiter[engdecide.Key] {
 // Attach implements engine.FromProvider.
 func (k *Kind) Attach(_ context.Context, c engine.Connection) (engine.Runner, error) {
 	return &reconciler{
-		Connection: c, kind: k, pods: &asked{pods: map[types.NamespacedName]waiting{}},
-		requests: throttle.NewAllowance[types.UID](fewRequests, requestInterval, k.Clock),
+		Connection: c, kind: k, issuer: issuer{k, c.API}, pods: &asked{pods: map[types.NamespacedName]waiting{}}, ledger: k.ledgers.of(c.Mark.ClusterID, k.Clock),
 	}, nil
 }

@@ -52,6 +52,7 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/engine/attempts"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/mapping"
 	"github.com/spillway-io/spillway/internal/engine/observe"
 	"github.com/spillway-io/spillway/internal/engine/waits"
@@ -144,7 +145,8 @@ func (e *Engine) run(ctx context.Context, name string, provider *fleet.Provider)
 	for _, kind := range e.Shown {
 		shown, err := kind.Attach(ctx, Connection{
 			Binding: binding, Mark: c.mark, View: view, Provider: provider, Remote: c.remote, ClusterWide: e.Views.SharedCache, IsCopy: c.namespaces.isCopy,
-			API: func() field.ConsumerAPI { return mapping.API(c.namespaces.current()) }, Paused: c.namespaces.paused, AllEvents: c.namespaces.allEvents, Enqueue: c.enqueue,
+			Destinations: func(namespace string) []decide.Destination { return c.namespaces.current().Destinations(namespace) },
+			API:          func() field.ConsumerAPI { return mapping.API(c.namespaces.current()) }, Paused: c.namespaces.paused, AllEvents: c.namespaces.allEvents, Enqueue: c.enqueue,
 		})
 		if err != nil {
 			return err

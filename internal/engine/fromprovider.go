@@ -45,6 +45,8 @@ type Connection struct {
 	// IsCopy reports whether a remote object is where the copy of the local one is, or would be. The kind must
 	// be one that is sent because of its namespace.
 	IsCopy func(kind Registration, local, remote types.NamespacedName) bool
+	// Destinations are where the objects of a local namespace may be in the provider.
+	Destinations func(namespace string) []decide.Destination
 	// API says which pods use the consumer's API, and where they reach it.
 	API func() field.ConsumerAPI
 	// Paused reports whether the binding is paused. When the pause ends, EnqueueNamespace is called for all

@@ -76,9 +76,9 @@ type Options struct {
 	// Provides makes providers create the volumes of claims whose StorageClass is mapped. The program sets it; see
 	// engine.Engine.
 	Provides bool
-	// Tokens gives offloaded pods tokens for the consumer's API. No flag of the program sets it, because renewals
-	// are not complete.
-	Tokens bool
+	// TokenLife, if set, is how long the tokens of pods for the consumer's API are valid at most. It is for tests: by
+	// default, they are valid for an hour.
+	TokenLife time.Duration
 	// SkipMetrics registers no metrics in the process-wide registry. So several managers can run in one
 	// process, one after the other.
 	SkipMetrics bool
@@ -231,7 +231,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	}
 	return mgr, controllers.Setup(mgr, controllers.Options{
 		Fleet: connections, Kubernetes: of.clients, Origin: of.origin, PodAdmission: of.admission, Views: local,
-		Provides: o.Provides, Tokens: o.Tokens, Sharing: sharing.coordinator(), Refusals: of.refusals, Definitions: of.served,
+		Provides: o.Provides, TokenLife: o.TokenLife, Sharing: sharing.coordinator(), Refusals: of.refusals, Definitions: of.served,
 		Kubelet:  virtualnode.Endpoint{Address: o.Kubelet.Address, Port: int32(o.Kubelet.Port)},
 		Settings: namespaceoffloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
 	})

@@ -59,6 +59,10 @@ var (
 //   - further variants of a quick spec
 var slow = Label("slow")
 
+// long decorates specs that take as long as something lives in real time. They run only if they are asked for:
+// go test ./test/integration -ginkgo.label-filter=long
+var long = Label("long")
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	clusters.RequireBinaries()
@@ -78,8 +82,11 @@ func TestIntegration(t *testing.T) {
 	SetDefaultConsistentlyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	suite, reporter := GinkgoConfiguration()
-	if testing.Short() && suite.LabelFilter == "" {
-		suite.LabelFilter = "!slow"
+	if suite.LabelFilter == "" {
+		suite.LabelFilter = "!long"
+		if testing.Short() {
+			suite.LabelFilter += " && !slow"
+		}
 	}
 	if deadline, ok := t.Deadline(); ok {
 		suite.Timeout = time.Until(deadline) - farewell

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/fieldtest"
 )
@@ -38,5 +40,22 @@ func TestAccountsOfPods(t *testing.T) {
 				t.Errorf("the local pod was changed: %s", diff)
 			}
 		})
+	}
+}
+
+// TestTokenOfTheProvider: a pod that has the token of the ServiceAccount to which it is mapped lacks none, so
+// kubectl spillway status does not count it.
+func TestTokenOfTheProvider(t *testing.T) {
+	accounts := field.Accounts{{Namespace: "team", Name: "s3", RemoteName: "s3-reader"}}
+	local := fieldtest.PodOf(t, `{spec: {serviceAccountName: s3, containers: [{name: web}], volumes: [{name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: token}}]}}]}}`)
+	for listed, lacks := range map[string]bool{"team-*/s3-reader": true, "team-*/s3-reader+token": false} {
+		limits := field.LimitsOf(map[string]string{"serviceAccounts": listed})
+		remote := ToRemote(local, fieldtest.Mapped, limits, nil)
+		runAs(remote, local, accounts, limits)
+		remote.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady}}
+		s := snapshot{ObjectState: decide.ObjectState[*corev1.Pod]{Local: local, Inputs: decide.Inputs{Limits: limits}}, RemoteState: decide.RemoteState[*corev1.Pod]{Remote: remote}}
+		if said := notSentRemark(s); (said != nil) != lacks {
+			t.Errorf("%s: %v", listed, said)
+		}
 	}
 }

@@ -81,7 +81,8 @@ MIIBYDCCAQegAwIBAgIBATAKBggqhkjOPQQDAjAAMB4XDTIw
 	}
 }
 
-// TestAnotherAuthority: the same host with a certificate that the bundle's authorities have not signed.
+// TestAnotherAuthority: a host with a certificate that the consumer's own authorities have not signed does not get
+// the tokens of pods, unless the binding has a caBundle.
 func TestAnotherAuthority(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -93,8 +94,13 @@ func TestAnotherAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	trusted := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	_, connect := serve(t)
-	got := check(t.Context(), connect, v1alpha1.ConsumerAPI{Host: "example.com", Port: 443}, trusted)
+	bundle, connect := serve(t)
+	v := NewVerifier(func() ([]byte, error) { return trusted, nil }, clocktesting.NewFakePassiveClock(time.Now()))
+	v.connect = connect
+	if got := v.check(v1alpha1.ConsumerAPI{Host: "example.com", Port: 443, CABundle: bundle}); got.Reason != v1alpha1.ReasonVerified {
+		t.Errorf("with a caBundle: %+v", got)
+	}
+	got := v.check(v1alpha1.ConsumerAPI{Host: "example.com", Port: 443})
 	if got.Reason != v1alpha1.ReasonCertificateMismatch || !strings.Contains(got.Message, "not signed") {
 		t.Errorf("got %+v", got)
 	}

@@ -47,8 +47,8 @@ var examples = map[string]example{
 		in.API = field.ConsumerAPI{}
 	}, "Credentials", "spec.volumes[v].projected.sources[0].serviceAccountToken is set: tokens of the consumer are not sent" + cureOfPod, standard},
 	"names of tokens": {func(pod *corev1.Pod, _ *Provider) {
-		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: field.TokenSecretName("uid")})
-	}, "Credentials", "Secret spillway-token-uid cannot be used: Secrets of such a name have the API tokens of pods in the provider" + cureOfPod, provider},
+		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: field.TokenSecretName("0b9cbe4a-6c2f-4d0e-9a55-3f4f3a1d7c11")})
+	}, "Credentials", "Secret spillway-token-0b9cbe4a-6c2f-4d0e-9a55-3f4f3a1d7c11 cannot be used: Secrets of such a name have the API tokens of pods in the provider" + cureOfPod, provider},
 	"consumer's API": {func(pod *corev1.Pod, in *Provider) {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "kube-api-access-x", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}}},

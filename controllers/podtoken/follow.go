@@ -1,0 +1,72 @@
+package podtoken
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
+	"github.com/spillway-io/spillway/internal/cache/informer"
+	engdecide "github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/objects"
+	"github.com/spillway-io/spillway/internal/field/provenance"
+)
+
+// Start implements engine.Runner.
+func (r *reconciler) Start(ctx context.Context) error {
+	err := informer.Watch(ctx, r.View, &corev1.Pod{}, func(e informer.Change) {
+		before, _ := e.Before.(*corev1.Pod)
+		after, _ := e.After.(*corev1.Pod)
+		if before != nil && (after == nil || after.UID != before.UID || ended(after) && !ended(before)) && len(token.Mounted(before)) > 0 {
+			r.Enqueue(keyOf(client.ObjectKeyFromObject(before)))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	// A remote pod needs its Secret, also if that was deleted while nobody watched. Once it is there, its tokens
+	// are renewed.
+	err = informer.Watch(ctx, r.Provider.GetCache(), &corev1.Pod{}, func(e informer.Change) {
+		if remote, ok := e.After.(*corev1.Pod); ok && e.Before == nil && r.Mark.IsOn(remote) && token.Uses(&remote.Spec, provenance.LocalOf(remote).UID) {
+			r.Enqueue(keyOf(objects.LocalKey(remote)))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return informer.Watch(ctx, r.Provider.GetCache(), &corev1.Secret{}, func(e informer.Change) {
+		for _, held := range []client.Object{e.Before, e.After} {
+			if secret, ok := held.(*corev1.Secret); ok && r.isOurs(secret) {
+				r.Enqueue(keyOf(objects.LocalKey(secret)))
+				return
+			}
+		}
+	})
+}
+
+// EnqueueNamespace implements engine.Runner.
+func (r *reconciler) EnqueueNamespace(ctx context.Context, namespace string) {
+	for _, key := range r.pods.in(namespace) {
+		r.Enqueue(keyOf(key))
+	}
+	var held corev1.SecretList
+	if err := r.Provider.GetCache().List(ctx, &held, objects.TokensOf(nil), client.UnsafeDisableDeepCopy); err != nil {
+		return // The cache and the connection are ending.
+	}
+	for i := range held.Items {
+		if key := objects.LocalKey(&held.Items[i]); namespace == "" || key.Namespace == namespace {
+			r.Enqueue(keyOf(key))
+		}
+	}
+}
+
+func keyOf(pod types.NamespacedName) engdecide.Key {
+	return engdecide.Key{Kind: name, NamespacedName: pod}
+}
+
+// podKeyOf returns the key of the pod itself.
+func podKeyOf(pod types.NamespacedName) engdecide.Key {
+	return engdecide.Key{Kind: "pod", NamespacedName: pod}
+}
