@@ -36,7 +36,7 @@ func unusable(local *corev1.PersistentVolumeClaim, around decide.Inputs) *field.
 // provider takes a claim with a data source, so that one stays.
 func (translation) Yield(metadata *corev1.PersistentVolumeClaim, why field.Problem, around decide.Inputs) bool {
 	if !around.Provides || metadata.Annotations[field.AnnotationSelectedNode] != around.Node || !isProvidedBy(metadata, around.Node) ||
-		why.Reason == v1alpha1.ReasonDataSourceNotSent || why.Reason == v1alpha1.ReasonVolumeLost {
+		why.Reason == v1alpha1.ReasonDataSourceNotSent || why.Reason == v1alpha1.ReasonVolumeLost || why.Reason == field.ReasonVolumeNotPortable {
 		return false
 	}
 	delete(metadata.Annotations, field.AnnotationSelectedNode)
