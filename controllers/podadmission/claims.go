@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -20,6 +21,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/field"
@@ -67,21 +69,37 @@ func (r *Unscheduled) claims(ctx context.Context, pod *corev1.Pod, bindings plac
 	return claims, nil
 }
 
-// providers returns the clusterIDs of the bindings that map the StorageClass of a claim without a volume.
+// providers returns the clusterIDs of the bindings that map the StorageClass of a claim without a volume. A class of
+// the consumer's own driver does not count: Kubernetes asks that driver for the volume.
 func (r *Unscheduled) providers(ctx context.Context, key client.ObjectKey, bindings placement.Index) ([]string, error) {
-	claim := &corev1.PersistentVolumeClaim{}
+	if !slices.ContainsFunc(bindings.Usable(), mapsStorage) {
+		return nil, nil
+	}
+	claim, class := &corev1.PersistentVolumeClaim{}, &storagev1.StorageClass{}
 	if err := r.Live.Get(ctx, key, claim); apierrors.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("getting PersistentVolumeClaim %s: %w", key, err)
 	}
+	name := persistentvolumeclaim.StorageClass(claim)
+	offered, err := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: name}, class)
+	if err != nil {
+		return nil, fmt.Errorf("getting StorageClass %s: %w", name, err)
+	}
+	if !offered || class.Provisioner != v1alpha1.StorageDriver || claim.Spec.VolumeName != "" {
+		return nil, nil
+	}
 	var ids []string
 	for _, binding := range bindings.Usable() {
-		if _, mapped := field.Classes(binding.Spec.Classes).Of(v1alpha1.ClassStorage, persistentvolumeclaim.StorageClass(claim)); mapped && claim.Spec.VolumeName == "" {
+		if _, mapped := field.Classes(binding.Spec.Classes).Of(v1alpha1.ClassStorage, name); mapped {
 			ids = append(ids, binding.Spec.ClusterID)
 		}
 	}
 	return ids, nil
+}
+
+func mapsStorage(binding *v1alpha1.ClusterBinding) bool {
+	return slices.ContainsFunc(binding.Spec.Classes, func(class v1alpha1.ClassMapping) bool { return class.Kind == v1alpha1.ClassStorage })
 }
 
 // refusal says why a bound claim, or its volume, is not sent. It returns nil if it is sent.

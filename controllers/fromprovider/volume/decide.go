@@ -185,6 +185,9 @@ func ofExpansion(condition corev1.PersistentVolumeClaimCondition) bool {
 // end removes the volume once its claim is gone. With the policy Delete, the provider's claim goes first. With
 // Retain, it stays, and so does the volume, until somebody deletes the volume.
 func (s snapshot) end() plan {
+	if s.remote != nil && s.volume.Spec.ClaimRef != nil && !persistentvolumeclaim.IsFor(s.volume, s.volume.Spec.ClaimRef.UID, s.remote) {
+		s.remote = nil // Somebody has replaced it. The binding gets an event about it once the volume is gone.
+	}
 	deletes, leaving := s.volume.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete, !s.volume.DeletionTimestamp.IsZero()
 	switch {
 	case s.remote != nil && (deletes || s.remote.Annotations[v1alpha1.AnnotationKeptFor] == ""):

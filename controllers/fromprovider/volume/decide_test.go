@@ -152,6 +152,7 @@ func TestOldVolume(t *testing.T) {
 		"in use, and deleted by hand":       {volume: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Bound}}`, want: "nothing"},
 		"released":                          {volume: released, local: "none", want: "nothing"},
 		"released, and gone there":          {volume: released, local: "none", remote: "none", want: "delete"},
+		"released, and replaced there":      {volume: released, local: "none", remote: `{metadata: {uid: another}}`, want: "delete"},
 		"leaving":                           {volume: leaving, local: "none", want: "nothing"},
 		"leaving, and gone there":           {volume: leaving, local: "none", remote: "none", want: "finalizers []"},
 		"retained":                          {volume: retained, local: "none", remote: kept, want: "nothing"},

@@ -200,8 +200,8 @@ func (translation) Fate(local, remote *corev1.PersistentVolumeClaim, around deci
 }
 
 // withoutRecord is the fate of a remote claim without a volume in the consumer. A remote claim that the provider has
-// not bound has no data. One that is bound may have some, if the consumer was restored since. So then its data is
-// only given up with a local claim that waits for it.
+// not bound has no data. One that is bound may have some, if the consumer was restored since: then nothing says what
+// its owner wants, so it stays.
 func withoutRecord(local, remote *corev1.PersistentVolumeClaim, around decide.Inputs) decide.Fate {
 	of, empty := provenance.LocalOf(remote), remote.Spec.VolumeName == ""
 	name := volumeOf(of, around)
@@ -212,7 +212,7 @@ func withoutRecord(local, remote *corev1.PersistentVolumeClaim, around decide.In
 		return decide.Fate{Deleted: true, Confirms: []decide.Object{gone, none}}
 	case local == nil:
 		return decide.Fate{}
-	case local.Spec.VolumeName == "" && !local.DeletionTimestamp.IsZero(), empty && local.Spec.VolumeName != "" && local.Spec.VolumeName != name:
+	case empty && local.Spec.VolumeName == "" && !local.DeletionTimestamp.IsZero(), empty && local.Spec.VolumeName != "" && local.Spec.VolumeName != name:
 		return decide.Fate{Deleted: true, Confirms: []decide.Object{local, none}}
 	default:
 		return decide.Fate{Released: true}

@@ -184,7 +184,7 @@ func TestLifeOfAProvidedClaim(t *testing.T) {
 		"its namespace goes elsewhere now":                  {local: bound, elsewhere: true, want: v1alpha1.ReasonVolumeLost},
 		"it grows":                                          {local: `{spec: {volumeName: spillway-eu-claim-uid, resources: {requests: {storage: 2Gi}}}, status: {phase: Bound}}`, remote: `{spec: {volumeName: pvc-1}}`, want: "patch 2Gi of ssd"},
 		"an unbound one is deleted":                         {local: deleted, volume: "none", want: deletedAsUnused},
-		"an unbound one is deleted, bound there":            {local: deleted, remote: used, volume: "none", want: deletedAsUnused},
+		"an unbound one is deleted, bound there":            {local: deleted, remote: used, volume: "none", want: "release"},
 		"it has moved to another provider":                  {local: `{spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, volume: "none", want: deletedAsUnused},
 		"it has moved, and is deleted":                      {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, volume: "none", want: deletedAsUnused},
 		"it has moved, and is bound there":                  {local: `{spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, remote: used, volume: "none", want: v1alpha1.ReasonVolumeLost},

@@ -141,7 +141,7 @@ func (s Snapshot) decideEntry(entry v1alpha1.DesiredMapping, first string) (*Out
 		// present namespace must not see its content. Spillway does not delete it, because an edited
 		// annotation is no reason for that.
 		return failed(v1alpha1.ReasonNameConflict, fmt.Sprintf(
-			"remote namespace %s belongs to an earlier local namespace %s with UID %s; delete it in the provider, and Spillway recreates it",
+			"remote namespace %s belongs to an earlier local namespace %s with UID %s; if no claim there has data that is needed, delete it in the provider, and Spillway recreates it",
 			remote.Name, text.Short(remote.LocalNamespace), text.Short(string(remote.LocalUID)))), nil
 	default:
 		return failed(v1alpha1.ReasonNameConflict,

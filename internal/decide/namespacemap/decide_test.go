@@ -73,7 +73,7 @@ func TestDecide(t *testing.T) {
 		"it stands for an earlier namespace of that name": {
 			Snapshot{Desired: entries("a", "r"), Locals: locals("a"), Remotes: remotes(elsewhere)},
 			Plan{Known: map[string]Known{"a": {"r", loopBackOff(v1alpha1.ReasonNameConflict,
-				"remote namespace r belongs to an earlier local namespace a with UID another; delete it in the provider, and Spillway recreates it")}}}},
+				"remote namespace r belongs to an earlier local namespace a with UID another; if no claim there has data that is needed, delete it in the provider, and Spillway recreates it")}}}},
 		"it stands for another namespace, which does not want it any more": {
 			Snapshot{Desired: entries("a", "r"), Locals: locals("a", "b"), Remotes: remotes(ours("r", "b"))},
 			Plan{

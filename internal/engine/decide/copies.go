@@ -144,6 +144,9 @@ func create[T Object](s Snapshot[T], desired T) Plan {
 
 // Sync updates the copy, or deletes it when nothing needs it any more.
 func (c copies[T]) Sync(s Snapshot[T]) Plan {
+	if plan := c.endHeld(s, s.Held); len(plan.Actions) > 0 {
+		return plan
+	}
 	if c.holds(s.Remote) {
 		return c.syncHeld(s)
 	}
