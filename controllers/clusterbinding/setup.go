@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -36,7 +37,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return b.Named("clusterbinding").
 		For(&v1alpha1.ClusterBinding{}).
 		Owns(&v1alpha1.NamespaceMap{}).
-		Watches(&v1alpha1.ClusterBinding{}, of(sameClusterID)).
+		Watches(&v1alpha1.ClusterBinding{}, of(sameClusterID), builder.WithPredicates(trigger.NotStatus())).
 		Watches(&v1alpha1.ClusterBinding{}, trigger.SharedWith(r.Client)).
 		Watches(&v1alpha1.ClusterBinding{}, of(routed), builder.WithPredicates(rangeChanges())).
 		Watches(&corev1.Node{}, of(func(node client.Object, cb *v1alpha1.ClusterBinding) bool {
@@ -76,19 +77,27 @@ func routed(_ client.Object, cb *v1alpha1.ClusterBinding) bool {
 	return cb.Spec.Network.Mode == v1alpha1.NetworkRouted
 }
 
-// rangeChanges passes the events of bindings and nodes whose address ranges change.
+// rangeChanges passes the events of bindings and nodes whose address ranges appear, change or are gone.
 func rangeChanges() predicate.Predicate {
-	return trigger.Updated(func(before, after client.Object) bool {
-		return !equality.Semantic.DeepEqual(rangesOf(before), rangesOf(after))
-	})
+	has := func(obj client.Object) bool { return rangesOf(obj) != nil }
+	return predicate.Funcs{
+		CreateFunc: func(e ctrlevent.CreateEvent) bool { return has(e.Object) },
+		UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
+			return !equality.Semantic.DeepEqual(rangesOf(e.ObjectOld), rangesOf(e.ObjectNew))
+		},
+		DeleteFunc: func(e ctrlevent.DeleteEvent) bool { return has(e.Object) },
+	}
 }
 
+// rangesOf returns what the condition PodNetwork compares of a binding or a node, or nil.
 func rangesOf(obj client.Object) any {
 	switch obj := obj.(type) {
 	case *v1alpha1.ClusterBinding:
-		return obj.Spec.Network
+		if obj.Spec.Network.Mode == v1alpha1.NetworkRouted {
+			return obj.Spec.Network
+		}
 	case *corev1.Node:
-		if obj.Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual {
+		if obj.Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual && len(obj.Spec.PodCIDRs) > 0 {
 			return obj.Spec.PodCIDRs
 		}
 	}

@@ -63,7 +63,7 @@ func allows(obj client.Object) bool {
 // mapsWith returns the maps that have, or had, a remote namespace for an offloading.
 func mapsWith(cache client.Reader) handler.MapFunc {
 	return func(ctx context.Context, nso client.Object) []reconcile.Request {
-		return trigger.Matching(ctx, cache, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
+		return trigger.Matching(ctx, cache, &v1alpha1.NamespaceMap{}, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
 			return namespacemap.FindCurrent(nsm.Status.CurrentMapping, nso.GetNamespace()) != nil
 		})
 	}
@@ -72,7 +72,7 @@ func mapsWith(cache client.Reader) handler.MapFunc {
 // mapsNaming returns the maps that ask for a local namespace that was created or deleted.
 func mapsNaming(cache client.Reader) handler.MapFunc {
 	return func(ctx context.Context, namespace client.Object) []reconcile.Request {
-		return trigger.Matching(ctx, cache, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
+		return trigger.Matching(ctx, cache, &v1alpha1.NamespaceMap{}, &v1alpha1.NamespaceMapList{}, func(nsm *v1alpha1.NamespaceMap) bool {
 			return namespacemap.FindDesired(nsm.Spec.DesiredMapping, namespace.GetName()) != nil
 		})
 	}

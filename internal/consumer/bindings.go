@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 )
 
@@ -19,9 +20,9 @@ func Exists(ctx context.Context, cache client.Reader, key client.ObjectKey, obje
 // Bindings returns an index of all ClusterBindings in a cache, for one pass. They are shared, and callers
 // must not change them.
 func Bindings(ctx context.Context, cache client.Reader) (placement.Index, error) {
-	var all v1alpha1.ClusterBindingList
-	if err := cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+	all, err := informer.All(ctx, cache, &v1alpha1.ClusterBinding{}, &v1alpha1.ClusterBindingList{})
+	if err != nil {
 		return placement.Index{}, fmt.Errorf("listing ClusterBindings: %w", err)
 	}
-	return placement.NewIndex(all.Items), nil
+	return placement.IndexOf(all), nil
 }

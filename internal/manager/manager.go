@@ -189,6 +189,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	}
 	o.Manager.Scheme = Scheme()
 	o.Manager.Cache = cacheOptions(o.Namespace)
+	o.Manager.NewClient = informer.NewClient
 	o.Manager.Controller.UsePriorityQueue = ptr.To(false) // Its shutdown may deadlock: kubernetes-sigs/controller-runtime#3538.
 	if o.Manager.Logger.GetSink() == nil {
 		// Controllers log for each provider when they start, watch and end. That is only for more

@@ -4,10 +4,9 @@ package trigger
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 )
@@ -47,34 +47,31 @@ func OffloadingsOf(namespaces []string) []reconcile.Request {
 	return requests
 }
 
-// Matching returns requests for the objects of a kind for which match holds. It checks all objects in the
+// Matching returns requests for the objects of a kind for which match holds. list is an empty list of them. It checks all objects in the
 // cache; a pass with nothing to do sends no request. If the cache cannot be read, it is stopping, like the
 // manager, so Matching returns none.
-func Matching[T client.Object](
-	ctx context.Context, cache client.Reader, list client.ObjectList, match func(T) bool, options ...client.ListOption,
-) []reconcile.Request {
-	if err := cache.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+func Matching[T client.Object](ctx context.Context, cache client.Reader, kind T, list client.ObjectList, match func(T) bool) []reconcile.Request {
+	all, err := informer.All(ctx, cache, kind, list)
+	if err != nil {
 		return nil
 	}
 	var requests []reconcile.Request
-	// It returns an error only for a list that is not one.
-	_ = meta.EachListItem(list, func(item runtime.Object) error {
-		if object, ok := item.(T); ok && match(object) {
+	for _, object := range all {
+		if match(object) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)})
 		}
-		return nil
-	})
+	}
 	return requests
 }
 
 // Bindings returns requests for the ClusterBindings for which match holds.
 func Bindings(ctx context.Context, cache client.Reader, match func(*v1alpha1.ClusterBinding) bool) []reconcile.Request {
-	return Matching(ctx, cache, &v1alpha1.ClusterBindingList{}, match)
+	return Matching(ctx, cache, &v1alpha1.ClusterBinding{}, &v1alpha1.ClusterBindingList{}, match)
 }
 
 // Offloadings returns requests for the NamespaceOffloadings for which match holds.
 func Offloadings(ctx context.Context, cache client.Reader, match func(*v1alpha1.NamespaceOffloading) bool) []reconcile.Request {
-	return Matching(ctx, cache, &v1alpha1.NamespaceOffloadingList{}, match)
+	return Matching(ctx, cache, &v1alpha1.NamespaceOffloading{}, &v1alpha1.NamespaceOffloadingList{}, match)
 }
 
 // NotStatus ignores updates of the status alone. It passes changes of the spec, the finalizers and the
@@ -119,12 +116,19 @@ func OnlyUpdated[T client.Object](differs func(before, after T) bool) predicate.
 // OnChange enqueues the requests for a change of an object. before is nil if the object is new, and after is
 // nil if it is gone. Objects that exist at the start are no change.
 func OnChange[T client.Object, R comparable](requests func(ctx context.Context, before, after T) []R) handler.TypedEventHandler[client.Object, R] {
+	return OnChangeAfter(0, requests)
+}
+
+// OnChangeAfter is OnChange that enqueues after a moment, once for all changes until then.
+func OnChangeAfter[T client.Object, R comparable](
+	moment time.Duration, requests func(ctx context.Context, before, after T) []R,
+) handler.TypedEventHandler[client.Object, R] {
 	type queue = workqueue.TypedRateLimitingInterface[R]
 	add := func(ctx context.Context, before, after client.Object, q queue) {
 		was, _ := before.(T)
 		is, _ := after.(T)
 		for _, request := range requests(ctx, was, is) {
-			q.Add(request)
+			q.AddAfter(request, moment)
 		}
 	}
 	return handler.TypedFuncs[client.Object, R]{

@@ -20,9 +20,17 @@ type Index struct {
 
 // NewIndex compares bindings.
 func NewIndex(all []v1alpha1.ClusterBinding) Index {
-	i := Index{holders: make(map[string]*v1alpha1.ClusterBinding, len(all)), identities: map[string][]*v1alpha1.ClusterBinding{}}
+	of := make([]*v1alpha1.ClusterBinding, len(all))
 	for n := range all {
-		b := &all[n]
+		of[n] = &all[n]
+	}
+	return IndexOf(of)
+}
+
+// IndexOf is NewIndex for pointers.
+func IndexOf(all []*v1alpha1.ClusterBinding) Index {
+	i := Index{holders: make(map[string]*v1alpha1.ClusterBinding, len(all)), identities: map[string][]*v1alpha1.ClusterBinding{}}
+	for _, b := range all {
 		if held, ok := i.holders[b.Spec.ClusterID]; !ok || Older(b, held) < 0 {
 			i.holders[b.Spec.ClusterID] = b
 		}

@@ -23,8 +23,8 @@ import (
 const (
 	// unfencedRetry is how often to ask for a Lease that the provider denies.
 	unfencedRetry = time.Minute
-	// sharedLook is how often to read a Lease that another manager holds if replicas share the bindings:
-	// another replica may release it at any moment.
+	// sharedLook is how often to read a Lease that another replica holds, if replicas share the bindings: it may
+	// release the Lease at any moment.
 	sharedLook = time.Second
 )
 
@@ -39,20 +39,19 @@ type leaseManager struct {
 	// asked is since when the ClusterBinding has been asked to remember a generation. Zero means that it has
 	// not been asked.
 	asked time.Time
+	// look is after how long to read the Lease again, while waiting.
+	look time.Duration
 }
 
 // acquire returns when the manager may write in the provider: because it holds the Lease, or because the
 // provider denies it one. When leaving, it returns once the Lease is gone.
 func (l *leaseManager) acquire(ctx context.Context) error {
-	interval := l.options.LeaseDuration / 3
-	if l.options.Shares != nil {
-		interval = min(sharedLook, interval)
-	}
-	ticker := l.options.Clock.NewTicker(interval)
-	defer ticker.Stop()
+	timer := l.options.Clock.NewTimer(l.options.LeaseDuration)
+	defer timer.Stop()
 	l.waiting = true
 	defer func() { l.waiting = false }()
 	for {
+		began := l.options.Clock.Now()
 		settled, err := l.check(ctx)
 		if err != nil {
 			return l.unrenewed(ctx, err)
@@ -60,9 +59,14 @@ func (l *leaseManager) acquire(ctx context.Context) error {
 		if settled {
 			return nil
 		}
+		rest := l.look - l.options.Clock.Since(began)
+		if rest <= 0 {
+			continue
+		}
+		timer.Reset(rest)
 		select {
 		case <-l.leaseState.news:
-		case <-ticker.C():
+		case <-timer.C():
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -135,6 +139,7 @@ func (l *leaseManager) check(ctx context.Context) (settled bool, err error) {
 	s := l.snapshot()
 	d := lease.Decide(s)
 	l.leaseState.setDenial(nil)
+	l.look = l.lookAfter(d.Action, s.Sharing)
 	switch d.Action {
 	case lease.Refuse:
 		refused := errNotUsable{d.Reason, d.Message}
@@ -150,6 +155,19 @@ func (l *leaseManager) check(ctx context.Context) (settled bool, err error) {
 		return l.delete(ctx, s.Lease)
 	default:
 		return false, nil
+	}
+}
+
+// lookAfter returns when to read the Lease again after a decision. The ClusterBinding wakes this manager when it has
+// recorded a generation, so nothing is read while the manager waits for that.
+func (l *leaseManager) lookAfter(action lease.Action, sharing bool) time.Duration {
+	switch often := l.options.LeaseDuration / 3; {
+	case action == lease.Record:
+		return l.options.LeaseDuration
+	case sharing:
+		return min(sharedLook, often)
+	default:
+		return often
 	}
 }
 

@@ -54,6 +54,7 @@ type Options struct {
 
 	began  time.Time                       // When the Fleet was made.
 	mapper func() (meta.RESTMapper, error) // One for all connections, 20 KB.
+
 }
 
 // Kind is one that the caches of the providers hold.
