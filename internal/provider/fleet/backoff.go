@@ -1,11 +1,13 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -19,6 +21,10 @@ const (
 	slowMost  = 200
 )
 
+// lateMost is how much longer than usual to wait at most for a provider that does not answer in time: as shipped, half
+// a minute. It may have too much to do.
+const lateMost = 10
+
 // startsMost is how much longer than usual to wait at most if something does not start, or a Lease is not kept. As shipped, that is two
 // minutes. A session that lasts for begun counts as started.
 const (
@@ -30,8 +36,10 @@ const (
 // expensive, so the wait grows. It also grows if something does not start, or if the Lease is not stored, because each
 // try fills the caches. Otherwise an overloaded cluster would spend its time with new sessions.
 type backoff struct {
-	interval     time.Duration
-	slow, starts wait.Backoff
+	interval time.Duration
+	// slow is for a provider that holds too much, starts for one where something does not start, and late for one
+	// that does not answer in time.
+	slow, starts, late wait.Backoff
 }
 
 func newBackoff(interval time.Duration) *backoff {
@@ -43,6 +51,7 @@ func newBackoff(interval time.Duration) *backoff {
 // reset starts again with the shortest waits. Only the caps limit how far they grow.
 func (p *backoff) reset() {
 	p.slow = wait.Backoff{Duration: slowFirst * p.interval, Factor: 2, Jitter: 0.2, Steps: math.MaxInt32, Cap: slowMost * p.interval}
+	p.late = wait.Backoff{Duration: p.interval, Factor: 1.5, Jitter: 0.2, Steps: math.MaxInt32, Cap: lateMost * p.interval}
 	p.starts = wait.Backoff{Duration: p.interval, Factor: 2, Jitter: 0.2, Steps: math.MaxInt32, Cap: startsMost * p.interval}
 }
 
@@ -57,6 +66,9 @@ func (p *backoff) next(err error, lasted time.Duration) time.Duration {
 	}
 	if isCostly(err) {
 		return p.starts.Step()
+	}
+	if isLate(err) {
+		return p.late.Step()
 	}
 	p.reset()
 	return wait.Jitter(p.interval, 0.2)
@@ -87,6 +99,11 @@ func (d *failureCount) mayBeTransient(err error) bool {
 // reset notes that a session has outlived a probe. Just starting is not enough: each session may be refused
 // right after that.
 func (d *failureCount) reset() { d.refusals = 0 }
+
+// isLate reports whether an error says that the provider had too much to do, or did not answer in time.
+func isLate(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || apierrors.IsTooManyRequests(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
+}
 
 // isCostly reports whether an error ended a session after it had cost the provider more than a few requests.
 func isCostly(err error) bool {

@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -34,5 +36,19 @@ func TestPausesGrowWhileNothingStarts(t *testing.T) {
 	}
 	if got := p.next(err, 4*time.Minute); got > 4*time.Second {
 		t.Errorf("after a session that had started it lasts %s", got)
+	}
+}
+
+func TestPausesGrowWhileThereIsNoAnswer(t *testing.T) {
+	p := newBackoff(2 * time.Second)
+	late := fmt.Errorf("identifying: %w", context.DeadlineExceeded)
+	for i, least := range []float64{2, 3, 4.5, 6.75, 10.125, 15.1875, 20, 20} {
+		wait := time.Duration(least * float64(time.Second))
+		if got := p.next(late, time.Second); got < wait || got > wait*6/5 {
+			t.Errorf("pause %d lasts %s, want %s and up to a fifth more", i, got, wait)
+		}
+	}
+	if got := p.next(errors.New("no route"), time.Second); got > 3*time.Second {
+		t.Errorf("after another error it lasts %s", got)
 	}
 }

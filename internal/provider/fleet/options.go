@@ -54,7 +54,6 @@ type Options struct {
 
 	began  time.Time                       // When the Fleet was made.
 	mapper func() (meta.RESTMapper, error) // One for all connections, 20 KB.
-	turns  *turns                          // One for all connections.
 }
 
 // Kind is one that the caches of the providers hold.
@@ -79,7 +78,7 @@ func (o *Options) defaults() {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	o.began, o.turns = o.Clock.Now(), newTurns(o.Clock)
+	o.began = o.Clock.Now()
 	o.mapper = sync.OnceValues(func() (meta.RESTMapper, error) { return mapperOf(o.Kinds) })
 }
 

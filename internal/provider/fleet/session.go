@@ -181,11 +181,6 @@ func isStartFailed(err error) bool {
 
 // engage fills the caches of the provider, and hands it to the manager.
 func (s *session) engage(ctx context.Context) error {
-	leave, err := s.options.turns.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	syncCtx, cancel := context.WithTimeout(ctx, s.options.SyncTimeout)
 	defer cancel()
 	s.provider.Limits.Follow(noteLimits(ctx, s.report))
