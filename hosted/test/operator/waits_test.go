@@ -37,6 +37,26 @@ func TestBrokenReplacement(t *testing.T) {
 			},
 			want: []string{created, deletedB},
 		},
+		"it gets another name": {
+			then: func(r *rig) {
+				r.edit("swap", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.NodeGroups[0].NodegroupName = "c" })
+			},
+			want: []string{created, created, deletedA, deletedB},
+		},
+		"it is deleted in the console": {
+			then: func(r *rig) {
+				r.clouds.eksS["swap"].Forget("b")
+				r.condition(r.settle("swap"), v1alpha1.HostedInSync, v1alpha1.ReasonPushed,
+					`DeleteNodegroup nodeGroups["a"] waits because nodeGroups["b"] is in the spec, and the cloud does not have it`)
+				if changes := r.clouds.eksS["swap"].Changes(); !slices.Equal(changes, []string{created}) {
+					r.Errorf("changes %v", changes)
+				}
+				r.edit("swap", func(h *v1alpha1.HostedCluster) {
+					h.Spec.EKSConfig.NodeGroups[0].Labels = map[string]*string{"again": ptr.To("1")}
+				})
+			},
+			want: []string{created, created, deletedA},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
