@@ -77,22 +77,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.seats.gone(req)
 		return ctrl.Result{}, retry.IgnoreGone(err)
 	}
-	account, hung := account(h), false
+	account := account(h)
 	if !r.seats.take(req, account) {
 		return ctrl.Result{}, nil
 	}
-	defer func() { r.seats.leave(account, hung) }()
+	defer r.seats.leave(account)
 	// This allowance limits the reconcile. Renewing a token has its own.
 	asking, done := cloud.WithAllowance(ctx)
 	defer done()
 	o := &object{api: r.Client, events: r.Events, h: h, stored: h.DeepCopy(), now: r.Clock.Now()}
 	v := &visit{observation: &observation{object: o, clouds: r.Clouds, namespace: r.Namespace, operations: &r.operations}}
 	if h.DeletionTimestamp.IsZero() && !h.Spec.Paused && !r.seats.mayRead(req, account, v.now) {
-		hung = true
 		return r.renew(ctx, v)
 	}
 	result, err := r.step(ctx, asking, v)
-	hung = errors.Is(v.failure, context.DeadlineExceeded)
+	if hung := errors.Is(v.failure, context.DeadlineExceeded); hung || v.asked {
+		r.seats.heard(account, hung, r.Clock.Now())
+	}
 	return result, err
 }
 

@@ -252,6 +252,12 @@ func TestHungAccountRenews(t *testing.T) {
 	if reads != 3 || b.kept != 9 {
 		t.Errorf("%d reads, and tokens were looked at %d times", reads, b.kept)
 	}
+	// A cluster that is not read says nothing about its cloud.
+	r.edit("hung-2", func(h *v1alpha1.HostedCluster) { h.Spec.Paused = true })
+	r.reconcile("hung-2")
+	if r.reconcile("hung-1"); reads != 3 {
+		t.Errorf("%d reads after a cluster is paused", reads)
+	}
 	r.clock.SetTime(r.clock.Now().Add(2 * time.Minute))
 	if r.reconcile("hung-1"); reads != 4 {
 		t.Errorf("%d reads after a while", reads)
