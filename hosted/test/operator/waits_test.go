@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/merge"
 	"github.com/spillway-io/spillway/internal/conditions"
 )
 
@@ -192,6 +194,43 @@ func TestBusyIsNoFailure(t *testing.T) {
 	cluster.Busy(false)
 	r.clock.SetTime(r.clock.Now().Add(time.Minute))
 	r.condition(r.settle("engaged"), v1alpha1.HostedUpdating, v1alpha1.ReasonIdle, "")
+}
+
+// TestThrottledChange: a cloud reads, and throttles changes. The request waits longer each time, and Ready stays True.
+func TestThrottledChange(t *testing.T) {
+	r := newRig(t)
+	r.clouds.addEKS(t, "throttled")
+	r.cluster("throttled", "eksConfig: {displayName: throttled, region: r}")
+	r.settle("throttled")
+	var throttled atomic.Int64
+	r.Clouds = wrapped{r.Clouds, func(c cloud.Client) cloud.Client { return throttling{c, &throttled} }}
+	r.edit("throttled", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("1.33") })
+	for i, want := range []time.Duration{15, 30, 60, 120, 240, 480, 600, 600} {
+		again := r.reconcile("throttled")
+		h := r.get("throttled")
+		if len(h.Status.Operations) != 1 {
+			t.Fatalf("operations %+v", h.Status.Operations)
+		}
+		r.condition(h, v1alpha1.HostedUpdating, v1alpha1.ReasonBusy, cloud.ErrThrottled.Error())
+		r.condition(h, v1alpha1.HostedSynced, v1alpha1.ReasonRead, "")
+		r.condition(h, v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
+		pause := h.Status.Operations[0].Pause.Duration
+		if pause != want*time.Second || again > pause || int(throttled.Load()) != i+1 {
+			t.Errorf("try %d of %d: again after %v, pause %v, want %v", i+1, throttled.Load(), again, pause, want*time.Second)
+		}
+		r.clock.SetTime(h.Status.Operations[0].RetryAt.Time)
+	}
+}
+
+// throttling throttles all changes.
+type throttling struct {
+	cloud.Client
+	requests *atomic.Int64
+}
+
+func (t throttling) Send(context.Context, cloud.Reading, merge.Write, string) (string, error) {
+	t.requests.Add(1)
+	return "", fmt.Errorf("changing: %w", cloud.ErrThrottled)
 }
 
 // TestDeletionSaysWhy: while a cloud does not delete a cluster, Ready says why.
