@@ -103,15 +103,16 @@ func (s *seats) take(of reconcile.Request, account string) bool {
 
 // mayRead reports whether a cluster that has a seat may be read. If the cloud is hung, this is so for one cluster,
 // which finds out whether the cloud answers again. If that cluster does not come for a while, another one does it.
-func (s *seats) mayRead(of reconcile.Request, account string, now time.Time) bool {
+// probe is the cluster that is read.
+func (s *seats) mayRead(of reconcile.Request, account string, now time.Time) (probe reconcile.Request, may bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	r := s.rooms[account]
 	if r.hung && r.probe != of && now.Sub(r.probed).Abs() < probeFor {
-		return false
+		return r.probe, false
 	}
 	r.probe, r.probed = of, now
-	return true
+	return of, true
 }
 
 // heard notes whether the cloud has answered a cluster that has a seat. hung says that it did not, in time. A read may

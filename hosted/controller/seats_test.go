@@ -90,7 +90,7 @@ func TestMayRead(t *testing.T) {
 		if !s.take(of, "one") {
 			t.Fatal("no seat")
 		}
-		if got := s.mayRead(of, "one", now); got != want {
+		if _, got := s.mayRead(of, "one", now); got != want {
 			t.Errorf("%s may be read: %v, want %v", name, got, want)
 		}
 		if want {

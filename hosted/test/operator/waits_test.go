@@ -291,6 +291,9 @@ func TestHungAccountRenews(t *testing.T) {
 	if reads != 3 || b.kept != 9 {
 		t.Errorf("%d reads, and tokens were looked at %d times", reads, b.kept)
 	}
+	const tried = "the cloud does not answer for these credentials; cluster hung-0 is tried"
+	r.condition(r.get("hung-1"), v1alpha1.HostedSynced, v1alpha1.ReasonRequestFailed, tried)
+	r.condition(r.get("hung-1"), v1alpha1.HostedReady, v1alpha1.ReasonRequestFailed, "")
 	// A cluster that is not read says nothing about its cloud.
 	r.edit("hung-2", func(h *v1alpha1.HostedCluster) { h.Spec.Paused = true })
 	r.reconcile("hung-2")
