@@ -28,6 +28,8 @@ type observation struct {
 	client     cloud.Client
 	table      *merge.Table
 	seen       state.Seen
+	// asked says that the cloud was asked to read something of the cluster.
+	asked bool
 }
 
 // connect creates the client of the cluster.
@@ -66,6 +68,7 @@ func (o *observation) observe(ctx context.Context) error {
 	if err := o.connect(ctx); err != nil {
 		return err
 	}
+	o.asked = true
 	if op := o.h.Status.InFlight(); op != nil && op.CloudID != "" {
 		operation, err := o.client.Operation(ctx, op.Item, op.CloudID)
 		if err != nil && !errors.Is(err, cloud.ErrNotFound) {

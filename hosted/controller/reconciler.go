@@ -12,6 +12,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,32 +78,39 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.seats.gone(req)
 		return ctrl.Result{}, retry.IgnoreGone(err)
 	}
-	account, hung := account(h), false
+	account := account(h)
 	if !r.seats.take(req, account) {
 		return ctrl.Result{}, nil
 	}
-	defer func() { r.seats.leave(account, hung) }()
+	defer r.seats.leave(account)
 	// This allowance limits the reconcile. Renewing a token has its own.
 	asking, done := cloud.WithAllowance(ctx)
 	defer done()
 	o := &object{api: r.Client, events: r.Events, h: h, stored: h.DeepCopy(), now: r.Clock.Now()}
 	v := &visit{observation: &observation{object: o, clouds: r.Clouds, namespace: r.Namespace, operations: &r.operations}}
-	if h.DeletionTimestamp.IsZero() && !h.Spec.Paused && !r.seats.mayRead(req, account, v.now) {
-		hung = true
-		return r.renew(ctx, v)
+	if h.DeletionTimestamp.IsZero() && !h.Spec.Paused {
+		if probe, may := r.seats.mayRead(req, account, v.now); !may {
+			return r.renew(ctx, v, probe.Name)
+		}
 	}
 	result, err := r.step(ctx, asking, v)
-	hung = errors.Is(v.failure, context.DeadlineExceeded)
+	if hung := errors.Is(v.failure, context.DeadlineExceeded); hung || v.asked {
+		r.seats.heard(account, hung, r.Clock.Now())
+	}
 	return result, err
 }
 
-// renew only renews the token of the binding. The cluster itself is read once its cloud answers again.
-func (r *Reconciler) renew(ctx context.Context, v *visit) (ctrl.Result, error) {
+// renew only renews the token of the binding. The cluster itself is read once its cloud answers the probe.
+func (r *Reconciler) renew(ctx context.Context, v *visit, probe string) (ctrl.Result, error) {
 	b := &binding{visit: v, binder: r.Binder}
+	var err error
 	if b.binder != nil {
-		if err := errors.Join(b.keep(ctx), v.store(ctx)); err != nil {
-			return retry.Done(err)
-		}
+		err = b.keep(ctx)
+	}
+	v.failure = fmt.Errorf("the cloud does not answer for these credentials; cluster %s is tried", probe)
+	v.report()
+	if err = errors.Join(err, v.store(ctx)); err != nil {
+		return retry.Done(err)
 	}
 	return ctrl.Result{RequeueAfter: retry.Sooner(state.Hung, b.again)}, nil
 }

@@ -64,11 +64,11 @@ func (r requests) send(ctx context.Context, write merge.Write) error {
 		r.event(corev1.EventTypeNormal, "Sent", "Sync", "%s changes %s", write.Call, paths(write))
 	}
 	return r.sent(ctx, id, err, func() {
-		if errors.Is(err, cloud.ErrBusy) {
-			r.refuse(v1alpha1.ReasonBusy, err.Error())
-			return
+		if errors.Is(err, cloud.ErrThrottled) {
+			// The cloud was read, so nothing has failed. Any other request would be throttled, too.
+			r.failure, r.phase = nil, state.Idle
 		}
-		ledger.End(r.h)
+		r.refuse(v1alpha1.ReasonBusy, err.Error())
 	})
 }
 

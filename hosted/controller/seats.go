@@ -60,7 +60,7 @@ type room struct {
 	taken   int
 	hung    bool
 	waiting []reconcile.Request
-	// probe is the cluster that was last read, and probed is when.
+	// probe is the cluster that was last read, and probed is when the cloud has answered, or was given up.
 	probe  reconcile.Request
 	probed time.Time
 }
@@ -103,22 +103,31 @@ func (s *seats) take(of reconcile.Request, account string) bool {
 
 // mayRead reports whether a cluster that has a seat may be read. If the cloud is hung, this is so for one cluster,
 // which finds out whether the cloud answers again. If that cluster does not come for a while, another one does it.
-func (s *seats) mayRead(of reconcile.Request, account string, now time.Time) bool {
+// probe is the cluster that is read.
+func (s *seats) mayRead(of reconcile.Request, account string, now time.Time) (probe reconcile.Request, may bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	r := s.rooms[account]
 	if r.hung && r.probe != of && now.Sub(r.probed).Abs() < probeFor {
-		return false
+		return r.probe, false
 	}
 	r.probe, r.probed = of, now
-	return true
+	return of, true
 }
 
-// leave gives the seat back. hung says that the cloud did not answer in time.
-func (s *seats) leave(account string, hung bool) {
+// heard notes whether the cloud has answered a cluster that has a seat. hung says that it did not, in time. A read may
+// take longer than probeFor, so that counts from its end.
+func (s *seats) heard(account string, hung bool, now time.Time) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.rooms[account].hung = hung
+	r := s.rooms[account]
+	r.hung, r.probed = hung, now
+}
+
+// leave gives the seat back.
+func (s *seats) leave(account string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
 	s.free(account)
 }
 

@@ -64,7 +64,8 @@ func TestSeats(t *testing.T) {
 			got += map[bool]string{true: "+", false: "-"}[s.take(of(string(name)), account)]
 		}
 		for range step.leave {
-			s.leave(account, step.hung)
+			s.heard(account, step.hung, time.Time{})
+			s.leave(account)
 		}
 		if step.gone != "" {
 			s.gone(of(step.gone))
@@ -78,7 +79,8 @@ func TestSeats(t *testing.T) {
 	}
 }
 
-// TestMayRead: while a cloud is hung, only one cluster is read, and another one if that one does not come.
+// TestMayRead: while a cloud is hung, only one cluster is read, and another one if that one does not come. A read that
+// hangs takes longer than that.
 func TestMayRead(t *testing.T) {
 	s, now := &seats{call: func(reconcile.Request) {}}, time.Unix(1_800_000_000, 0)
 	visit := func(name string, after time.Duration, hung, want bool) {
@@ -88,13 +90,18 @@ func TestMayRead(t *testing.T) {
 		if !s.take(of, "one") {
 			t.Fatal("no seat")
 		}
-		if got := s.mayRead(of, "one", now); got != want {
+		if _, got := s.mayRead(of, "one", now); got != want {
 			t.Errorf("%s may be read: %v, want %v", name, got, want)
 		}
-		s.leave("one", hung)
+		if want {
+			now = now.Add(map[bool]time.Duration{true: 3 * time.Minute}[hung])
+			s.heard("one", hung, now)
+		}
+		s.leave("one")
 	}
 	visit("a", 0, false, true)
 	visit("b", 0, true, true)
+	visit("a", 0, true, false)
 	visit("a", time.Minute, true, false)
 	visit("b", time.Second, true, true)
 	visit("a", time.Minute, true, false)

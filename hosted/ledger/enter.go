@@ -122,7 +122,7 @@ func waiting(plan merge.Plan, waits []merge.Wait) []string {
 	var parts []string
 	for i, wait := range waits {
 		if wait.For != "" {
-			parts = append(parts, fmt.Sprintf("%s %s waits because %s, which may replace it. If there is no room for both, delete the old one in the cloud",
+			parts = append(parts, fmt.Sprintf("%s %s waits because %s. That may be its replacement. If there is no room for both, delete the old one in the cloud",
 				plan.Writes[i].Call, plan.Writes[i].Item, wait.For))
 		}
 	}

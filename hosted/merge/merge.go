@@ -82,6 +82,8 @@ type Leaf struct {
 	State State
 	// Spec and Upstream are the values of both sides.
 	Spec, Upstream Text
+	// Item says that the leaf is the existence of an item, such as a pool.
+	Item bool
 }
 
 // Plan is what to do. First store Base, Conflicts and Decisions, together with the Upstream from which they
@@ -157,7 +159,7 @@ func (m *merger) decide(leaf *leaf) {
 	hash, since := m.conflict(leaf, base)
 	v.resolved = m.resolutions.of(leaf.path, hash, v)
 	verdict := decide(v, m.in.Policies.of(leaf.path))
-	m.plan.Leaves = append(m.plan.Leaves, Leaf{leaf.path, verdict.state, leaf.text, upstream})
+	m.plan.Leaves = append(m.plan.Leaves, Leaf{leaf.path, verdict.state, leaf.text, upstream, leaf.exists})
 	m.keep(leaf, v, verdict.state, base)
 	switch verdict.state {
 	case Pushed:

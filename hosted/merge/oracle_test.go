@@ -118,10 +118,11 @@ func (w *world) checkTwoSides(path string) {
 }
 
 // checkStuck checks, once everything has settled, that only requests wait that the cloud refuses, and those that
-// come after such a one.
+// come after such a one, or after a pool that the spec has and the cloud does not.
 func (w *world) checkStuck() {
 	plan := Merge(w.settledInput())
 	creates := slices.ContainsFunc(w.cloud.now().troubled, func(item string) bool { return w.spec[item] != nil })
+	creates = creates || w.lacks()
 	for _, write := range plan.Writes {
 		refused := w.cloud.quota(write)
 		creates = creates || refused && write.Call == "create"
@@ -129,6 +130,13 @@ func (w *world) checkStuck() {
 			w.violation("%s of %q with %v is never sent, and was not refused", write.Call, write.Item, write.Sent)
 		}
 	}
+}
+
+// lacks reports whether the spec has a pool that the cloud does not have. Then no pool is deleted.
+func (w *world) lacks() bool {
+	return slices.ContainsFunc(universePaths, func(path string) bool {
+		return universe.at[path].exists && w.spec[path] != nil && w.cloud.now().config.text(path) == Null
+	})
 }
 
 func (w *world) settledInput() Input {
@@ -153,6 +161,10 @@ func (w *world) checkEdits() {
 			switch states[e.path] {
 			case Conflict, Drifted, Floating:
 				continue
+			case Pushed:
+				if universe.at[e.path].exists && e.text == Null && w.lacks() {
+					continue
+				}
 			case Superseded:
 				// The decision was recorded when it was made. Setting the same value again changes nothing.
 				if slices.ContainsFunc(w.status.Decisions, func(d Decision) bool { return d.Path == e.path && same(e.path, e.text, d.Lost) }) {

@@ -62,7 +62,8 @@ func (t *Table) Next(plan Plan, held Held) *Write {
 
 // Waits returns for each write of a plan why it has to wait. A write that was refused waits by itself. A write
 // whose call comes after others waits, too, while one of those waits, or while an item that the spec has does
-// not work. An item that the spec does not have holds up nothing: it is to be deleted itself.
+// not work or is missing in the cloud. An item that the spec does not have holds up nothing: it is to be deleted
+// itself.
 func (t *Table) Waits(plan Plan, held Held) []Wait {
 	waits := make([]Wait, len(plan.Writes))
 	for i, w := range plan.Writes {
@@ -74,6 +75,9 @@ func (t *Table) Waits(plan Plan, held Held) []Wait {
 		if j := slices.IndexFunc(held.Troubled, plan.wants); j >= 0 {
 			waits[i].For = held.Troubled[j] + " does not work yet"
 		}
+		if item := plan.lacks(after); item != "" {
+			waits[i].For = item + " is in the spec, and the cloud does not have it"
+		}
 		for j, before := range plan.Writes[:i] {
 			if waits[j] != (Wait{}) && slices.Contains(after, before.Call) {
 				waits[i].For = before.Call + " " + before.Item + " was refused"
@@ -81,6 +85,18 @@ func (t *Table) Waits(plan Plan, held Held) []Wait {
 		}
 	}
 	return waits
+}
+
+// lacks returns an item that the spec has, the cloud does not have, and none of these calls creates. For example,
+// somebody has deleted it in the cloud.
+func (p Plan) lacks(calls []string) string {
+	for _, l := range p.Leaves {
+		created := slices.ContainsFunc(p.Writes, func(w Write) bool { return w.Item == l.Path && slices.Contains(calls, w.Call) })
+		if l.Item && l.Spec != Null && l.Upstream == Null && !created {
+			return l.Path
+		}
+	}
+	return ""
 }
 
 // wants reports whether the spec has an item.

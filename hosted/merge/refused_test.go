@@ -82,3 +82,30 @@ func TestWaits(t *testing.T) {
 		})
 	}
 }
+
+// TestWaitsForMissing: nothing is deleted while an item of the spec is missing in the cloud and not created.
+func TestWaitsForMissing(t *testing.T) {
+	create, gone := Write{Call: "create", Item: `pools["p"]`}, Write{Call: "delete", Item: `pools["q"]`}
+	missing := Leaf{Path: `pools["p"]`, Spec: "true", Upstream: Null, Item: true}
+	field, there, unwanted := missing, missing, missing
+	field.Item, there.Upstream, unwanted.Spec = false, "true", Null
+	tests := map[string]struct {
+		leaf   Leaf
+		writes []Write
+		want   []Wait
+	}{
+		"it is missing":      {missing, []Write{gone}, []Wait{{For: `pools["p"] is in the spec, and the cloud does not have it`}}},
+		"it is created":      {missing, []Write{create, gone}, []Wait{{}, {}}},
+		"a field is not set": {field, []Write{gone}, []Wait{{}}},
+		"it is there":        {there, []Write{gone}, []Wait{{}}},
+		"the spec lacks it":  {unwanted, []Write{gone}, []Wait{{}}},
+		"nothing is deleted": {missing, []Write{{Call: "size", Item: `pools["q"]`}}, []Wait{{}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, toy.Waits(Plan{Writes: test.writes, Leaves: []Leaf{test.leaf}}, Held{})); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -95,7 +95,7 @@ type Call struct {
 	// So Merge adds the others as they are in the cloud.
 	Whole bool
 	// After lists calls that come before this one in the table. While the plan has one of them that was refused,
-	// or an item that the spec has does not work, this one waits. So pools are deleted only once the pools that
+	// or an item that the spec has does not work or is missing in the cloud, this one waits. So pools are deleted only once the pools that
 	// replace them were created, and work.
 	After []string
 }

@@ -22,7 +22,7 @@ const (
 	// RetryForbidden is how long to wait after a request for which a right was missing. It has changed nothing.
 	RetryForbidden = 10 * time.Minute
 	// leastBusy and mostBusy limit how long to wait after a request that the cloud refused because it was doing
-	// something else.
+	// something else, or throttled.
 	leastBusy, mostBusy = 15 * time.Second, 10 * time.Minute
 	// leastDeletion is how long to wait at first after a deletion that was refused or has failed. It replaces no
 	// nodes, and often waits for something that ends by itself, such as a network interface that is detached.

@@ -101,6 +101,8 @@ func (a *AKS) route(r *http.Request) (int, object) {
 	switch {
 	case rest == "" && r.Method == http.MethodPut:
 		return a.putCluster(r)
+	case a.cluster == nil && rest != "":
+		return refused(http.StatusNotFound, "ParentResourceNotFound")
 	case a.cluster == nil:
 		return noCluster(r)
 	case rest == "" && r.Method == http.MethodGet:

@@ -98,3 +98,19 @@ func TestForgottenOperation(t *testing.T) {
 		}
 	}
 }
+
+// TestPoolOfMissingCluster: a cluster is deleted while a pool is being changed. Then Azure does not find the parent of
+// the pool. The operation is not in progress, and reading the cluster says that it is gone.
+func TestPoolOfMissingCluster(t *testing.T) {
+	cluster, client := newAKS(t)
+	if operation, err := client.Operation(t.Context(), `nodePools["a"]`, "latest"); err != nil || !operation.Done {
+		t.Errorf("got %+v, %v", operation, err)
+	}
+	cluster.Edit(func(object) object { return nil })
+	if _, err := client.Operation(t.Context(), `nodePools["a"]`, "latest"); !errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("got %v, want that it is not found", err)
+	}
+	if _, err := client.Read(t.Context()); !errors.Is(err, cloud.ErrNotFound) {
+		t.Errorf("Read: got %v", err)
+	}
+}

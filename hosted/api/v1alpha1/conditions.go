@@ -104,8 +104,8 @@ const (
 	// them. The operator sends each one again at its retryAt in status.operations, within an hour.
 	// Other requests do not wait for them.
 	ReasonUpdateFailed = "UpdateFailed"
-	// ReasonBusy: the cloud refused requests because it was doing something else, or because the
-	// cluster had changed since the operator read it. The operator sends them again soon. It is
+	// ReasonBusy: the cloud refused requests because it was doing something else, because it throttles
+	// requests, or because the cluster had changed since the operator read it. The operator sends them again soon. It is
 	// also a reason in status.operations.
 	ReasonBusy = "Busy"
 )

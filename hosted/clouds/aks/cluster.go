@@ -178,6 +178,12 @@ func (c Cluster) notFound(err error) bool {
 		strings.Contains(strings.ToLower(message(answer)), strings.ToLower("Microsoft.ContainerService/managedClusters/"+c.Name+"'"))
 }
 
+// missing reports whether an answer says that something was not found, whatever it is.
+func missing(err error) bool {
+	var answer *azcore.ResponseError
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound
+}
+
 // noPool reports whether Azure says that a pool does not exist.
 func noPool(err error) bool {
 	var answer *azcore.ResponseError

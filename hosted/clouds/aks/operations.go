@@ -34,7 +34,8 @@ func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operatio
 	case item != "" && noPool(err):
 		operation.Done = true
 		return operation, nil
-	case c.notFound(err):
+	case item != "" && missing(err), c.notFound(err):
+		// If the whole cluster is gone, Azure does not find the pool's parent. Reading the cluster finds that out.
 		err = cloud.ErrNotFound
 	}
 	if err != nil {

@@ -165,11 +165,11 @@ func (n nodeGroups) delete(ctx context.Context, r request) (*types.Update, error
 	if gone(err) != nil {
 		return nil, gone(err)
 	}
-	id := deletion
+	template := ""
 	if r.template != nil {
-		id += r.template.ID
+		template = r.template.ID
 	}
-	return &types.Update{Id: &id}, nil
+	return &types.Update{Id: aws.String(deletionID(template, r.arn))}, nil
 }
 
 func (n nodeGroups) version(ctx context.Context, r request) (*types.Update, error) {
@@ -248,12 +248,21 @@ func (n nodeGroups) update(ctx context.Context, r request, in *eks.UpdateNodegro
 	return out.Update, nil
 }
 
+// deletionID names the deletion of a group: by the ID of our template of it, if it has one, and by the ARN of the
+// group. A group that is created again with the same name has another ARN.
+func deletionID(template, arn string) string { return deletion + template + "/" + arn }
+
 // deleted reports whether a group is gone, and then deletes our template of it, if it has one. It must not do so
 // before, because EKS treats a group without its template as broken.
 func (n nodeGroups) deleted(ctx context.Context, item, id string) (cloud.Operation, error) {
-	operation := cloud.Operation{ID: deletion + id, Item: item}
+	operation := cloud.Operation{ID: id, Item: item}
+	template, arn, _ := strings.Cut(strings.TrimPrefix(id, deletion), "/")
 	out, err := n.api.DescribeNodegroup(ctx, &eks.DescribeNodegroupInput{ClusterName: &n.Name, NodegroupName: groupOf(item)})
 	switch {
+	case err == nil && isAnother(out.Nodegroup, arn):
+		if used := out.Nodegroup.LaunchTemplate; used != nil && aws.ToString(used.Id) == template {
+			template = ""
+		}
 	case err == nil && out.Nodegroup.Status == types.NodegroupStatusDeleteFailed:
 		operation.Done, operation.Failed, operation.Message = true, true, groupTrouble(out.Nodegroup).Message
 		return operation, nil
@@ -261,14 +270,23 @@ func (n nodeGroups) deleted(ctx context.Context, item, id string) (cloud.Operati
 		return operation, n.wrap(err, "reading the "+item)
 	}
 	operation.Done = true
-	if id == "" {
+	if template == "" {
 		return operation, nil
 	}
-	if err := n.templates.delete(ctx, id); err != nil {
+	if err := n.templates.delete(ctx, template); err != nil {
 		// The group is gone, as requested.
 		operation.Failed, operation.Message = true, err.Error()
 	}
 	return operation, nil
+}
+
+// isAnother reports whether somebody has created a group again that had this ARN and was being deleted. Older names of
+// deletions have no ARN: then a group that is ACTIVE is another one.
+func isAnother(group *types.Nodegroup, arn string) bool {
+	if arn == "" {
+		return group.Status == types.NodegroupStatusActive
+	}
+	return aws.ToString(group.NodegroupArn) != arn
 }
 
 func scaling(g v1alpha1.EKSNodeGroup) *types.NodegroupScalingConfig {

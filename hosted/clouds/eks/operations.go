@@ -41,8 +41,8 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 
 // Operation describes an update, or the deletion of a group.
 func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operation, error) {
-	if template, ok := strings.CutPrefix(id, deletion); ok {
-		return c.groups().deleted(ctx, item, template)
+	if strings.HasPrefix(id, deletion) {
+		return c.groups().deleted(ctx, item, id)
 	}
 	out, err := c.API.DescribeUpdate(ctx, &eks.DescribeUpdateInput{Name: &c.Name, NodegroupName: groupOf(item), UpdateId: &id})
 	if notFound(err) {

@@ -32,7 +32,7 @@ import (
 // A template that lacks the tag or the name is somebody else's. It is neither read nor changed.
 const (
 	templateTag = "hosted.spillway.io/nodegroup"
-	// deletion is the prefix of the name of an operation that ends with the deletion of a group's template.
+	// deletion is the prefix of the name of an operation that deletes a group, and then its template.
 	deletion = "launch-template/"
 	// longestName is the longest name of a template.
 	longestName = 128

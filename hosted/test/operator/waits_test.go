@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/merge"
 	"github.com/spillway-io/spillway/internal/conditions"
 )
 
@@ -36,6 +38,26 @@ func TestBrokenReplacement(t *testing.T) {
 				})
 			},
 			want: []string{created, deletedB},
+		},
+		"it gets another name": {
+			then: func(r *rig) {
+				r.edit("swap", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.NodeGroups[0].NodegroupName = "c" })
+			},
+			want: []string{created, created, deletedA, deletedB},
+		},
+		"it is deleted in the console": {
+			then: func(r *rig) {
+				r.clouds.eksS["swap"].Forget("b")
+				r.condition(r.settle("swap"), v1alpha1.HostedInSync, v1alpha1.ReasonPushed,
+					`DeleteNodegroup nodeGroups["a"] waits because nodeGroups["b"] is in the spec, and the cloud does not have it`)
+				if changes := r.clouds.eksS["swap"].Changes(); !slices.Equal(changes, []string{created}) {
+					r.Errorf("changes %v", changes)
+				}
+				r.edit("swap", func(h *v1alpha1.HostedCluster) {
+					h.Spec.EKSConfig.NodeGroups[0].Labels = map[string]*string{"again": ptr.To("1")}
+				})
+			},
+			want: []string{created, created, deletedA},
 		},
 	}
 	for name, test := range tests {
@@ -84,7 +106,7 @@ func TestFailedDeletion(t *testing.T) {
 		r.reconcile("undead")
 		h := r.get("undead")
 		r.condition(h, v1alpha1.HostedUpdating, v1alpha1.ReasonUpdateFailed, "DELETE_FAILED: Ec2SecurityGroupDeletionFailure: in use")
-		if got := h.Status.Operations[0].RetryAt.Sub(r.clock.Now()).Round(time.Second); got != pause {
+		if got := h.Status.Operations[0].Pause.Duration; got != pause {
 			t.Errorf("it waits for %v, want %v", got, pause)
 		}
 	}
@@ -174,6 +196,43 @@ func TestBusyIsNoFailure(t *testing.T) {
 	r.condition(r.settle("engaged"), v1alpha1.HostedUpdating, v1alpha1.ReasonIdle, "")
 }
 
+// TestThrottledChange: a cloud reads, and throttles changes. The request waits longer each time, and Ready stays True.
+func TestThrottledChange(t *testing.T) {
+	r := newRig(t)
+	r.clouds.addEKS(t, "throttled")
+	r.cluster("throttled", "eksConfig: {displayName: throttled, region: r}")
+	r.settle("throttled")
+	var throttled atomic.Int64
+	r.Clouds = wrapped{r.Clouds, func(c cloud.Client) cloud.Client { return throttling{c, &throttled} }}
+	r.edit("throttled", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.KubernetesVersion = ptr.To("1.33") })
+	for i, want := range []time.Duration{15, 30, 60, 120, 240, 480, 600, 600} {
+		again := r.reconcile("throttled")
+		h := r.get("throttled")
+		if len(h.Status.Operations) != 1 {
+			t.Fatalf("operations %+v", h.Status.Operations)
+		}
+		r.condition(h, v1alpha1.HostedUpdating, v1alpha1.ReasonBusy, cloud.ErrThrottled.Error())
+		r.condition(h, v1alpha1.HostedSynced, v1alpha1.ReasonRead, "")
+		r.condition(h, v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
+		pause := h.Status.Operations[0].Pause.Duration
+		if pause != want*time.Second || again > pause || int(throttled.Load()) != i+1 {
+			t.Errorf("try %d of %d: again after %v, pause %v, want %v", i+1, throttled.Load(), again, pause, want*time.Second)
+		}
+		r.clock.SetTime(h.Status.Operations[0].RetryAt.Time)
+	}
+}
+
+// throttling throttles all changes.
+type throttling struct {
+	cloud.Client
+	requests *atomic.Int64
+}
+
+func (t throttling) Send(context.Context, cloud.Reading, merge.Write, string) (string, error) {
+	t.requests.Add(1)
+	return "", fmt.Errorf("changing: %w", cloud.ErrThrottled)
+}
+
 // TestDeletionSaysWhy: while a cloud does not delete a cluster, Ready says why.
 func TestDeletionSaysWhy(t *testing.T) {
 	r := newRig(t)
@@ -231,6 +290,15 @@ func TestHungAccountRenews(t *testing.T) {
 	}
 	if reads != 3 || b.kept != 9 {
 		t.Errorf("%d reads, and tokens were looked at %d times", reads, b.kept)
+	}
+	const tried = "the cloud does not answer for these credentials; cluster hung-0 is tried"
+	r.condition(r.get("hung-1"), v1alpha1.HostedSynced, v1alpha1.ReasonRequestFailed, tried)
+	r.condition(r.get("hung-1"), v1alpha1.HostedReady, v1alpha1.ReasonRequestFailed, "")
+	// A cluster that is not read says nothing about its cloud.
+	r.edit("hung-2", func(h *v1alpha1.HostedCluster) { h.Spec.Paused = true })
+	r.reconcile("hung-2")
+	if r.reconcile("hung-1"); reads != 3 {
+		t.Errorf("%d reads after a cluster is paused", reads)
 	}
 	r.clock.SetTime(r.clock.Now().Add(2 * time.Minute))
 	if r.reconcile("hung-1"); reads != 4 {
