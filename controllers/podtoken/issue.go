@@ -73,7 +73,7 @@ func (i issuer) requestAll(ctx context.Context, s snapshot) (issued, *field.Prob
 			return issued{}, refusalOf(s.Pod, err)
 		}
 		got.tokens[wanted.Key()] = []byte(granted.Token)
-		if until := granted.ExpirationTimestamp.Time; until.Before(got.expires) {
+		if until := lastsUntil(granted.ExpirationTimestamp.Time, s.Now, i.life(wanted)); until.Before(got.expires) {
 			got.expires = until
 		}
 	}
@@ -93,14 +93,29 @@ func (i issuer) authority() ([]byte, *field.Problem) {
 	return authority, nil
 }
 
+// life returns for how long a token is requested.
+func (i issuer) life(wanted token.Wanted) time.Duration {
+	life := time.Duration(wanted.Seconds) * time.Second
+	if i.Life > 0 {
+		life = min(life, i.Life)
+	}
+	return life
+}
+
+// lastsUntil returns when a token expires, by the manager's clock. If the clock differs from the API server's by so
+// much that what that says cannot be used, the requested life counts.
+func lastsUntil(said, now time.Time, life time.Duration) time.Time {
+	if rest := said.Sub(now); rest > life || rest < life/2 {
+		return now.Add(life)
+	}
+	return said
+}
+
 // request requests one token. The policy spillway-manager-tokens requires the label.
 func (i issuer) request(ctx context.Context, pod *corev1.Pod, wanted token.Wanted) (authenticationv1.TokenRequestStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	seconds := wanted.Seconds
-	if i.Life > 0 {
-		seconds = min(seconds, int64(i.Life/time.Second))
-	}
+	seconds := int64(i.life(wanted) / time.Second)
 	request := &authenticationv1.TokenRequest{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway}},
 		Spec: authenticationv1.TokenRequestSpec{
@@ -140,7 +155,8 @@ func (r *reconciler) secretOf(pod *corev1.Pod, p plan, got issued, data map[stri
 // whyRefused says why the provider has not taken the Secret. Admission there may quote what is in it, in any
 // form. So whyRefused repeats only what the provider says of the same write without tokens, in a dry run.
 func (r *reconciler) whyRefused(ctx context.Context, s snapshot, p plan, got issued, err error) *field.Problem {
-	if _, answered := messageOf(err); !answered {
+	// An update shows admission the old tokens, too, also in a dry run.
+	if _, answered := messageOf(err); !answered || p.Before != nil {
 		return problemOf(p, r.Mark.ClusterID, err, nil)
 	}
 	data := map[string][]byte{}

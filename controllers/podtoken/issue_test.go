@@ -48,3 +48,21 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 }
+
+// TestLastsUntil: a clock that is wrong makes a token neither last longer than requested, nor expire at once.
+func TestLastsUntil(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct{ said, want time.Duration }{
+		"as requested":                 {10 * time.Minute, 10 * time.Minute},
+		"a bit shorter":                {9 * time.Minute, 9 * time.Minute},
+		"the manager's clock is late":  {15 * time.Minute, 10 * time.Minute},
+		"the manager's clock is early": {time.Minute, 10 * time.Minute},
+		"by more than the life":        {-time.Hour, 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := lastsUntil(now.Add(test.said), now, 10*time.Minute).Sub(now); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}

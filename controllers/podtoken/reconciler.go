@@ -2,6 +2,7 @@ package podtoken
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/kind"
 	"github.com/spillway-io/spillway/internal/engine/objects"
 	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
@@ -36,6 +38,10 @@ type reconciler struct {
 func (r *reconciler) Need(ctx context.Context, pod *corev1.Pod, at engdecide.Destination) (engdecide.Need, error) {
 	key := client.ObjectKeyFromObject(pod)
 	need := engdecide.Need{Kind: name, NamespacedName: key}
+	if why := r.unreadable(); why.Reason != "" {
+		need.Problem = why
+		return need, nil
+	}
 	held := &corev1.Secret{}
 	err := r.Remote.Get(ctx, types.NamespacedName{Namespace: at.Namespace, Name: field.TokenSecretName(pod.UID)}, held)
 	if client.IgnoreNotFound(err) != nil {
@@ -58,21 +64,29 @@ func (r *reconciler) Need(ctx context.Context, pod *corev1.Pod, at engdecide.Des
 	return need, nil
 }
 
+// unreadable says why the provider's Secrets cannot be read. Then the cache has none, which means nothing.
+func (r *reconciler) unreadable() field.Problem {
+	why := r.Provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.Secret{}))
+	if why.Reason == "" {
+		return field.Problem{}
+	}
+	return field.Problemf(why.Reason, "the provider %s", why.What)
+}
+
 // Reconcile decides about the tokens of one pod, and acts.
 func (r *reconciler) Reconcile(ctx context.Context, of engdecide.Key) (ctrl.Result, error) {
 	key := of.NamespacedName
-	if r.Paused() {
-		return ctrl.Result{}, nil // All are enqueued when the pause ends.
+	if r.Paused() || r.unreadable().Reason != "" {
+		return ctrl.Result{}, nil // All are enqueued when this ends.
 	}
 	s, err := r.observe(ctx, key)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	p := decide(s)
+	var failed error // A Secret that cannot be deleted delays no tokens.
 	for _, held := range p.Delete {
-		if err := r.remove(ctx, held); err != nil {
-			return retry.Done(err)
-		}
+		failed = errors.Join(failed, r.remove(ctx, held))
 	}
 	var live types.UID
 	if s.Pod != nil && !ended(s.Pod) {
@@ -81,10 +95,14 @@ func (r *reconciler) Reconcile(ctx context.Context, of engdecide.Key) (ctrl.Resu
 	if gone := r.pods.forget(key, live); gone != "" {
 		r.ledger.forget(gone)
 	}
-	if !p.Issue {
-		return ctrl.Result{RequeueAfter: p.Again}, nil
+	result := ctrl.Result{RequeueAfter: p.Again}
+	if p.Issue {
+		result, err = r.issueAndReport(ctx, s, p)
 	}
-	return r.issueAndReport(ctx, s, p)
+	if err := errors.Join(failed, err); err != nil {
+		return retry.Done(err)
+	}
+	return result, nil
 }
 
 // observe reads from caches what a decision depends on.
