@@ -51,9 +51,7 @@ type plan struct {
 func decideVolume(s snapshot) plan {
 	switch {
 	case s.unlabelled != nil:
-		after := s.unlabelled.DeepCopy()
-		metav1.SetMetaDataLabel(&after.ObjectMeta, v1alpha1.LabelSyncedTo+s.clusterID, v1alpha1.SyncedToTrue)
-		return plan{labelled: after}
+		return plan{labelled: s.labelled()}
 	case s.volume == nil:
 		return s.creation()
 	case s.volume.Status.Phase == corev1.VolumeReleased || !s.volume.DeletionTimestamp.IsZero() && s.volume.Status.Phase != corev1.VolumeBound:

@@ -127,10 +127,16 @@ func typesOf(conditions []corev1.PersistentVolumeClaimCondition) []corev1.Persis
 
 func TestUnlabelledVolume(t *testing.T) {
 	before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "spillway-eu-claim-uid", Labels: map[string]string{"a": "b"}}}
-	plan := decideVolume(snapshot{clusterID: "eu", unlabelled: before, remote: merged[corev1.PersistentVolumeClaim](t, remoteYAML, "")})
 	want := map[string]string{"a": "b", "synced-to.spillway.io/eu": "true"}
-	if plan.labelled == nil || !maps.Equal(plan.labelled.Labels, want) || len(before.Labels) != 1 {
-		t.Errorf("got %+v", plan.labelled)
+	for finalizers, leaving := range map[string]*metav1.Time{"[sync.spillway.io/eu]": nil, "[]": {}} {
+		if leaving != nil {
+			*leaving = metav1.Now()
+		}
+		before.DeletionTimestamp = leaving
+		plan := decideVolume(snapshot{clusterID: "eu", unlabelled: before}) // Also if the provider's claim is gone.
+		if plan.labelled == nil || !maps.Equal(plan.labelled.Labels, want) || len(before.Labels) != 1 || fmt.Sprint(plan.labelled.Finalizers) != finalizers {
+			t.Errorf("got %+v", plan.labelled)
+		}
 	}
 }
 
