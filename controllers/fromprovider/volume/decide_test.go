@@ -145,6 +145,7 @@ func TestOldVolume(t *testing.T) {
 	const bound, released, leaving = `{status: {phase: Bound}}`, `{status: {phase: Released}}`, `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Released}}`
 	const retained, retainedLeaving = `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`,
 		`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`
+	const unbound = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Available}}`
 	const kept = `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`
 	for name, test := range map[string]struct{ local, remote, volume, want string }{
 		"in use":                            {volume: bound, local: settled, want: "nothing"},
@@ -164,6 +165,9 @@ func TestOldVolume(t *testing.T) {
 		"retained, and gone there":          {volume: retained, local: "none", remote: "none", want: "nothing"},
 		"retained, leaving, and not noted":  {volume: retainedLeaving, local: "none", want: "nothing"},
 		"retained, leaving, and kept there": {volume: retainedLeaving, local: "none", remote: kept, want: "finalizers []"},
+		"deleted before it is bound":        {volume: unbound, want: "finalizers []"},
+		"deleted before it is bound, and there is another": {volume: unbound, local: `{spec: {volumeName: another}}`, want: "nothing"},
+		"deleted without its claim, and gone there":        {volume: unbound, local: "none", remote: "none", want: "finalizers []"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := decideVolume(snapshot{
