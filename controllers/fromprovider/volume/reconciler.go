@@ -50,6 +50,10 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 	if r.Paused() || r.Provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.PersistentVolumeClaim{})).Reason != "" {
 		return ctrl.Result{}, nil // Everything is enqueued when this changes.
 	}
+	// Before anything is read: a claim that a cache does not show yet would count as gone.
+	if readable, err := r.readable(ctx, key); err != nil || !readable {
+		return ctrl.Result{}, err // It is enqueued when both kinds can be read.
+	}
 	s, err := r.observe(ctx, key)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -64,9 +68,6 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 		delete(r.unclaimed, key)
 		r.pace.Forget(string(key.UID))
 		return ctrl.Result{}, nil
-	}
-	if readable, err := r.readable(ctx, key); err != nil || !readable {
-		return ctrl.Result{}, err // It is enqueued when both kinds can be read.
 	}
 	if s.mayCreate() { // What the volume says about the data lasts, so no cache is asked.
 		if s.class, err = r.classOf(ctx, s.claim); err != nil {
