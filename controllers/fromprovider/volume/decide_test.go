@@ -14,9 +14,11 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/fieldtest"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
 const (
@@ -136,6 +138,26 @@ func TestUnlabelledVolume(t *testing.T) {
 		plan := decideVolume(snapshot{clusterID: "eu", unlabelled: before}) // Also if the provider's claim is gone.
 		if plan.labelled == nil || !maps.Equal(plan.labelled.Labels, want) || len(before.Labels) != 1 || fmt.Sprint(plan.labelled.Finalizers) != finalizers {
 			t.Errorf("got %+v", plan.labelled)
+		}
+	}
+}
+
+// TestKeyOfVolume: the name of a volume says which claim it is for, whatever becomes of its claimRef.
+func TestKeyOfVolume(t *testing.T) {
+	const uid = "7b0a3f0e-1c2d-4e5f-8a9b-0c1d2e3f4a5b"
+	r := &reconciler{Connection: engine.Connection{Mark: provenance.Mark{ClusterID: "eu"}}}
+	for change, want := range map[string]string{
+		`{metadata: {name: spillway-eu-` + uid + `}, spec: {claimRef: {uid: ` + uid + `}}}`:      "team/data " + uid,
+		`{metadata: {name: spillway-eu-` + uid + `}, spec: {claimRef: null}}`:                    "/ " + uid,
+		`{metadata: {name: spillway-eu-` + uid + `}, spec: {claimRef: {uid: another}}}`:          "/ " + uid,
+		`{metadata: {name: spillway-eu-west-` + uid + `}, spec: {claimRef: {uid: ` + uid + `}}}`: "",
+	} {
+		got := ""
+		if key, ours := r.keyOfVolume(merged[corev1.PersistentVolume](t, wantYAML, change)); ours {
+			got = fmt.Sprintf("%s %s", key.NamespacedName, key.UID)
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", change, got, want)
 		}
 	}
 }

@@ -54,16 +54,17 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 	if readable, err := r.readable(ctx, key); err != nil || !readable {
 		return ctrl.Result{}, err // It is enqueued when both kinds can be read.
 	}
+	key = r.named(ctx, key)
 	s, err := r.observe(ctx, key)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if s.volume == nil && s.remote != nil {
+	if s.volume == nil {
 		if s.unlabelled, err = r.unlabelled(ctx, key.UID); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	if s.volume == nil && s.remote == nil {
+	if s.volume == nil && s.unlabelled == nil && s.remote == nil {
 		delete(r.told, key)
 		delete(r.unclaimed, key)
 		r.pace.Forget(string(key.UID))

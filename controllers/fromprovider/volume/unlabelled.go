@@ -3,7 +3,6 @@ package volume
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,9 +70,8 @@ func (r *reconciler) followUnlabelled(ctx context.Context) error {
 		if e.After == nil || !lacksLabel(e.After, r.Mark.ClusterID) {
 			return
 		}
-		uid := types.UID(strings.TrimPrefix(e.After.GetName(), nameOf(r.Mark.ClusterID, "")))
-		if key, there := keyOfUID(ctx, r.Provider.GetCache(), uid); there {
-			r.Enqueue(key)
+		if uid, is := field.ClaimOf(e.After, r.Mark.ClusterID); is {
+			r.Enqueue(r.named(ctx, decide.Key{Kind: name, UID: uid}))
 		}
 	})
 }
