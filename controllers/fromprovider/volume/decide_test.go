@@ -2,6 +2,7 @@ package volume
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -158,6 +160,19 @@ func TestKeyOfVolume(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: got %q, want %q", change, got, want)
+		}
+	}
+}
+
+// TestForbidden: what a policy refuses is no missing right.
+func TestForbidden(t *testing.T) {
+	for why, want := range map[string]string{
+		`User "system:serviceaccount:a:b" cannot create resource "persistentvolumes"`: v1alpha1.ReasonRightsMissing,
+		`ValidatingAdmissionPolicy 'p' with binding 'p' denied request: no room`:      v1alpha1.ReasonForbiddenHere,
+	} {
+		err := apierrors.NewForbidden(corev1.Resource("persistentvolumes"), "v", errors.New(why))
+		if got := forbidden("v", err); got.Reason != want || !strings.Contains(got.Message, why) {
+			t.Errorf("%s: got %v", why, got)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package volume
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,7 +78,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 		}
 	}
 	plan := decideVolume(s)
-	r.tell(key, s.claim, plan.problem)
+	if plan.problem != nil {
+		r.tell(key, s.claim, plan.problem)
+	}
 	again, err := r.report(ctx, key, s.unclaimed(key))
 	if err != nil || again > 0 {
 		return ctrl.Result{RequeueAfter: again}, err
@@ -87,7 +91,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 		}
 		r.pace.Wrote(string(key.UID))
 	}
-	return retry.Done(r.act(ctx, s, plan))
+	refused, err := r.act(ctx, s, plan)
+	if refused != nil || err == nil { // A problem that was told is over only with a success.
+		r.tell(key, s.claim, cmp.Or(plan.problem, refused))
+	}
+	return retry.Done(err)
 }
 
 // readable reports whether the caches show the provider's claims, and the consumer's volumes.
@@ -161,11 +169,12 @@ func (r *reconciler) remoteOf(ctx context.Context, key decide.Key) (*corev1.Pers
 	return nil, nil
 }
 
-func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) error {
+// act carries out a plan. It returns what the owner of the claim should know about a refusal, too.
+func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) (*field.Problem, error) {
 	var a decide.Action
 	switch {
 	case plan.labelled != nil:
-		return label(ctx, r.consumer, s.unlabelled, plan.labelled)
+		return nil, label(ctx, r.consumer, s.unlabelled, plan.labelled)
 	case plan.create != nil:
 		a = decide.Action{Verb: decide.Create, Object: plan.create}
 	case plan.delete != nil:
@@ -175,24 +184,47 @@ func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) error {
 	case plan.status != nil:
 		a = decide.Action{Verb: decide.PatchStatus, Object: plan.status, Before: s.claim, Locked: true}
 	default:
-		return nil
+		return nil, nil
 	}
 	obj, ok := a.Object.DeepCopyObject().(client.Object)
 	if !ok {
-		return fmt.Errorf("%T is no object", a.Object)
+		return nil, fmt.Errorf("%T is no object", a.Object)
 	}
 	err := act.Send(ctx, r.consumer, obj, a)
-	if a.Verb == decide.Create && apierrors.IsAlreadyExists(err) {
-		r.tell(r.keyOf(s.claim), s.claim, field.Refuse(v1alpha1.ReasonNameConflict, "PersistentVolume %s exists already; if it is not Spillway's, delete it", obj.GetName()))
-		return nil // Mostly the cache does not show it yet. Its watch enqueues the claim.
+	switch {
+	case a.Verb == decide.Create && apierrors.IsAlreadyExists(err):
+		return r.conflict(ctx, s, obj.GetName())
+	case err != nil:
+		failed := fmt.Errorf("to %s %T %s: %w", a.Verb, obj, obj.GetName(), err)
+		if a.Verb == decide.Create && apierrors.IsForbidden(err) {
+			return forbidden(obj.GetName(), err), failed
+		}
+		return nil, failed
+	default:
+		return nil, nil
 	}
-	if a.Verb == decide.Create && apierrors.IsForbidden(err) {
-		r.tell(r.keyOf(s.claim), s.claim, field.Refuse(v1alpha1.ReasonRightsMissing, "PersistentVolume %s cannot be created: %s; the manager needs the ClusterRole spillway-volumes, which a platform engineer must bind", obj.GetName(), err.Error()))
+}
+
+// conflict says that there is another volume of that name. Mostly it is the right one, and the cache does not show it
+// yet. Its watch enqueues the claim.
+func (r *reconciler) conflict(ctx context.Context, s snapshot, name string) (*field.Problem, error) {
+	there := &corev1.PersistentVolume{}
+	if err := r.live.Get(ctx, client.ObjectKey{Name: name}, there); err != nil {
+		return nil, fmt.Errorf("getting PersistentVolume %s: %w", name, err)
 	}
-	if err != nil {
-		return fmt.Errorf("to %s %T %s: %w", a.Verb, obj, obj.GetName(), err)
+	if field.StandsForRemote(there, s.clusterID) && persistentvolumeclaim.IsFor(there, s.claim.UID, s.remote) {
+		return nil, nil
 	}
-	return nil
+	return field.Refuse(v1alpha1.ReasonNameConflict, "PersistentVolume %s exists already, and stands for another claim; if it is not Spillway's, delete it", name), nil
+}
+
+// forbidden says why a volume cannot be created. Policies and webhooks forbid, too, and no right helps against that.
+func forbidden(name string, err error) *field.Problem {
+	why := err.Error()
+	if strings.Contains(why, "ValidatingAdmissionPolicy") || strings.Contains(why, "admission webhook") {
+		return field.Refuse(v1alpha1.ReasonForbiddenHere, "PersistentVolume %s cannot be created: %s", name, why)
+	}
+	return field.Refuse(v1alpha1.ReasonRightsMissing, "PersistentVolume %s cannot be created: %s; the manager needs the ClusterRole spillway-volumes, which a platform engineer must bind", name, why)
 }
 
 // tell creates an event on the claim, unless the last one said the same.
