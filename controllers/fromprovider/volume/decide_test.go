@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine"
@@ -160,6 +161,19 @@ func TestKeyOfVolume(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: got %q, want %q", change, got, want)
+		}
+	}
+}
+
+// TestNameConflict: the manager's own volume is no conflict, although no cache shows it yet.
+func TestNameConflict(t *testing.T) {
+	for change, want := range map[string]string{"": "", `{spec: {claimRef: {uid: another}}}`: v1alpha1.ReasonNameConflict, `{spec: {csi: {volumeHandle: another}}}`: v1alpha1.ReasonNameConflict} {
+		home := fake.NewClientBuilder().WithObjects(merged[corev1.PersistentVolume](t, wantYAML, change)).Build()
+		r := &reconciler{consumer: home, live: home}
+		s := snapshot{clusterID: "eu", claim: merged[corev1.PersistentVolumeClaim](t, localYAML, ""), remote: merged[corev1.PersistentVolumeClaim](t, remoteYAML, "")}
+		got, err := r.act(t.Context(), s, plan{create: merged[corev1.PersistentVolume](t, wantYAML, "")})
+		if err != nil || (got == nil) != (want == "") || got != nil && got.Reason != want {
+			t.Errorf("%s: got %v, %v, want %q", change, got, err, want)
 		}
 	}
 }
