@@ -44,7 +44,7 @@ func followClaims(ctx context.Context, r *Reconciler, provider cluster.Cluster, 
 			return
 		}
 		r.emptied.Add(1)
-		if r.settled(e.Before.GetNamespace()) {
+		if settled(r, e.Before.GetNamespace()) {
 			changed()
 		}
 	})
@@ -52,7 +52,7 @@ func followClaims(ctx context.Context, r *Reconciler, provider cluster.Cluster, 
 
 // settled makes the next attempt due for remote namespaces of that name that wait for volumes, mount namespaces too, and
 // reports whether there are any.
-func (r *Reconciler) settled(remote string) bool {
+func settled(r *Reconciler, remote string) bool {
 	entry, mount := r.outcomes.settled(remote), r.mounts.settled(remote)
 	return entry || mount
 }

@@ -95,7 +95,7 @@ func TestLastClaimInMountNamespace(t *testing.T) {
 	r := &Reconciler{outcomes: newOutcomes(firstRetry, mostRetry, clock), mounts: newOutcomes(firstMountRetry, mostMountRetry, clock)}
 	for _, about := range []*outcomes{r.outcomes, r.mounts} {
 		about.refused("eu", "r", namespacemap.Outcome{Reason: v1alpha1.ReasonVolumesRemain})
-		if waits := func() bool { waiting, _ := about.backingOff("eu", sets.New("r")); return len(waiting) > 0 }; !waits() || !r.settled("r") || waits() {
+		if waits := func() bool { waiting, _ := about.backingOff("eu", sets.New("r")); return len(waiting) > 0 }; !waits() || !settled(r, "r") || waits() {
 			t.Errorf("of mount namespaces: %v: it did not wait, or still waits", about == r.mounts)
 		}
 	}

@@ -56,26 +56,16 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 	if readable, err := r.readable(ctx, key); err != nil || !readable {
 		return ctrl.Result{}, err // It is enqueued when both kinds can be read.
 	}
-	key = r.named(ctx, key)
+	key = named(ctx, r.Provider.GetCache(), key)
 	s, err := r.observe(ctx, key)
 	if err != nil {
 		return ctrl.Result{}, err
-	}
-	if s.volume == nil {
-		if s.unlabelled, err = r.unlabelled(ctx, key.UID); err != nil {
-			return ctrl.Result{}, err
-		}
 	}
 	if s.volume == nil && s.unlabelled == nil && s.remote == nil {
 		delete(r.told, key)
 		delete(r.unclaimed, key)
 		r.pace.Forget(string(key.UID))
 		return ctrl.Result{}, nil
-	}
-	if s.mayCreate() { // What the volume says about the data lasts, so no cache is asked.
-		if s.class, err = r.classOf(ctx, s.claim); err != nil {
-			return ctrl.Result{}, err
-		}
 	}
 	plan := decideVolume(s)
 	if plan.problem != nil {
@@ -85,6 +75,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 	if err != nil || again > 0 {
 		return ctrl.Result{RequeueAfter: again}, err
 	}
+	return r.write(ctx, key, s, plan)
+}
+
+// write carries out a plan, no faster than the claim's pace.
+func (r *reconciler) write(ctx context.Context, key decide.Key, s snapshot, plan plan) (ctrl.Result, error) {
 	if plan.after != nil || plan.status != nil || plan.labelled != nil { // A provider may change its mind as often as it likes.
 		if wait := r.pace.Wait(string(key.UID)); wait > 0 {
 			return ctrl.Result{RequeueAfter: wait}, nil
@@ -112,7 +107,20 @@ func (r *reconciler) readable(ctx context.Context, key decide.Key) (bool, error)
 	return informer.Need(ctx, r.View, &corev1.PersistentVolume{}, who{r, key}, again)
 }
 
+// observe reads what is known about a claim.
 func (r *reconciler) observe(ctx context.Context, key decide.Key) (snapshot, error) {
+	s, err := r.observeShown(ctx, key)
+	if err == nil && s.volume == nil {
+		s.unlabelled, err = r.unlabelled(ctx, key.UID)
+	}
+	if err == nil && s.mayCreate() { // What the volume says about the data lasts, so no cache is asked.
+		s.class, err = classOf(ctx, r.live, s.claim)
+	}
+	return s, err
+}
+
+// observeShown reads what the caches of the connection show.
+func (r *reconciler) observeShown(ctx context.Context, key decide.Key) (snapshot, error) {
 	s := snapshot{clusterID: r.Mark.ClusterID}
 	claim, volume := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 	err := r.View.Get(ctx, key.NamespacedName, claim)
@@ -140,12 +148,12 @@ func (r *reconciler) observe(ctx context.Context, key decide.Key) (snapshot, err
 }
 
 // classOf returns what the consumer's class of a claim says, or nil if there is no such class.
-func (r *reconciler) classOf(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*field.Storage, error) {
+func classOf(ctx context.Context, live client.Reader, claim *corev1.PersistentVolumeClaim) (*field.Storage, error) {
 	name, class := persistentvolumeclaim.StorageClass(claim), &storagev1.StorageClass{}
 	if name == "" {
 		return nil, nil
 	}
-	if err := r.live.Get(ctx, client.ObjectKey{Name: name}, class); apierrors.IsNotFound(err) {
+	if err := live.Get(ctx, client.ObjectKey{Name: name}, class); apierrors.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("getting StorageClass %s: %w", name, err)
@@ -193,7 +201,7 @@ func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) (*field.Pro
 	err := act.Send(ctx, r.consumer, obj, a)
 	switch {
 	case a.Verb == decide.Create && apierrors.IsAlreadyExists(err):
-		return r.conflict(ctx, s, obj.GetName())
+		return conflict(ctx, r.live, s, obj.GetName())
 	case err != nil:
 		failed := fmt.Errorf("to %s %T %s: %w", a.Verb, obj, obj.GetName(), err)
 		if a.Verb == decide.Create && apierrors.IsForbidden(err) {
@@ -207,9 +215,9 @@ func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) (*field.Pro
 
 // conflict says that there is another volume of that name. Mostly it is the right one, and the cache does not show it
 // yet. Its watch enqueues the claim.
-func (r *reconciler) conflict(ctx context.Context, s snapshot, name string) (*field.Problem, error) {
+func conflict(ctx context.Context, live client.Reader, s snapshot, name string) (*field.Problem, error) {
 	there := &corev1.PersistentVolume{}
-	if err := r.live.Get(ctx, client.ObjectKey{Name: name}, there); err != nil {
+	if err := live.Get(ctx, client.ObjectKey{Name: name}, there); err != nil {
 		return nil, fmt.Errorf("getting PersistentVolume %s: %w", name, err)
 	}
 	if field.StandsForRemote(there, s.clusterID) && persistentvolumeclaim.IsFor(there, s.claim.UID, s.remote) {

@@ -22,7 +22,7 @@ const claims = "persistentvolumeclaim"
 func (r *reconciler) Start(ctx context.Context) error {
 	if err := informer.Watch(ctx, r.View, &corev1.PersistentVolume{}, func(e informer.Change) {
 		if key, ours := r.keyOfVolume(e.Object()); ours {
-			key = r.named(ctx, key)
+			key = named(ctx, r.Provider.GetCache(), key)
 			r.Enqueue(key)
 			if key.Name != "" {
 				r.Enqueue(decide.Key{Kind: claims, NamespacedName: key.NamespacedName})
@@ -31,7 +31,7 @@ func (r *reconciler) Start(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := informer.Watch(ctx, r.View, &corev1.PersistentVolumeClaim{}, func(e informer.Change) { r.Enqueue(r.keyOf(e.Object())) }); err != nil {
+	if err := informer.Watch(ctx, r.View, &corev1.PersistentVolumeClaim{}, func(e informer.Change) { r.Enqueue(keyOf(e.Object())) }); err != nil {
 		return err
 	}
 	if err := r.followUnlabelled(ctx); err != nil {
@@ -63,14 +63,14 @@ func (r *reconciler) EnqueueNamespace(ctx context.Context, namespace string) {
 	}
 	for i := range volumes.Items {
 		if key, ours := r.keyOfVolume(&volumes.Items[i]); ours {
-			if key = r.named(ctx, key); namespace == "" || key.Namespace == namespace {
+			if key = named(ctx, r.Provider.GetCache(), key); namespace == "" || key.Namespace == namespace {
 				r.Enqueue(key)
 			}
 		}
 	}
 }
 
-func (*reconciler) keyOf(claim client.Object) decide.Key {
+func keyOf(claim client.Object) decide.Key {
 	return decide.Key{Kind: name, NamespacedName: client.ObjectKeyFromObject(claim), UID: claim.GetUID()}
 }
 
@@ -91,9 +91,9 @@ func (r *reconciler) keyOfVolume(obj client.Object) (decide.Key, bool) {
 }
 
 // named returns a key with the name of the claim, if the key has it, or the provider's claim.
-func (r *reconciler) named(ctx context.Context, key decide.Key) decide.Key {
+func named(ctx context.Context, provider client.Reader, key decide.Key) decide.Key {
 	if key.Name == "" {
-		if found, there := keyOfUID(ctx, r.Provider.GetCache(), key.UID); there {
+		if found, there := keyOfUID(ctx, provider, key.UID); there {
 			return found
 		}
 	}

@@ -71,7 +71,7 @@ func (r *reconciler) followUnlabelled(ctx context.Context) error {
 			return
 		}
 		if uid, is := field.ClaimOf(e.After, r.Mark.ClusterID); is {
-			r.Enqueue(r.named(ctx, decide.Key{Kind: name, UID: uid}))
+			r.Enqueue(named(ctx, r.Provider.GetCache(), decide.Key{Kind: name, UID: uid}))
 		}
 	})
 }
