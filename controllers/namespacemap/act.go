@@ -185,8 +185,7 @@ func (a *executor) delete(ctx context.Context, d namespacemap.Delete) {
 	}
 	emptied := a.emptied.Load()
 	if holds, err := volumesIn(ctx, a, d); err != nil {
-		a.note(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive})
-		a.failed(err)
+		unanswered(a, d, err)
 		return
 	} else if holds != "" {
 		waitForClaims(ctx, a, d, holds, emptied)

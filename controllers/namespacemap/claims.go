@@ -44,10 +44,17 @@ func followClaims(ctx context.Context, r *Reconciler, provider cluster.Cluster, 
 			return
 		}
 		r.emptied.Add(1)
-		if r.outcomes.settled(e.Before.GetNamespace()) {
+		if settled(r, e.Before.GetNamespace()) {
 			changed()
 		}
 	})
+}
+
+// settled makes the next attempt due for remote namespaces of that name that wait for volumes, mount namespaces too, and
+// reports whether there are any.
+func settled(r *Reconciler, remote string) bool {
+	entry, mount := r.outcomes.settled(remote), r.mounts.settled(remote)
+	return entry || mount
 }
 
 // holds reports whether a claim in a provider holds data.

@@ -89,6 +89,18 @@ func TestLastClaim(t *testing.T) {
 	}
 }
 
+// TestLastClaimInMountNamespace: a mount namespace waits no longer for its volumes than any other.
+func TestLastClaimInMountNamespace(t *testing.T) {
+	clock := testclock.NewFakeClock(builder.Epoch)
+	r := &Reconciler{outcomes: newOutcomes(firstRetry, mostRetry, clock), mounts: newOutcomes(firstMountRetry, mostMountRetry, clock)}
+	for _, about := range []*outcomes{r.outcomes, r.mounts} {
+		about.refused("eu", "r", namespacemap.Outcome{Reason: v1alpha1.ReasonVolumesRemain})
+		if waits := func() bool { waiting, _ := about.backingOff("eu", sets.New("r")); return len(waiting) > 0 }; !waits() || !settled(r, "r") || waits() {
+			t.Errorf("of mount namespaces: %v: it did not wait, or still waits", about == r.mounts)
+		}
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	clock := testclock.NewFakeClock(builder.Epoch)
 	o := newOutcomes(10*time.Second, time.Minute, clock)

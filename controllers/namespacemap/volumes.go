@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/retry"
 )
@@ -37,14 +40,35 @@ func volumesIn(ctx context.Context, a *executor, d namespacemap.Delete) (string,
 }
 
 // claimsIn lists all claims in a remote namespace. The provider's authorizers may let a consumer list only what carries
-// its origin (config/provider/authorization.yaml): they answer anything else with Forbidden, or with a server error.
+// its origin (config/provider/authorization.yaml): they answer anything else with Forbidden, or with a server error of
+// their own. After any other error the list with the origin proves nothing: it lacks claims that have lost their labels.
 func claimsIn(ctx context.Context, provider client.Reader, namespace, origin string) ([]corev1.PersistentVolumeClaim, error) {
 	var claims corev1.PersistentVolumeClaimList
 	err := provider.List(ctx, &claims, client.InNamespace(namespace))
-	if apierrors.IsForbidden(err) || retry.IsServerError(err) {
+	if apierrors.IsForbidden(err) || byAuthorizer(err) {
 		err = provider.List(ctx, &claims, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelOrigin: origin})
 	}
 	return claims.Items, err
+}
+
+// byAuthorizer reports whether an API server's error (500) is that an authorizer did not answer. It sends this as text,
+// before it reads anything. All other errors are objects of the kind Status.
+func byAuthorizer(err error) bool {
+	cause, is := apierrors.StatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	return is && retry.IsServerError(err) && strings.HasPrefix(cause.Message, `Internal Server Error: "/api/v1/namespaces/`)
+}
+
+// unanswered notes that a remote namespace is not deleted because the provider does not say which volumes it has.
+func unanswered(a *executor, d namespacemap.Delete, err error) {
+	outcome := namespacemap.Outcome{Phase: v1alpha1.MappingAccepted, Reason: v1alpha1.ReasonNamespaceActive}
+	if retry.IsServerError(err) { // No timeout gives the volumes up, so the reason is that of volumes.
+		outcome = namespacemap.Outcome{
+			Phase: v1alpha1.MappingTerminating, Reason: v1alpha1.ReasonVolumesRemain,
+			Message: "the remote namespace is not deleted, because it is not known whether it has volumes: " + text.Clean(err.Error()),
+		}
+	}
+	a.note(d.Namespace, d.RemoteNamespace, outcome)
+	a.failed(err)
 }
 
 // unlisted says why a remote namespace stays whose claims the provider does not let the manager list. It may have

@@ -3,6 +3,7 @@ package namespacemap
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,16 +36,21 @@ func (c claims) List(_ context.Context, list client.ObjectList, options ...clien
 // answers nothing does not lose them.
 func TestClaimsIn(t *testing.T) {
 	forbidden, failed, lost := apierrors.NewForbidden(corev1.Resource("persistentvolumeclaims"), "", nil), apierrors.NewInternalError(errors.New("no answer")), errors.New("connection lost")
+	authorizer := apierrors.NewGenericServerResponse(http.StatusInternalServerError, "get", corev1.Resource("persistentvolumeclaims"), "",
+		`Internal Server Error: "/api/v1/namespaces/team-eu/persistentvolumeclaims": Post "https://127.0.0.1:1/?timeout=1s": connection refused`, 0, true)
+	proxy := apierrors.NewGenericServerResponse(http.StatusInternalServerError, "get", corev1.Resource("persistentvolumeclaims"), "", "Internal Server Error", 0, true)
 	for name, test := range map[string]struct {
 		provider claims
 		want     error
 	}{
 		"it shows all":                         {claims{own: lost}, nil},
 		"it shows the consumer's, and forbids": {claims{all: forbidden}, nil},
-		"it shows the consumer's, and fails":   {claims{all: failed}, nil},
-		"it forbids all":                       {claims{all: forbidden, own: forbidden}, forbidden},
-		"it fails":                             {claims{all: failed, own: failed}, failed},
-		"it does not answer":                   {claims{all: lost}, lost},
+		"it shows the consumer's, by an authorizer that never answers": {claims{all: authorizer}, nil},
+		"it fails to show all":    {claims{all: failed}, failed},
+		"a proxy before it fails": {claims{all: proxy}, proxy},
+		"it forbids all":          {claims{all: forbidden, own: forbidden}, forbidden},
+		"it fails":                {claims{all: failed, own: failed}, failed},
+		"it does not answer":      {claims{all: lost}, lost},
 	} {
 		found, err := claimsIn(t.Context(), test.provider, "team-eu", "home")
 		if !errors.Is(err, test.want) || (len(found) == 1) != (test.want == nil) {

@@ -58,6 +58,16 @@ func StandsForRemote(volume metav1.Object, clusterID string) bool {
 	return strings.HasPrefix(volume.GetName(), VolumeName(clusterID, "")) && volume.GetAnnotations()[v1alpha1.AnnotationRemoteClaim] != ""
 }
 
+// ClaimOf returns the UID of the claim for which a volume of VolumeName is, as its name says. One clusterID may begin
+// like another, so the length of the UID counts.
+func ClaimOf(volume metav1.Object, clusterID string) (claim types.UID, is bool) {
+	uid, is := strings.CutPrefix(volume.GetName(), VolumeName(clusterID, ""))
+	return types.UID(uid), is && len(uid) == sizeOfUID
+}
+
+// sizeOfUID is the number of characters of a UID.
+const sizeOfUID = 36
+
 // IsProvided reports whether the provider has created the volume of a claim, or some provider shall create it.
 func IsProvided(claim *corev1.PersistentVolumeClaim, clusterID string) bool {
 	return claim.Spec.VolumeName == VolumeName(clusterID, claim.UID) ||

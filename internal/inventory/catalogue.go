@@ -36,9 +36,6 @@ func Marked(ctx context.Context, v *views.Views, clusterID string) ([]*metav1.Pa
 	return marked, nil
 }
 
-// sizeOfUID is the number of characters of a UID.
-const sizeOfUID = 36
-
 // Volumes returns the names of the consumer's PersistentVolumes that stand for volumes in a provider, in any state.
 func Volumes(ctx context.Context, r *Inventory, clusterID string) ([]string, error) {
 	list := &metav1.PartialObjectMetadataList{}
@@ -48,8 +45,7 @@ func Volumes(ctx context.Context, r *Inventory, clusterID string) ([]string, err
 	}
 	var names []string
 	for i := range list.Items {
-		// One clusterID may begin like another.
-		if field.StandsForRemote(&list.Items[i], clusterID) && len(list.Items[i].Name) == len(field.VolumeName(clusterID, ""))+sizeOfUID {
+		if _, is := field.ClaimOf(&list.Items[i], clusterID); is && field.StandsForRemote(&list.Items[i], clusterID) {
 			names = append(names, list.Items[i].Name)
 		}
 	}

@@ -51,16 +51,25 @@ type plan struct {
 func decideVolume(s snapshot) plan {
 	switch {
 	case s.unlabelled != nil:
-		after := s.unlabelled.DeepCopy()
-		metav1.SetMetaDataLabel(&after.ObjectMeta, v1alpha1.LabelSyncedTo+s.clusterID, v1alpha1.SyncedToTrue)
-		return plan{labelled: after}
+		return plan{labelled: s.labelled()}
 	case s.volume == nil:
 		return s.creation()
+	case s.unbound():
+		return s.withoutFinalizer()
 	case s.volume.Status.Phase == corev1.VolumeReleased || !s.volume.DeletionTimestamp.IsZero() && s.volume.Status.Phase != corev1.VolumeBound:
 		return s.end()
 	default:
 		return s.following()
 	}
+}
+
+// unbound reports whether somebody deletes the volume before Kubernetes has bound the claim to it. No pod has used it,
+// and another one is created afterwards. Kubernetes sets the phase of the volume before it writes its name to the claim,
+// so the version of the volume confirms this.
+func (s snapshot) unbound() bool {
+	phase := s.volume.Status.Phase
+	return !s.volume.DeletionTimestamp.IsZero() && (phase == "" || phase == corev1.VolumePending || phase == corev1.VolumeAvailable) &&
+		s.claim != nil && s.claim.Spec.VolumeName == ""
 }
 
 // creation creates the volume for a claim without one. The provider binds its claim at once, or only when the first

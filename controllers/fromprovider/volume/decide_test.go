@@ -2,6 +2,7 @@ package volume
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -9,14 +10,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/fieldtest"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
 const (
@@ -127,10 +132,62 @@ func typesOf(conditions []corev1.PersistentVolumeClaimCondition) []corev1.Persis
 
 func TestUnlabelledVolume(t *testing.T) {
 	before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "spillway-eu-claim-uid", Labels: map[string]string{"a": "b"}}}
-	plan := decideVolume(snapshot{clusterID: "eu", unlabelled: before, remote: merged[corev1.PersistentVolumeClaim](t, remoteYAML, "")})
 	want := map[string]string{"a": "b", "synced-to.spillway.io/eu": "true"}
-	if plan.labelled == nil || !maps.Equal(plan.labelled.Labels, want) || len(before.Labels) != 1 {
-		t.Errorf("got %+v", plan.labelled)
+	for finalizers, leaving := range map[string]*metav1.Time{"[sync.spillway.io/eu]": nil, "[]": {}} {
+		if leaving != nil {
+			*leaving = metav1.Now()
+		}
+		before.DeletionTimestamp = leaving
+		plan := decideVolume(snapshot{clusterID: "eu", unlabelled: before}) // Also if the provider's claim is gone.
+		if plan.labelled == nil || !maps.Equal(plan.labelled.Labels, want) || len(before.Labels) != 1 || fmt.Sprint(plan.labelled.Finalizers) != finalizers {
+			t.Errorf("got %+v", plan.labelled)
+		}
+	}
+}
+
+// TestKeyOfVolume: the name of a volume says which claim it is for, whatever becomes of its claimRef.
+func TestKeyOfVolume(t *testing.T) {
+	const uid = "7b0a3f0e-1c2d-4e5f-8a9b-0c1d2e3f4a5b"
+	r := &reconciler{Connection: engine.Connection{Mark: provenance.Mark{ClusterID: "eu"}}}
+	for change, want := range map[string]string{
+		`{metadata: {name: spillway-eu-` + uid + `}, spec: {claimRef: {uid: ` + uid + `}}}`:      "team/data " + uid,
+		`{metadata: {name: spillway-eu-` + uid + `}, spec: {claimRef: null}}`:                    "/ " + uid,
+		`{metadata: {name: spillway-eu-` + uid + `}, spec: {claimRef: {uid: another}}}`:          "/ " + uid,
+		`{metadata: {name: spillway-eu-west-` + uid + `}, spec: {claimRef: {uid: ` + uid + `}}}`: "",
+	} {
+		got := ""
+		if key, ours := r.keyOfVolume(merged[corev1.PersistentVolume](t, wantYAML, change)); ours {
+			got = fmt.Sprintf("%s %s", key.NamespacedName, key.UID)
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", change, got, want)
+		}
+	}
+}
+
+// TestNameConflict: the manager's own volume is no conflict, although no cache shows it yet.
+func TestNameConflict(t *testing.T) {
+	for change, want := range map[string]string{"": "", `{spec: {claimRef: {uid: another}}}`: v1alpha1.ReasonNameConflict, `{spec: {csi: {volumeHandle: another}}}`: v1alpha1.ReasonNameConflict} {
+		home := fake.NewClientBuilder().WithObjects(merged[corev1.PersistentVolume](t, wantYAML, change)).Build()
+		r := &reconciler{consumer: home, live: home}
+		s := snapshot{clusterID: "eu", claim: merged[corev1.PersistentVolumeClaim](t, localYAML, ""), remote: merged[corev1.PersistentVolumeClaim](t, remoteYAML, "")}
+		got, err := r.act(t.Context(), s, plan{create: merged[corev1.PersistentVolume](t, wantYAML, "")})
+		if err != nil || (got == nil) != (want == "") || got != nil && got.Reason != want {
+			t.Errorf("%s: got %v, %v, want %q", change, got, err, want)
+		}
+	}
+}
+
+// TestForbidden: what a policy refuses is no missing right.
+func TestForbidden(t *testing.T) {
+	for why, want := range map[string]string{
+		`User "system:serviceaccount:a:b" cannot create resource "persistentvolumes"`: v1alpha1.ReasonRightsMissing,
+		`ValidatingAdmissionPolicy 'p' with binding 'p' denied request: no room`:      v1alpha1.ReasonForbiddenHere,
+	} {
+		err := apierrors.NewForbidden(corev1.Resource("persistentvolumes"), "v", errors.New(why))
+		if got := forbidden("v", err); got.Reason != want || !strings.Contains(got.Message, why) {
+			t.Errorf("%s: got %v", why, got)
+		}
 	}
 }
 
@@ -139,6 +196,7 @@ func TestOldVolume(t *testing.T) {
 	const bound, released, leaving = `{status: {phase: Bound}}`, `{status: {phase: Released}}`, `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Released}}`
 	const retained, retainedLeaving = `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`,
 		`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`
+	const unbound = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Available}}`
 	const kept = `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`
 	for name, test := range map[string]struct{ local, remote, volume, want string }{
 		"in use":                            {volume: bound, local: settled, want: "nothing"},
@@ -159,6 +217,9 @@ func TestOldVolume(t *testing.T) {
 		"retained, and gone there":          {volume: retained, local: "none", remote: "none", want: "nothing"},
 		"retained, leaving, and not noted":  {volume: retainedLeaving, local: "none", want: "nothing"},
 		"retained, leaving, and kept there": {volume: retainedLeaving, local: "none", remote: kept, want: "finalizers []"},
+		"deleted before it is bound":        {volume: unbound, want: "finalizers []"},
+		"deleted before it is bound, and there is another": {volume: unbound, local: `{spec: {volumeName: another}}`, want: "nothing"},
+		"deleted without its claim, and gone there":        {volume: unbound, local: "none", remote: "none", want: "finalizers []"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := decideVolume(snapshot{

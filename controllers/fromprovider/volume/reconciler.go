@@ -1,8 +1,10 @@
 package volume
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,42 +52,45 @@ func (r *reconciler) Reconcile(ctx context.Context, key decide.Key) (ctrl.Result
 	if r.Paused() || r.Provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.PersistentVolumeClaim{})).Reason != "" {
 		return ctrl.Result{}, nil // Everything is enqueued when this changes.
 	}
+	// Before anything is read: a claim that a cache does not show yet would count as gone.
+	if readable, err := r.readable(ctx, key); err != nil || !readable {
+		return ctrl.Result{}, err // It is enqueued when both kinds can be read.
+	}
+	key = named(ctx, r.Provider.GetCache(), key)
 	s, err := r.observe(ctx, key)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if s.volume == nil && s.remote != nil {
-		if s.unlabelled, err = r.unlabelled(ctx, key.UID); err != nil {
-			return ctrl.Result{}, err
-		}
-	}
-	if s.volume == nil && s.remote == nil {
+	if s.volume == nil && s.unlabelled == nil && s.remote == nil {
 		delete(r.told, key)
 		delete(r.unclaimed, key)
 		r.pace.Forget(string(key.UID))
 		return ctrl.Result{}, nil
 	}
-	if readable, err := r.readable(ctx, key); err != nil || !readable {
-		return ctrl.Result{}, err // It is enqueued when both kinds can be read.
-	}
-	if s.mayCreate() { // What the volume says about the data lasts, so no cache is asked.
-		if s.class, err = r.classOf(ctx, s.claim); err != nil {
-			return ctrl.Result{}, err
-		}
-	}
 	plan := decideVolume(s)
-	r.tell(key, s.claim, plan.problem)
+	if plan.problem != nil {
+		r.tell(key, s.claim, plan.problem)
+	}
 	again, err := r.report(ctx, key, s.unclaimed(key))
 	if err != nil || again > 0 {
 		return ctrl.Result{RequeueAfter: again}, err
 	}
+	return r.write(ctx, key, s, plan)
+}
+
+// write carries out a plan, no faster than the claim's pace.
+func (r *reconciler) write(ctx context.Context, key decide.Key, s snapshot, plan plan) (ctrl.Result, error) {
 	if plan.after != nil || plan.status != nil || plan.labelled != nil { // A provider may change its mind as often as it likes.
 		if wait := r.pace.Wait(string(key.UID)); wait > 0 {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 		r.pace.Wrote(string(key.UID))
 	}
-	return retry.Done(r.act(ctx, s, plan))
+	refused, err := r.act(ctx, s, plan)
+	if refused != nil || err == nil { // A problem that was told is over only with a success.
+		r.tell(key, s.claim, cmp.Or(plan.problem, refused))
+	}
+	return retry.Done(err)
 }
 
 // readable reports whether the caches show the provider's claims, and the consumer's volumes.
@@ -102,7 +107,20 @@ func (r *reconciler) readable(ctx context.Context, key decide.Key) (bool, error)
 	return informer.Need(ctx, r.View, &corev1.PersistentVolume{}, who{r, key}, again)
 }
 
+// observe reads what is known about a claim.
 func (r *reconciler) observe(ctx context.Context, key decide.Key) (snapshot, error) {
+	s, err := r.observeShown(ctx, key)
+	if err == nil && s.volume == nil {
+		s.unlabelled, err = r.unlabelled(ctx, key.UID)
+	}
+	if err == nil && s.mayCreate() { // What the volume says about the data lasts, so no cache is asked.
+		s.class, err = classOf(ctx, r.live, s.claim)
+	}
+	return s, err
+}
+
+// observeShown reads what the caches of the connection show.
+func (r *reconciler) observeShown(ctx context.Context, key decide.Key) (snapshot, error) {
 	s := snapshot{clusterID: r.Mark.ClusterID}
 	claim, volume := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 	err := r.View.Get(ctx, key.NamespacedName, claim)
@@ -130,12 +148,12 @@ func (r *reconciler) observe(ctx context.Context, key decide.Key) (snapshot, err
 }
 
 // classOf returns what the consumer's class of a claim says, or nil if there is no such class.
-func (r *reconciler) classOf(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*field.Storage, error) {
+func classOf(ctx context.Context, live client.Reader, claim *corev1.PersistentVolumeClaim) (*field.Storage, error) {
 	name, class := persistentvolumeclaim.StorageClass(claim), &storagev1.StorageClass{}
 	if name == "" {
 		return nil, nil
 	}
-	if err := r.live.Get(ctx, client.ObjectKey{Name: name}, class); apierrors.IsNotFound(err) {
+	if err := live.Get(ctx, client.ObjectKey{Name: name}, class); apierrors.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("getting StorageClass %s: %w", name, err)
@@ -159,11 +177,12 @@ func (r *reconciler) remoteOf(ctx context.Context, key decide.Key) (*corev1.Pers
 	return nil, nil
 }
 
-func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) error {
+// act carries out a plan. It returns what the owner of the claim should know about a refusal, too.
+func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) (*field.Problem, error) {
 	var a decide.Action
 	switch {
 	case plan.labelled != nil:
-		return label(ctx, r.consumer, s.unlabelled, plan.labelled)
+		return nil, label(ctx, r.consumer, s.unlabelled, plan.labelled)
 	case plan.create != nil:
 		a = decide.Action{Verb: decide.Create, Object: plan.create}
 	case plan.delete != nil:
@@ -173,24 +192,47 @@ func (r *reconciler) act(ctx context.Context, s snapshot, plan plan) error {
 	case plan.status != nil:
 		a = decide.Action{Verb: decide.PatchStatus, Object: plan.status, Before: s.claim, Locked: true}
 	default:
-		return nil
+		return nil, nil
 	}
 	obj, ok := a.Object.DeepCopyObject().(client.Object)
 	if !ok {
-		return fmt.Errorf("%T is no object", a.Object)
+		return nil, fmt.Errorf("%T is no object", a.Object)
 	}
 	err := act.Send(ctx, r.consumer, obj, a)
-	if a.Verb == decide.Create && apierrors.IsAlreadyExists(err) {
-		r.tell(r.keyOf(s.claim), s.claim, field.Refuse(v1alpha1.ReasonNameConflict, "PersistentVolume %s exists already; if it is not Spillway's, delete it", obj.GetName()))
-		return nil // Mostly the cache does not show it yet. Its watch enqueues the claim.
+	switch {
+	case a.Verb == decide.Create && apierrors.IsAlreadyExists(err):
+		return conflict(ctx, r.live, s, obj.GetName())
+	case err != nil:
+		failed := fmt.Errorf("to %s %T %s: %w", a.Verb, obj, obj.GetName(), err)
+		if a.Verb == decide.Create && apierrors.IsForbidden(err) {
+			return forbidden(obj.GetName(), err), failed
+		}
+		return nil, failed
+	default:
+		return nil, nil
 	}
-	if a.Verb == decide.Create && apierrors.IsForbidden(err) {
-		r.tell(r.keyOf(s.claim), s.claim, field.Refuse(v1alpha1.ReasonRightsMissing, "PersistentVolume %s cannot be created: %s; the manager needs the ClusterRole spillway-volumes, which a platform engineer must bind", obj.GetName(), err.Error()))
+}
+
+// conflict says that there is another volume of that name. Mostly it is the right one, and the cache does not show it
+// yet. Its watch enqueues the claim.
+func conflict(ctx context.Context, live client.Reader, s snapshot, name string) (*field.Problem, error) {
+	there := &corev1.PersistentVolume{}
+	if err := live.Get(ctx, client.ObjectKey{Name: name}, there); err != nil {
+		return nil, fmt.Errorf("getting PersistentVolume %s: %w", name, err)
 	}
-	if err != nil {
-		return fmt.Errorf("to %s %T %s: %w", a.Verb, obj, obj.GetName(), err)
+	if field.StandsForRemote(there, s.clusterID) && persistentvolumeclaim.IsFor(there, s.claim.UID, s.remote) {
+		return nil, nil
 	}
-	return nil
+	return field.Refuse(v1alpha1.ReasonNameConflict, "PersistentVolume %s exists already, and stands for another claim; if it is not Spillway's, delete it", name), nil
+}
+
+// forbidden says why a volume cannot be created. Policies and webhooks forbid, too, and no right helps against that.
+func forbidden(name string, err error) *field.Problem {
+	why := err.Error()
+	if strings.Contains(why, "ValidatingAdmissionPolicy") || strings.Contains(why, "admission webhook") {
+		return field.Refuse(v1alpha1.ReasonForbiddenHere, "PersistentVolume %s cannot be created: %s", name, why)
+	}
+	return field.Refuse(v1alpha1.ReasonRightsMissing, "PersistentVolume %s cannot be created: %s; the manager needs the ClusterRole spillway-volumes, which a platform engineer must bind", name, why)
 }
 
 // tell creates an event on the claim, unless the last one said the same.

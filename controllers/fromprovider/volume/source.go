@@ -22,12 +22,16 @@ const claims = "persistentvolumeclaim"
 func (r *reconciler) Start(ctx context.Context) error {
 	if err := informer.Watch(ctx, r.View, &corev1.PersistentVolume{}, func(e informer.Change) {
 		if key, ours := r.keyOfVolume(e.Object()); ours {
-			r.Enqueue(key, decide.Key{Kind: claims, NamespacedName: key.NamespacedName})
+			key = named(ctx, r.Provider.GetCache(), key)
+			r.Enqueue(key)
+			if key.Name != "" {
+				r.Enqueue(decide.Key{Kind: claims, NamespacedName: key.NamespacedName})
+			}
 		}
 	}); err != nil {
 		return err
 	}
-	if err := informer.Watch(ctx, r.View, &corev1.PersistentVolumeClaim{}, func(e informer.Change) { r.Enqueue(r.keyOf(e.Object())) }); err != nil {
+	if err := informer.Watch(ctx, r.View, &corev1.PersistentVolumeClaim{}, func(e informer.Change) { r.Enqueue(keyOf(e.Object())) }); err != nil {
 		return err
 	}
 	if err := r.followUnlabelled(ctx); err != nil {
@@ -58,24 +62,42 @@ func (r *reconciler) EnqueueNamespace(ctx context.Context, namespace string) {
 		}
 	}
 	for i := range volumes.Items {
-		if key, ours := r.keyOfVolume(&volumes.Items[i]); ours && (namespace == "" || key.Namespace == namespace) {
-			r.Enqueue(key)
+		if key, ours := r.keyOfVolume(&volumes.Items[i]); ours {
+			if key = named(ctx, r.Provider.GetCache(), key); namespace == "" || key.Namespace == namespace {
+				r.Enqueue(key)
+			}
 		}
 	}
 }
 
-func (*reconciler) keyOf(claim client.Object) decide.Key {
+func keyOf(claim client.Object) decide.Key {
 	return decide.Key{Kind: name, NamespacedName: client.ObjectKeyFromObject(claim), UID: claim.GetUID()}
 }
 
-// keyOfVolume returns the key of the claim that a volume is for, if the volume stands for one of the provider.
+// keyOfVolume returns the key of the claim that a volume is for, if the volume stands for one of the provider. The
+// volume's name says which claim that is, for ever. Its claimRef, which an administrator may remove or change, has the
+// claim's name. Without it, the key has only the UID.
 func (r *reconciler) keyOfVolume(obj client.Object) (decide.Key, bool) {
 	volume, ok := obj.(*corev1.PersistentVolume)
-	if !ok || volume.Spec.ClaimRef == nil || !field.StandsForRemote(volume, r.Mark.ClusterID) {
+	if !ok || !field.StandsForRemote(volume, r.Mark.ClusterID) {
 		return decide.Key{}, false
 	}
-	ref := volume.Spec.ClaimRef
-	return decide.Key{Kind: name, NamespacedName: types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, UID: ref.UID}, true
+	uid, is := field.ClaimOf(volume, r.Mark.ClusterID)
+	key := decide.Key{Kind: name, UID: uid}
+	if ref := volume.Spec.ClaimRef; ref != nil && ref.UID == uid {
+		key.NamespacedName = types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
+	}
+	return key, is
+}
+
+// named returns a key with the name of the claim, if the key has it, or the provider's claim.
+func named(ctx context.Context, provider client.Reader, key decide.Key) decide.Key {
+	if key.Name == "" {
+		if found, there := keyOfUID(ctx, provider, key.UID); there {
+			return found
+		}
+	}
+	return key
 }
 
 func keyOfRemote(remote *corev1.PersistentVolumeClaim) decide.Key {

@@ -3,12 +3,12 @@ package volume
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -45,9 +45,20 @@ func (r *reconciler) unlabelled(ctx context.Context, claim types.UID) (*metav1.P
 	return volume, nil
 }
 
-// label writes the label of a volume. Only the metadata is known.
+// labelled returns a volume with its label, and with its finalizer, unless it is too late for that: without them, it is
+// no record.
+func (s snapshot) labelled() *metav1.PartialObjectMetadata {
+	after := s.unlabelled.DeepCopy()
+	metav1.SetMetaDataLabel(&after.ObjectMeta, v1alpha1.LabelSyncedTo+s.clusterID, v1alpha1.SyncedToTrue)
+	if after.DeletionTimestamp.IsZero() {
+		controllerutil.AddFinalizer(after, v1alpha1.FinalizerSync+s.clusterID)
+	}
+	return after
+}
+
+// label writes the label and the finalizer of a volume. Only the metadata is known, without others' finalizers.
 func label(ctx context.Context, consumer client.Client, before, after *metav1.PartialObjectMetadata) error {
-	if err := consumer.Patch(ctx, after, precondition.Locked(before)); client.IgnoreNotFound(err) != nil {
+	if err := consumer.Patch(ctx, after, precondition.LockedKeeping(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("labelling PersistentVolume %s: %w", before.Name, err)
 	}
 	return nil
@@ -59,9 +70,8 @@ func (r *reconciler) followUnlabelled(ctx context.Context) error {
 		if e.After == nil || !lacksLabel(e.After, r.Mark.ClusterID) {
 			return
 		}
-		uid := types.UID(strings.TrimPrefix(e.After.GetName(), nameOf(r.Mark.ClusterID, "")))
-		if key, there := keyOfUID(ctx, r.Provider.GetCache(), uid); there {
-			r.Enqueue(key)
+		if uid, is := field.ClaimOf(e.After, r.Mark.ClusterID); is {
+			r.Enqueue(named(ctx, r.Provider.GetCache(), decide.Key{Kind: name, UID: uid}))
 		}
 	})
 }

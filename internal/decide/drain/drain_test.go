@@ -78,6 +78,9 @@ func TestDecide(t *testing.T) {
 		b := binding().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionTrue, v1alpha1.ReasonNamespaceActive, "")
 		return b.MountNamespace("mount")
 	}
+	recorded := []string{"spillway-eu-1"}
+	mayHold := plan(Wait, v1alpha1.ReasonVolumesRemain, "the deletion waits for the provider, which may have the volumes of PersistentVolumes spillway-eu-1: no route to host; "+
+		"to leave them there, set spec.deletionPolicy to Orphan, or the annotation spillway.io/lose-volumes=true")
 	tests := map[string]struct {
 		snapshot Snapshot
 		want     Plan
@@ -199,9 +202,14 @@ func TestDecide(t *testing.T) {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: holding().Obj(), Now: builder.Epoch.Add(time.Minute)},
 			plan(Wait, v1alpha1.ReasonVolumesRemain, "rv: claim data")},
 		"one may have volumes, in a provider that does not answer, and the time is up": {
-			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs().Obj(), Volumes: []string{"spillway-eu-1"}, Unreachable: "no route to host", Now: builder.Epoch.Add(time.Minute)},
-			plan(Wait, v1alpha1.ReasonVolumesRemain, "the deletion waits for the provider, which may have the volumes of PersistentVolumes spillway-eu-1: no route to host; "+
-				"to leave them there, set spec.deletionPolicy to Orphan, or the annotation spillway.io/lose-volumes=true")},
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), NamespaceMap: hangs().Obj(), Volumes: recorded, Unreachable: "no route to host", Now: builder.Epoch.Add(time.Minute)}, mayHold},
+		"the statuses are lost, and the provider may have volumes": {
+			Snapshot{Binding: builder.Binding("eu").Deleted(0).Obj(), NamespaceMap: builder.Map("eu").Desired("a", "ra").Untouched().Obj(), Volumes: recorded, Unreachable: "no route to host"}, mayHold},
+		"the map is gone, and the provider may have volumes": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), Marked: 2, Volumes: recorded, Unreachable: "no route to host", Now: builder.Epoch.Add(time.Minute)}, mayHold},
+		"the remote namespaces are gone, and somebody's deletion has left a record": {
+			Snapshot{Binding: binding().Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, v1alpha1.ReasonDeletingNamespaceMap, "").Obj(), NodeExists: true, NodeCordoned: true, Volumes: recorded},
+			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "deleting the virtual node and its Lease")},
 		"its volumes may be lost, in a provider that does not answer, and the time is up": {
 			Snapshot{Binding: losing(binding().DeletionTimeout(time.Minute).Obj()), NamespaceMap: holding().Obj(), Volumes: []string{"spillway-eu-1"}, Now: builder.Epoch.Add(time.Minute)},
 			deleteMap.leaves("remote namespaces left in provider eu: ra, rv")},
@@ -381,8 +389,10 @@ func TestNeedsProvider(t *testing.T) {
 		"copies are, though the map is gone": {Snapshot{Binding: binding().Obj(), Copies: []string{"Secret team/s"}}, true},
 		"the mount namespace is, though the map is gone": {
 			Snapshot{Binding: binding().Condition(v1alpha1.BindingMountNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonNotRequired, "").Obj()}, true},
-		"all is to stay":        {Snapshot{Binding: binding().Orphan().Obj(), NamespaceMap: builder.Map("eu").Obj(), Pods: pods3()}, false},
-		"it is somebody else's": {Snapshot{Binding: binding().Obj(), Duplicate: true, NamespaceMap: builder.Map("eu").Obj()}, false},
+		"volumes are, though the map is gone": {Snapshot{Binding: binding().Obj(), Volumes: []string{"spillway-eu-1"}}, true},
+		"volumes are, that may be lost":       {Snapshot{Binding: losing(binding().Obj()), Volumes: []string{"spillway-eu-1"}}, false},
+		"all is to stay":                      {Snapshot{Binding: binding().Orphan().Obj(), NamespaceMap: builder.Map("eu").Obj(), Pods: pods3()}, false},
+		"it is somebody else's":               {Snapshot{Binding: binding().Obj(), Duplicate: true, NamespaceMap: builder.Map("eu").Obj()}, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ func NeedsProvider(s Snapshot) bool {
 	if s.Duplicate || s.skipped() {
 		return false
 	}
-	return s.NamespaceMap != nil || s.Pods.Count > 0 || len(s.Copies) > 0 || mountnamespace.MayExist(s.Binding)
+	return s.NamespaceMap != nil || s.Pods.Count > 0 || len(s.Copies) > 0 || mountnamespace.MayExist(s.Binding) || s.mayHoldVolumes()
 }
 
 // skipped reports whether the steps in the provider are skipped.
@@ -60,7 +60,11 @@ func copies(s Snapshot) *Plan {
 // namespaces waits until the remote namespaces are gone.
 func namespaces(s Snapshot) *Plan {
 	left := s.remoteNamespaces()
-	if s.skipped() || s.unused() || s.emptied(left) {
+	if s.skipped() {
+		return nil
+	}
+	// The statuses and the NamespaceMap may be missing, for example after a restore. The records say what they do not.
+	if nothing := s.unused() || s.emptied(left); nothing && (s.Connected || !s.mayHoldVolumes()) {
 		return nil
 	}
 	if volumes := s.volumes(); volumes != "" { // No timeout gives up data.
@@ -106,6 +110,16 @@ func (s Snapshot) volumes() string {
 		all = append(all[:mostNamed:mostNamed], fmt.Sprintf("and %d more remote namespaces", more))
 	}
 	return strings.Join(all, "; ")
+}
+
+// mayHoldVolumes reports whether PersistentVolumes of the consumer say that the provider has volumes, and the deletion has
+// not passed its remote namespaces. What is recorded after that has lost its volume.
+func (s Snapshot) mayHoldVolumes() bool {
+	switch conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingDrained) {
+	case v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDeletingLease:
+		return false
+	}
+	return len(s.Volumes) > 0 && !namespacemap.LosesVolumes(s.Binding)
 }
 
 // mostNamed is how many remote namespaces with volumes a message names. Each has a message of its own.
