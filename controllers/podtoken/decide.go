@@ -1,6 +1,7 @@
 package podtoken
 
 import (
+	"cmp"
 	"hash/fnv"
 	"slices"
 	"time"
@@ -60,20 +61,8 @@ func decide(s snapshot) plan {
 	if s.Unknown {
 		return p
 	}
-	in, live := s.Runs, s.Pod != nil && !ended(s.Pod)
-	if in == "" {
-		in = s.Asked
-	}
-	var current *corev1.Secret
-	for _, held := range s.Held {
-		switch {
-		case !slices.Contains(s.Places, held.Namespace): // Anybody in the provider can create one that looks the same.
-		case live && isOf(held, s.Pod) && (in == "" || held.Namespace == in) && current == nil:
-			current = held
-		case held.DeletionTimestamp.IsZero():
-			p.Delete = append(p.Delete, held)
-		}
-	}
+	in, live := cmp.Or(s.Runs, s.Asked), s.Pod != nil && !ended(s.Pod)
+	current := p.sort(s, in, live)
 	switch {
 	case !live || len(s.Granted) == 0:
 	case current == nil:
@@ -83,6 +72,20 @@ func decide(s snapshot) plan {
 		p.keep(s, current)
 	}
 	return p
+}
+
+// sort returns the Secret of the pod, if any, and deletes the others.
+func (p *plan) sort(s snapshot, in string, live bool) (current *corev1.Secret) {
+	for _, held := range s.Held {
+		switch {
+		case !slices.Contains(s.Places, held.Namespace): // Anybody in the provider can create one that looks the same.
+		case live && isOf(held, s.Pod) && (in == "" || held.Namespace == in) && current == nil:
+			current = held
+		case held.DeletionTimestamp.IsZero():
+			p.Delete = append(p.Delete, held)
+		}
+	}
+	return current
 }
 
 // keep decides when to renew the tokens. Before the pod is in the provider, they are renewed only if the engine is

@@ -19,7 +19,7 @@ func (r *reconciler) Start(ctx context.Context) error {
 	err := informer.Watch(ctx, r.View, &corev1.Pod{}, func(e informer.Change) {
 		before, _ := e.Before.(*corev1.Pod)
 		after, _ := e.After.(*corev1.Pod)
-		if before != nil && (after == nil || after.UID != before.UID || ended(after) && !ended(before)) && len(token.Mounted(before)) > 0 {
+		if before != nil && hasEnded(before, after) && len(token.Mounted(before)) > 0 {
 			r.Enqueue(keyOf(client.ObjectKeyFromObject(before)))
 		}
 	})
@@ -44,6 +44,11 @@ func (r *reconciler) Start(ctx context.Context) error {
 			}
 		}
 	})
+}
+
+// hasEnded reports whether a change of a pod is its end.
+func hasEnded(before, after *corev1.Pod) bool {
+	return after == nil || after.UID != before.UID || ended(after) && !ended(before)
 }
 
 // EnqueueNamespace implements engine.Runner.

@@ -38,7 +38,7 @@ type reconciler struct {
 func (r *reconciler) Need(ctx context.Context, pod *corev1.Pod, at engdecide.Destination) (engdecide.Need, error) {
 	key := client.ObjectKeyFromObject(pod)
 	need := engdecide.Need{Kind: name, NamespacedName: key}
-	if why := r.unreadable(); why.Reason != "" {
+	if why := unreadable(r.Provider); why.Reason != "" {
 		need.Problem = why
 		return need, nil
 	}
@@ -65,8 +65,8 @@ func (r *reconciler) Need(ctx context.Context, pod *corev1.Pod, at engdecide.Des
 }
 
 // unreadable says why the provider's Secrets cannot be read. Then the cache has none, which means nothing.
-func (r *reconciler) unreadable() field.Problem {
-	why := r.Provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.Secret{}))
+func unreadable(provider *fleet.Provider) field.Problem {
+	why := provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.Secret{}))
 	if why.Reason == "" {
 		return field.Problem{}
 	}
@@ -76,7 +76,7 @@ func (r *reconciler) unreadable() field.Problem {
 // Reconcile decides about the tokens of one pod, and acts.
 func (r *reconciler) Reconcile(ctx context.Context, of engdecide.Key) (ctrl.Result, error) {
 	key := of.NamespacedName
-	if r.Paused() || r.unreadable().Reason != "" {
+	if r.Paused() || unreadable(r.Provider).Reason != "" {
 		return ctrl.Result{}, nil // All are enqueued when this ends.
 	}
 	s, err := r.observe(ctx, key)

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
@@ -18,7 +17,7 @@ func TestTokenSecrets(t *testing.T) {
 		return metav1.ObjectMeta{Name: name, Annotations: map[string]string{v1alpha1.AnnotationLocalUID: local}}
 	}
 	for name, test := range map[string]struct {
-		is            client.Object
+		is            metav1.Object
 		tokens, named bool
 	}{
 		"the tokens of a pod":                   {&corev1.Secret{ObjectMeta: of("spillway-token-"+pod, pod)}, true, true},

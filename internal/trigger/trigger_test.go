@@ -152,6 +152,9 @@ func TestAStartComparesNoBindings(t *testing.T) {
 		cache := &listed{}
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 		SharedWith(cache).Create(t.Context(), event.CreateEvent{Object: bindingTo("a"), IsInInitialList: initially}, queue)
+		for deadline := time.Now().Add(time.Minute); want > 0 && queue.Len() == 0 && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+		}
 		if got := queue.Len() > 0; cache.times != want || got != (want > 0) {
 			t.Errorf("initially %t: all are listed %d times, and something is enqueued: %t", initially, cache.times, got)
 		}

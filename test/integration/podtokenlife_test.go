@@ -123,7 +123,7 @@ var _ = Describe("The tokens of a pod, in real time", Ordered, long, func() {
 			And(HaveField("Authenticated", false), HaveField("Error", ContainSubstring("expired"))), "the token should end")
 		Expect(time.Now()).To(BeTemporally(">=", expires), "nothing else has ended it")
 		Expect(eu.fetching(secret)()).To(Succeed())
-		Expect(string(secret.Data["token"]) == string(token)).To(BeTrue(), "nobody can renew it")
+		Expect(string(secret.Data["token"])).To(Equal(string(token)), "nobody can renew it")
 	})
 })
 
@@ -142,7 +142,7 @@ func (p *program) client() kubernetes.Interface {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(req *http.Request) (*http.Response, error) {
 			held := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.secret.Namespace, Name: p.secret.Name}}
-			if err := eu.fetching(held)(); err != nil {
+			if err := eu.fetching(held)(); err != nil { //nolint:contextcheck // It has the context of the spec.
 				return nil, err
 			}
 			p.mu.Lock()

@@ -117,7 +117,7 @@ func TestStorage(t *testing.T) {
 		"says nothing":     {storagev1.StorageClass{}, field.Storage{Reclaim: "Delete", Binding: "Immediate"}},
 		"says all":         {storagev1.StorageClass{ReclaimPolicy: ptr.To[policy]("Retain"), VolumeBindingMode: ptr.To[mode]("WaitForFirstConsumer"), AllowVolumeExpansion: ptr.To(true)}, field.Storage{Reclaim: "Retain", Binding: "WaitForFirstConsumer", Expands: true}},
 		"says the default": {storagev1.StorageClass{ReclaimPolicy: ptr.To[policy]("Delete"), VolumeBindingMode: ptr.To[mode]("Immediate"), AllowVolumeExpansion: ptr.To(false)}, field.Storage{Reclaim: "Delete", Binding: "Immediate"}},
-		"says nonsense":    {storagev1.StorageClass{ReclaimPolicy: ptr.To[policy]("Recycle"), VolumeBindingMode: ptr.To[mode]("Later")}, field.Storage{Reclaim: "Delete", Binding: "Immediate"}},
+		"says nonsense":    {storagev1.StorageClass{ReclaimPolicy: ptr.To[policy]("Recycle"), VolumeBindingMode: ptr.To[mode]("Later")}, field.Storage{Reclaim: "Retain", Binding: "Immediate"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, now := asking(t, append(to(v1alpha1.ClassStorage, "fast"), to(v1alpha1.ClassVolumeAttributes, "gold", "lead")...)...)

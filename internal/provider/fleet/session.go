@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -171,12 +170,6 @@ func quoted(err error) string {
 // startFailed returns the error of a connection that cannot be used as a whole.
 func startFailed(err error) errNotUsable {
 	return errNotUsable{v1alpha1.ReasonStartFailed, "the manager retries: " + quoted(err)}
-}
-
-// isStartFailed reports whether startFailed made the error.
-func isStartFailed(err error) bool {
-	refused, ok := errors.AsType[errNotUsable](err)
-	return ok && refused.reason == v1alpha1.ReasonStartFailed
 }
 
 // engage fills the caches of the provider, and hands it to the manager.
