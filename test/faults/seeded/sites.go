@@ -76,7 +76,7 @@ func (r Reach) Shows(ip netip.Addr) bool {
 `},
 	OwnAddressShown:        {"internal/engine/address/address.go", `case own(ip):`, `case own(ip) && !seeded.On(seeded.OwnAddressShown):`},
 	UnlistedStays:          {"internal/engine/mapping/mapping.go", `offloading.Spec.Sends(resource)`, `offloading.Spec.Sends(resource) || seeded.On(seeded.UnlistedStays)`},
-	DrainForgetsNamespaces: {"internal/decide/drain/provider.go", `s.emptied(left) {`, `s.emptied(left) || seeded.On(seeded.DrainForgetsNamespaces) {`},
+	DrainForgetsNamespaces: {"internal/decide/drain/provider.go", `s.emptied(left); nothing`, `s.emptied(left) || seeded.On(seeded.DrainForgetsNamespaces); nothing`},
 	LostWithoutAsking:      {"controllers/toprovider/pod/lost.go", `if !s.Lost {`, `if !s.Lost && !seeded.On(seeded.LostWithoutAsking) {`},
 	TerminalOverwritten: {"controllers/toprovider/pod/decide.go", `
 	case terminal(s.Local):
