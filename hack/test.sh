@@ -37,7 +37,7 @@ gotestsum() { "$GO" tool -modfile=go.tools.mod gotestsum --format standard-quiet
 run() {
   local name=$1 packages=$2 retry=()
   shift 2
-  [[ ${CI:-} != true ]] || retry=(--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-report="$TMPDIR/$name.reruns")
+  [[ ${CI:-} != true ]] || retry=(--rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-max-failures=5 --rerun-fails-report="$TMPDIR/$name.reruns")
   echo "=== test: $name: $(wc -l <<<"$packages" | tr -d ' ') packages"
   gotestsum --jsonfile "$TMPDIR/$name.events" "${retry[@]}" --packages="$(tr '\n' ' ' <<<"$packages")" -- \
     -short -vet=off -timeout "$timeout" "$@"
