@@ -23,6 +23,9 @@ import (
 const (
 	// unfencedRetry is how often to ask for a Lease that the provider denies.
 	unfencedRetry = time.Minute
+	// patience is how many Lease durations after the fence has closed a session goes on, if the provider has too much to do
+	// to store the Lease.
+	patience = 4
 	// sharedLook is how often to read a Lease that another replica holds, if replicas share the bindings: it may
 	// release the Lease at any moment.
 	sharedLook = time.Second
@@ -79,7 +82,7 @@ func (l *leaseManager) acquire(ctx context.Context) error {
 func (l *leaseManager) keep(ctx context.Context) (done bool, _ error) {
 	done, err := l.renew(ctx)
 	if err != nil && l.fence.expired() {
-		err = l.unrenewed(ctx, err)
+		err = l.overdue(ctx, err)
 	}
 	if isRefused(err) {
 		l.fence.drop()
@@ -89,6 +92,19 @@ func (l *leaseManager) keep(ctx context.Context) (done bool, _ error) {
 		log.FromContext(ctx).V(1).Info("the Lease in the provider is not renewed", "error", err.Error())
 	}
 	return done && err == nil, nil
+}
+
+// overdue handles a renewal that failed after the fence has closed. A provider that has too much to do gets some time.
+// Meanwhile the manager writes nothing there, and keeps its caches: to fill new ones would cost the provider more than
+// anything else.
+func (l *leaseManager) overdue(ctx context.Context, err error) error {
+	if left, _ := l.fence.remaining(); !isLate(err) || left < -patience*l.options.LeaseDuration {
+		return l.unrenewed(ctx, err)
+	}
+	l.report.update(ctx, func(s *State) {
+		s.Fence = connection.Fence{Reason: v1alpha1.ReasonLeaseNotRenewed, Message: "the provider has too much to do: until it stores the Lease again, the manager writes nothing there: " + quoted(err)}
+	})
+	return err
 }
 
 // unrenewed handles an error with the Lease. If the provider answers a probe, only the Lease fails, mostly
@@ -138,6 +154,9 @@ func (l *leaseManager) check(ctx context.Context) (settled bool, err error) {
 	}
 	s := l.snapshot()
 	d := lease.Decide(s)
+	if l.takenMeanwhile(found) && (d.Action == lease.Record || d.Action == lease.Write) {
+		return false, errNotUsable{v1alpha1.ReasonStartFailed, "the Lease in the provider was not renewed in time, and another manager has had it since: the manager reads everything again"}
+	}
 	l.leaseState.setDenial(nil)
 	l.look = l.lookAfter(d.Action, s.Sharing)
 	switch d.Action {
@@ -156,6 +175,12 @@ func (l *leaseManager) check(ctx context.Context) (settled bool, err error) {
 	default:
 		return false, nil
 	}
+}
+
+// takenMeanwhile reports whether another manager has had the Lease since this session did not renew it in time. What that
+// manager sent may be missing in the caches.
+func (l *leaseManager) takenMeanwhile(found *coordinationv1.Lease) bool {
+	return !l.waiting && l.holds() && l.fence.expired() && found != nil && ptr.Deref(found.Spec.HolderIdentity, "") != l.options.Identity
 }
 
 // lookAfter returns when to read the Lease again after a decision. The ClusterBinding wakes this manager when it has
