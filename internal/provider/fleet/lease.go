@@ -82,7 +82,7 @@ func (l *leaseManager) acquire(ctx context.Context) error {
 func (l *leaseManager) keep(ctx context.Context) (done bool, _ error) {
 	done, err := l.renew(ctx)
 	if err != nil && l.fence.expired() {
-		err = l.overdue(ctx, err)
+		err = l.unrenewed(ctx, err)
 	}
 	if isRefused(err) {
 		l.fence.drop()
@@ -94,23 +94,18 @@ func (l *leaseManager) keep(ctx context.Context) (done bool, _ error) {
 	return done && err == nil, nil
 }
 
-// overdue handles a renewal that failed after the fence has closed. A provider that has too much to do gets some time.
-// Meanwhile the manager writes nothing there, and keeps its caches: to fill new ones would cost the provider more than
-// anything else.
-func (l *leaseManager) overdue(ctx context.Context, err error) error {
-	if left, _ := l.fence.remaining(); !isLate(err) || left < -patience*l.options.LeaseDuration {
-		return l.unrenewed(ctx, err)
-	}
-	l.report.update(ctx, func(s *State) {
-		s.Fence = connection.Fence{Reason: v1alpha1.ReasonLeaseNotRenewed, Message: "the provider has too much to do: until it stores the Lease again, the manager writes nothing there: " + quoted(err)}
-	})
-	return err
-}
-
 // unrenewed handles an error with the Lease. If the provider answers a probe, only the Lease fails, mostly
 // because of an admission webhook, and unrenewed returns an error that says so: the manager may write nothing
 // there without the Lease. Otherwise it returns err.
+//
+// A provider that has too much to do gets some time after the fence has closed. Meanwhile the manager writes nothing
+// there, and keeps its caches: to fill new ones would cost the provider more than anything else.
 func (l *leaseManager) unrenewed(ctx context.Context, err error) error {
+	if left, _ := l.fence.remaining(); isLate(err) && !l.waiting && left >= -patience*l.options.LeaseDuration {
+		busy := connection.Fence{Reason: v1alpha1.ReasonLeaseNotRenewed, Message: "the provider has too much to do: until it stores the Lease again, the manager writes nothing there: " + quoted(err)}
+		l.report.update(ctx, func(s *State) { s.Fence = busy })
+		return err
+	}
 	if isRefused(err) || l.target.Leaving || ctx.Err() != nil || l.probe(ctx) != nil {
 		return err
 	}
@@ -154,7 +149,8 @@ func (l *leaseManager) check(ctx context.Context) (settled bool, err error) {
 	}
 	s := l.snapshot()
 	d := lease.Decide(s)
-	if l.takenMeanwhile(found) && (d.Action == lease.Record || d.Action == lease.Write) {
+	// What another manager has sent since this one did not renew the Lease in time may be missing in the caches.
+	if !l.waiting && l.fence.overdue() && takes(d, s) {
 		return false, errNotUsable{v1alpha1.ReasonStartFailed, "the Lease in the provider was not renewed in time, and another manager has had it since: the manager reads everything again"}
 	}
 	l.leaseState.setDenial(nil)
@@ -177,10 +173,10 @@ func (l *leaseManager) check(ctx context.Context) (settled bool, err error) {
 	}
 }
 
-// takenMeanwhile reports whether another manager has had the Lease since this session did not renew it in time. What that
-// manager sent may be missing in the caches.
-func (l *leaseManager) takenMeanwhile(found *coordinationv1.Lease) bool {
-	return !l.waiting && l.holds() && l.fence.expired() && found != nil && ptr.Deref(found.Spec.HolderIdentity, "") != l.options.Identity
+// takes reports whether the manager is to take a Lease that it does not hold.
+func takes(d lease.Decision, s lease.Snapshot) bool {
+	held := s.Lease != nil && ptr.Deref(s.Lease.Spec.HolderIdentity, "") == s.Identity
+	return !held && (d.Action == lease.Record || d.Action == lease.Write)
 }
 
 // lookAfter returns when to read the Lease again after a decision. The ClusterBinding wakes this manager when it has
