@@ -102,7 +102,7 @@ func (l *leaseManager) keep(ctx context.Context) (done bool, _ error) {
 // there, and keeps its caches: to fill new ones would cost the provider more than anything else.
 func (l *leaseManager) unrenewed(ctx context.Context, err error) error {
 	if left, _ := l.fence.remaining(); isLate(err) && !l.waiting && left >= -patience*l.options.LeaseDuration {
-		busy := connection.Fence{Reason: v1alpha1.ReasonLeaseNotRenewed, Message: "the provider has too much to do: until it stores the Lease again, the manager writes nothing there: " + quoted(err)}
+		busy := connection.Fence{Reason: v1alpha1.ReasonLeaseNotRenewed, Message: "the provider has too much to do, or an admission webhook for Leases there does not answer in time. Until the Lease is renewed, the manager writes nothing there: " + quoted(err)}
 		l.report.update(ctx, func(s *State) { s.Fence = busy })
 		return err
 	}
