@@ -69,7 +69,6 @@ func (s syncer) merge() (merge.Plan, error) {
 func (s syncer) enter(plan merge.Plan, lost []v1alpha1.Decision) error {
 	ledger.End(s.h)
 	ledger.Drop(s.h, plan)
-	plan.Decisions = slices.DeleteFunc(plan.Decisions, s.noted)
 	if err := ledger.Enter(s.h, plan, s.table.Waits(plan, s.held()), s.seen.Reading); err != nil {
 		return err
 	}
@@ -77,21 +76,6 @@ func (s syncer) enter(plan merge.Plan, lost []v1alpha1.Decision) error {
 	s.h.Status.ObservedGeneration = s.h.Generation
 	s.h.Status.UpstreamUID = s.seen.Reading.UID
 	return nil
-}
-
-// noted reports whether the status already has this decision. That is so if its request was not sent yet, and
-// the cloud still has the same value.
-func (s syncer) noted(d merge.Decision) bool {
-	published, err := ledger.Tree(s.h.Status.UpstreamSpec)
-	if err != nil || !s.table.Unchanged(published, s.seen.Reading.Config, d.Path) {
-		return false
-	}
-	for _, old := range slices.Backward(s.h.Status.Decisions) {
-		if old.Path == d.Path {
-			return string(old.Take) == string(d.Take) && old.Kept == string(d.Kept) && old.Lost == string(d.Lost)
-		}
-	}
-	return false
 }
 
 // lookAgain checks that nobody else's operation is running, and then reads the cluster again. Some clouds show

@@ -21,8 +21,7 @@ import (
 const maxDecisions = 32
 
 // Enter writes a plan to the status. waits says which of its writes wait. If the plan is not Decided, Enter
-// changes nothing. The same plan again changes nothing either, except that it adds its decisions again if it
-// overwrites something.
+// changes nothing. It adds the decisions that are not stored yet.
 func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, waits []merge.Wait, reading cloud.Reading) error {
 	if !plan.Decided {
 		return nil
@@ -54,6 +53,9 @@ func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, waits []merge.Wait, readi
 	}
 	s.ConflictCount = ptr.To(int32(len(plan.Conflicts)))
 	for _, d := range plan.Decisions {
+		if d.Noted {
+			continue
+		}
 		Note(h, v1alpha1.Decision{
 			Path: d.Path, Take: v1alpha1.Side(d.Take), Kept: string(d.Kept), Lost: string(d.Lost), Time: metav1.NewTime(d.Time),
 		})

@@ -41,7 +41,21 @@ func Input(h *v1alpha1.HostedCluster, table *merge.Table, reading cloud.Reading,
 	if op := h.Status.InFlight(); op != nil {
 		in.Sent = Sent(*op)
 	}
+	in.Stored = previous(h)
 	return in, nil
+}
+
+func previous(h *v1alpha1.HostedCluster) merge.Stored {
+	s := merge.Stored{States: map[string]merge.State{}, SpecUnchanged: h.Status.ObservedGeneration == h.Generation}
+	for _, field := range h.Status.Managed {
+		s.States[field.Path] = merge.State(field.State)
+	}
+	for _, d := range h.Status.Decisions {
+		s.Decisions = append(s.Decisions, merge.Decision{
+			Path: d.Path, Take: merge.Side(d.Take), Kept: merge.Text(d.Kept), Lost: merge.Text(d.Lost), Time: d.Time.Time,
+		})
+	}
+	return s
 }
 
 // Tree returns the configuration, whichever cloud it is for; nil if there is none.

@@ -98,8 +98,13 @@ var seededBugs = map[string]bug{
 		}
 		return &p.Writes[0]
 	}},
-	"a refused request is never sent again":        {refused: func(_ Write, r Refusal) Refusal { r.Until = r.Until.Add(LongestWait / 2); return r }},
-	"a value that loses again is not named again":  {forgets: true},
+	"a refused request is never sent again": {refused: func(_ Write, r Refusal) Refusal { r.Until = r.Until.Add(LongestWait / 2); return r }},
+	"a value that loses again is not named again": {in: func(in *Input) {
+		in.Stored.SpecUnchanged, in.Stored.States = true, maps.Clone(in.Stored.States)
+		for path := range in.Stored.States {
+			in.Stored.States[path] = WrittenBack
+		}
+	}},
 	"a refused request is sent again at each look": {refused: func(_ Write, r Refusal) Refusal { r.Until = time.Time{}; return r }},
 	"a pool is deleted, and what replaces it was refused": {next: func(p Plan, h Held) *Write {
 		for i, w := range p.Writes {

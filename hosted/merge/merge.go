@@ -26,8 +26,20 @@ type Input struct {
 	Sent map[string]Text
 	// Conflicts are the conflicts of the previous merge.
 	Conflicts []OpenConflict
-	Policies  Policies
-	Now       time.Time
+	// Stored is what else was stored of the previous merge.
+	Stored   Stored
+	Policies Policies
+	Now      time.Time
+}
+
+// Stored is what the previous merge has decided. It shows which decisions are repeated.
+type Stored struct {
+	// States are the states of the leaves, by path.
+	States map[string]State
+	// Decisions are the decisions so far, the newest last.
+	Decisions []Decision
+	// SpecUnchanged says that nobody has changed the spec since.
+	SpecUnchanged bool
 }
 
 // Policies are the policies of a cluster.
@@ -74,6 +86,8 @@ type Decision struct {
 	Take       Side
 	Kept, Lost Text
 	Time       time.Time
+	// Noted says that this decision is stored already, because its write was not done since.
+	Noted bool
 }
 
 // Leaf is a field that the spec sets.
@@ -177,6 +191,7 @@ func (m *merger) decide(leaf *leaf) {
 		if verdict.state == Pushed {
 			d.Take, d.Kept, d.Lost = Spec, leaf.text, upstream
 		}
+		d.Noted = m.noted(d)
 		m.plan.Decisions = append(m.plan.Decisions, d)
 	}
 }

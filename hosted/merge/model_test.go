@@ -162,6 +162,7 @@ type stored struct {
 	Published map[string]any
 	Conflicts []OpenConflict
 	Decisions []Decision
+	States    map[string]State
 	// Op is in flight, and Refused wait.
 	Op      *operation
 	Refused []Refusal

@@ -32,8 +32,6 @@ type bug struct {
 	believes bool
 	// refused changes the refusals that the choice of the next request sees.
 	refused func(Write, Refusal) Refusal
-	// forgets: a decision is named once, however often the value that lost is set again.
-	forgets bool
 	// next chooses the next request instead.
 	next func(Plan, Held) *Write
 }
@@ -206,6 +204,7 @@ func (w *world) refresh() {
 	w.call()
 	revision := w.revision
 	in.Spec, in.Policies, in.Now = w.specTree(), w.policies, w.now
+	in.Stored = Stored{w.status.States, w.status.Decisions, w.status.Revision == revision}
 	plan := w.merge(in)
 	if plan.Decided && w.store(in, plan, revision) {
 		w.act(plan, revision)
@@ -244,7 +243,11 @@ func (w *world) read() (snapshot, bool) {
 // store writes the status, unless the object has changed since it was read.
 func (w *world) store(in Input, plan Plan, revision int) bool {
 	next := stored{Base: plan.Base, Published: in.Upstream, Conflicts: plan.Conflicts, Decisions: slices.Clip(w.status.Decisions), Revision: revision}
-	next.Decisions = append(next.Decisions, slices.DeleteFunc(slices.Clone(plan.Decisions), func(d Decision) bool { return w.noted(in, d) })...)
+	next.Decisions = append(next.Decisions, slices.DeleteFunc(slices.Clone(plan.Decisions), func(d Decision) bool { return d.Noted })...)
+	next.States = map[string]State{}
+	for _, leaf := range plan.Leaves {
+		next.States[leaf.Path] = leaf.State
+	}
 	for _, r := range w.status.Refused {
 		if slices.ContainsFunc(plan.Writes, r.Is) {
 			next.Refused = append(next.Refused, r)
@@ -326,20 +329,6 @@ func (w *world) next(plan Plan) *Write {
 		}
 	}
 	return toy.Next(plan, held)
-}
-
-// noted reports whether the status has a decision whose request was not sent yet, and the cloud has not changed
-// since.
-func (w *world) noted(in Input, d Decision) bool {
-	if d.Take == Upstream && w.status.Revision != w.revision && !w.bug.forgets || toy.read(in.Published).text(d.Path) != toy.read(in.Upstream).text(d.Path) {
-		return false
-	}
-	for _, old := range slices.Backward(w.status.Decisions) {
-		if old.Path == d.Path {
-			return old.Take == d.Take && old.Kept == d.Kept && old.Lost == d.Lost
-		}
-	}
-	return false
 }
 
 // send sends the request, and checks at once what it has changed. If it is refused, it was certainly not
