@@ -25,6 +25,9 @@ type EKS struct {
 	tokens map[string]object
 	busy   bool
 	slow   bool
+	// slowGroups: changes of groups last until FinishGroup. were are the groups before their updates.
+	slowGroups bool
+	were       map[string]object
 	// shown is the cluster before an update that is in progress.
 	shown object
 	// EC2 has the launch templates.
@@ -142,7 +145,7 @@ func (e *EKS) once(w http.ResponseWriter, r *http.Request, body object) (http.Re
 		return w, out, nil
 	}
 	changes := r.Method != http.MethodGet
-	if changes && (e.busy || e.shown != nil) {
+	if changes && (e.busy || e.shown != nil || e.groupInUse(r.URL.Path)) {
 		return w, nil, inUse
 	}
 	before := copied(e.cluster)
@@ -312,8 +315,11 @@ func (e *EKS) update(group, kind string, params object) object {
 		"id":     fmt.Sprintf("update-%d", len(e.changes)),
 		"status": "Successful", "type": kind, "createdAt": 1_800_000_000 + len(e.changes), "params": list,
 	}
-	if e.slow && group == "" {
+	if e.slow && group == "" || e.slowGroups && group != "" {
 		update["status"] = "InProgress"
+	}
+	if e.slowGroups && group != "" {
+		e.groups[group]["status"] = "UPDATING"
 	}
 	e.updates[group] = append(e.updates[group], update)
 	return object{"update": update}

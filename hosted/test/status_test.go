@@ -130,8 +130,8 @@ func TestStatuses(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			reading := test.read(t)
-			if got := reading.Unhealthy(); reading.Busy != test.busy || got != test.troubles {
-				t.Errorf("busy %q, troubles %q; want %q, %q", reading.Busy, got, test.busy, test.troubles)
+			if got := reading.Unhealthy(); reading.Doing() != test.busy || got != test.troubles {
+				t.Errorf("busy %q, troubles %q; want %q, %q", reading.Doing(), got, test.busy, test.troubles)
 			}
 			if items := reading.Troubled(); (len(items) > 0) != strings.Contains(test.troubles, "node") {
 				t.Errorf("the pools in trouble are %v", items)

@@ -248,11 +248,32 @@ type Operation struct {
 	StartedAt metav1.Time `json:"startedAt,omitzero"`
 }
 
-// InFlight returns the request that may have been carried out, and whose result was not read yet; nil if there
-// is none.
+// InFlight returns the first request that may have been carried out, and whose result was not read yet; nil if
+// there is none.
 func (s *HostedClusterStatus) InFlight() *Operation {
 	for i := range s.Operations {
 		if s.Operations[i].Message == "" {
+			return &s.Operations[i]
+		}
+	}
+	return nil
+}
+
+// AllInFlight returns all such requests.
+func (s *HostedClusterStatus) AllInFlight() []Operation {
+	var all []Operation
+	for _, op := range s.Operations {
+		if op.Message == "" {
+			all = append(all, op)
+		}
+	}
+	return all
+}
+
+// Operation returns the request with this token; nil if there is none.
+func (s *HostedClusterStatus) Operation(token string) *Operation {
+	for i := range s.Operations {
+		if s.Operations[i].RequestToken == token {
 			return &s.Operations[i]
 		}
 	}

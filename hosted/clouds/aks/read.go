@@ -28,6 +28,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	reading.Busy = busy("the cluster", raw)
 	reading.Troubles = troubles("", "the cluster", raw)
 	if power := cloud.Text(raw, "properties.powerState.code"); power == "Stopped" {
+		reading.Stopped = true
 		reading.Troubles = append(reading.Troubles, cloud.NewTrouble("", "the cluster", power, "AKS changes nothing until it is started"))
 	}
 	found, err := c.pools(ctx)

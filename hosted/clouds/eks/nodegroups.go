@@ -51,9 +51,7 @@ func note(reading *cloud.Reading, group *types.Nodegroup) {
 	what := "the node group " + aws.ToString(group.NodegroupName)
 	switch group.Status {
 	case types.NodegroupStatusCreating, types.NodegroupStatusUpdating, types.NodegroupStatusDeleting:
-		if reading.Busy == "" {
-			reading.Busy = fmt.Sprintf("%s is %s", what, group.Status)
-		}
+		reading.Change(itemPath(aws.ToString(group.NodegroupName)), fmt.Sprintf("%s is %s", what, group.Status))
 	case types.NodegroupStatusDegraded, types.NodegroupStatusCreateFailed, types.NodegroupStatusDeleteFailed:
 		reading.Troubles = append(reading.Troubles, groupTrouble(group))
 	}

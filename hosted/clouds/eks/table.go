@@ -31,20 +31,20 @@ const (
 const autoscaled = "k8s.io/cluster-autoscaler/enabled"
 
 // Table describes the clusters of EKS. EKS has no versions. It keeps a list of most changes, which also shows
-// other users' changes.
+// other users' changes. It changes several groups at a time, but not a group and the cluster.
 var Table = merge.New([]merge.Call{
 	{Name: updateVersion, Guard: merge.ByOperations},
 	{Name: updateAccess, Guard: merge.ByOperations, Whole: true},
 	{Name: updateSources, Guard: merge.ByOperations},
 	{Name: tagCluster, Guard: merge.ByReading},
 	{Name: updateLogging, Guard: merge.ByOperations},
-	{Name: createGroup, Guard: merge.ByOperations},
-	{Name: deleteGroup, Guard: merge.ByOperations, After: []string{createGroup}},
-	{Name: updateGroupVersion, Guard: merge.ByOperations, Whole: true},
-	{Name: updateGroupTemplate, Guard: merge.ByOperations, Whole: true},
-	{Name: updateGroupSize, Guard: merge.ByOperations, Whole: true},
-	{Name: updateGroupLabels, Guard: merge.ByOperations},
-	{Name: tagGroup, Guard: merge.ByReading},
+	{Name: createGroup, Guard: merge.ByOperations, Parallel: true},
+	{Name: deleteGroup, Guard: merge.ByOperations, Parallel: true, After: []string{createGroup}},
+	{Name: updateGroupVersion, Guard: merge.ByOperations, Whole: true, Parallel: true},
+	{Name: updateGroupTemplate, Guard: merge.ByOperations, Whole: true, Parallel: true},
+	{Name: updateGroupSize, Guard: merge.ByOperations, Whole: true, Parallel: true},
+	{Name: updateGroupLabels, Guard: merge.ByOperations, Parallel: true},
+	{Name: tagGroup, Guard: merge.ByReading, Parallel: true},
 	{Name: setAddon, Guard: merge.ByOperations},
 }, slices.Concat(cluster, group, template))
 
