@@ -90,7 +90,7 @@ func (t *Table) Waits(plan Plan, held Held) []Wait {
 			waits[i].For = held.Changing[j] + " is being changed"
 		}
 		if item := plan.lacks(after); item != "" {
-			waits[i].For = item + " is in the spec, and the cloud does not have it"
+			waits[i].For = item + " is in the spec, and the cloud does not have it: remove it from the spec, or change one of its fields to create it again"
 		}
 		for j, before := range plan.Writes[:i] {
 			if waits[j].Refused && slices.Contains(after, before.Call) {

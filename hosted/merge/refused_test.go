@@ -103,7 +103,7 @@ func TestWaitsForMissing(t *testing.T) {
 		writes []Write
 		want   []Wait
 	}{
-		"it is missing":      {missing, []Write{gone}, []Wait{{For: `pools["p"] is in the spec, and the cloud does not have it`}}},
+		"it is missing":      {missing, []Write{gone}, []Wait{{For: `pools["p"] is in the spec, and the cloud does not have it: remove it from the spec, or change one of its fields to create it again`}}},
 		"it is created":      {missing, []Write{create, gone}, []Wait{{}, {}}},
 		"a field is not set": {field, []Write{gone}, []Wait{{}}},
 		"it is there":        {there, []Write{gone}, []Wait{{}}},

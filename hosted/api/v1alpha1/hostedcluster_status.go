@@ -81,8 +81,8 @@ type HostedClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	Decisions []Decision `json:"decisions,omitempty"`
 
-	// operations lists the request to the cloud that is in progress, and requests that were refused
-	// or failed. These wait until their retryAt, while others are sent. They are removed when the
+	// operations lists the requests to the cloud that are in progress, in EKS several for different
+	// node groups, and requests that were refused or failed. These wait until their retryAt, while others are sent. They are removed when the
 	// spec no longer needs them.
 	// +optional
 	// +listType=atomic
@@ -212,8 +212,8 @@ type Operation struct {
 	Message string `json:"message,omitempty"`
 
 	// reason says why the cloud last refused the request. RightMissing: the credentials lack a right.
-	// Busy: the cloud was doing something else, or the cluster had changed. It is unset for other
-	// failures, and once the cloud accepts the request.
+	// Busy: the cloud was doing something else or throttled requests, or the cluster had changed. It
+	// is unset for other failures, and once the cloud accepts the request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
