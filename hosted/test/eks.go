@@ -19,6 +19,8 @@ type EKS struct {
 	cluster object
 	groups  map[string]object
 	addons  map[string]bool
+	// addonHas is more about each of them.
+	addonHas object
 	// updates by the group that they belong to ("" for the cluster), in their order.
 	updates map[string][]object
 	// tokens have the answers to the requests with these tokens.
@@ -262,7 +264,7 @@ func (e *EKS) updateCluster(body object) (object, *failure) {
 	_, public := vpc["endpointPublicAccess"]
 	_, private := vpc["endpointPrivateAccess"]
 	cidrs := vpc["publicAccessCidrs"] != nil
-	if (public || private) == cidrs || public != private {
+	if !public && !cidrs || public != private {
 		return nil, invalid
 	}
 	maps.Copy(e.cluster["resourcesVpcConfig"].(object), vpc)
@@ -378,5 +380,7 @@ func (e *EKS) addon(method string, path []string, body object) (object, *failure
 	if method != http.MethodGet {
 		e.addons[name] = method == http.MethodPost
 	}
-	return object{"addon": object{"addonName": name, "status": "ACTIVE"}}, nil
+	addon := object{"addonName": name, "status": "ACTIVE"}
+	maps.Copy(addon, e.addonHas)
+	return object{"addon": addon}, nil
 }

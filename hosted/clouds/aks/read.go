@@ -102,7 +102,7 @@ func troubles(item, what string, raw map[string]any) []cloud.Trouble {
 // mapped copies the values that raw has to config.
 func mapped(raw map[string]any, paths map[string]string, config map[string]any) map[string]any {
 	for path, there := range paths {
-		if value := cloud.Get(raw, there); value != nil {
+		if value := cloud.Get(raw, inCase(raw, there)); value != nil {
 			config[path] = value
 		}
 	}

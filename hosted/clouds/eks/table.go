@@ -14,7 +14,6 @@ import (
 const (
 	updateVersion       = "UpdateClusterVersion"
 	updateAccess        = "UpdateClusterConfig(access)"
-	updateSources       = "UpdateClusterConfig(publicAccessCidrs)"
 	tagCluster          = "TagResource(cluster)"
 	updateLogging       = "UpdateClusterConfig(logging)"
 	createGroup         = "CreateNodegroup"
@@ -35,7 +34,6 @@ const autoscaled = "k8s.io/cluster-autoscaler/enabled"
 var Table = merge.New([]merge.Call{
 	{Name: updateVersion, Guard: merge.ByOperations},
 	{Name: updateAccess, Guard: merge.ByOperations, Whole: true},
-	{Name: updateSources, Guard: merge.ByOperations},
 	{Name: tagCluster, Guard: merge.ByReading},
 	{Name: updateLogging, Guard: merge.ByOperations},
 	{Name: createGroup, Guard: merge.ByOperations, Parallel: true},
@@ -54,13 +52,13 @@ var cluster = []merge.Field{
 	{Path: "ipFamily", Shape: merge.Scalar, Immutable: true, Same: normal.SameName},
 	{Path: "secretsEncryption", Shape: merge.Scalar, Immutable: true},
 	{Path: "kmsKey", Shape: merge.Scalar, Immutable: true},
-	{Path: "subnets", Shape: merge.Set, Immutable: true},
-	{Path: "securityGroups", Shape: merge.Set, Immutable: true},
+	{Path: "subnets", Shape: merge.Set, Immutable: true, Same: normal.Default},
+	{Path: "securityGroups", Shape: merge.Set, Immutable: true, Same: normal.Default},
 	{Path: "serviceRole", Shape: merge.Scalar, Immutable: true, Same: sameRole},
 	{Path: "kubernetesVersion", Shape: merge.Scalar, Call: updateVersion, Normalize: normal.Version},
 	{Path: "publicAccess", Shape: merge.Scalar, Call: updateAccess},
 	{Path: "privateAccess", Shape: merge.Scalar, Call: updateAccess},
-	{Path: "publicAccessSources", Shape: merge.Set, Call: updateSources, Normalize: normal.CIDR},
+	{Path: "publicAccessSources", Shape: merge.Set, Call: updateAccess, Normalize: normal.CIDR},
 	{Path: "tags", Shape: merge.Map, Call: tagCluster},
 	{Path: "loggingTypes", Shape: merge.Set, Call: updateLogging},
 	{Path: "ebsCSIDriver", Shape: merge.Scalar, Call: setAddon},
@@ -79,7 +77,7 @@ var group = []merge.Field{
 	{Path: "nodeGroups[].tags", Shape: merge.Map, Call: tagGroup},
 	{Path: "nodeGroups[].gpu", Shape: merge.Scalar, Immutable: true},
 	{Path: "nodeGroups[].arm", Shape: merge.Scalar, Immutable: true},
-	{Path: "nodeGroups[].subnets", Shape: merge.Set, Immutable: true},
+	{Path: "nodeGroups[].subnets", Shape: merge.Set, Immutable: true, Same: normal.Default},
 	{Path: "nodeGroups[].nodeRole", Shape: merge.Scalar, Immutable: true, Same: sameRole},
 	{Path: "nodeGroups[].requestSpotInstances", Shape: merge.Scalar, Immutable: true},
 	{Path: "nodeGroups[].spotInstanceTypes", Shape: merge.Set, Immutable: true},
