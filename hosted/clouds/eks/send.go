@@ -42,7 +42,7 @@ func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Wr
 	}
 	plane, groups, tags := c.controlPlane(), c.groups(), tags{c.API}
 	send := map[string]func(context.Context, request) (*types.Update, error){
-		updateVersion: plane.version, updateAccess: plane.access, updateSources: plane.sources, updateLogging: plane.logging, setAddon: plane.addon,
+		updateVersion: plane.version, updateAccess: plane.access, updateLogging: plane.logging, setAddon: plane.addon,
 		tagCluster: tags.set, tagGroup: tags.set, createGroup: groups.create, deleteGroup: groups.delete, updateGroupVersion: groups.version,
 		updateGroupSize: groups.size, updateGroupLabels: groups.labels, updateGroupTemplate: groups.template,
 	}[write.Call]

@@ -14,7 +14,6 @@ import (
 const (
 	updateVersion       = "UpdateClusterVersion"
 	updateAccess        = "UpdateClusterConfig(access)"
-	updateSources       = "UpdateClusterConfig(publicAccessCidrs)"
 	tagCluster          = "TagResource(cluster)"
 	updateLogging       = "UpdateClusterConfig(logging)"
 	createGroup         = "CreateNodegroup"
@@ -31,20 +30,19 @@ const (
 const autoscaled = "k8s.io/cluster-autoscaler/enabled"
 
 // Table describes the clusters of EKS. EKS has no versions. It keeps a list of most changes, which also shows
-// other users' changes.
+// other users' changes. It changes several groups at a time, but not a group and the cluster.
 var Table = merge.New([]merge.Call{
 	{Name: updateVersion, Guard: merge.ByOperations},
 	{Name: updateAccess, Guard: merge.ByOperations, Whole: true},
-	{Name: updateSources, Guard: merge.ByOperations},
 	{Name: tagCluster, Guard: merge.ByReading},
 	{Name: updateLogging, Guard: merge.ByOperations},
-	{Name: createGroup, Guard: merge.ByOperations},
-	{Name: deleteGroup, Guard: merge.ByOperations, After: []string{createGroup}},
-	{Name: updateGroupVersion, Guard: merge.ByOperations, Whole: true},
-	{Name: updateGroupTemplate, Guard: merge.ByOperations, Whole: true},
-	{Name: updateGroupSize, Guard: merge.ByOperations, Whole: true},
-	{Name: updateGroupLabels, Guard: merge.ByOperations},
-	{Name: tagGroup, Guard: merge.ByReading},
+	{Name: createGroup, Guard: merge.ByOperations, Parallel: true},
+	{Name: deleteGroup, Guard: merge.ByOperations, Parallel: true, After: []string{createGroup}},
+	{Name: updateGroupVersion, Guard: merge.ByOperations, Whole: true, Parallel: true},
+	{Name: updateGroupTemplate, Guard: merge.ByOperations, Whole: true, Parallel: true},
+	{Name: updateGroupSize, Guard: merge.ByOperations, Whole: true, Parallel: true},
+	{Name: updateGroupLabels, Guard: merge.ByOperations, Parallel: true},
+	{Name: tagGroup, Guard: merge.ByReading, Parallel: true},
 	{Name: setAddon, Guard: merge.ByOperations},
 }, slices.Concat(cluster, group, template))
 
@@ -54,13 +52,13 @@ var cluster = []merge.Field{
 	{Path: "ipFamily", Shape: merge.Scalar, Immutable: true, Same: normal.SameName},
 	{Path: "secretsEncryption", Shape: merge.Scalar, Immutable: true},
 	{Path: "kmsKey", Shape: merge.Scalar, Immutable: true},
-	{Path: "subnets", Shape: merge.Set, Immutable: true},
-	{Path: "securityGroups", Shape: merge.Set, Immutable: true},
+	{Path: "subnets", Shape: merge.Set, Immutable: true, Same: normal.Default},
+	{Path: "securityGroups", Shape: merge.Set, Immutable: true, Same: normal.Default},
 	{Path: "serviceRole", Shape: merge.Scalar, Immutable: true, Same: sameRole},
 	{Path: "kubernetesVersion", Shape: merge.Scalar, Call: updateVersion, Normalize: normal.Version},
 	{Path: "publicAccess", Shape: merge.Scalar, Call: updateAccess},
 	{Path: "privateAccess", Shape: merge.Scalar, Call: updateAccess},
-	{Path: "publicAccessSources", Shape: merge.Set, Call: updateSources, Normalize: normal.CIDR},
+	{Path: "publicAccessSources", Shape: merge.Set, Call: updateAccess, Normalize: normal.CIDR},
 	{Path: "tags", Shape: merge.Map, Call: tagCluster},
 	{Path: "loggingTypes", Shape: merge.Set, Call: updateLogging},
 	{Path: "ebsCSIDriver", Shape: merge.Scalar, Call: setAddon},
@@ -79,7 +77,7 @@ var group = []merge.Field{
 	{Path: "nodeGroups[].tags", Shape: merge.Map, Call: tagGroup},
 	{Path: "nodeGroups[].gpu", Shape: merge.Scalar, Immutable: true},
 	{Path: "nodeGroups[].arm", Shape: merge.Scalar, Immutable: true},
-	{Path: "nodeGroups[].subnets", Shape: merge.Set, Immutable: true},
+	{Path: "nodeGroups[].subnets", Shape: merge.Set, Immutable: true, Same: normal.Default},
 	{Path: "nodeGroups[].nodeRole", Shape: merge.Scalar, Immutable: true, Same: sameRole},
 	{Path: "nodeGroups[].requestSpotInstances", Shape: merge.Scalar, Immutable: true},
 	{Path: "nodeGroups[].spotInstanceTypes", Shape: merge.Set, Immutable: true},

@@ -25,6 +25,10 @@ const (
 	deletePool       = "DeleteNodePool"
 	updatePool       = "UpdateNodePool(nodeVersion)"
 	updatePoolLabels = "UpdateNodePool(labels)"
+	updatePoolTags   = "UpdateNodePool(tags)"
+	updatePoolTaints = "UpdateNodePool(taints)"
+	updatePoolImage  = "UpdateNodePool(imageType)"
+	updatePoolNodes  = "UpdateNodePool(machineType)"
 	updatePoolScale  = "UpdateCluster(desiredNodePoolAutoscaling)"
 	setPoolManager   = "SetNodePoolManagement"
 	setPoolSize      = "SetNodePoolSize"
@@ -45,21 +49,26 @@ var Table = merge.New([]merge.Call{
 	{Name: deletePool, Guard: merge.ByOperations, After: []string{createPool}},
 	{Name: updatePool, Guard: merge.ByVersion},
 	{Name: updatePoolLabels, Guard: merge.ByVersion, Whole: true},
+	{Name: updatePoolTags, Guard: merge.ByVersion},
+	{Name: updatePoolTaints, Guard: merge.ByVersion, Whole: true},
+	{Name: updatePoolImage, Guard: merge.ByVersion},
+	{Name: updatePoolNodes, Guard: merge.ByVersion},
 	{Name: updatePoolScale, Guard: merge.ByVersion, Whole: true},
 	{Name: setPoolManager, Guard: merge.ByOperations, Whole: true},
 	{Name: setPoolSize, Guard: merge.ByOperations},
 }, slices.Concat(cluster, immutable(merge.Scalar,
-	"projectID", "clusterName", "region", "zone", "description", "network", "subnetwork", "clusterIpv4Cidr", "enableKubernetesAlpha",
+	"projectID", "clusterName", "region", "zone", "description", "enableKubernetesAlpha",
 	"ipAllocationPolicy.useIpAliases", "ipAllocationPolicy.createSubnetwork", "ipAllocationPolicy.subnetworkName",
-	"ipAllocationPolicy.clusterIpv4CidrBlock", "ipAllocationPolicy.clusterSecondaryRangeName",
-	"ipAllocationPolicy.servicesIpv4CidrBlock", "ipAllocationPolicy.servicesSecondaryRangeName", "ipAllocationPolicy.nodeIpv4CidrBlock",
+	"ipAllocationPolicy.clusterSecondaryRangeName", "ipAllocationPolicy.servicesSecondaryRangeName",
 	"privateClusterConfig.enablePrivateEndpoint", "privateClusterConfig.enablePrivateNodes", "privateClusterConfig.masterIpv4CidrBlock",
 	"autopilotConfig.enabled", "customerManagedEncryptionKey.ringName", "customerManagedEncryptionKey.keyName",
+), as(normal.Network, "network", "subnetwork"), as(normal.Range, "clusterIpv4Cidr", "ipAllocationPolicy.clusterIpv4CidrBlock",
+	"ipAllocationPolicy.servicesIpv4CidrBlock", "ipAllocationPolicy.nodeIpv4CidrBlock",
 ), pool, immutable(merge.Scalar,
-	"nodePools[].maxPodsConstraint", "nodePools[].config.machineType", "nodePools[].config.imageType", "nodePools[].config.diskType",
-	"nodePools[].config.diskSizeGb", "nodePools[].config.localSsdCount", "nodePools[].config.preemptible",
-	"nodePools[].config.bootDiskKmsKey", "nodePools[].config.serviceAccount",
-), immutable(merge.Set, "nodePools[].config.oauthScopes", "nodePools[].config.tags")))
+	"nodePools[].maxPodsConstraint", "nodePools[].config.localSsdCount", "nodePools[].config.preemptible", "nodePools[].config.bootDiskKmsKey",
+), as(normal.Default, "nodePools[].config.serviceAccount"), []merge.Field{
+	{Path: "nodePools[].config.oauthScopes", Shape: merge.Set, Immutable: true, Same: normal.Default},
+}))
 
 var cluster = []merge.Field{
 	{Path: "kubernetesVersion", Shape: merge.Scalar, Call: updateVersion, Normalize: normal.Version, Same: normal.Prefix},
@@ -86,7 +95,12 @@ var pool = []merge.Field{
 	{Path: "nodePools[].management.autoRepair", Shape: merge.Scalar, Call: setPoolManager},
 	{Path: "nodePools[].management.autoUpgrade", Shape: merge.Scalar, Call: setPoolManager},
 	{Path: "nodePools[].config.labels", Shape: merge.Map, Call: updatePoolLabels},
-	{Path: "nodePools[].config.taints", Shape: merge.Keyed, Owned: true, KeyOf: taint, Immutable: true},
+	{Path: "nodePools[].config.taints", Shape: merge.Keyed, Owned: true, KeyOf: taint, Call: updatePoolTaints},
+	{Path: "nodePools[].config.tags", Shape: merge.Set, Call: updatePoolTags},
+	{Path: "nodePools[].config.imageType", Shape: merge.Scalar, Call: updatePoolImage, Same: imageOrDefault},
+	{Path: "nodePools[].config.machineType", Shape: merge.Scalar, Call: updatePoolNodes, Same: normal.Default},
+	{Path: "nodePools[].config.diskType", Shape: merge.Scalar, Call: updatePoolNodes, Same: normal.Default},
+	{Path: "nodePools[].config.diskSizeGb", Shape: merge.Scalar, Call: updatePoolNodes, Same: normal.Default},
 }
 
 func immutable(shape merge.Shape, paths ...string) []merge.Field {
@@ -96,6 +110,18 @@ func immutable(shape merge.Shape, paths ...string) []merge.Field {
 	}
 	return fields
 }
+
+// as returns fields that cannot be changed, and whose value in the spec may be written in other words, or left to GKE.
+func as(same func(spec, upstream any) bool, paths ...string) []merge.Field {
+	fields := immutable(merge.Scalar, paths...)
+	for i := range fields {
+		fields[i].Same = same
+	}
+	return fields
+}
+
+// imageOrDefault compares the types of images, which GKE returns in upper case.
+func imageOrDefault(spec, upstream any) bool { return spec == nil || normal.SameName(spec, upstream) }
 
 func scalesItself(pool map[string]any) bool {
 	autoscaling, _ := pool["autoscaling"].(map[string]any)
