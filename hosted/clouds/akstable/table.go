@@ -1,6 +1,6 @@
-// Package aks is the client of Azure Kubernetes Service. Its table says which fields a cluster has, and which
-// call changes each.
-package aks
+// Package akstable has the table of Azure Kubernetes Service: which fields a cluster has, and which call changes each. It is apart
+// from the client, so that kubectl spillway needs no library of the cloud.
+package akstable
 
 import (
 	"slices"
@@ -13,23 +13,23 @@ import (
 // The calls, in the order in which they are sent. The version of a pool must not be above the version of the
 // control plane, so that comes first.
 const (
-	putVersion     = "PUT managedClusters (version)"
-	putCluster     = "PUT managedClusters"
-	createPool     = "PUT agentPools (new)"
-	deletePool     = "DELETE agentPools"
-	putPoolVersion = "PUT agentPools (version)"
-	putPool        = "PUT agentPools"
+	PutVersion     = "PUT managedClusters (version)"
+	PutCluster     = "PUT managedClusters"
+	CreatePool     = "PUT agentPools (new)"
+	DeletePool     = "DELETE agentPools"
+	PutPoolVersion = "PUT agentPools (version)"
+	PutPool        = "PUT agentPools"
 )
 
 // Table describes the clusters of AKS. Each request replaces an object as it was read, with its etag. A pool
 // has its own etag, and is not part of the request that replaces the cluster.
 var Table = merge.New([]merge.Call{
-	{Name: putVersion, Guard: merge.ByVersion},
-	{Name: putCluster, Guard: merge.ByVersion, Whole: true},
-	{Name: createPool, Guard: merge.ByVersion},
-	{Name: deletePool, Guard: merge.ByVersion, After: []string{createPool}},
-	{Name: putPoolVersion, Guard: merge.ByVersion},
-	{Name: putPool, Guard: merge.ByVersion, Whole: true},
+	{Name: PutVersion, Guard: merge.ByVersion},
+	{Name: PutCluster, Guard: merge.ByVersion, Whole: true},
+	{Name: CreatePool, Guard: merge.ByVersion},
+	{Name: DeletePool, Guard: merge.ByVersion, After: []string{CreatePool}},
+	{Name: PutPoolVersion, Guard: merge.ByVersion},
+	{Name: PutPool, Guard: merge.ByVersion, Whole: true},
 }, slices.Concat(cluster, immutable(
 	"resourceGroup", "clusterName", "networkPlugin", "networkPolicy", "virtualNetwork", "virtualNetworkResourceGroup", "subnet",
 	"dnsPrefix", "dnsServiceIp", "outboundType", "loadBalancerSku", "nodeResourceGroup", "linuxAdminUsername", "sshPublicKey",
@@ -46,26 +46,26 @@ var cluster = []merge.Field{
 	{Path: "resourceLocation", Shape: merge.Scalar, Immutable: true, Normalize: normal.Location},
 	{Path: "serviceCidr", Shape: merge.Scalar, Immutable: true, Normalize: normal.CIDR},
 	{Path: "podCidr", Shape: merge.Scalar, Immutable: true, Normalize: normal.CIDR},
-	{Path: "kubernetesVersion", Shape: merge.Scalar, Call: putVersion, Normalize: normal.Version, Same: normal.Prefix},
-	{Path: "tags", Shape: merge.Map, Call: putCluster},
-	{Path: "authorizedIpRanges", Shape: merge.Set, Call: putCluster, Normalize: normal.CIDR},
-	{Path: "httpApplicationRouting", Shape: merge.Scalar, Call: putCluster},
-	{Path: "monitoring", Shape: merge.Scalar, Call: putCluster},
-	{Path: "logAnalyticsWorkspaceGroup", Shape: merge.Scalar, Call: putCluster, Same: normal.SameName},
-	{Path: "logAnalyticsWorkspaceName", Shape: merge.Scalar, Call: putCluster, Same: normal.SameName},
+	{Path: "kubernetesVersion", Shape: merge.Scalar, Call: PutVersion, Normalize: normal.Version, Same: normal.Prefix},
+	{Path: "tags", Shape: merge.Map, Call: PutCluster},
+	{Path: "authorizedIpRanges", Shape: merge.Set, Call: PutCluster, Normalize: normal.CIDR},
+	{Path: "httpApplicationRouting", Shape: merge.Scalar, Call: PutCluster},
+	{Path: "monitoring", Shape: merge.Scalar, Call: PutCluster},
+	{Path: "logAnalyticsWorkspaceGroup", Shape: merge.Scalar, Call: PutCluster, Same: normal.SameName},
+	{Path: "logAnalyticsWorkspaceName", Shape: merge.Scalar, Call: PutCluster, Same: normal.SameName},
 }
 
 var pool = []merge.Field{
-	{Path: "nodePools", Shape: merge.Keyed, Key: "name", Call: createPool, Delete: deletePool},
-	{Path: "nodePools[].count", Shape: merge.Scalar, Call: putPool, Floats: scalesItself},
-	{Path: "nodePools[].minCount", Shape: merge.Scalar, Call: putPool},
-	{Path: "nodePools[].maxCount", Shape: merge.Scalar, Call: putPool},
-	{Path: "nodePools[].enableAutoScaling", Shape: merge.Scalar, Call: putPool},
-	{Path: "nodePools[].orchestratorVersion", Shape: merge.Scalar, Call: putPoolVersion, Normalize: normal.Version, Same: normal.Prefix},
-	{Path: "nodePools[].nodeLabels", Shape: merge.Map, Call: putPool},
-	{Path: "nodePools[].nodeTaints", Shape: merge.Keyed, Owned: true, KeyOf: taintKey, Call: putPool},
-	{Path: "nodePools[].maxSurge", Shape: merge.Scalar, Call: putPool},
-	{Path: "nodePools[].mode", Shape: merge.Scalar, Call: putPool, Same: normal.SameName},
+	{Path: "nodePools", Shape: merge.Keyed, Key: "name", Call: CreatePool, Delete: DeletePool},
+	{Path: "nodePools[].count", Shape: merge.Scalar, Call: PutPool, Floats: scalesItself},
+	{Path: "nodePools[].minCount", Shape: merge.Scalar, Call: PutPool},
+	{Path: "nodePools[].maxCount", Shape: merge.Scalar, Call: PutPool},
+	{Path: "nodePools[].enableAutoScaling", Shape: merge.Scalar, Call: PutPool},
+	{Path: "nodePools[].orchestratorVersion", Shape: merge.Scalar, Call: PutPoolVersion, Normalize: normal.Version, Same: normal.Prefix},
+	{Path: "nodePools[].nodeLabels", Shape: merge.Map, Call: PutPool},
+	{Path: "nodePools[].nodeTaints", Shape: merge.Keyed, Owned: true, KeyOf: taintKey, Call: PutPool},
+	{Path: "nodePools[].maxSurge", Shape: merge.Scalar, Call: PutPool},
+	{Path: "nodePools[].mode", Shape: merge.Scalar, Call: PutPool, Same: normal.SameName},
 	{Path: "nodePools[].maxPods", Shape: merge.Scalar, Immutable: true},
 	{Path: "nodePools[].vmSize", Shape: merge.Scalar, Immutable: true, Same: normal.SameName},
 	{Path: "nodePools[].osDiskSizeGB", Shape: merge.Scalar, Immutable: true},

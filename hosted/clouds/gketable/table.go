@@ -1,0 +1,113 @@
+// Package gketable has the table of Google Kubernetes Engine: which fields a cluster has, and which call changes each. It is apart
+// from the client, so that kubectl spillway needs no library of the cloud.
+package gketable
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spillway-io/spillway/hosted/clouds/normal"
+	"github.com/spillway-io/spillway/hosted/merge"
+)
+
+// The calls, in the order in which they are sent. GKE changes one field at a time.
+const (
+	UpdateVersion    = "UpdateCluster(desiredMasterVersion)"
+	UpdateAddons     = "UpdateCluster(desiredAddonsConfig)"
+	UpdateNetworks   = "UpdateCluster(desiredMasterAuthorizedNetworksConfig)"
+	UpdateLogging    = "UpdateCluster(desiredLoggingService)"
+	UpdateMonitoring = "UpdateCluster(desiredMonitoringService)"
+	SetNetworkPolicy = "SetNetworkPolicy"
+	UpdateLocations  = "UpdateCluster(desiredLocations)"
+	SetMaintenance   = "SetMaintenancePolicy"
+	SetLabels        = "SetLabels"
+	CreatePool       = "CreateNodePool"
+	DeletePool       = "DeleteNodePool"
+	UpdatePool       = "UpdateNodePool(nodeVersion)"
+	UpdatePoolLabels = "UpdateNodePool(labels)"
+	UpdatePoolScale  = "UpdateCluster(desiredNodePoolAutoscaling)"
+	SetPoolManager   = "SetNodePoolManagement"
+	SetPoolSize      = "SetNodePoolSize"
+)
+
+// Table describes the clusters of GKE. Most calls have an etag or a fingerprint.
+var Table = merge.New([]merge.Call{
+	{Name: UpdateVersion, Guard: merge.ByVersion},
+	{Name: UpdateAddons, Guard: merge.ByVersion, Whole: true},
+	{Name: UpdateNetworks, Guard: merge.ByVersion, Whole: true},
+	{Name: UpdateLogging, Guard: merge.ByVersion},
+	{Name: UpdateMonitoring, Guard: merge.ByVersion},
+	{Name: SetNetworkPolicy, Guard: merge.ByOperations, Whole: true},
+	{Name: UpdateLocations, Guard: merge.ByVersion},
+	{Name: SetMaintenance, Guard: merge.ByVersion, Whole: true},
+	{Name: SetLabels, Guard: merge.ByVersion, Whole: true},
+	{Name: CreatePool, Guard: merge.ByOperations},
+	{Name: DeletePool, Guard: merge.ByOperations, After: []string{CreatePool}},
+	{Name: UpdatePool, Guard: merge.ByVersion},
+	{Name: UpdatePoolLabels, Guard: merge.ByVersion, Whole: true},
+	{Name: UpdatePoolScale, Guard: merge.ByVersion, Whole: true},
+	{Name: SetPoolManager, Guard: merge.ByOperations, Whole: true},
+	{Name: SetPoolSize, Guard: merge.ByOperations},
+}, slices.Concat(cluster, immutable(merge.Scalar,
+	"projectID", "clusterName", "region", "zone", "description", "network", "subnetwork", "clusterIpv4Cidr", "enableKubernetesAlpha",
+	"ipAllocationPolicy.useIpAliases", "ipAllocationPolicy.createSubnetwork", "ipAllocationPolicy.subnetworkName",
+	"ipAllocationPolicy.clusterIpv4CidrBlock", "ipAllocationPolicy.clusterSecondaryRangeName",
+	"ipAllocationPolicy.servicesIpv4CidrBlock", "ipAllocationPolicy.servicesSecondaryRangeName", "ipAllocationPolicy.nodeIpv4CidrBlock",
+	"privateClusterConfig.enablePrivateEndpoint", "privateClusterConfig.enablePrivateNodes", "privateClusterConfig.masterIpv4CidrBlock",
+	"autopilotConfig.enabled", "customerManagedEncryptionKey.ringName", "customerManagedEncryptionKey.keyName",
+), pool, immutable(merge.Scalar,
+	"nodePools[].maxPodsConstraint", "nodePools[].config.machineType", "nodePools[].config.imageType", "nodePools[].config.diskType",
+	"nodePools[].config.diskSizeGb", "nodePools[].config.localSsdCount", "nodePools[].config.preemptible",
+	"nodePools[].config.bootDiskKmsKey", "nodePools[].config.serviceAccount",
+), immutable(merge.Set, "nodePools[].config.oauthScopes", "nodePools[].config.tags")))
+
+var cluster = []merge.Field{
+	{Path: "kubernetesVersion", Shape: merge.Scalar, Call: UpdateVersion, Normalize: normal.Version, Same: normal.Prefix},
+	{Path: "clusterAddons.httpLoadBalancing", Shape: merge.Scalar, Call: UpdateAddons},
+	{Path: "clusterAddons.horizontalPodAutoscaling", Shape: merge.Scalar, Call: UpdateAddons},
+	{Path: "clusterAddons.networkPolicyConfig", Shape: merge.Scalar, Call: UpdateAddons},
+	{Path: "masterAuthorizedNetworks.enabled", Shape: merge.Scalar, Call: UpdateNetworks},
+	{Path: "masterAuthorizedNetworks.cidrBlocks", Shape: merge.Keyed, Owned: true, KeyOf: network, Call: UpdateNetworks},
+	{Path: "loggingService", Shape: merge.Scalar, Call: UpdateLogging},
+	{Path: "monitoringService", Shape: merge.Scalar, Call: UpdateMonitoring},
+	{Path: "networkPolicyEnabled", Shape: merge.Scalar, Call: SetNetworkPolicy},
+	{Path: "locations", Shape: merge.Set, Call: UpdateLocations},
+	{Path: "maintenanceWindow", Shape: merge.Scalar, Call: SetMaintenance},
+	{Path: "labels", Shape: merge.Map, Call: SetLabels},
+}
+
+var pool = []merge.Field{
+	{Path: "nodePools", Shape: merge.Keyed, Key: "name", Call: CreatePool, Delete: DeletePool},
+	{Path: "nodePools[].version", Shape: merge.Scalar, Call: UpdatePool, Normalize: normal.Version, Same: normal.Prefix},
+	{Path: "nodePools[].initialNodeCount", Shape: merge.Scalar, Call: SetPoolSize, Floats: scalesItself},
+	{Path: "nodePools[].autoscaling.enabled", Shape: merge.Scalar, Call: UpdatePoolScale},
+	{Path: "nodePools[].autoscaling.minNodeCount", Shape: merge.Scalar, Call: UpdatePoolScale},
+	{Path: "nodePools[].autoscaling.maxNodeCount", Shape: merge.Scalar, Call: UpdatePoolScale},
+	{Path: "nodePools[].management.autoRepair", Shape: merge.Scalar, Call: SetPoolManager},
+	{Path: "nodePools[].management.autoUpgrade", Shape: merge.Scalar, Call: SetPoolManager},
+	{Path: "nodePools[].config.labels", Shape: merge.Map, Call: UpdatePoolLabels},
+	{Path: "nodePools[].config.taints", Shape: merge.Keyed, Owned: true, KeyOf: taint, Immutable: true},
+}
+
+func immutable(shape merge.Shape, paths ...string) []merge.Field {
+	var fields []merge.Field
+	for _, path := range paths {
+		fields = append(fields, merge.Field{Path: path, Shape: shape, Immutable: true})
+	}
+	return fields
+}
+
+func scalesItself(pool map[string]any) bool {
+	autoscaling, _ := pool["autoscaling"].(map[string]any)
+	return autoscaling["enabled"] == true
+}
+
+func network(block any) string {
+	m, _ := block.(map[string]any)
+	return fmt.Sprint(normal.CIDR(m["cidrBlock"]))
+}
+
+func taint(item any) string {
+	m, _ := item.(map[string]any)
+	return fmt.Sprint(m["key"], ":", m["effect"])
+}
