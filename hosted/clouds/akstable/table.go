@@ -24,17 +24,21 @@ const (
 // Table describes the clusters of AKS. Each request replaces an object as it was read, with its etag. A pool
 // has its own etag, and is not part of the request that replaces the cluster.
 var Table = merge.New([]merge.Call{
-	{Name: PutVersion, Guard: merge.ByVersion},
-	{Name: PutCluster, Guard: merge.ByVersion, Whole: true},
-	{Name: CreatePool, Guard: merge.ByVersion},
-	{Name: DeletePool, Guard: merge.ByVersion, After: []string{CreatePool}},
-	{Name: PutPoolVersion, Guard: merge.ByVersion},
-	{Name: PutPool, Guard: merge.ByVersion, Whole: true},
+	{Name: PutVersion, Guard: merge.ByVersion, Rights: right("write")},
+	{Name: PutCluster, Guard: merge.ByVersion, Whole: true, Rights: right("write")},
+	{Name: CreatePool, Guard: merge.ByVersion, Nodes: merge.NodesAdded, Rights: right("agentPools/write")},
+	{Name: DeletePool, Guard: merge.ByVersion, After: []string{CreatePool}, Nodes: merge.NodesRemoved, Rights: right("agentPools/delete")},
+	{Name: PutPoolVersion, Guard: merge.ByVersion, Nodes: merge.NodesReplaced, Rights: right("agentPools/write")},
+	{Name: PutPool, Guard: merge.ByVersion, Whole: true, Rights: right("agentPools/write")},
 }, slices.Concat(cluster, immutable(
 	"resourceGroup", "clusterName", "networkPlugin", "networkPolicy", "virtualNetwork", "virtualNetworkResourceGroup", "subnet",
 	"dnsPrefix", "dnsServiceIp", "outboundType", "loadBalancerSku", "nodeResourceGroup", "linuxAdminUsername", "sshPublicKey",
 	"privateCluster", "privateDnsZone", "managedIdentity", "userAssignedIdentity",
 ), pool))
+
+func right(name string) []string {
+	return []string{"Microsoft.ContainerService/managedClusters/" + name}
+}
 
 // fold lists the fields that Azure may return in another case than it received.
 var fold = []string{
@@ -57,10 +61,10 @@ var cluster = []merge.Field{
 
 var pool = []merge.Field{
 	{Path: "nodePools", Shape: merge.Keyed, Key: "name", Call: CreatePool, Delete: DeletePool},
-	{Path: "nodePools[].count", Shape: merge.Scalar, Call: PutPool, Floats: scalesItself},
-	{Path: "nodePools[].minCount", Shape: merge.Scalar, Call: PutPool},
-	{Path: "nodePools[].maxCount", Shape: merge.Scalar, Call: PutPool},
-	{Path: "nodePools[].enableAutoScaling", Shape: merge.Scalar, Call: PutPool},
+	{Path: "nodePools[].count", Shape: merge.Scalar, Call: PutPool, Nodes: merge.NodesResized, Floats: scalesItself},
+	{Path: "nodePools[].minCount", Shape: merge.Scalar, Call: PutPool, Nodes: merge.NodesResized},
+	{Path: "nodePools[].maxCount", Shape: merge.Scalar, Call: PutPool, Nodes: merge.NodesResized},
+	{Path: "nodePools[].enableAutoScaling", Shape: merge.Scalar, Call: PutPool, Nodes: merge.NodesResized},
 	{Path: "nodePools[].orchestratorVersion", Shape: merge.Scalar, Call: PutPoolVersion, Normalize: normal.Version, Same: normal.Prefix},
 	{Path: "nodePools[].nodeLabels", Shape: merge.Map, Call: PutPool},
 	{Path: "nodePools[].nodeTaints", Shape: merge.Keyed, Owned: true, KeyOf: taintKey, Call: PutPool},

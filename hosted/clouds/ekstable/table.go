@@ -33,20 +33,37 @@ const autoscaled = "k8s.io/cluster-autoscaler/enabled"
 // Table describes the clusters of EKS. EKS has no versions. It keeps a list of most changes, which also shows
 // other users' changes.
 var Table = merge.New([]merge.Call{
-	{Name: UpdateVersion, Guard: merge.ByOperations},
-	{Name: UpdateAccess, Guard: merge.ByOperations, Whole: true},
-	{Name: UpdateSources, Guard: merge.ByOperations},
-	{Name: TagCluster, Guard: merge.ByReading},
-	{Name: UpdateLogging, Guard: merge.ByOperations},
-	{Name: CreateGroup, Guard: merge.ByOperations},
-	{Name: DeleteGroup, Guard: merge.ByOperations, After: []string{CreateGroup}},
-	{Name: UpdateGroupVersion, Guard: merge.ByOperations, Whole: true},
-	{Name: UpdateGroupTemplate, Guard: merge.ByOperations, Whole: true},
-	{Name: UpdateGroupSize, Guard: merge.ByOperations, Whole: true},
-	{Name: UpdateGroupLabels, Guard: merge.ByOperations},
-	{Name: TagGroup, Guard: merge.ByReading},
-	{Name: SetAddon, Guard: merge.ByOperations},
+	{Name: UpdateVersion, Guard: merge.ByOperations, Rights: listed("eks:UpdateClusterVersion")},
+	{Name: UpdateAccess, Guard: merge.ByOperations, Whole: true, Rights: listed("eks:UpdateClusterConfig")},
+	{Name: UpdateSources, Guard: merge.ByOperations, Rights: listed("eks:UpdateClusterConfig")},
+	{Name: TagCluster, Guard: merge.ByReading, Rights: tagging},
+	{Name: UpdateLogging, Guard: merge.ByOperations, Rights: listed("eks:UpdateClusterConfig")},
+	{Name: CreateGroup, Guard: merge.ByOperations, Nodes: merge.NodesAdded, Rights: listed("eks:CreateNodegroup", "iam:PassRole")},
+	{
+		Name: DeleteGroup, Guard: merge.ByOperations, After: []string{CreateGroup}, Nodes: merge.NodesRemoved,
+		Rights: listed("eks:DeleteNodegroup", "ec2:DeleteLaunchTemplate"),
+	},
+	{Name: UpdateGroupVersion, Guard: merge.ByOperations, Whole: true, Nodes: merge.NodesReplaced, Rights: listed("eks:UpdateNodegroupVersion")},
+	{
+		Name: UpdateGroupTemplate, Guard: merge.ByOperations, Whole: true, Nodes: merge.NodesReplaced,
+		Rights: listed("ec2:CreateLaunchTemplateVersion", "eks:UpdateNodegroupVersion"),
+	},
+	{Name: UpdateGroupSize, Guard: merge.ByOperations, Whole: true, Nodes: merge.NodesResized, Rights: listed("eks:UpdateNodegroupConfig")},
+	{Name: UpdateGroupLabels, Guard: merge.ByOperations, Rights: listed("eks:UpdateNodegroupConfig")},
+	{Name: TagGroup, Guard: merge.ByReading, Rights: tagging},
+	{Name: SetAddon, Guard: merge.ByOperations, Rights: listed("eks:CreateAddon", "eks:DeleteAddon")},
 }, slices.Concat(cluster, group, template))
+
+// tagging are the rights to set and remove tags, and to read them before and after.
+var tagging = []string{"eks:ListTagsForResource", "eks:TagResource", "eks:UntagResource"}
+
+// listed returns the rights of a request, and those to find out what became of it.
+func listed(rights ...string) []string {
+	return append(rights, "eks:ListUpdates", "eks:DescribeUpdate")
+}
+
+// templating are the rights that a new group takes besides, if it needs a launch template.
+var templating = []string{"ec2:CreateLaunchTemplate", "ec2:CreateTags"}
 
 var cluster = []merge.Field{
 	{Path: "displayName", Shape: merge.Scalar, Immutable: true},
@@ -88,12 +105,12 @@ var group = []merge.Field{
 // template has the fields that are in the launch template of a group. A change creates a new version of the
 // template, which has all of them.
 var template = []merge.Field{
-	{Path: "nodeGroups[].imageId", Shape: merge.Scalar, Call: UpdateGroupTemplate},
-	{Path: "nodeGroups[].diskSize", Shape: merge.Scalar, Call: UpdateGroupTemplate},
-	{Path: "nodeGroups[].instanceType", Shape: merge.Scalar, Call: UpdateGroupTemplate},
-	{Path: "nodeGroups[].ec2SshKey", Shape: merge.Scalar, Call: UpdateGroupTemplate},
-	{Path: "nodeGroups[].userData", Shape: merge.Scalar, Call: UpdateGroupTemplate},
-	{Path: "nodeGroups[].resourceTags", Shape: merge.Map, Call: UpdateGroupTemplate},
+	{Path: "nodeGroups[].imageId", Shape: merge.Scalar, Call: UpdateGroupTemplate, Rights: templating},
+	{Path: "nodeGroups[].diskSize", Shape: merge.Scalar, Call: UpdateGroupTemplate, Rights: templating},
+	{Path: "nodeGroups[].instanceType", Shape: merge.Scalar, Call: UpdateGroupTemplate, Rights: templating},
+	{Path: "nodeGroups[].ec2SshKey", Shape: merge.Scalar, Call: UpdateGroupTemplate, Rights: templating},
+	{Path: "nodeGroups[].userData", Shape: merge.Scalar, Call: UpdateGroupTemplate, Secret: true, Rights: templating},
+	{Path: "nodeGroups[].resourceTags", Shape: merge.Map, Call: UpdateGroupTemplate, Rights: templating},
 }
 
 func scalesItself(group map[string]any) bool {

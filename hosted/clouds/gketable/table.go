@@ -32,22 +32,22 @@ const (
 
 // Table describes the clusters of GKE. Most calls have an etag or a fingerprint.
 var Table = merge.New([]merge.Call{
-	{Name: UpdateVersion, Guard: merge.ByVersion},
-	{Name: UpdateAddons, Guard: merge.ByVersion, Whole: true},
-	{Name: UpdateNetworks, Guard: merge.ByVersion, Whole: true},
-	{Name: UpdateLogging, Guard: merge.ByVersion},
-	{Name: UpdateMonitoring, Guard: merge.ByVersion},
-	{Name: SetNetworkPolicy, Guard: merge.ByOperations, Whole: true},
-	{Name: UpdateLocations, Guard: merge.ByVersion},
-	{Name: SetMaintenance, Guard: merge.ByVersion, Whole: true},
-	{Name: SetLabels, Guard: merge.ByVersion, Whole: true},
-	{Name: CreatePool, Guard: merge.ByOperations},
-	{Name: DeletePool, Guard: merge.ByOperations, After: []string{CreatePool}},
-	{Name: UpdatePool, Guard: merge.ByVersion},
-	{Name: UpdatePoolLabels, Guard: merge.ByVersion, Whole: true},
-	{Name: UpdatePoolScale, Guard: merge.ByVersion, Whole: true},
-	{Name: SetPoolManager, Guard: merge.ByOperations, Whole: true},
-	{Name: SetPoolSize, Guard: merge.ByOperations},
+	{Name: UpdateVersion, Guard: merge.ByVersion, Rights: update},
+	{Name: UpdateAddons, Guard: merge.ByVersion, Whole: true, Rights: update},
+	{Name: UpdateNetworks, Guard: merge.ByVersion, Whole: true, Rights: update},
+	{Name: UpdateLogging, Guard: merge.ByVersion, Rights: update},
+	{Name: UpdateMonitoring, Guard: merge.ByVersion, Rights: update},
+	{Name: SetNetworkPolicy, Guard: merge.ByOperations, Whole: true, Nodes: merge.NodesReplaced, Rights: update},
+	{Name: UpdateLocations, Guard: merge.ByVersion, Nodes: merge.NodesResized, Rights: update},
+	{Name: SetMaintenance, Guard: merge.ByVersion, Whole: true, Rights: update},
+	{Name: SetLabels, Guard: merge.ByVersion, Whole: true, Rights: update},
+	{Name: CreatePool, Guard: merge.ByOperations, Nodes: merge.NodesAdded, Rights: update},
+	{Name: DeletePool, Guard: merge.ByOperations, After: []string{CreatePool}, Nodes: merge.NodesRemoved, Rights: update},
+	{Name: UpdatePool, Guard: merge.ByVersion, Nodes: merge.NodesReplaced, Rights: update},
+	{Name: UpdatePoolLabels, Guard: merge.ByVersion, Whole: true, Rights: update},
+	{Name: UpdatePoolScale, Guard: merge.ByVersion, Whole: true, Nodes: merge.NodesResized, Rights: update},
+	{Name: SetPoolManager, Guard: merge.ByOperations, Whole: true, Rights: update},
+	{Name: SetPoolSize, Guard: merge.ByOperations, Nodes: merge.NodesResized, Rights: update},
 }, slices.Concat(cluster, immutable(merge.Scalar,
 	"projectID", "clusterName", "region", "zone", "description", "network", "subnetwork", "clusterIpv4Cidr", "enableKubernetesAlpha",
 	"ipAllocationPolicy.useIpAliases", "ipAllocationPolicy.createSubnetwork", "ipAllocationPolicy.subnetworkName",
@@ -60,6 +60,9 @@ var Table = merge.New([]merge.Call{
 	"nodePools[].config.diskSizeGb", "nodePools[].config.localSsdCount", "nodePools[].config.preemptible",
 	"nodePools[].config.bootDiskKmsKey", "nodePools[].config.serviceAccount",
 ), immutable(merge.Set, "nodePools[].config.oauthScopes", "nodePools[].config.tags")))
+
+// update are the rights to change a cluster and its pools. Before and after a request, the operations are listed.
+var update = []string{"container.clusters.update", "container.operations.list", "container.operations.get"}
 
 var cluster = []merge.Field{
 	{Path: "kubernetesVersion", Shape: merge.Scalar, Call: UpdateVersion, Normalize: normal.Version, Same: normal.Prefix},
