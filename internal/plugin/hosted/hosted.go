@@ -1,4 +1,5 @@
-// Package hosted is kubectl spillway hosted: it shows what the operator of hosted clusters would do.
+// Package hosted is kubectl spillway hosted: it shows what the operator of hosted clusters would do, and helps to
+// decide whose value of a field holds.
 package hosted
 
 import (
@@ -20,15 +21,15 @@ import (
 func Command(f *cli.Factory) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "hosted",
-		Short: "Plan changes of hosted clusters",
+		Short: "Plan changes of hosted clusters, and decide whose value of a field holds",
 		Long: `Commands for HostedClusters, which are clusters in EKS, AKS and GKE. They read the HostedCluster, and ask no cloud:
 its status has the cluster as the operator last read it.`,
 		Example: `  kubectl spillway hosted plan eks-shop -f eks-shop.yaml
-  kubectl spillway hosted plan eks-shop`,
+  kubectl spillway hosted resolve aks-shop 'tags["owner"]' --take spec`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	command.AddCommand(planCommand(f))
+	command.AddCommand(planCommand(f), resolveCommand(f))
 	for _, one := range command.Commands() {
 		if one.ValidArgsFunction == nil {
 			one.ValidArgsFunction = f.CompleteNames(&v1alpha1.HostedClusterList{})
