@@ -93,8 +93,10 @@ func TestArguments(t *testing.T) {
 		"explain":            "explain needs a POD\nusage: kubectl spillway explain POD [flags]",
 		"unbind a b":         "unbind takes one NAME, and got a b\nusage: kubectl spillway unbind NAME [flags]",
 		"hosted plan":        "plan needs a NAME\nusage: kubectl spillway hosted plan NAME [flags]",
+		"hosted adopt --all": "adopt needs one NAME\nusage: kubectl spillway hosted adopt NAME [flags]",
 		"hosted resolve eu":  "resolve needs a NAME and a PATH\nusage: kubectl spillway hosted resolve NAME PATH --take spec|cloud [flags]",
 		"hosted resolve a b": "--take must be spec or cloud: whose value holds",
+		"hosted adopt a":     "say what to adopt: --fields, --drifted or --all",
 		"hosted plan a -o x": "-o x: must be json or yaml",
 		"status team":        "status takes no argument, and got team\nusage: kubectl spillway status [flags]",
 	} {

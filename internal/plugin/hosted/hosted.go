@@ -25,11 +25,12 @@ func Command(f *cli.Factory) *cobra.Command {
 		Long: `Commands for HostedClusters, which are clusters in EKS, AKS and GKE. They read the HostedCluster, and ask no cloud:
 its status has the cluster as the operator last read it.`,
 		Example: `  kubectl spillway hosted plan eks-shop -f eks-shop.yaml
+  kubectl spillway hosted adopt eks-shop --drifted -f eks-shop.yaml
   kubectl spillway hosted resolve aks-shop 'tags["owner"]' --take spec`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	command.AddCommand(planCommand(f), resolveCommand(f))
+	command.AddCommand(planCommand(f), adoptCommand(f), resolveCommand(f))
 	for _, one := range command.Commands() {
 		if one.ValidArgsFunction == nil {
 			one.ValidArgsFunction = f.CompleteNames(&v1alpha1.HostedClusterList{})
