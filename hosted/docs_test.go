@@ -64,6 +64,44 @@ func TestRights(t *testing.T) {
 	}
 }
 
+// TestRightsOfCalls: each right that a plan names is in the page, or in the text below its tables. The other
+// rights of the page are to read, to create and delete a cluster, and to bind it.
+func TestRightsOfCalls(t *testing.T) {
+	page := section(t, "hosted-clusters.md", "## Rights in the clouds")
+	named := map[string]bool{}
+	for name, cloud := range clouds {
+		for _, call := range cloud.table.Calls {
+			if len(call.Rights) == 0 {
+				t.Errorf("%s: %s takes no right", name, call.Name)
+			}
+			for _, right := range call.Rights {
+				named[right] = true
+			}
+		}
+		for _, field := range cloud.table.Fields {
+			for _, right := range field.Rights {
+				named[right] = true
+			}
+		}
+	}
+	for right := range named {
+		if !strings.Contains(page, "`"+right+"`") {
+			t.Errorf("the page does not say %s", right)
+		}
+	}
+	for line := range strings.Lines(page) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || strings.TrimSpace(cells[3]) == "always" || strings.Contains(cells[3], "Create`") || strings.Contains(cells[3], "`binding`") {
+			continue
+		}
+		for _, right := range quoted(cells[1]) {
+			if cluster := strings.HasSuffix(right, "DeleteCluster") || strings.HasSuffix(right, "lusters/delete") || strings.HasSuffix(right, "clusters.delete"); !named[right] && !cluster && right != "ec2:DescribeImages" && !strings.HasPrefix(right, "ec2:DescribeLaunchTemplate") {
+				t.Errorf("no call of a table takes %s", right)
+			}
+		}
+	}
+}
+
 // callsOfAWS returns the methods of the libraries' clients that the code calls, also through paginators.
 func callsOfAWS(t *testing.T) []string {
 	t.Helper()

@@ -82,6 +82,27 @@ func TestManagerKnowsNoCloud(t *testing.T) {
 	}
 }
 
+// TestPluginKnowsNoCloud: kubectl spillway hosted computes what the operator would do, without a library of a
+// cloud, and without what sends requests.
+func TestPluginKnowsNoCloud(t *testing.T) {
+	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/kubectl-spillway")
+	command.Dir = ".."
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(out), "spillway/hosted/merge") {
+		t.Error("the plugin does not have the merge, so this test says nothing")
+	}
+	for pkg := range strings.Lines(string(out)) {
+		for _, part := range []string{"aws-sdk-go", "smithy-go", "azure-sdk-for-go", "google.golang.org/api/", "cloud.google.com/go", "spillway/hosted/controller"} {
+			if strings.Contains(pkg, part) {
+				t.Errorf("the plugin has %s", pkg)
+			}
+		}
+	}
+}
+
 // TestImages: the build of the images gets, and copies, all sources of the programs.
 func TestImages(t *testing.T) {
 	read := func(name string) string {

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -13,6 +14,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/spillway-io/spillway/internal/plugin"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
 // version is set by the linker.
@@ -28,7 +30,10 @@ func run() int {
 	defer stop()
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	command := plugin.Command(version, streams)
-	if err := command.ExecuteContext(ctx); err != nil {
+	var answer cli.Exit
+	if err := command.ExecuteContext(ctx); errors.As(err, &answer) {
+		return int(answer)
+	} else if err != nil {
 		_, _ = fmt.Fprintln(command.ErrOrStderr(), "error:", err)
 		return 1
 	}

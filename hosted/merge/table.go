@@ -69,7 +69,30 @@ type Field struct {
 	// Floats reports whether the value in this item of the cloud changes by itself. Such a value is neither
 	// compared nor sent.
 	Floats func(item map[string]any) bool
+	// Nodes says what a request that changes the field does to nodes, if it does more than the call says.
+	Nodes Nodes
+	// Rights are the rights that a request takes besides those of its call, if it creates an item with this field.
+	Rights []string
+	// Secret says that the value may have credentials, so it must not be shown.
+	Secret bool
 }
+
+// Nodes says what a request does to nodes.
+type Nodes string
+
+// What a request does to nodes.
+const (
+	// NodesStay: nodes stay as they are.
+	NodesStay Nodes = ""
+	// NodesResized: nodes may be added or removed.
+	NodesResized Nodes = "Resized"
+	// NodesAdded: a pool is created.
+	NodesAdded Nodes = "Added"
+	// NodesRemoved: a pool is deleted with its nodes.
+	NodesRemoved Nodes = "Removed"
+	// NodesReplaced: the nodes are replaced by new ones, a few at a time.
+	NodesReplaced Nodes = "Replaced"
+)
 
 // Guard says what prevents a request from overwriting a change that came after the reading.
 type Guard string
@@ -101,6 +124,10 @@ type Call struct {
 	// or an item that the spec has does not work or is missing in the cloud, this one waits. So pools are deleted only once the pools that
 	// replace them were created, and work.
 	After []string
+	// Nodes says what the request does to nodes.
+	Nodes Nodes
+	// Rights are the rights in the cloud that the request takes, besides those to read.
+	Rights []string
 }
 
 // Table describes the configuration of the clusters of a cloud.
@@ -204,5 +231,8 @@ func (t *Table) Parallel(call string) bool {
 	at := t.order(call)
 	return at >= 0 && t.Calls[at].Parallel
 }
+
+// Call returns the call of that name. It must be in the table.
+func (t *Table) Call(name string) Call { return t.Calls[t.order(name)] }
 
 func (t *Table) after(call string) []string { return t.Calls[t.order(call)].After }

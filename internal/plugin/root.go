@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/plugin/explain"
+	"github.com/spillway-io/spillway/internal/plugin/hosted"
 	"github.com/spillway-io/spillway/internal/plugin/install"
 	"github.com/spillway-io/spillway/internal/plugin/offload"
 	"github.com/spillway-io/spillway/internal/plugin/rotate"
@@ -46,7 +47,7 @@ Each command can be run again: it continues where it stopped, and changes only w
 	root.SetErr(streams.ErrOut)
 	f.AddFlags(root.PersistentFlags())
 	root.AddCommand(install.Command(f), bind.Command(f), offload.Command(f), offload.UndoCommand(f), unbind.Command(f), uninstall.Command(f),
-		status.Command(f), explain.Command(f), doctor.Command(f), rotate.Command(f))
+		status.Command(f), explain.Command(f), doctor.Command(f), rotate.Command(f), hosted.Command(f))
 	for _, command := range root.Commands() {
 		cli.Named(command)
 		switch command.Name() {

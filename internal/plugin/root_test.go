@@ -25,7 +25,14 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := []string{strings.ReplaceAll(string(page), "$ kubectl", "kubectl")}
-	for _, command := range Command("test", genericiooptions.NewTestIOStreamsDiscard()).Commands() {
+	commands := Command("test", genericiooptions.NewTestIOStreamsDiscard()).Commands()
+	for _, command := range commands {
+		commands = append(commands, command.Commands()...)
+	}
+	for _, command := range commands {
+		if parent := command.Parent().Name(); parent == "completion" {
+			continue
+		}
 		if command.Example == "" && command.Name() != "help" && command.Name() != "completion" {
 			t.Errorf("%s has no example", command.Name())
 		}
@@ -35,6 +42,7 @@ func TestExamples(t *testing.T) {
 	for _, text := range texts {
 		for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " | ")
+			line, _, _ = strings.Cut(line, " > ")
 			if args, ok := strings.CutPrefix(line, "kubectl spillway "); ok {
 				seen++
 				parses(t, strings.Fields(args))
@@ -82,9 +90,15 @@ func parses(t *testing.T, args []string) {
 // TestArguments: a command says what it needs, and how to use it.
 func TestArguments(t *testing.T) {
 	for args, want := range map[string]string{
-		"explain":     "explain needs a POD\nusage: kubectl spillway explain POD [flags]",
-		"unbind a b":  "unbind takes one NAME, and got a b\nusage: kubectl spillway unbind NAME [flags]",
-		"status team": "status takes no argument, and got team\nusage: kubectl spillway status [flags]",
+		"explain":            "explain needs a POD\nusage: kubectl spillway explain POD [flags]",
+		"unbind a b":         "unbind takes one NAME, and got a b\nusage: kubectl spillway unbind NAME [flags]",
+		"hosted plan":        "plan needs a NAME\nusage: kubectl spillway hosted plan NAME [flags]",
+		"hosted adopt --all": "adopt needs one NAME\nusage: kubectl spillway hosted adopt NAME [flags]",
+		"hosted resolve eu":  "resolve needs a NAME and a PATH\nusage: kubectl spillway hosted resolve NAME PATH --take spec|cloud [flags]",
+		"hosted resolve a b": "--take must be spec or cloud: whose value holds",
+		"hosted adopt a":     "say what to adopt: --fields, --drifted or --all",
+		"hosted plan a -o x": "-o x: must be json or yaml",
+		"status team":        "status takes no argument, and got team\nusage: kubectl spillway status [flags]",
 	} {
 		root := Command("test", genericiooptions.NewTestIOStreamsDiscard())
 		root.SetArgs(strings.Fields(args))

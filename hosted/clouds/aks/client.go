@@ -1,3 +1,4 @@
+// Package aks is the client of Azure Kubernetes Service.
 package aks
 
 import (
@@ -10,9 +11,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
+	"github.com/spillway-io/spillway/hosted/clouds/akstable"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 	"github.com/spillway-io/spillway/hosted/merge"
 )
+
+// Table describes the clusters of AKS.
+var Table = akstable.Table
 
 // apiVersion is the first version in which a cluster and each of its pools have an etag, and in which AKS
 // refuses a request whose etag is out of date.

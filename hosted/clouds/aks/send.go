@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/spillway-io/spillway/hosted/clouds/akstable"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 	"github.com/spillway-io/spillway/hosted/merge"
 )
@@ -23,16 +24,16 @@ func (c *Client) send(ctx context.Context, reading cloud.Reading, write merge.Wr
 	pool := item(write.Message)
 	target := c.url("agentPools", cloud.Text(pool, "name"))
 	switch write.Call {
-	case createPool:
+	case akstable.CreatePool:
 		body := c.inSubnet(scaled(patched(map[string]any{}, pool, poolPaths)), reading.Config)
 		return c.do(ctx, http.MethodPut, target, body, "If-None-Match", "*", nil)
-	case deletePool:
+	case akstable.DeletePool:
 		err := c.guarded(ctx, http.MethodDelete, target, write, nil)
 		if noPool(err) {
 			return nil
 		}
 		return err
-	case putPool, putPoolVersion:
+	case akstable.PutPool, akstable.PutPoolVersion:
 		return c.guarded(ctx, http.MethodPut, target, write, scaled(patched(reading.Raw[write.Item], pool, poolPaths)))
 	default:
 		return c.guarded(ctx, http.MethodPut, c.url(), write, c.changed(reading.Raw[""], write))

@@ -1,3 +1,4 @@
+// Package eks is the client of Amazon EKS.
 package eks
 
 import (
@@ -11,8 +12,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/clouds/ekstable"
 	"github.com/spillway-io/spillway/hosted/merge"
 )
+
+// Table describes the clusters of EKS.
+var Table = ekstable.Table
 
 // Client reads and changes one cluster. Its only state is the credentials in its APIs, so each cluster has
 // its own Client.

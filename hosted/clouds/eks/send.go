@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/clouds/ekstable"
 	"github.com/spillway-io/spillway/hosted/merge"
 )
 
@@ -42,9 +43,9 @@ func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Wr
 	}
 	plane, groups, tags := c.controlPlane(), c.groups(), tags{c.API}
 	send := map[string]func(context.Context, request) (*types.Update, error){
-		updateVersion: plane.version, updateAccess: plane.access, updateLogging: plane.logging, setAddon: plane.addon,
-		tagCluster: tags.set, tagGroup: tags.set, createGroup: groups.create, deleteGroup: groups.delete, updateGroupVersion: groups.version,
-		updateGroupSize: groups.size, updateGroupLabels: groups.labels, updateGroupTemplate: groups.template,
+		ekstable.UpdateVersion: plane.version, ekstable.UpdateAccess: plane.access, ekstable.UpdateLogging: plane.logging, ekstable.SetAddon: plane.addon,
+		ekstable.TagCluster: tags.set, ekstable.TagGroup: tags.set, ekstable.CreateGroup: groups.create, ekstable.DeleteGroup: groups.delete, ekstable.UpdateGroupVersion: groups.version,
+		ekstable.UpdateGroupSize: groups.size, ekstable.UpdateGroupLabels: groups.labels, ekstable.UpdateGroupTemplate: groups.template,
 	}[write.Call]
 	update, err := send(ctx, r)
 	if err != nil || update == nil {

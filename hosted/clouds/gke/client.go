@@ -1,3 +1,4 @@
+// Package gke is the client of Google Kubernetes Engine.
 package gke
 
 import (
@@ -12,8 +13,12 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/clouds/gketable"
 	"github.com/spillway-io/spillway/hosted/merge"
 )
+
+// Table describes the clusters of GKE.
+var Table = gketable.Table
 
 // Client reads and changes one cluster. Its only state is the credentials in its HTTP client, so each cluster
 // has its own Client.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/clouds/gketable"
 	"github.com/spillway-io/spillway/hosted/merge"
 )
 
@@ -34,7 +35,7 @@ func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Wr
 		return "", c.wrap(err, write.Call)
 	}
 	out, err := c.do(ctx, r.method, r.path, r.body)
-	if write.Call == deletePool && notFound(err, "nodePools/"+path.Base(r.path)) {
+	if write.Call == gketable.DeletePool && notFound(err, "nodePools/"+path.Base(r.path)) {
 		return "", nil
 	}
 	return cloud.Text(out, "name"), c.wrap(err, write.Call)
@@ -53,27 +54,27 @@ func (c change) request() (request, error) {
 	}
 	raw, message := c.reading.Raw[""], c.write.Message
 	switch c.write.Call {
-	case updateVersion:
+	case gketable.UpdateVersion:
 		return update("desiredMasterVersion", message["kubernetesVersion"])
-	case updateAddons:
+	case gketable.UpdateAddons:
 		if off, set := c.write.Set["clusterAddons.networkPolicyConfig"]; set && off != true && cloud.Get(raw, "networkPolicy.enabled") == true {
 			return request{}, errPolicyFirst
 		}
 		return update("desiredAddonsConfig", rawAddons(message["clusterAddons"]))
-	case updateNetworks:
+	case gketable.UpdateNetworks:
 		return update("desiredMasterAuthorizedNetworksConfig", patched(raw["masterAuthorizedNetworksConfig"], message["masterAuthorizedNetworks"]))
-	case updateLogging:
+	case gketable.UpdateLogging:
 		return update("desiredLoggingService", message["loggingService"])
-	case updateMonitoring:
+	case gketable.UpdateMonitoring:
 		return update("desiredMonitoringService", message["monitoringService"])
-	case updateLocations:
+	case gketable.UpdateLocations:
 		return update("desiredLocations", message["locations"])
-	case setNetworkPolicy:
+	case gketable.SetNetworkPolicy:
 		policy := patched(raw["networkPolicy"], map[string]any{"enabled": message["networkPolicyEnabled"]})
 		return request{http.MethodPost, c.cluster() + ":setNetworkPolicy", map[string]any{"networkPolicy": withProvider(policy)}}, nil
-	case setLabels:
+	case gketable.SetLabels:
 		return c.labels()
-	case setMaintenance:
+	case gketable.SetMaintenance:
 		return c.maintenance()
 	default:
 		return request{}, fmt.Errorf("%w: GKE has no such request", cloud.ErrRefused)
@@ -103,33 +104,33 @@ func (c change) poolRequest() (request, error) {
 	raw, pool := c.reading.Raw[c.write.Item], item(c.write.Message)
 	name := cloud.Text(pool, "name")
 	switch c.write.Call {
-	case createPool:
+	case gketable.CreatePool:
 		raw, err := c.withKey(rawPool(pool), c.reading.Config["customerManagedEncryptionKey"])
 		return request{http.MethodPost, c.cluster() + "/nodePools", map[string]any{"nodePool": raw}}, err
-	case deletePool:
+	case gketable.DeletePool:
 		return request{http.MethodDelete, c.pool(name), nil}, nil
-	case updatePool:
+	case gketable.UpdatePool:
 		return request{http.MethodPut, c.pool(name), map[string]any{"nodeVersion": pool["version"], "etag": c.write.Version}}, nil
-	case updatePoolLabels:
+	case gketable.UpdatePoolLabels:
 		labels := map[string]any{"labels": cloud.Get(pool, "config.labels")}
 		return request{http.MethodPut, c.pool(name), map[string]any{"labels": labels, "etag": c.write.Version}}, nil
-	case updatePoolTags:
+	case gketable.UpdatePoolTags:
 		return c.update(name, map[string]any{"tags": map[string]any{"tags": list(pool, "config.tags")}})
-	case updatePoolTaints:
+	case gketable.UpdatePoolTaints:
 		return c.update(name, map[string]any{"taints": map[string]any{"taints": list(pool, "config.taints")}})
-	case updatePoolImage:
+	case gketable.UpdatePoolImage:
 		return c.update(name, map[string]any{"imageType": cloud.Get(pool, "config.imageType")})
-	case updatePoolNodes:
+	case gketable.UpdatePoolNodes:
 		return c.update(name, nodes(pool))
-	case updatePoolScale:
+	case gketable.UpdatePoolScale:
 		// This is an update of the cluster, with the cluster's etag.
 		return request{http.MethodPut, c.cluster(), map[string]any{"update": map[string]any{
 			"desiredNodePoolAutoscaling": patched(raw["autoscaling"], pool["autoscaling"]), "desiredNodePoolId": name, "etag": c.reading.Versions[""],
 		}}}, nil
-	case setPoolManager:
+	case gketable.SetPoolManager:
 		management := patched(raw["management"], pool["management"])
 		return request{http.MethodPost, c.pool(name) + ":setManagement", map[string]any{"management": management}}, nil
-	case setPoolSize:
+	case gketable.SetPoolSize:
 		return request{http.MethodPost, c.pool(name) + ":setSize", map[string]any{"nodeCount": pool["initialNodeCount"]}}, nil
 	default:
 		return request{}, fmt.Errorf("%w: GKE has no such request", cloud.ErrRefused)

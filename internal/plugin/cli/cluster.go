@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	hosted "github.com/spillway-io/spillway/hosted/api/v1alpha1"
 )
 
 // Owner is the field manager of all writes of the plugin. It is also the value of the label
@@ -40,7 +41,7 @@ func Connect(config *rest.Config, name, userAgent string) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.UserAgent = -1, userAgent
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme))
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), hosted.AddToScheme(scheme))
 	if err != nil {
 		return nil, err
 	}
