@@ -223,7 +223,4 @@ func (t *Table) Deletes(call string) bool {
 	return slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Delete == call && call != "" })
 }
 
-// Call returns the call of that name. It must be in the table.
-func (t *Table) Call(name string) Call { return t.Calls[t.order(name)] }
-
 func (t *Table) after(call string) []string { return t.Calls[t.order(call)].After }
