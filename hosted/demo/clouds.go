@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
+	"sync/atomic"
 
 	"sigs.k8s.io/yaml"
 
@@ -20,6 +22,8 @@ type clouds struct {
 	gke *hosted.GKE
 
 	eksServer, aksServer, gkeServer, tokens *httptest.Server
+	// full says that the account may have no more node groups in EKS.
+	full atomic.Bool
 }
 
 const (
@@ -94,12 +98,24 @@ func (d *demo) startClouds(ctx context.Context) error {
 	if c.gke, err = hosted.NewGKE(api, of[inGKE]); err != nil {
 		return err
 	}
-	c.eksServer, c.aksServer, c.gkeServer = httptest.NewTLSServer(c.eks), httptest.NewTLSServer(c.aks), httptest.NewTLSServer(c.gke)
+	c.eksServer, c.aksServer, c.gkeServer = httptest.NewTLSServer(http.HandlerFunc(c.serveEKS)), httptest.NewTLSServer(c.aks), httptest.NewTLSServer(c.gke)
 	c.tokens = httptest.NewTLSServer(http.HandlerFunc(c.giveTokens))
 	d.say("three clouds answer: EKS at %s, AKS at %s, GKE at %s", c.eksServer.URL, c.aksServer.URL, c.gkeServer.URL)
 	// All clouds have the same certificate.
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.eksServer.Certificate().Raw})
 	return os.WriteFile(d.certificate(), certificate, 0o600)
+}
+
+// serveEKS refuses new node groups if the account may have no more.
+func (c *clouds) serveEKS(w http.ResponseWriter, r *http.Request) {
+	if c.full.Load() && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/node-groups") {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Amzn-Errortype", "ResourceLimitExceededException")
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"message":"Nodegroups per cluster: the quota of 1 is reached"}`)
+		return
+	}
+	c.eks.ServeHTTP(w, r)
 }
 
 // giveTokens is the endpoint where Azure and Google issue tokens for credentials. It accepts any credentials.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -58,7 +59,7 @@ func newDemo() (*demo, error) {
 		return nil, err
 	}
 	d := &demo{root: root, dir: filepath.Join(root, "bin", "demo-hosted"), begin: time.Now()}
-	for _, program := range []string{"hosted", "manager"} {
+	for _, program := range []string{"hosted", "manager", "kubectl-spillway"} {
 		if _, err := os.Stat(filepath.Join(root, "bin", program)); err != nil {
 			return nil, fmt.Errorf("bin/%s is missing: run `make demo-hosted`, which builds it first (%w)", program, err)
 		}
@@ -176,11 +177,19 @@ func (d *demo) say(format string, args ...any) {
 	fmt.Printf("[%3.0fs] %s\n", time.Since(d.begin).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// kubectl runs kubectl, and returns its output.
-func (d *demo) kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, filepath.Join(d.root, "bin", "kube", "kubectl"), append([]string{"--kubeconfig", d.kubeconfig()}, args...)...)
-	cmd.Stdin = strings.NewReader(stdin)
+// changes is the exit code of kubectl spillway hosted plan if something would change.
+const changes = 2
+
+// kubectl runs kubectl in the root of the repository, and returns its output.
+func (d *demo) kubectl(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, filepath.Join(d.root, "bin", "kube", "kubectl"), args...)
+	cmd.Dir = d.root
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig(), "PATH="+filepath.Join(d.root, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if planned := slices.Contains(args, "plan"); planned && errors.As(err, &exit) && exit.ExitCode() == changes {
+		err = nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
 	}
@@ -189,14 +198,14 @@ func (d *demo) kubectl(ctx context.Context, stdin string, args ...string) (strin
 
 // show runs kubectl as a user would, and prints the command and its output.
 func (d *demo) show(ctx context.Context, args ...string) error {
-	out, err := d.kubectl(ctx, "", args...)
+	out, err := d.kubectl(ctx, args...)
 	if err != nil {
 		return err
 	}
 	quoted := make([]string, len(args))
 	for i, arg := range args {
 		quoted[i] = arg
-		if strings.ContainsAny(arg, ` {}"*`) {
+		if strings.ContainsAny(arg, ` {}[]"*`) {
 			quoted[i] = "'" + arg + "'"
 		}
 	}

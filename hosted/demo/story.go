@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,13 +21,25 @@ const patience = 4 * time.Minute
 
 func (d *demo) story(ctx context.Context) error {
 	for _, chapter := range []func(context.Context) error{
-		d.imported, d.opened, d.bound, d.adopted, d.inConflict, d.resolved, d.pushed, d.last,
+		d.imported, d.opened, d.bound, d.adopted, d.inConflict, d.resolved, d.pushed, d.refused, d.last,
 	} {
 		if err := chapter(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// file is the file that a user has of a HostedCluster.
+func (d *demo) file(name string) string { return filepath.Join(d.dir, name+".yaml") }
+
+// edit changes such a file.
+func (d *demo) edit(name, from, to string) error {
+	text, err := os.ReadFile(d.file(name))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(d.file(name), []byte(strings.Replace(string(text), from, to, 1)), 0o600)
 }
 
 func title(format string, args ...any) { fmt.Printf("\n# %s\n", fmt.Sprintf(format, args...)) }
@@ -36,8 +50,15 @@ func (d *demo) imported(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.kubectl(ctx, string(text), "apply", "-f", "-"); err != nil {
-		return err
+	for _, one := range strings.Split(string(text), "---\n") {
+		_, name, _ := strings.Cut(one, "  name: ")
+		name, _, _ = strings.Cut(name, "\n")
+		if err := os.WriteFile(d.file(name), []byte(one), 0o600); err != nil {
+			return err
+		}
+		if _, err := d.kubectl(ctx, "apply", "-f", d.file(name)); err != nil {
+			return err
+		}
 	}
 	for _, name := range []string{"eks-shop", "aks-shop", "gke-shop"} {
 		if err := d.until(ctx, name, "it is imported, and in sync", inSync); err != nil {
@@ -72,12 +93,14 @@ func (d *demo) adopted(ctx context.Context) error {
 			return err
 		}
 	}
-	title("IN SYNC is False until whoever keeps the spec follows")
-	if err := d.show(ctx, "get", "hostedcluster", "eks-shop"); err != nil {
-		return err
-	}
-	if err := d.show(ctx, "patch", "hostedcluster", "eks-shop", "--type=merge", "-p", `{"spec":{"eksConfig":{"publicAccessSources":["192.0.2.0/24"]}}}`); err != nil {
-		return err
+	title("IN SYNC is False until whoever keeps the spec follows. A plan shows the values of both sides; --drifted writes the cloud's ones to the file")
+	file := d.relative(d.file("eks-shop"))
+	for _, args := range [][]string{
+		{"spillway", "hosted", "plan", "eks-shop"}, {"spillway", "hosted", "adopt", "eks-shop", "--drifted", "-f", file}, {"apply", "-f", file},
+	} {
+		if err := d.show(ctx, args...); err != nil {
+			return err
+		}
 	}
 	return d.until(ctx, "eks-shop", "both sides agree", inSync)
 }
@@ -106,23 +129,13 @@ func (d *demo) inConflict(ctx context.Context) error {
 	return d.tagsInAKS(ctx)
 }
 
-// resolved decides the conflict with a patch, which decides no other conflict.
+// resolved decides the conflict, and no other one.
 func (d *demo) resolved(ctx context.Context) error {
-	h, err := d.get(ctx, "aks-shop")
-	if err != nil {
+	title("The spec shall hold. The decision has the hash of this conflict, so it decides no later one")
+	if err := d.show(ctx, "spillway", "hosted", "resolve", "aks-shop", `tags["owner"]`, "--take", "spec"); err != nil {
 		return err
 	}
-	title("The spec shall hold. The hash names this conflict: it decides no later one")
-	patch, err := json.Marshal(object{"spec": object{"sync": object{"resolutions": []object{
-		{"path": h.Status.Conflicts[0].Path, "take": "Spec", "upstreamHash": h.Status.Conflicts[0].UpstreamHash},
-	}}}})
-	if err != nil {
-		return err
-	}
-	if err := d.show(ctx, "patch", "hostedcluster", "aks-shop", "--type=merge", "-p", string(patch)); err != nil {
-		return err
-	}
-	if err := d.until(ctx, "aks-shop", "the spec's tag is sent, and read back", inSync); err != nil {
+	if err := d.until(ctx, "aks-shop", "both sides agree", inSync); err != nil {
 		return err
 	}
 	title("It was sent with the etag of the read that it was decided on; what it overwrote is in status.decisions")
@@ -132,17 +145,47 @@ func (d *demo) resolved(ctx context.Context) error {
 	return d.tagsInAKS(ctx)
 }
 
-// pushed shows that Spillway sends a change that was made only in the spec.
+// pushed shows what a candidate would send, and that Spillway then sends it.
 func (d *demo) pushed(ctx context.Context) error {
-	title("The spec asks for five nodes in GKE")
-	if err := d.show(ctx, "patch", "hostedcluster", "gke-shop", "--type=merge", "-p",
-		`{"spec":{"gkeConfig":{"nodePools":[{"name":"workers","initialNodeCount":5}]}}}`); err != nil {
+	title("The spec shall ask for five nodes in GKE. A plan of the file shows what would be sent, with which right")
+	file := d.relative(d.file("gke-shop"))
+	if err := d.edit("gke-shop", "initialNodeCount: 2", "initialNodeCount: 5"); err != nil {
 		return err
+	}
+	for _, args := range [][]string{{"spillway", "hosted", "plan", "gke-shop", "-f", file}, {"apply", "-f", file}} {
+		if err := d.show(ctx, args...); err != nil {
+			return err
+		}
 	}
 	return d.until(ctx, "gke-shop", "there are five", func(h *v1alpha1.HostedCluster) bool {
 		config := h.Status.UpstreamSpec.GKEConfig
 		return inSync(h) && config != nil && len(config.NodePools) == 1 && config.NodePools[0].InitialNodeCount != nil && *config.NodePools[0].InitialNodeCount == 5
 	})
+}
+
+// refused shows that a refused request holds up no other one.
+func (d *demo) refused(ctx context.Context) error {
+	title("The spec asks EKS for one more node group, which a quota refuses, and for another label of the group that exists")
+	d.clouds.full.Store(true)
+	if err := d.show(ctx, "patch", "hostedcluster", "eks-shop", "--type=merge", "-p", `{"spec":{"eksConfig":{"nodeGroups":[`+
+		`{"nodegroupName":"batch","nodeRole":"node","subnets":["s1"]},{"nodegroupName":"workers","labels":{"tier":"shop"}}]}}}`); err != nil {
+		return err
+	}
+	if err := d.until(ctx, "eks-shop", "the group is refused, and the label is sent", func(h *v1alpha1.HostedCluster) bool {
+		return len(h.Status.Operations) == 1 && h.Status.Operations[0].Message != "" && state(h, `nodeGroups["workers"].labels["tier"]`) == "Agreed"
+	}); err != nil {
+		return err
+	}
+	if err := d.show(ctx, "spillway", "hosted", "plan", "eks-shop"); err != nil {
+		return err
+	}
+	title("The quota is raised. A changed request is sent at once, and an unchanged one within an hour")
+	d.clouds.full.Store(false)
+	if err := d.show(ctx, "patch", "hostedcluster", "eks-shop", "--type=merge", "-p", `{"spec":{"eksConfig":{"nodeGroups":[`+
+		`{"nodegroupName":"batch","nodeRole":"node","subnets":["s1"],"maxSize":3},{"nodegroupName":"workers","labels":{"tier":"shop"}}]}}}`); err != nil {
+		return err
+	}
+	return d.until(ctx, "eks-shop", "both sides agree", inSync)
 }
 
 func (d *demo) last(ctx context.Context) error {
@@ -153,7 +196,7 @@ func (d *demo) last(ctx context.Context) error {
 	if err := d.show(ctx, "get", "events", "-A", "--sort-by=.metadata.creationTimestamp", "-o", `custom-columns=OBJECT:.involvedObject.name,REASON:.reason,MESSAGE:.message`); err != nil {
 		return err
 	}
-	title("All requests that have changed something in the clouds. The only one in EKS, and the first in AKS, are the consoles'")
+	title("All requests that have changed something in the clouds. The first one in EKS, and the first in AKS, are the consoles'")
 	for _, of := range []struct {
 		name    string
 		changes []string

@@ -70,6 +70,9 @@ func (t *Table) Row(path string) *Field {
 	return n.field
 }
 
+// Call returns the call of that name. It must be in the table.
+func (t *Table) Call(name string) Call { return t.Calls[t.order(name)] }
+
 // Within reports whether a path is at the other one, or below it.
 func Within(path, at string) bool { return in(path, at) }
 

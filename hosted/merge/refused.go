@@ -77,9 +77,9 @@ func (t *Table) Waits(plan Plan, held Held) []Wait {
 	behind := false
 	for i, w := range plan.Writes {
 		waits[i].Refused = slices.ContainsFunc(held.Refused, func(r Refusal) bool { return r.Holds(w, held.Now) })
-		waits[i].Busy = behind || t.busy(w, held.Changing)
+		waits[i].Busy = behind || busy(t, w, held.Changing)
 		behind = behind || waits[i] == (Wait{Busy: true}) && !t.Parallel(w.Call)
-		after := t.after(w.Call)
+		after := t.Call(w.Call).After
 		if len(after) == 0 {
 			continue
 		}
@@ -102,7 +102,7 @@ func (t *Table) Waits(plan Plan, held Held) []Wait {
 }
 
 // busy reports whether a write has to wait until the cloud has changed something else.
-func (t *Table) busy(w Write, changing []string) bool {
+func busy(t *Table, w Write, changing []string) bool {
 	if !t.Parallel(w.Call) || w.Item == "" {
 		return len(changing) > 0
 	}

@@ -162,7 +162,7 @@ func New(calls []Call, fields []Field) *Table {
 		}
 	}
 	for _, f := range t.Fields {
-		if f.Shape == Keyed && !f.Immutable && f.Delete == "" && !t.whole(f.Call) {
+		if f.Shape == Keyed && !f.Immutable && f.Delete == "" && !t.Call(f.Call).Whole {
 			panic(f.Path + " has items without fields, which can be removed only by a call that replaces them all")
 		}
 	}
@@ -219,7 +219,6 @@ func (t *Table) order(call string) int {
 	return -1
 }
 
-func (t *Table) whole(call string) bool { return t.Calls[t.order(call)].Whole }
 
 // Deletes reports whether a call deletes an item.
 func (t *Table) Deletes(call string) bool {
@@ -231,8 +230,3 @@ func (t *Table) Parallel(call string) bool {
 	at := t.order(call)
 	return at >= 0 && t.Calls[at].Parallel
 }
-
-// Call returns the call of that name. It must be in the table.
-func (t *Table) Call(name string) Call { return t.Calls[t.order(name)] }
-
-func (t *Table) after(call string) []string { return t.Calls[t.order(call)].After }

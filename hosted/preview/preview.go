@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
@@ -30,8 +31,8 @@ type Plan struct {
 	Blocked string `json:"blocked,omitempty"`
 	// Fields are the fields that the spec sets.
 	Fields []Field `json:"fields"`
-	// InProgress is the request that the operator has sent already. The plan assumes that it succeeds.
-	InProgress *Request `json:"inProgress,omitempty"`
+	// InProgress are the requests that the operator has sent already. The plan assumes that they succeed.
+	InProgress []Request `json:"inProgress,omitempty"`
 	// Requests are the requests to the cloud, in order.
 	Requests []Request `json:"requests"`
 	// SpecWrites are the fields of the spec that the operator overwrites with the cloud's values.
@@ -50,8 +51,9 @@ type Field struct {
 	Base  json.RawMessage `json:"base,omitempty"`
 	Spec  json.RawMessage `json:"spec"`
 	Cloud json.RawMessage `json:"cloud"`
-	// Hash and Since are those of the conflict.
-	Hash  string     `json:"hash,omitempty"`
+	// Hash identifies the conflict.
+	Hash string `json:"hash,omitempty"`
+	// Since is when the operator first saw the conflict, or decided that the cloud's value holds.
 	Since *time.Time `json:"since,omitempty"`
 	// Item says that the field is the existence of an item, such as a pool.
 	Item bool `json:"item,omitempty"`
@@ -114,7 +116,7 @@ func Of(live *v1alpha1.HostedCluster, spec v1alpha1.HostedClusterSpec, now time.
 	}
 	s := shower{table, in}
 	merged := merge.Merge(in)
-	p.Fields = s.fields(merged)
+	p.Fields = s.fields(h, merged)
 	p.Requests = s.requests(h, merged)
 	p.InProgress = s.inProgress(h)
 	for path, value := range merged.SpecWrites {
@@ -131,8 +133,8 @@ func Of(live *v1alpha1.HostedCluster, spec v1alpha1.HostedClusterSpec, now time.
 	return p, nil
 }
 
-// input returns what the merge would know if the cloud were read now, and nobody had changed it. A request in
-// progress counts as carried out.
+// input returns what the merge would know if the cloud were read now, and nobody had changed it. Requests in
+// progress count as carried out.
 func input(h *v1alpha1.HostedCluster, table *merge.Table, now time.Time) (merge.Input, error) {
 	upstream, err := ledger.Tree(h.Status.UpstreamSpec)
 	if err != nil {
@@ -142,9 +144,9 @@ func input(h *v1alpha1.HostedCluster, table *merge.Table, now time.Time) (merge.
 	for _, op := range h.Status.Operations {
 		versions[op.Item] = op.Version
 	}
-	if op := h.Status.InFlight(); op != nil {
-		sent := map[string]any{}
-		for path, text := range ledger.Sent(*op) {
+	sent := map[string]any{}
+	for _, op := range inFlight(h) {
+		for path, text := range ledger.Sent(op) {
 			switch row := table.Row(path); {
 			case row == nil:
 			case text != merge.Null && isItem(row, path):
@@ -153,11 +155,16 @@ func input(h *v1alpha1.HostedCluster, table *merge.Table, now time.Time) (merge.
 				sent[path] = text.Value()
 			}
 		}
-		if upstream, err = table.Edit(upstream, sent); err != nil {
-			return merge.Input{}, err
-		}
+	}
+	if upstream, err = table.Edit(upstream, sent); err != nil {
+		return merge.Input{}, err
 	}
 	return ledger.Input(h, table, cloud.Reading{Config: upstream, Complete: true, Versions: versions}, now)
+}
+
+// inFlight returns the requests that were sent, and whose result was not read yet.
+func inFlight(h *v1alpha1.HostedCluster) []v1alpha1.Operation {
+	return slices.DeleteFunc(slices.Clone(h.Status.Operations), func(op v1alpha1.Operation) bool { return op.Message != "" })
 }
 
 // create plans the creation of a cluster.
@@ -180,7 +187,7 @@ func (p *Plan) create(h *v1alpha1.HostedCluster, table *merge.Table) error {
 		p.Fields = append(p.Fields, Field{Path: value.Path, State: string(merge.Pushed), Spec: s.of(value.Path, text), Cloud: null})
 	}
 	if op := h.Status.InFlight(); op != nil && op.Call == state.CallCreate {
-		p.InProgress = &request
+		p.InProgress = []Request{request}
 	} else {
 		p.Requests = append(p.Requests, request)
 	}

@@ -50,8 +50,8 @@ func told(p *Plan) []string {
 	for _, l := range p.Lost {
 		lines = append(lines, fmt.Sprintf("%s wins %s=%s, %s is lost", l.Take, l.Path, l.Kept, l.Lost))
 	}
-	if p.InProgress != nil {
-		lines = append(lines, "in progress: "+p.InProgress.Call)
+	for _, r := range p.InProgress {
+		lines = append(lines, "in progress: "+r.Call)
 	}
 	if p.Blocked != "" {
 		lines = append(lines, "blocked: "+p.Blocked)
@@ -131,6 +131,20 @@ func TestOf(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestSince: a plan says since when the cloud's value holds.
+func TestSince(t *testing.T) {
+	h := object(t, spec(`tags: {a: "2"}`), `{base: [{path: 'tags["a"]', spec: '"2"', upstream: '"1"'}], upstreamSpec: {aksConfig: {`+identity+`tags: {a: "1"}}},
+		decisions: [{path: 'tags["a"]', take: Upstream, time: "2026-01-01T00:00:00Z"}, {path: 'tags["a"]', take: Upstream, time: "2026-01-02T00:00:00Z"}, {path: 'tags["b"]', take: Upstream, time: "2026-01-03T00:00:00Z"}]}`)
+	plan, err := Of(h, h.Spec, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := plan.Fields[len(plan.Fields)-1]
+	if f.State != "Superseded" || f.Since == nil || f.Since.UTC().Format(time.DateOnly) != "2026-01-02" {
+		t.Errorf("got %+v", f)
 	}
 }
 

@@ -95,7 +95,8 @@ func withResolution(h *v1alpha1.HostedCluster, resolution v1alpha1.Resolution) v
 			return !slices.ContainsFunc(h.Status.Conflicts, func(c v1alpha1.Conflict) bool { return c.Path == r.Path && c.UpstreamHash == r.UpstreamHash })
 		})
 	}
-	spec.Sync.Resolutions = append(all, resolution)
+	all = append(all, resolution)
+	spec.Sync.Resolutions = all
 	return spec
 }
 

@@ -33,7 +33,7 @@ func (s shower) of(path string, text merge.Text) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-func (s shower) fields(plan merge.Plan) []Field {
+func (s shower) fields(h *v1alpha1.HostedCluster, plan merge.Plan) []Field {
 	fields := []Field{}
 	for _, leaf := range plan.Leaves {
 		f := Field{Path: leaf.Path, State: string(leaf.State), Spec: s.of(leaf.Path, leaf.Spec), Cloud: s.of(leaf.Path, leaf.Upstream), Item: leaf.Item}
@@ -51,6 +51,11 @@ func (s shower) fields(plan merge.Plan) []Field {
 		for _, c := range plan.Conflicts {
 			if c.Path == leaf.Path {
 				f.Hash, f.Since = c.Hash, &c.Since
+			}
+		}
+		for _, d := range h.Status.Decisions {
+			if leaf.State == merge.Superseded && d.Path == leaf.Path && d.Take == v1alpha1.SideUpstream {
+				f.Since = &d.Time.Time
 			}
 		}
 		fields = append(fields, f)
@@ -89,17 +94,20 @@ func (s shower) requests(h *v1alpha1.HostedCluster, plan merge.Plan) []Request {
 	return requests
 }
 
-// inProgress returns the request that was sent, and whose result was not read yet; nil if there is none.
-func (s shower) inProgress(h *v1alpha1.HostedCluster) *Request {
-	op := h.Status.InFlight()
-	if op == nil || !slices.ContainsFunc(s.table.Calls, func(c merge.Call) bool { return c.Name == op.Call }) {
-		return nil
+// inProgress returns the requests that were sent, and whose result was not read yet.
+func (s shower) inProgress(h *v1alpha1.HostedCluster) []Request {
+	var all []Request
+	for _, op := range inFlight(h) {
+		if !slices.ContainsFunc(s.table.Calls, func(c merge.Call) bool { return c.Name == op.Call }) {
+			continue
+		}
+		r := s.request(op.Call, op.Item, ledger.Sent(op))
+		for i := range r.Changes {
+			r.Changes[i].From = null // The cloud may have the new value already.
+		}
+		all = append(all, r)
 	}
-	r := s.request(op.Call, op.Item, ledger.Sent(*op))
-	for i := range r.Changes {
-		r.Changes[i].From = null // The cloud may have the new value already.
-	}
-	return &r
+	return all
 }
 
 func (s shower) request(name, item string, sent map[string]merge.Text) Request {

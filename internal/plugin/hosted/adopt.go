@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,11 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
-	"github.com/spillway-io/spillway/hosted/clouds/tables"
-	"github.com/spillway-io/spillway/hosted/merge"
 	"github.com/spillway-io/spillway/hosted/preview"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
-	"github.com/spillway-io/spillway/internal/plugin/hosted/manifest"
 )
 
 type adoptOptions struct {
@@ -128,52 +123,28 @@ func (o *adoptOptions) run(ctx context.Context, f *cli.Factory, name string) err
 	if err != nil {
 		return err
 	}
-	h, content, begin, end := live, []byte(nil), 0, 0
-	if o.file != "" {
-		if content, err = os.ReadFile(o.file); err != nil {
-			return err
-		}
-		if h, begin, end, err = document(content, name); err != nil {
-			return fmt.Errorf("%s: %w", o.file, err)
-		}
+	from, err := o.source(live)
+	if err != nil {
+		return err
 	}
-	adopted, err := o.adopt(live, h.Spec)
+	adopted, err := o.adopt(live, from.h.Spec)
 	if err != nil {
 		return err
 	}
 	for _, change := range adopted.Changes {
 		_, _ = fmt.Fprintf(f.ErrOut, "%s\n", changed(change))
 	}
-	switch {
-	case len(adopted.Changes) == 0:
+	if len(adopted.Changes) == 0 {
 		_, _ = fmt.Fprintln(f.ErrOut, "nothing to adopt: the spec has these values already")
-		if o.file != "" || o.dryRun {
-			return nil
-		}
-	case o.dryRun:
+	}
+	switch {
+	case o.dryRun, o.file != "" && len(adopted.Changes) == 0:
 		return nil
-	}
-	if o.file == "" {
+	case o.file == "":
 		return o.print(f, live, adopted.Spec)
+	default:
+		return o.rewrite(f, live, from, adopted)
 	}
-	written, err := edited(content[begin:end], h.Spec.ClusterConfig, adopted.Values)
-	if err != nil {
-		return fmt.Errorf("%s: %w", o.file, err)
-	}
-	// What is proven is what the file says, not what was meant.
-	proven, _, _, err := document(written, name)
-	if err == nil {
-		err = o.prove(live, proven.Spec)
-	}
-	if err != nil {
-		return err
-	}
-	whole := append(append(append([]byte{}, content[:begin]...), written...), content[end:]...)
-	if err := write(o.file, whole); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(f.ErrOut, "%s has the cloud's values of %d fields. With it, nothing is sent to the cloud, and no field is in conflict\n", o.file, len(adopted.Changes))
-	return err
 }
 
 // adopt returns the spec with the chosen values, which leads to no request and no conflict.
@@ -203,53 +174,6 @@ func (o *adoptOptions) prove(live *v1alpha1.HostedCluster, spec v1alpha1.HostedC
 		return fmt.Errorf("nothing is written, because the result would not only follow the cloud:\n  %s", strings.Join(why, "\n  "))
 	}
 	return nil
-}
-
-// edited returns a document with other values of some fields, and otherwise as it is.
-func edited(text []byte, config v1alpha1.ClusterConfig, values map[string]any) ([]byte, error) {
-	typed, err := merge.Tree(config)
-	if err != nil {
-		return nil, err
-	}
-	var all struct {
-		Spec map[string]any `json:"spec"`
-	}
-	if err := yaml.Unmarshal(text, &all); err != nil {
-		return nil, err
-	}
-	for cloud := range typed {
-		// Not what the type says of it: the file may say null.
-		written, _ := all.Spec[cloud].(map[string]any)
-		fields, err := tables.Of(config).Edit(written, values)
-		if err != nil {
-			return nil, err
-		}
-		if text, err = manifest.Set(text, []string{"spec", cloud}, fields); err != nil {
-			return nil, err
-		}
-	}
-	return text, nil
-}
-
-// write replaces a file, which is never half written.
-func write(path string, content []byte) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".spillway-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(file.Name()) }() // It is not there after a rename.
-	_, err = file.Write(content)
-	if err = errors.Join(err, file.Chmod(info.Mode().Perm()), file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }
 
 // print prints a HostedCluster for a file.

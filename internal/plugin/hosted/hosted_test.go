@@ -65,7 +65,7 @@ func TestShow(t *testing.T) {
 			{Path: `tags["a"]`, State: "Conflict", Base: raw(`"0"`), Spec: raw(`"1"`), Cloud: raw(`"2"`), Since: &at},
 			{Path: `pools["x"]`, State: "Pushed", Spec: raw(`"exists"`), Cloud: raw(`"absent"`)},
 		},
-		InProgress: &preview.Request{Call: "Tag", Changes: []preview.Change{{Path: `tags["b"]`, From: raw("null"), To: raw(`"1"`)}}, Guard: merge.ByReading, Rights: []string{"tag"}},
+		InProgress: []preview.Request{{Call: "Tag", Changes: []preview.Change{{Path: `tags["b"]`, From: raw("null"), To: raw(`"1"`)}}, Guard: merge.ByReading, Rights: []string{"tag"}}},
 		Requests: []preview.Request{{
 			Call: "Create", Item: `pools["x"]`, Changes: []preview.Change{{Path: `pools["x"]`, From: raw(`"absent"`), To: raw(`"exists"`)}},
 			Guard: merge.ByVersion, Nodes: merge.NodesAdded, Rights: []string{"create", "pass"}, Refused: "the quota", RetryAt: &at,

@@ -43,9 +43,11 @@ func show(out io.Writer, plan *preview.Plan, all bool) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "HostedCluster %s: %s\n", plan.Name, summary(plan))
 	showFields(&text, plan.Fields, all)
-	if plan.InProgress != nil {
-		text.WriteString("\nin progress, and taken as done:\n")
-		showRequest(&text, "  ", *plan.InProgress)
+	for i, request := range plan.InProgress {
+		if i == 0 {
+			text.WriteString("\nin progress, and taken as done:\n")
+		}
+		showRequest(&text, "  ", request)
 	}
 	if len(plan.Requests) > 0 {
 		text.WriteString("\nrequests to the cloud, in this order:\n")

@@ -31,7 +31,7 @@ func Set(document []byte, path []string, want any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := newEditor(document)
+	e := &editor{page: newPage(document)}
 	e.change(root.Content[0], nil, expected)
 	if e.err != nil {
 		return nil, e.err
@@ -79,21 +79,9 @@ type splice struct {
 
 // editor collects the changes of a document.
 type editor struct {
-	text []byte
-	// lines has the offset of each line.
-	lines   []int
+	page
 	splices []splice
 	err     error
-}
-
-func newEditor(text []byte) *editor {
-	e := &editor{text: text, lines: []int{0}}
-	for i, b := range text {
-		if b == '\n' {
-			e.lines = append(e.lines, i+1)
-		}
-	}
-	return e
 }
 
 func (e *editor) replace(begin, end int, text string) {

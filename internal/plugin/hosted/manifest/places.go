@@ -5,21 +5,10 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	kubernetes "sigs.k8s.io/yaml"
 )
-
-// begin returns the offset of a node.
-func (e *editor) begin(n *yaml.Node) int {
-	at := e.lines[n.Line-1]
-	for range n.Column - 1 {
-		_, size := utf8.DecodeRune(e.text[at:])
-		at += size
-	}
-	return at
-}
 
 // end returns the offset after a node.
 func (e *editor) end(n *yaml.Node) int {
@@ -107,29 +96,6 @@ func (e *editor) endOfBlock(n *yaml.Node) int {
 	return e.lines[last] + len(e.line(last))
 }
 
-// line returns a line without its end.
-func (e *editor) line(i int) []byte {
-	end := len(e.text)
-	if i+1 < len(e.lines) {
-		end = e.lines[i+1] - 1
-	}
-	return bytes.TrimSuffix(e.text[e.lines[i]:end], []byte("\r"))
-}
-
-func (e *editor) indent(i int) int {
-	line := e.line(i)
-	return len(line) - len(bytes.TrimLeft(line, " "))
-}
-
-// lineOf returns the number of the line that has this offset.
-func (e *editor) lineOf(at int) int {
-	i := 0
-	for i+1 < len(e.lines) && e.lines[i+1] <= at {
-		i++
-	}
-	return i
-}
-
 // rewrite replaces the whole value of a node.
 func (e *editor) rewrite(n, key *yaml.Node, want any) {
 	block := n.Style&yaml.FlowStyle == 0 && (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode)
@@ -177,14 +143,6 @@ func (e *editor) remove(n *yaml.Node, size int, gone []int) {
 		}
 		e.replace(e.lines[from], min(len(e.text), e.lines[to]+len(e.line(to))+e.newline(to)), "")
 	}
-}
-
-// newline returns how long the end of a line is.
-func (e *editor) newline(i int) int {
-	if i+1 < len(e.lines) {
-		return e.lines[i+1] - e.lines[i] - len(e.line(i))
-	}
-	return 0
 }
 
 // add adds an entry at the end of a collection.
