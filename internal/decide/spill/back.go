@@ -25,8 +25,8 @@ type Back struct {
 }
 
 // Return returns the index of the pod to evict, so that its successor starts in an earlier tier; -1: none. The last
-// tier goes first and, in a tier, the pod that came last. wait is how long until the next decision if a pod
-// would have to move, but one moved just before; 0: until something changes.
+// tier goes first and, in a tier, the pod that came last. If another pod moved just before, wait is how long until
+// the next decision; 0: until something changes.
 func Return(pods []Resident, back Back, now time.Time) (evict int, wait time.Duration) {
 	evict = -1
 	if back.Waiting > 0 || back.PerMinute <= 0 {
