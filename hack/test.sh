@@ -84,6 +84,7 @@ run units "$units" $(race) || status=1
 # Each interleaving is a goroutine by itself, and the race detector makes it twenty times
 # slower: with it, there are but a few.
 run interleavings "$module/hosted/merge" -run 'TestNoLostUpdates|TestSeededBugs' || status=1
+run spill "$module/internal/decide/spill" -run 'TestNoLoopAndNoIdleRoom|TestSeededBugs' || status=1
 # Two at a time, because they wait, too. With the suite, these are twelve control planes at most.
 run clusters "$others" -p 2 -count=1 || status=1
 wait "$suite" || status=1

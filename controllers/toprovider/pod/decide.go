@@ -264,7 +264,11 @@ func write(s snapshot, reported corev1.PodStatus, told *field.Problem) decide.Pl
 		setOffloaded(&reported, &s.Refused.Problem, s.Local.Generation, s.Now)
 		return decide.Plan{Actions: patchStatus(s, reported, nil), RetryAfter: s.Refused.Wait}
 	}
-	plan := decide.Plan{Actions: patchStatus(s, reported, remoteAnnotations(s.Local, s.Remote, s.Now))}
+	annotations := remoteAnnotations(s.Local, s.Remote, s.Now)
+	if cost := deletionCost(s); cost != "" {
+		annotations[corev1.PodDeletionCost] = cost
+	}
+	plan := decide.Plan{Actions: patchStatus(s, reported, annotations)}
 	if len(plan.Actions) > 0 {
 		plan.Event = told
 	}
