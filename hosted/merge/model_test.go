@@ -146,7 +146,7 @@ func (c *cloud) write(w Write, token int, unguarded bool, half func() bool) erro
 			s.set(w.Item, nil)
 			return
 		}
-		if toy.whole(w.Call) {
+		if toy.Call(w.Call).Whole {
 			maps.DeleteFunc(s, func(path string, _ any) bool {
 				at := universe.at[path]
 				return at != nil && at.field.Call == w.Call && at.item == w.Item && !at.exists

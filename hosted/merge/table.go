@@ -219,7 +219,6 @@ func (t *Table) order(call string) int {
 	return -1
 }
 
-
 // Deletes reports whether a call deletes an item.
 func (t *Table) Deletes(call string) bool {
 	return slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Delete == call && call != "" })
