@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -105,7 +106,7 @@ func unanswered(a *executor, d namespacemap.Delete, err error) {
 // has no volume that stands for one there.
 func unlisted(ctx context.Context, a *executor) (string, error) {
 	known, err := inventory.Volumes(ctx, a.Inventory, a.binding.Spec.ClusterID)
-	if err != nil || len(known) == 0 && !mapsStorage(a.binding) {
+	if err != nil || len(known) == 0 && !field.Classes(a.binding.Spec.Classes).Maps(v1alpha1.ClassStorage) {
 		return "", err
 	}
 	return namespacemap.VolumesUnknown(), nil
@@ -125,8 +126,4 @@ func losesVolumes(ctx context.Context, a *executor, from client.Reader, d namesp
 	}
 	earlier, err := a.ofEarlier(ctx, d)
 	return err == nil && !earlier
-}
-
-func mapsStorage(binding *v1alpha1.ClusterBinding) bool {
-	return slices.ContainsFunc(binding.Spec.Classes, func(c v1alpha1.ClassMapping) bool { return c.Kind == v1alpha1.ClassStorage })
 }
