@@ -58,7 +58,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	}
 	remote := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes)
 	if token.Granted(s.Local, s.API) != nil {
-		remote = withAPI(s.Local, s.Destination.Target, s.Limits, s.Classes, s.API.Endpoint)
+		remote = WithAPI(s.Local, s.Destination.Target, s.Limits, s.Classes, s.API.Endpoint)
 	}
 	runAs(remote, s.Local, s.Accounts, s.Limits)
 	remote.OwnerReferences = controlledBy(s.Destination.Namespace, s.NamespaceUID)
