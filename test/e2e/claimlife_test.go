@@ -144,63 +144,77 @@ func (l *claimLife) there() *appsv1.StatefulSet {
 // claim in the provider stays the same, and there is no other volume.
 func (l *claimLife) stores(size string, starts int) scenario.Func {
 	return func(_ context.Context, w *world.World) error {
-		local, err := present(consumer.claim(claimOf(l.set(), 0)))
-		if err != nil {
-			return err
-		}
-		remote, err := present(dc.claim(claimOf(l.there(), 0)))
-		if err != nil {
-			return err
-		}
-		here, err := present(consumer.volume(field.VolumeName(dc.Name(), local.UID)))
-		if err != nil {
-			return err
-		}
-		there, err := dc.storedVolumes()
-		if err != nil {
-			return err
-		}
-		pod, err := present(consumer.pod(podOf(l.set(), 0)))
-		if err != nil {
-			return err
-		}
-		log, err := dc.logs(podOf(l.there(), 0))()
+		is, err := l.look() //nolint:contextcheck // It has the context of the suite.
 		if err != nil {
 			return err
 		}
 		if w.Notes["claim"] == "" {
-			w.Notes["claim"] = string(remote.UID)
+			w.Notes["claim"] = string(is.remote.UID)
 		}
-		wants := ""
-		for _, quantity := range []corev1.ResourceList{here.Spec.Capacity, local.Status.Capacity, remote.Status.Capacity} {
-			if is := quantity.Storage().String(); is != size {
-				wants = fmt.Sprintf("the size %s is not %s yet", is, size)
-			}
-		}
-		switch {
-		case wants != "":
-		case local.Status.Phase != corev1.ClaimBound || local.Spec.VolumeName != here.Name:
-			wants = fmt.Sprintf("the claim is %s, and its volume is %q", local.Status.Phase, local.Spec.VolumeName)
-		case string(remote.UID) != w.Notes["claim"] || here.Spec.CSI.VolumeHandle != w.Notes["claim"]:
-			wants = fmt.Sprintf("the claim in the provider was %s, is %s, and the volume stands for %s", w.Notes["claim"], remote.UID, here.Spec.CSI.VolumeHandle)
-		case len(there) != 1 || there[0].Name != remote.Spec.VolumeName:
-			wants = fmt.Sprintf("there are %d volumes in the provider", len(there))
-		case strings.Count(log, "\n") != starts || !field.IsReady(pod):
-			wants = fmt.Sprintf("the pod is not Ready with %d lines in its volume: %q", starts, log)
-		}
-		if wants != "" {
-			return errors.New(wants)
-		}
-		return nil
+		return errors.Join(
+			want("the phase of the claim", is.local.Status.Phase, corev1.ClaimBound),
+			want("the volume of the claim", is.local.Spec.VolumeName, is.here.Name),
+			want("the claim in the provider", string(is.remote.UID), w.Notes["claim"]),
+			want("what the volume stands for", is.here.Spec.CSI.VolumeHandle, w.Notes["claim"]),
+			want("the size of the volume", is.here.Spec.Capacity.Storage().String(), size),
+			want("the size of the claim", is.local.Status.Capacity.Storage().String(), size),
+			want("the size there", is.remote.Status.Capacity.Storage().String(), size),
+			want("the volumes there", is.there, is.remote.Spec.VolumeName),
+			want("the starts in the volume", strings.Count(is.log, "\n"), starts),
+			want("that the pod is Ready", field.IsReady(is.pod), true),
+		)
 	}
 }
 
+// moment is what there is of a life.
+type moment struct {
+	local, remote *corev1.PersistentVolumeClaim
+	here          *corev1.PersistentVolume
+	pod           *corev1.Pod
+	// there are the names of the driver's volumes, and log is what the container has printed.
+	there, log string
+}
+
+func (l *claimLife) look() (is moment, err error) {
+	for _, read := range []func() error{
+		func() (err error) { is.local, err = present(consumer.claim(claimOf(l.set(), 0))); return err },
+		func() (err error) { is.remote, err = present(dc.claim(claimOf(l.there(), 0))); return err },
+		func() (err error) {
+			is.here, err = present(consumer.volume(field.VolumeName(dc.Name(), is.local.UID)))
+			return err
+		},
+		func() (err error) { is.pod, err = present(consumer.pod(podOf(l.set(), 0))); return err },
+		func() (err error) { is.log, err = dc.logs(podOf(l.there(), 0))(); return err },
+		func() error {
+			volumes, err := dc.storedVolumes()
+			var names []string
+			for i := range volumes {
+				names = append(names, volumes[i].Name)
+			}
+			is.there = strings.Join(names, ", ")
+			return err
+		},
+	} {
+		if err := read(); err != nil {
+			return is, err
+		}
+	}
+	return is, nil
+}
+
+func want[T comparable](what string, is, should T) error {
+	if is != should {
+		return fmt.Errorf("%s: %v, want %v", what, is, should)
+	}
+	return nil
+}
+
 // ended wants nothing to be left of the set in either cluster.
-func (l *claimLife) ended(ctx context.Context, w *world.World) error {
+func (l *claimLife) ended(ctx context.Context, _ *world.World) error {
 	for namespace, c := range map[string]*testCluster{l.namespace: consumer, l.remote: dc} {
 		var pods corev1.PodList
 		var claims corev1.PersistentVolumeClaimList
-		stored, err := c.storedVolumes()
+		stored, err := c.storedVolumes() //nolint:contextcheck // It has the context of the suite.
 		if err := errors.Join(err, c.List(ctx, &pods, client.InNamespace(namespace)), c.List(ctx, &claims, client.InNamespace(namespace))); err != nil {
 			return err
 		}
