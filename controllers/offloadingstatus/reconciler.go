@@ -118,7 +118,7 @@ func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffload
 			virtual = append(virtual, name)
 		}
 		if len(tiers) > 0 {
-			next := spill.Next(tiers, unscheduledpod.Waiting(pod), r.Clock.Now())
+			next := spill.Next(unscheduledpod.Known(tiers, pod), unscheduledpod.Waiting(pod), r.Clock.Now())
 			if unfitAfter = retry.Sooner(unfitAfter, next.Wait); next.FitsNone {
 				unfit = append(unfit, name)
 			}

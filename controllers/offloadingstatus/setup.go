@@ -76,7 +76,7 @@ func (r *Reconciler) affected(ctx context.Context, was, is *v1alpha1.ClusterBind
 // that wait. It returns nil if the change affects none.
 func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOffloading) bool {
 	moved := func(nso *v1alpha1.NamespaceOffloading) bool {
-		return selects(nso, was) != selects(nso, is) || was != nil && is != nil && spill.TierOf(&nso.Spec, was) != spill.TierOf(&nso.Spec, is)
+		return selects(nso, was) != selects(nso, is) || movesTier(nso, was, is)
 	}
 	switch {
 	case is == nil: // A deleted binding may make room for another with its clusterID.
@@ -96,6 +96,11 @@ func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOfflo
 		waiting := (reach || refused) && nso.Status.OffloadingPhase != v1alpha1.OffloadingPhaseReady
 		return waiting || (changed && moved(nso)) || ((known || reach) && selects(nso, is))
 	}
+}
+
+// movesTier reports whether a binding has another tier than before.
+func movesTier(nso *v1alpha1.NamespaceOffloading, was, is *v1alpha1.ClusterBinding) bool {
+	return was != nil && is != nil && spill.TierOf(&nso.Spec, was) != spill.TierOf(&nso.Spec, is)
 }
 
 func selects(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) bool {

@@ -64,30 +64,32 @@ func (r *Unscheduled) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	var open []string
+	var selected []string
 	if offloaded {
-		open = r.selected(nso, bindings)
+		selected = r.selected(nso, bindings)
 	}
-	// If nothing is selected, the namespace may be one that is never offloaded.
-	var tiers []spill.Tier
-	var next spill.Decision
-	if len(open) > 0 && len(nso.Spec.Overflow) > 0 {
-		tiers, _ = namespaceoffloading.Tiers(nso, bindings)
-		next = spill.Next(tiers, unscheduledpod.Waiting(pod), r.Clock.Now())
-		open = spill.Open(tiers, next.Tier)
-	}
-	claims, err := r.claims(ctx, pod, bindings, len(admission.Missing(pod, open)) > 0)
+	claims, err := r.claims(ctx, pod, bindings, len(admission.Missing(pod, selected)) > 0)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := r.release(ctx, pod, claims); err != nil || !offloaded {
 		return retry.Done(err)
 	}
-	plan := unscheduledpod.Decide(pod, nso, open, claims, r.Clock.Now())
-	if len(tiers) > 0 {
-		plan = unscheduledpod.Ordered(plan, pod, tiers, next, r.Clock.Now())
+	return r.prepare(ctx, pod, r.plan(pod, nso, bindings, selected, claims))
+}
+
+// plan decides about a pod of an offloaded namespace. If nothing is selected, the namespace may be one that is never
+// offloaded.
+func (r *Unscheduled) plan(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, bindings placement.Index, selected []string, claims []unscheduledpod.Claim) unscheduledpod.Plan {
+	now := r.Clock.Now()
+	if len(nso.Spec.Overflow) == 0 || len(selected) == 0 {
+		return unscheduledpod.Decide(pod, nso, selected, claims, now)
 	}
-	return r.prepare(ctx, pod, plan)
+	tiers, _ := namespaceoffloading.Tiers(nso, bindings)
+	tiers = unscheduledpod.Able(tiers, claims)
+	next := spill.Next(tiers, unscheduledpod.Waiting(pod), now)
+	plan := unscheduledpod.Decide(pod, nso, spill.Open(tiers, next.Tier), claims, now)
+	return unscheduledpod.Ordered(plan, pod, tiers, next, now)
 }
 
 // prepare adds what is planned, and informs the owner of the pod.

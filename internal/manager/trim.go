@@ -43,7 +43,7 @@ func trimWaitingPod(obj any) (any, error) {
 	if small := withClaims(pod); small != nil {
 		return &waitingPod{ObjectMeta: identityOf(pod), fullPod: small}, nil
 	}
-	waiting := &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod)}
+	waiting := &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod), nominated: pod.Status.NominatedNodeName}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
 			waiting.unschedulable, waiting.seen = c.LastTransitionTime.Unix(), c.ObservedGeneration
@@ -65,6 +65,7 @@ func withClaims(pod *corev1.Pod) *corev1.Pod {
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
 		}})
 	}
+	small.Status.NominatedNodeName = pod.Status.NominatedNodeName
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled {
 			small.Status.Conditions = []corev1.PodCondition{{

@@ -72,11 +72,11 @@ func TestTrimWaitingPod(t *testing.T) {
 		{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
 		{Name: "other", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 	}
-	claiming.Status.Conditions = refused.Status.Conditions
+	claiming.Status.Conditions, claiming.Status.NominatedNodeName = refused.Status.Conditions, "n"
 	described := refused.DeepCopy()
 	described.Spec.HostNetwork, described.Spec.Volumes = false, []corev1.Volume{{VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{}}}}
 	overflowing := waitingPodOf("ReplicaSet")
-	overflowing.Generation = 3
+	overflowing.Generation, overflowing.Status.NominatedNodeName = 3, "n"
 	overflowing.Annotations[v1alpha1.AnnotationOverflow] = "1=2026-01-02T03:04:05Z"
 	overflowing.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 		LastTransitionTime: metav1.NewTime(builder.Epoch), ObservedGeneration: 2, Message: "0/3 nodes are available"}}

@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,11 +30,24 @@ func TestOverflow(t *testing.T) {
 		PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote, Overflow: []v1alpha1.OverflowTier{{Local: true}, in(eu), in(us)}}}
 	remote := &v1alpha1.NamespaceOffloading{Spec: v1alpha1.NamespaceOffloadingSpec{
 		PodOffloadingStrategy: v1alpha1.PodsRemote, Overflow: []v1alpha1.OverflowTier{in(arm), in(eu), builder.Tier()}}}
-	for _, offloading := range []*v1alpha1.NamespaceOffloading{both, remote} {
+	stale, many := remote.DeepCopy(), remote.DeepCopy()
+	var ids []string
+	var tolerations []corev1.Toleration
+	for n := range 256 { // As many as the status may list.
+		ids = append(ids, fmt.Sprintf("provider-%03d", n))
+		tolerations = append(tolerations, tolerateCluster(ids[n]))
+	}
+	for _, offloading := range []*v1alpha1.NamespaceOffloading{both, remote, stale, many} {
 		offloading.Namespace, offloading.Name = namespaceOf(t, nil), v1alpha1.OffloadingName
 		made(t, offloading)
 		before := offloading.DeepCopy()
 		offloading.Status.Overflow = []v1alpha1.OverflowTierStatus{{}, {Clusters: []string{"eu", "eu2"}}, {Clusters: []string{"us"}}}
+		if offloading == many {
+			offloading.Status.Overflow = []v1alpha1.OverflowTierStatus{{Clusters: ids}}
+		}
+		if offloading.Status.ObservedGeneration = offloading.Generation; offloading == stale {
+			offloading.Status.ObservedGeneration = offloading.Generation + 1
+		}
 		if err := server(t).Status().Patch(t.Context(), offloading, client.MergeFrom(before)); err != nil {
 			t.Fatal(err)
 		}
@@ -52,6 +67,9 @@ func TestOverflow(t *testing.T) {
 		"Remote":                     {remote, nil, []corev1.Toleration{tolerateCluster("eu"), tolerateCluster("eu2")}, required(labels(virtual))},
 		"Remote, tolerates one":      {remote, func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{tolerateCluster("eu")} }, []corev1.Toleration{tolerateCluster("eu"), tolerateCluster("eu2")}, required(labels(virtual))},
 		"Remote, tolerates all":      {remote, func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{tolerateAll} }, []corev1.Toleration{tolerateAll}, required(labels(virtual))},
+		"Remote, earlier status":     {stale, nil, nil, required(labels(virtual))},
+		"Remote, many providers":     {many, nil, tolerations, required(labels(virtual))},
+		"Remote, tolerates some":     {many, func(p *corev1.Pod) { p.Spec.Tolerations = slices.Clone(tolerations[:200]) }, tolerations, required(labels(virtual))},
 		"of a DaemonSet": {remote, func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", UID: "1"}}
 		}, nil, nil},

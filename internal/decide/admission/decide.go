@@ -54,12 +54,8 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Plan {
 		}
 		plan.Required = product(allowed, own)
 	}
-	switch {
-	case staysLocal || waitsForClaims(pod, nso) || tolerates(pod, true):
-	case len(nso.Spec.Overflow) > 0:
-		plan.First = first(pod, nso)
-	default:
-		plan.Toleration = &corev1.Toleration{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
+	if !staysLocal && !waitsForClaims(pod, nso) && !tolerates(pod, true) {
+		plan.Toleration, plan.First = tolerations(pod, nso)
 	}
 	if nso.Spec.PodOffloadingStrategy == v1alpha1.PodsLocalFirst && !staysLocal && !prefersLocal(pod) {
 		plan.Preferred = preference()
@@ -67,10 +63,19 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Plan {
 	return plan
 }
 
-// first returns the missing tolerations of the first tier. Which providers are in it, only the status says. The
-// first that has any is meant. A local tier needs none.
+// tolerations returns a toleration of all virtual nodes or, with spec.overflow, what the pod lacks for the first
+// tier.
+func tolerations(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) (all *corev1.Toleration, tier []corev1.Toleration) {
+	if len(nso.Spec.Overflow) > 0 {
+		return nil, first(pod, nso)
+	}
+	return &corev1.Toleration{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}, nil
+}
+
+// first returns the missing tolerations of the first tier. Which providers are in it, only the status says, unless it
+// is about an earlier spec. The first that has any is meant. A local tier needs none.
 func first(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) []corev1.Toleration {
-	if nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote {
+	if nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote || nso.Status.ObservedGeneration != nso.Generation {
 		return nil
 	}
 	for _, tier := range nso.Status.Overflow {

@@ -110,7 +110,9 @@ func Decide(s Snapshot) Plan {
 	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating || s.evicts() ||
 		(s.Outdated.Count+s.Waiting.Virtual.Count+s.Waiting.Unfit.Count > 0 && ReportsWaiting(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
 	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
-	plan.Progress = goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation
+	// New pods get their first tier from the status.
+	sameTiers := equality.Semantic.DeepEqual(before.Overflow, status.Overflow)
+	plan.Progress = goesOn && sameStep && sameTiers && before.ObservedGeneration == s.Offloading.Generation
 	return plan
 }
 

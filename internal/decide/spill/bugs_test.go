@@ -107,7 +107,7 @@ var seededBugs = map[string]bug{
 	"a large pod that is refused keeps small ones away": {full: func(f *Full) { f.each(func(e *entry) { e.size = sizes[1] }) }},
 	"no pod is given up":                                {givesUp: func(Stuck, time.Duration, time.Time) (bool, time.Duration) { return false, 0 }},
 	"a pod that fits nowhere is deleted": {
-		givesUp: func(s Stuck, after time.Duration, now time.Time) (bool, time.Duration) {
+		givesUp: func(s Stuck, _ time.Duration, now time.Time) (bool, time.Duration) {
 			s.Elsewhere = true
 			return GivesUp(s, 0, now)
 		},
@@ -126,7 +126,7 @@ var seededBugs = map[string]bug{
 		back.Last = time.Time{}
 		return Return(pods, back, now)
 	}},
-	"pods return to room that comes and goes": {room: func(r *Room, size Size, now time.Time) bool { return r.latest.Covers(size) }},
+	"pods return to room that comes and goes": {room: func(r *Room, size Size, _ time.Time) bool { return r.latest.Covers(size) }},
 	"the room of one part is enough": {room: func(r *Room, size Size, now time.Time) bool {
 		return r.Has(nil, now) && r.least[r.part%(parts+1)].Covers(size)
 	}},

@@ -30,7 +30,7 @@ func (w *world) again(wait time.Duration) {
 func (w *world) overflow(p *pod) {
 	usable, wait := w.full.Usable(w.tiers, "", p.size, w.now)
 	w.again(wait)
-	waiting := Waiting{p.since, p.seen, p.opened, func(id string) bool { return slices.Contains(p.tolerated, id) }}
+	waiting := Waiting{Since: p.since, Seen: p.seen, Opened: p.opened, Tolerates: func(id string) bool { return slices.Contains(p.tolerated, id) }}
 	d := w.bug.nextOf(usable, waiting, w.clock())
 	w.again(d.Wait)
 	if d.Opens {

@@ -147,9 +147,13 @@ func (w *world) others() {
 	case 4: // A node flaps. If it stays away, Kubernetes deletes its pods.
 		if len(w.clusters) > 0 {
 			c := w.clusters[w.IntN(len(w.clusters))]
-			if c.down = !c.down; c.down && w.IntN(2) == 0 {
+			if c.down = !c.down || !w.bound(c); c.down && w.IntN(2) == 0 {
 				w.pods = slices.DeleteFunc(w.pods, func(p *pod) bool { return p.node == c })
 			}
+		}
+	case 7: // A provider leaves its tier, or comes back.
+		if len(w.clusters) > 0 {
+			w.toggle(w.clusters[w.IntN(len(w.clusters))])
 		}
 	case 5:
 		if w.jumps {
@@ -163,6 +167,25 @@ func (w *world) others() {
 	}
 	w.changed()
 	w.log("tiers %v, replicas %v, clocks %v", w.tiers, w.replicas, w.wall)
+}
+
+func (w *world) bound(c *cluster) bool {
+	return c.name == "" || slices.Contains(w.tiers[c.tier].Clusters, c.name)
+}
+
+// toggle unbinds a provider with its pods, or binds it again.
+func (w *world) toggle(c *cluster) {
+	tier := &w.tiers[c.tier]
+	switch {
+	case c.name == "":
+	case w.bound(c):
+		tier.Clusters = slices.DeleteFunc(slices.Clone(tier.Clusters), func(id string) bool { return id == c.name })
+		w.pods = slices.DeleteFunc(w.pods, func(p *pod) bool { return p.node == c })
+		c.down = true
+	default:
+		tier.Clusters = append(slices.Clone(tier.Clusters), c.name)
+		c.down = false
+	}
 }
 
 // changed wakes the scheduler. It looks at each pod again, after a back-off.

@@ -5,18 +5,26 @@ import "time"
 const (
 	// DefaultAfter is how long a pod waits for a tier if spec.overflow does not say.
 	DefaultAfter = 10 * time.Second
-	// Unseen is how much longer a pod waits if nothing shows that the scheduler has tried it since the last tier
-	// was opened. The scheduler retries a pod at most 10 s after it may fit somewhere. It does not rewrite the
-	// pod's condition if the message is the same, so a missing answer cannot mean to wait forever.
-	Unseen = 15 * time.Second
+	// Unseen is how much longer a pod waits if the scheduler does not say that it has tried the pod with its present
+	// tolerations. It does not rewrite the pod's condition if the message is the same, so a missing answer cannot
+	// mean to wait forever.
+	Unseen = time.Minute
+	// Blind is that time where the API server keeps no observed generation, so that the scheduler cannot say it. Its
+	// longest back-off is 10 s.
+	Blind = 15 * time.Second
+	// Preempting is how much longer a pod waits while the scheduler has a node for it, whose pods it ends.
+	Preempting = time.Minute
 )
 
 // Waiting is what is known about a pod that waits for a node. All of it is on the pod itself.
 type Waiting struct {
 	// Since is when the scheduler first reported that the pod fits nowhere; zero if it does not report that now.
 	Since time.Time
-	// Seen reports that the scheduler has tried the pod with the tolerations that it has now.
-	Seen bool
+	// Seen reports that the scheduler has tried the pod with the tolerations that it has now. Blind reports that it
+	// cannot say so.
+	Seen, Blind bool
+	// Nominated reports that the scheduler ends other pods to make room for this one.
+	Nominated bool
 	// Opened are the tiers that were opened for the pod, and when it got its last tolerations.
 	Opened Opened
 	// Tolerates reports whether the pod tolerates the virtual node of a provider.
@@ -47,9 +55,7 @@ func Next(tiers []Tier, w Waiting, now time.Time) Decision {
 	if next < len(tiers) {
 		after = tiers[next].After
 	}
-	if !w.Seen {
-		after += Unseen
-	}
+	after += w.longer()
 	since := w.Since
 	if opened := w.Opened.last().At; opened.After(since) {
 		since = opened
@@ -64,6 +70,22 @@ func Next(tiers []Tier, w Waiting, now time.Time) Decision {
 	}
 	d.Tier, d.Opens = next, true
 	return d
+}
+
+// longer returns how much longer than usual the pod waits.
+func (w Waiting) longer() time.Duration {
+	var longer time.Duration
+	switch {
+	case w.Seen:
+	case w.Blind:
+		longer = Blind
+	default:
+		longer = Unseen
+	}
+	if w.Nominated {
+		longer += Preempting
+	}
+	return longer
 }
 
 // remaining returns how much is left of a wait. A beginning in the future is from another clock, or from before

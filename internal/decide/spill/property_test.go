@@ -85,7 +85,9 @@ func (w *world) play() bool {
 	}
 	w.log("nobody else does anything from now on")
 	for _, c := range w.clusters {
-		c.down = false
+		if c.down = false; !w.bound(c) {
+			w.toggle(c)
+		}
 	}
 	w.changed()
 	w.advance(2 * time.Hour)

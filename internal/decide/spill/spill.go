@@ -2,9 +2,11 @@
 // and how they come back.
 //
 // A tier is an entry of spec.overflow of a NamespaceOffloading. A new pod may use the first tier only. Next opens
-// the next tier for a pod once the scheduler has reported long enough that the open ones have no room. Fallback
-// gives up a pod that its provider refuses or cannot place, and Full keeps its successors away for a while.
-// Return moves a pod to an earlier tier that has had room for it for a while.
+// the next tier for a pod once the scheduler has reported long enough that the open ones have no room.
+//
+// Nothing calls the rest yet, but the model of the tests: GivesUp, for a pod that its provider refuses or cannot
+// place; Full, which keeps its successors away for a while; and Return, for a pod that moves to an earlier tier
+// that has had room for it for a while.
 //
 // Every decision reads what it needs from the objects, or from a memory that may be lost at any time. Losing it
 // makes pods wait longer, or try a full provider once more. It never breaks the order.
@@ -34,6 +36,15 @@ func (t Tier) Empty() bool { return !t.Local && len(t.Clusters) == 0 }
 // are empty.
 func First(tiers []Tier) int {
 	return max(0, slices.IndexFunc(tiers, func(t Tier) bool { return !t.Empty() }))
+}
+
+// Only returns the tiers with those of their providers that are in ids.
+func Only(tiers []Tier, ids []string) []Tier {
+	only := slices.Clone(tiers)
+	for i := range only {
+		only[i].Clusters = slices.DeleteFunc(slices.Clone(only[i].Clusters), func(id string) bool { return !slices.Contains(ids, id) })
+	}
+	return only
 }
 
 // Of returns the index of the tier with that provider, or -1.

@@ -27,7 +27,7 @@ func TestResolve(t *testing.T) {
 		bindings = append(bindings, binding)
 	}
 	tiers, overlaps := Resolve(spec, bindings)
-	want := append(three[:2:2], Tier{Clusters: []string{"us"}, After: time.Minute}, Tier{After: DefaultAfter}, Tier{After: DefaultAfter})
+	want := []Tier{three[0], three[1], three[2], {After: DefaultAfter}, {After: DefaultAfter}}
 	if diff := cmp.Diff(want, tiers, cmpopts.EquateEmpty()) + cmp.Diff([]Overlap{{"eu", 1, 2}}, overlaps); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

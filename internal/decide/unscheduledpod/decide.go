@@ -58,7 +58,7 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []str
 	clusterIDs, claims = creating(clusterIDs, claims)
 	plan := Plan{Tolerations: admission.Missing(pod, clusterIDs)}
 	late := len(plan.Tolerations) > 0
-	if why := whyLocal(pod, nso, claims, late); why != "" {
+	if why := whyNot(pod, nso, claims, late); why != "" {
 		return staysLocal(pod, why)
 	}
 	switch {
@@ -69,6 +69,17 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []str
 	}
 	plan.Reason, plan.Message = ReasonOffloadedLate, message(pod, nso, clusterIDs)
 	return plan
+}
+
+// whyNot returns why a pod does not get what it lacks, or "". late reports that it lacks something.
+func whyNot(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, late bool) string {
+	if !admitted(pod, nso) {
+		return whyLocal(pod, nso, claims, late)
+	}
+	if refusal := accept.NeverSent(pod); late && refusal != nil {
+		return "no provider can run the pod, and it may run on virtual nodes only: " + refusal.Message
+	}
+	return ""
 }
 
 // whyLocal returns why a pod may have to stay on local nodes, or "". late reports that the pod lacks what the

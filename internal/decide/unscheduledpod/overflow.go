@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 )
@@ -18,6 +19,7 @@ func Waiting(pod *corev1.Pod) spill.Waiting {
 	w := spill.Waiting{
 		Opened:    spill.ParseOpened(pod.Annotations[v1alpha1.AnnotationOverflow]),
 		Tolerates: func(clusterID string) bool { return admission.Tolerates(pod, clusterID) },
+		Nominated: pod.Status.NominatedNodeName != "",
 	}
 	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 	if i < 0 || !waitsForNode(pod) {
@@ -29,10 +31,36 @@ func Waiting(pod *corev1.Pod) spill.Waiting {
 	}
 	// Some API servers keep no observed generation. Then only the first report is certain.
 	w.Seen = c.ObservedGeneration >= pod.Generation
-	if c.ObservedGeneration == 0 {
+	if w.Blind = c.ObservedGeneration == 0; w.Blind {
 		w.Seen = len(w.Opened) == 0
 	}
 	return w
+}
+
+// Able returns the tiers with those of their providers that can create the volumes of the pod's claims.
+func Able(tiers []spill.Tier, claims []Claim) []spill.Tier {
+	able, _ := creating(spill.Open(tiers, len(tiers)), claims)
+	return spill.Only(tiers, able)
+}
+
+// Known returns the tiers as far as a pod itself shows them. If the pod names claims, it does not show which providers
+// can create their volumes: of the tiers that were opened for it, it has got those.
+func Known(tiers []spill.Tier, pod *corev1.Pod) []spill.Tier {
+	if len(needs.Claims(pod)) == 0 {
+		return tiers
+	}
+	opened := 0
+	if w := Waiting(pod); len(w.Opened) > 0 {
+		opened = min(w.Opened[len(w.Opened)-1].Tier+1, len(tiers))
+	}
+	tolerated := slices.DeleteFunc(spill.Open(tiers, opened-1), func(id string) bool { return !admission.Tolerates(pod, id) })
+	return slices.Concat(spill.Only(tiers[:opened], tolerated), tiers[opened:])
+}
+
+// admitted reports whether a pod is one that admission lets go to any provider of the tiers, whatever it contains: the
+// strategy is Remote, and the pod can run on virtual nodes only.
+func admitted(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
+	return len(nso.Spec.Overflow) > 0 && nso.Spec.PodOffloadingStrategy == v1alpha1.PodsRemote && OnlyVirtual(pod)
 }
 
 func waitsForNode(pod *corev1.Pod) bool {

@@ -27,6 +27,6 @@ func LocalNodeWarning(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) string
 		return ""
 	}
 	return "podOffloadingStrategy is Remote, but the pod is on the local node " + pod.Spec.NodeName +
-		": " + v1alpha1.PodAdmissionName + " did not change it at admission; delete it, and its controller recreates it. " +
+		": " + v1alpha1.PodAdmissionName + " did not change it at admission, or it was created under an earlier spec; delete it, and its controller recreates it. " +
 		"If that does not help, the manager's webhook does not answer the API server: kubectl spillway doctor"
 }

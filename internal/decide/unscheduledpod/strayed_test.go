@@ -41,7 +41,7 @@ func TestStrayed(t *testing.T) {
 			want := ""
 			if test.want {
 				want = "podOffloadingStrategy is Remote, but the pod is on the local node " + pod.Spec.NodeName +
-					": spillway-pods did not change it at admission; delete it, and its controller recreates it. " +
+					": spillway-pods did not change it at admission, or it was created under an earlier spec; delete it, and its controller recreates it. " +
 					"If that does not help, the manager's webhook does not answer the API server: kubectl spillway doctor"
 			}
 			node := pod.Spec.NodeName

@@ -18,15 +18,22 @@ import (
 // admission checks whether the API server prepares new pods. Only a new pod shows whether the API server
 // reaches the webhook of the manager.
 func (e *exam) admission(ctx context.Context, webhook bool) {
-	at := slices.IndexFunc(e.seen.Offloadings, func(o v1alpha1.NamespaceOffloading) bool {
-		// With spec.overflow, new pods may rightly lack the toleration.
-		return o.DeletionTimestamp.IsZero() && o.Spec.PodOffloadingStrategy != v1alpha1.PodsLocal && len(o.Spec.Overflow) == 0
-	})
+	at := slices.IndexFunc(e.seen.Offloadings, func(o v1alpha1.NamespaceOffloading) bool { return shows(&o) && len(o.Spec.Overflow) == 0 })
+	if at < 0 {
+		at = slices.IndexFunc(e.seen.Offloadings, func(o v1alpha1.NamespaceOffloading) bool { return shows(&o) })
+	}
 	if at < 0 {
 		return
 	}
 	prepared, err := Prepared(ctx, e.consumer, &e.seen.Offloadings[at])
 	e.found(ofAdmission(e.seen.Offloadings[at].Namespace, prepared, err, webhook))
+}
+
+// shows reports whether new pods of a namespace show that they were prepared. With spec.overflow, they may rightly lack
+// the toleration. Then their affinity shows it, unless they may run on any node.
+func shows(o *v1alpha1.NamespaceOffloading) bool {
+	return o.DeletionTimestamp.IsZero() && o.Spec.PodOffloadingStrategy != v1alpha1.PodsLocal &&
+		(len(o.Spec.Overflow) == 0 || o.Spec.PodOffloadingStrategy == v1alpha1.PodsRemote || o.Spec.Selector() != nil)
 }
 
 // Answer is what a dry run shows.
@@ -68,11 +75,25 @@ func answer(made *corev1.Pod, offloading *v1alpha1.NamespaceOffloading) Answer {
 	switch {
 	case slices.ContainsFunc(made.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode }):
 		return Got
+	case len(offloading.Spec.Overflow) > 0 && asksForNodeType(made):
+		return Got
+	case len(offloading.Spec.Overflow) > 0 && admission.Decide(made, offloading).Required != nil:
+		return Missed
 	case admission.Decide(made, offloading).Toleration != nil:
 		return Missed
 	default:
 		return Untold
 	}
+}
+
+// asksForNodeType reports whether the required affinity of a pod mentions virtual nodes.
+func asksForNodeType(pod *corev1.Pod) bool {
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return false
+	}
+	return slices.ContainsFunc(pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool {
+		return slices.ContainsFunc(t.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool { return r.Key == v1alpha1.LabelNodeType })
+	})
 }
 
 // ofAdmission is the finding about a pod that was created, or refused.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/definitions"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
@@ -127,8 +128,16 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestAnswer: only the toleration itself shows that a pod was prepared.
+// TestAnswer: only the toleration itself shows that a pod was prepared, or with tiers the affinity.
 func TestAnswer(t *testing.T) {
+	tiers := &v1alpha1.NamespaceOffloading{Spec: v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote, Overflow: make([]v1alpha1.OverflowTier, 1)}}
+	prepared := corev1.Pod{}
+	admission.Decide(&prepared, tiers).Apply(&prepared)
+	for want, pod := range map[Answer]*corev1.Pod{Got: &prepared, Missed: {}, Untold: {Spec: corev1.PodSpec{NodeName: "n"}}} {
+		if got := answer(pod, tiers); got != want {
+			t.Errorf("with tiers: got %s, want %s", got, want)
+		}
+	}
 	both := &v1alpha1.NamespaceOffloading{Spec: v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote}}
 	tolerates := func(toleration corev1.Toleration) corev1.Pod {
 		return corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{toleration}}}

@@ -124,21 +124,23 @@ func (s Seen) rule() string {
 	case !s.Offloading.DeletionTimestamp.IsZero():
 		return namespace + " is leaving the providers: its NamespaceOffloading is being deleted"
 	}
-	text := "the NamespaceOffloading of " + namespace + " says " + string(s.strategy()) + ": "
-	if s.ordered() {
-		return text + "new pods use the tiers of spec.overflow in order" + s.opened()
-	}
-	switch s.strategy() {
-	case v1alpha1.PodsRemote:
-		text += "new pods run only in a provider"
-	case v1alpha1.PodsLocalFirst:
-		text += "new pods run here, or in a provider if there is no room"
-	case v1alpha1.PodsLocalAndRemote:
-		text += "the scheduler picks this cluster or a provider"
+	return "the NamespaceOffloading of " + namespace + " says " + string(s.strategy()) + ": " + s.places()
+}
+
+// places says where new pods run.
+func (s Seen) places() string {
+	switch strategy := s.strategy(); {
+	case s.ordered():
+		return "new pods use the tiers of spec.overflow in order" + s.opened()
+	case strategy == v1alpha1.PodsRemote:
+		return "new pods run only in a provider"
+	case strategy == v1alpha1.PodsLocalFirst:
+		return "new pods run here, or in a provider if there is no room"
+	case strategy == v1alpha1.PodsLocalAndRemote:
+		return "the scheduler picks this cluster or a provider"
 	default:
-		text += "pods run here"
+		return "pods run here"
 	}
-	return text
 }
 
 // ordered reports whether the offloading has tiers.
