@@ -24,7 +24,7 @@ type shower struct {
 
 // of returns a value as JSON. It hides a value that may have credentials.
 func (s shower) of(path string, text merge.Text) json.RawMessage {
-	if row := s.table.Row(path); row != nil && row.Secret && text != merge.Null && text != "" {
+	if row := merge.RowOf(s.table, path); row != nil && row.Secret && text != merge.Null && text != "" {
 		return json.RawMessage(fmt.Sprintf("%q", fmt.Sprintf("(not shown; SHA-256 %x)", sha256.Sum256([]byte(text)))[:40]+")"))
 	}
 	if text == "" || !json.Valid([]byte(text)) {
@@ -111,14 +111,14 @@ func (s shower) inProgress(h *v1alpha1.HostedCluster) []Request {
 }
 
 func (s shower) request(name, item string, sent map[string]merge.Text) Request {
-	call := s.table.Call(name)
+	call := merge.CallOf(s.table, name)
 	r := Request{Call: name, Item: item, Guard: call.Guard, Nodes: call.Nodes, Rights: slices.Clone(call.Rights), Changes: []Change{}}
 	was := map[string]merge.Value{}
-	for _, value := range s.table.Values(s.in.Upstream) {
+	for _, value := range merge.ValuesOf(s.table, s.in.Upstream) {
 		was[value.Path] = value
 	}
 	for _, path := range slices.Sorted(maps.Keys(sent)) {
-		row := s.table.Row(path)
+		row := merge.RowOf(s.table, path)
 		if row == nil {
 			continue
 		}

@@ -137,13 +137,21 @@ func (o *adoptOptions) run(ctx context.Context, f *cli.Factory, name string) err
 	if len(adopted.Changes) == 0 {
 		_, _ = fmt.Fprintln(f.ErrOut, "nothing to adopt: the spec has these values already")
 	}
-	switch {
-	case o.dryRun, o.file != "" && len(adopted.Changes) == 0:
+	if len(adopted.Changes) == 0 && o.file != "" {
 		return nil
-	case o.file == "":
-		return o.print(f, live, adopted.Spec)
-	default:
+	}
+	if note, err := check(ctx, consumer, live, adopted.Spec); err != nil {
+		return err
+	} else if note != "" {
+		_, _ = fmt.Fprintln(f.ErrOut, "note: "+note)
+	}
+	switch {
+	case o.file != "":
 		return o.rewrite(f, live, from, adopted)
+	case o.dryRun:
+		return nil
+	default:
+		return o.print(f, live, adopted.Spec)
 	}
 }
 
