@@ -95,9 +95,11 @@ demo-down: ## Stop the demo and remove what it made.
 demo-hosted: build kube ## Import clusters of three played clouds, and change both sides (STAY=1 to stay until Ctrl-C).
 	$(GO) run ./hosted/demo $(if $(STAY),-stay)
 
+# How long the specs of make e2e may take in all.
+TIMEOUT ?= 30m
 e2e: ## Run the end-to-end tests on local clusters (SHORT=1 for a part that takes a minute).
 	@$(MAKE) --no-print-directory build kube install-yaml $(if $(SHORT),,metrics-server csi image chart)
-	$(GO) test -tags e2e $(if $(SHORT),-short) -count=1 -v -timeout 30m ./test/e2e $(ARGS)
+	$(GO) test -tags e2e $(if $(SHORT),-short) -count=1 -v -timeout $(TIMEOUT) ./test/e2e $(ARGS)
 
 bench: ## Measure requests, time, CPU and memory on local clusters (SHORT=1 for 500 pods: before and after a change).
 	@hack/have-tests.sh test/performance

@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/eviction"
 	"github.com/spillway-io/spillway/controllers/fromprovider/podevent"
 	"github.com/spillway-io/spillway/controllers/fromprovider/volume"
+	"github.com/spillway-io/spillway/controllers/importedcapacity"
 	"github.com/spillway-io/spillway/controllers/importedclass"
 	"github.com/spillway-io/spillway/controllers/leavingpods"
 	"github.com/spillway-io/spillway/controllers/namespacelabel"
@@ -170,6 +171,9 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		{"strayedpod", only(o.PodAdmission.Webhook, (&podadmission.Strayed{
 			Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-strayedpod"),
 		}).SetupWithManager, local)},
+		{"importedcapacity", (&importedcapacity.Reconciler{
+			Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-importedcapacity"), Namespace: o.Settings.ManagerNamespace,
+		}).SetupWithManager(local)},
 		{"importedclass", (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass"), Clock: now}).SetupWithManager(local)},
 		{"unplacedclaim", only(o.Provides, unplacedclaim.New(cached, o.Views.SharedCache, local), local)},
 		{"release", release.New(cached, o.Views).SetupWithManager(local)},

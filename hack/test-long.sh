@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
 page=docs/testing.md
 # In this order: from minutes to hours.
-parts=(vulnerabilities clusters writes hosted hostile crash kinds versions integration integration-long e2e e2e-long faults-fast bench faults)
+parts=(vulnerabilities clusters writes hosted spill hostile crash kinds versions integration integration-long e2e e2e-long e2e-crashes faults-fast bench faults)
 
 go_test() { "$GO" test -count=1 -vet=off "$@"; }
 
@@ -39,6 +39,7 @@ run() {
     go_test -timeout 90m -v -run 'TestNoLostUpdates|TestSeededBugs' ./hosted/merge -interleavings 1000000 &&
       go_test -timeout 60m -v -run 'TestCrash|TestActiveBelieved|TestSharedHandler' ./hosted/test/operator
     ;;
+  spill) go_test -timeout 90m -v -run 'TestNoLoopAndNoIdleRoom|TestSeededBugs' ./internal/decide/spill -interleavings 1000000 ;;
   versions) versions v1.34.5 v1.35.3 ;;
   kinds | integration) go_test -race -timeout 120m "./test/$1" ;;
   integration-long) go_test -timeout 60m ./test/integration -ginkgo.label-filter=long ;;
@@ -49,6 +50,7 @@ run() {
     ;;
   bench | faults) target "$1" ;;
   e2e-long) target e2e ARGS=-ginkgo.label-filter=long ;;
+  e2e-crashes) target e2e TIMEOUT=120m ARGS=-ginkgo.label-filter=crashes ;;
   faults-fast) target faults FAST=1 ;;
   *)
     echo "make test-long: there is no part $1; there are: ${parts[*]}" >&2

@@ -37,7 +37,7 @@ gotestsum() { "$GO" tool -modfile=go.tools.mod gotestsum --format standard-quiet
 run() {
   local name=$1 packages=$2 retry=()
   shift 2
-  [[ ${CI:-} != true ]] || retry=(--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-report="$TMPDIR/$name.reruns")
+  [[ ${CI:-} != true ]] || retry=(--rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-max-failures=5 --rerun-fails-report="$TMPDIR/$name.reruns")
   echo "=== test: $name: $(wc -l <<<"$packages" | tr -d ' ') packages"
   gotestsum --jsonfile "$TMPDIR/$name.events" "${retry[@]}" --packages="$(tr '\n' ' ' <<<"$packages")" -- \
     -short -vet=off -timeout "$timeout" "$@"
@@ -84,6 +84,7 @@ run units "$units" $(race) || status=1
 # Each interleaving is a goroutine by itself, and the race detector makes it twenty times
 # slower: with it, there are but a few.
 run interleavings "$module/hosted/merge" -run 'TestNoLostUpdates|TestSeededBugs' || status=1
+run spill "$module/internal/decide/spill" -run 'TestNoLoopAndNoIdleRoom|TestSeededBugs' || status=1
 # Two at a time, because they wait, too. With the suite, these are twelve control planes at most.
 run clusters "$others" -p 2 -count=1 || status=1
 wait "$suite" || status=1

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // ReasonClassNotMapped: spec.classes of the ClusterBinding does not map the class that an object
@@ -52,8 +53,8 @@ const (
 	// ClassRuntime is for spec.runtimeClassName of pods. Spillway does not send pods of a class
 	// that is not mapped: another runtime may isolate them less.
 	ClassRuntime ClassKind = "RuntimeClass"
-	// ClassStorage is for spec.storageClassName of PersistentVolumeClaims. The manager imports such
-	// classes, but does not create volumes for their claims yet: the claims stay Pending.
+	// ClassStorage is for spec.storageClassName of PersistentVolumeClaims. The provider creates the
+	// volumes of claims of a mapped class.
 	ClassStorage ClassKind = "StorageClass"
 	// ClassVolumeAttributes is for spec.volumeAttributesClassName of PersistentVolumeClaims whose
 	// StorageClass is mapped.
@@ -75,8 +76,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.import) || !self.import || !(self.kind in ['RuntimeClass', 'StorageClass']) || size(self.name) <= 63",fieldPath=".name",message="name of a RuntimeClass or StorageClass that is imported must have at most 63 characters: it is part of a label of the virtual node"
 type ClassMapping struct {
 	// kind of the two classes: Gateway, IngressClass, LoadBalancer, PriorityClass, RuntimeClass,
-	// StorageClass or VolumeAttributesClass. The manager does not create volumes for claims of a
-	// mapped StorageClass yet.
+	// StorageClass or VolumeAttributesClass.
 	// +required
 	Kind ClassKind `json:"kind,omitempty"`
 	// name of the class in the consumer. The class need not exist. For a LoadBalancer or an
@@ -100,7 +100,8 @@ type ClassMapping struct {
 	Import bool `json:"import,omitempty"`
 }
 
-// ClassStatus is a class of the provider that the ClusterBinding imports.
+// ClassStatus is a class of the provider that the ClusterBinding imports. With spec.import.csi, each
+// StorageClass that it maps is listed, too.
 type ClassStatus struct {
 	// kind of the class.
 	// +required
@@ -128,6 +129,14 @@ type ClassStatus struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Immediate;WaitForFirstConsumer
 	VolumeBindingMode storagev1.VolumeBindingMode `json:"volumeBindingMode,omitempty"`
+	// capacity is the room for volumes of a StorageClass, as the CSI driver of the provider reports it,
+	// rounded down. Present only with spec.import.csi, and if the driver reports it.
+	// +optional
+	Capacity *resource.Quantity `json:"capacity,omitempty"`
+	// maximumVolumeSize is the largest volume of a StorageClass for which the provider has room,
+	// rounded down. Present together with capacity.
+	// +optional
+	MaximumVolumeSize *resource.Quantity `json:"maximumVolumeSize,omitempty"`
 	// allowVolumeExpansion of a StorageClass says whether claims may grow. The imported class has
 	// the same. Defaults to false.
 	// +optional

@@ -93,6 +93,11 @@ type ClusterBindingSpec struct {
 	// +optional
 	ConsumerAPI ConsumerAPI `json:"consumerAPI,omitzero"`
 
+	// import says what the consumer gets from the provider besides the classes that spec.classes
+	// imports.
+	// +optional
+	Import Imports `json:"import,omitzero"`
+
 	// serviceAccounts maps ServiceAccounts of the consumer to ServiceAccounts of the provider. A pod
 	// of a mapped ServiceAccount runs as the other one in the provider, and gets what the provider
 	// gives to that one, such as an identity of its cloud. It waits until the provider's limits allow
@@ -132,6 +137,17 @@ type ClusterBindingSpec struct {
 	// on it. Defaults to false.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
+}
+
+// Imports says what the consumer gets from the provider.
+type Imports struct {
+	// csi makes the consumer's scheduler ask whether the provider has room for a volume. The manager
+	// reads the CSIDrivers and CSIStorageCapacities of the provider. In the consumer, it sets
+	// storageCapacity of the CSIDriver csi.spillway.io, and creates a CSIStorageCapacity for each
+	// mapped StorageClass of each ClusterBinding. This ends with the last ClusterBinding that imports
+	// them. Defaults to false.
+	// +optional
+	CSI bool `json:"csi,omitempty"`
 }
 
 // KubeconfigSecretReference names a key of a Secret in the manager's own namespace.

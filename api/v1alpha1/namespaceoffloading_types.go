@@ -99,6 +99,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.namespaceMappingStrategy) || self.namespaceMappingStrategy != 'SelectedName' || has(self.remoteNamespaceName)",fieldPath=".remoteNamespaceName",reason=FieldValueRequired,message="remoteNamespaceName is required with namespaceMappingStrategy SelectedName"
 // +kubebuilder:validation:XValidation:rule="!has(self.remoteNamespaceName) || (has(self.namespaceMappingStrategy) && self.namespaceMappingStrategy == 'SelectedName')",fieldPath=".remoteNamespaceName",reason=FieldValueForbidden,message="remoteNamespaceName is allowed only with namespaceMappingStrategy SelectedName"
 // +kubebuilder:validation:XValidation:rule="has(self.remoteNamespaceName) == has(oldSelf.remoteNamespaceName)",fieldPath=".remoteNamespaceName",message="remoteNamespaceName is immutable: it cannot be added or removed"
+// +kubebuilder:validation:XValidation:rule="!has(self.overflow) || !has(self.clusterSelector)",fieldPath=".clusterSelector",reason=FieldValueForbidden,message="clusterSelector is not allowed with overflow, whose tiers have selectors of their own"
+// +kubebuilder:validation:XValidation:rule="!has(self.overflow) || !has(self.podOffloadingStrategy) || self.podOffloadingStrategy == (has(self.overflow[0].local) && self.overflow[0].local ? 'LocalAndRemote' : 'Remote')",fieldPath=".podOffloadingStrategy",message="overflow needs podOffloadingStrategy LocalAndRemote if its first tier is local, and Remote if not"
 type NamespaceOffloadingSpec struct {
 	// namespaceMappingStrategy says how the remote namespaces are named. DefaultName appends the ID
 	// of the consumer to the local name. EnforceSameName uses the local name. SelectedName uses
@@ -132,6 +134,23 @@ type NamespaceOffloadingSpec struct {
 	// +optional
 	ClusterSelector *ClusterSelector `json:"clusterSelector,omitempty"`
 
+	// overflow is the order in which new pods use nodes: the first tier alone, and the next one only
+	// while the scheduler finds no room in the tiers before. It takes the place of clusterSelector.
+	// The first tier may be local, with podOffloadingStrategy LocalAndRemote. Without a local tier,
+	// podOffloadingStrategy must be Remote. From 1 to 8 tiers, at least one of them with a
+	// clusterSelector, and at most 8 terms with 128 values in all selectors together. A change moves
+	// no pod that has a node.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(t, !has(t.local) || !t.local) || self.filter(t, has(t.local) && t.local).size() == 1 && has(self[0].local) && self[0].local",message="only the first tier can be local"
+	// +kubebuilder:validation:XValidation:rule="self.exists(t, has(t.clusterSelector))",message="overflow needs a tier with a clusterSelector"
+	// +kubebuilder:validation:XValidation:rule="!has(self[0].after)",message="after must not be set for the first tier: every pod may use it at once"
+	// +kubebuilder:validation:XValidation:rule="self.map(t, has(t.clusterSelector) && has(t.clusterSelector.nodeSelectorTerms) ? size(t.clusterSelector.nodeSelectorTerms) : 0).sum() <= 8",message="overflow must have at most 8 nodeSelectorTerms in all its tiers together"
+	// +kubebuilder:validation:XValidation:rule="self.map(t, has(t.clusterSelector) && has(t.clusterSelector.nodeSelectorTerms) ? t.clusterSelector.nodeSelectorTerms.map(s, s.matchExpressions.map(r, has(r.values) ? size(r.values) : 0).sum()).sum() : 0).sum() <= 128",message="overflow must have at most 128 values in all its tiers together"
+	Overflow []OverflowTier `json:"overflow,omitempty"`
+
 	// resources are the kinds of objects that Spillway sends in addition to the pods and what these
 	// refer to: Services, NetworkPolicies, PodDisruptionBudgets. Defaults to [Services,
 	// NetworkPolicies]. An empty list sends none. If you remove a kind from the list, Spillway
@@ -152,9 +171,10 @@ type NamespaceOffloadingSpec struct {
 
 // NamespaceOffloadingStatus is the observed state of a NamespaceOffloading.
 type NamespaceOffloadingStatus struct {
-	// conditions are Ready, and two that are present only at times. ProvidersReachable: while a
-	// provider cannot be reached, or its ClusterBinding is paused. PodsCurrent: while pods wait for
-	// a node with the affinity of an earlier spec.
+	// conditions are Ready, with spec.overflow Overflow, and three that are present only at times.
+	// ProvidersReachable: while a provider cannot be reached, or its ClusterBinding is paused.
+	// PodsCurrent: while pods wait for a node with the affinity of an earlier spec. PodsFit: while pods
+	// wait although they may use every tier of spec.overflow.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -182,6 +202,13 @@ type NamespaceOffloadingStatus struct {
 	// +listMapKey=cluster
 	// +kubebuilder:validation:MaxItems=256
 	RemoteNamespaceConditions []RemoteNamespaceStatus `json:"remoteNamespaceConditions,omitempty"`
+
+	// overflow says which providers are in each tier of spec.overflow. New pods tolerate the virtual
+	// nodes of the first tier that has any.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Overflow []OverflowTierStatus `json:"overflow,omitempty"`
 }
 
 // RemoteNamespaceStatus describes one remote namespace.

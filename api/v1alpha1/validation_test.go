@@ -76,6 +76,19 @@ func texts(values ...string) list {
 	return l
 }
 
+func tiers(of ...any) list { return of }
+
+// inTier returns a tier of the providers of a region.
+func inTier(region string) object {
+	return object{"clusterSelector": term("region", "In", region)}
+}
+
+func with(o object, key string, value any) object {
+	o = maps.Clone(o)
+	o[key] = value
+	return o
+}
+
 // times returns a list that repeats the item n times.
 func times(n int, item any) list { return slices.Repeat(list{item}, n) }
 
@@ -431,6 +444,7 @@ var bindingCases = map[string]validationCase{
 
 const (
 	atValues = "spec.clusterSelector.nodeSelectorTerms[0].matchExpressions[0]"
+	inTiers  = "spec.overflow[1].clusterSelector.nodeSelectorTerms"
 	atFields = "spec.clusterSelector.nodeSelectorTerms[0].matchFields[0]"
 )
 
@@ -472,6 +486,40 @@ var offloadingCases = map[string]validationCase{
 	"resources unknown":   {set: fields{"spec.resources": texts("Pods")}, want: `spec.resources[0]: Unsupported value: "Pods": supported values: "Services", "NetworkPolicies", "PodDisruptionBudgets"`},
 	"resources twice":     {set: fields{"spec.resources": texts("Services", "Services")}, want: `spec.resources[1]: Duplicate value: "Services"`},
 	"resources endless":   {set: fields{"spec.resources": times(17, "Services")}, want: "spec.resources: Too many: 17: must have at most 16 items"},
+
+	"overflow, local first":               {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu"), with(inTier("us"), "after", "1m"))}},
+	"overflow, Remote":                    {set: fields{"spec.overflow": tiers(inTier("eu"), inTier("us")), "spec.podOffloadingStrategy": "Remote"}},
+	"overflow to all":                     {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": object{}})}},
+	"overflow of 8 tiers":                 {set: fields{"spec.overflow": append(tiers(object{"local": true}), times(7, inTier("eu"))...)}},
+	"overflow of 9 tiers":                 {set: fields{"spec.overflow": append(tiers(object{"local": true}), times(8, inTier("eu"))...)}, want: "spec.overflow: Too many: 9: must have at most 8 items"},
+	"overflow of 9 terms":                 {set: fields{"spec.overflow": append(tiers(object{"local": true}, inTier("eu")), times(2, object{"clusterSelector": selector(times(4, object{"matchExpressions": list{object{"key": "a", "operator": "Exists"}}})...)})...)}, want: "overflow must have at most 8 nodeSelectorTerms in all its tiers together"},
+	"overflow of 129 values":              {set: fields{"spec.overflow": append(tiers(object{"local": true}, inTier("eu")), times(2, object{"clusterSelector": term("a", "In", slices.Repeat([]string{"v"}, 64)...)})...)}, want: "overflow must have at most 128 values in all its tiers together"},
+	"overflow, none":                      {set: fields{"spec.overflow": list{}}, want: "spec.overflow in body should have at least 1 items"},
+	"overflow, local only":                {set: fields{"spec.overflow": tiers(object{"local": true})}, want: "overflow needs a tier with a clusterSelector"},
+	"overflow, local later":               {set: fields{"spec.overflow": tiers(inTier("eu"), object{"local": true}), "spec.podOffloadingStrategy": "Remote"}, want: "only the first tier can be local"},
+	"overflow, local twice":               {set: fields{"spec.overflow": tiers(object{"local": true}, object{"local": true}, inTier("eu"))}, want: "only the first tier can be local"},
+	"overflow, an empty tier":             {set: fields{"spec.overflow": tiers(object{"local": true}, object{})}, want: "a tier needs either local: true or a clusterSelector"},
+	"overflow, both in a tier":            {set: fields{"spec.overflow": tiers(with(inTier("eu"), "local", true))}, want: "a tier needs either local: true or a clusterSelector"},
+	"overflow, local and Remote":          {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.podOffloadingStrategy": "Remote"}, want: "overflow needs podOffloadingStrategy LocalAndRemote if its first tier is local, and Remote if not"},
+	"overflow, not local, both":           {set: fields{"spec.overflow": tiers(inTier("eu"))}, want: "overflow needs podOffloadingStrategy LocalAndRemote if its first tier is local, and Remote if not"},
+	"overflow and a clusterSelector":      {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.clusterSelector": term("region", "In", "eu")}, want: "clusterSelector is not allowed with overflow, whose tiers have selectors of their own"},
+	"overflow, after in the first":        {set: fields{"spec.overflow": tiers(object{"local": true, "after": "1s"}, inTier("eu"))}, want: "after must not be set for the first tier: every pod may use it at once"},
+	"overflow, after too short":           {set: fields{"spec.overflow": tiers(object{"local": true}, with(inTier("eu"), "after", "999ms"))}, want: "after must be a duration from 1s to 1h, such as 10s"},
+	"overflow, after too long":            {set: fields{"spec.overflow": tiers(object{"local": true}, with(inTier("eu"), "after", "3601s"))}, want: "after must be a duration from 1s to 1h, such as 10s"},
+	"overflow, after a while":             {set: fields{"spec.overflow": tiers(object{"local": true}, with(inTier("eu"), "after", "soon"))}, want: "after must be a duration from 1s to 1h, such as 10s"},
+	"overflow, after too many characters": {set: fields{"spec.overflow": tiers(object{"local": true}, with(inTier("eu"), "after", strings.Repeat("1s", 17)))}, want: "spec.overflow[1].after: Too long: may not be more than 32 bytes"},
+	"overflow, too many terms in a tier":  {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": selector(times(5, object{"matchExpressions": list{object{"key": "a", "operator": "Exists"}}})...)})}, want: inTiers + ": Too many: 5: must have at most 4 items"},
+	"overflow, a term without anything":   {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": selector(object{})})}, want: inTiers + "[0].matchExpressions: Required value"},
+	"overflow, a term with an empty list": {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": selector(object{"matchExpressions": list{}})})}, want: inTiers + "[0].matchExpressions in body should have at least 1 items"},
+	"overflow, a term of too much":        {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": selector(object{"matchExpressions": times(5, object{"key": "a", "operator": "Exists"})})})}, want: inTiers + "[0].matchExpressions: Too many: 5: must have at most 4 items"},
+	"overflow, no key":                    {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": selector(object{"matchExpressions": list{object{"operator": "Exists"}}})})}, want: inTiers + "[0].matchExpressions[0].key: Required value"},
+	"overflow, no operator":               {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": selector(object{"matchExpressions": list{object{"key": "a"}}})})}, want: inTiers + "[0].matchExpressions[0].operator: Required value"},
+	"overflow, unknown operator":          {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": term("a", "Is", "b")})}, want: inTiers + `[0].matchExpressions[0].operator: Unsupported value: "Is"`},
+	"overflow, empty key":                 {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": term("", "Exists")})}, want: inTiers + `[0].matchExpressions[0].key in body should be at least 1 chars long`},
+	"overflow, key too long":              {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": term(long(318), "Exists")})}, want: inTiers + "[0].matchExpressions[0].key: Too long: may not be more than 317 bytes"},
+	"overflow, value too long":            {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": term("a", "In", long(64))})}, want: inTiers + "[0].matchExpressions[0].values[0]: Too long: may not be more than 63 bytes"},
+	"overflow, too many values in a term": {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": term("a", "In", slices.Repeat([]string{"v"}, 65)...)})}, want: inTiers + "[0].matchExpressions[0].values: Too many: 65: must have at most 64 items"},
+	"overflow taken back":                 {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu"))}, change: fields{"spec.overflow": nil}},
 
 	"API access":                  {set: fields{"spec.apiAccess": object{"serviceAccounts": texts("default", "system.controller")}}},
 	"API access of most, longest": {set: fields{"spec.apiAccess": object{"serviceAccounts": names(32)}}},

@@ -171,6 +171,8 @@ func fenced(s snapshot) *metav1.Condition {
 		return nil
 	case fence.Reason == v1alpha1.ReasonLeaseHeld:
 		return condition(v1alpha1.BindingFenced, metav1.ConditionTrue, v1alpha1.ReasonLeaseHeld, "")
+	case fence.Reason == v1alpha1.ReasonLeaseNotRenewed:
+		return condition(v1alpha1.BindingFenced, metav1.ConditionFalse, fence.Reason, fence.Message)
 	default:
 		return condition(v1alpha1.BindingFenced, metav1.ConditionFalse, fence.Reason,
 			fence.Message+"; a second manager for this cluster would go unnoticed: apply this version's provider.yaml")

@@ -15,12 +15,13 @@ import (
 // the consumer.
 var mostOverhead = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("16Gi")}
 
-// imports returns the imported classes that the provider has, and the names of those that cannot be accepted.
-// While nothing is known about a class, its last entry stays.
+// imports returns the imported classes that the provider has, and the names of those that cannot be accepted. If the
+// room for volumes is imported, it returns all mapped StorageClasses. While nothing is known about a class, its last entry stays.
 func imports(s snapshot) (noted []v1alpha1.ClassStatus, refused []string) {
 	for _, mapping := range s.Binding.Spec.Classes {
 		isIt := func(c v1alpha1.ClassStatus) bool { return c.Kind == mapping.Kind && c.RemoteName == mapping.RemoteName }
-		if !mapping.Import || slices.ContainsFunc(noted, isIt) {
+		measured := s.Binding.Spec.Import.CSI && mapping.Kind == v1alpha1.ClassStorage
+		if !mapping.Import && !measured || slices.ContainsFunc(noted, isIt) {
 			continue
 		}
 		class := s.Connection.Classes.Of(mapping.Kind, mapping.RemoteName)
@@ -31,6 +32,9 @@ func imports(s snapshot) (noted []v1alpha1.ClassStatus, refused []string) {
 		case field.ClassMissing:
 		case field.ClassThere:
 			note, acceptable := noteOf(class)
+			if measured {
+				addRoom(&note, s, class.Storage.Provisioner)
+			}
 			if acceptable {
 				noted = append(noted, note)
 			} else {
@@ -69,4 +73,20 @@ func noteOf(class connection.Class) (note v1alpha1.ClassStatus, acceptable bool)
 		}
 	}
 	return note, true
+}
+
+// addRoom adds how much room the provider has for volumes of a StorageClass, if its driver reports that. While that is
+// not known, what was noted last stays.
+func addRoom(note *v1alpha1.ClassStatus, s snapshot, driver string) {
+	if s.Connection.Room == nil {
+		for _, last := range s.Binding.Status.Classes {
+			if last.Kind == note.Kind && last.RemoteName == note.RemoteName {
+				note.Capacity, note.MaximumVolumeSize = last.Capacity, last.MaximumVolumeSize
+			}
+		}
+		return
+	}
+	if space, known := s.Connection.Room.Of(driver, note.RemoteName); known {
+		note.Capacity, note.MaximumVolumeSize = resource.NewQuantity(space.Total, resource.BinarySI), resource.NewQuantity(space.Largest, resource.BinarySI)
+	}
 }

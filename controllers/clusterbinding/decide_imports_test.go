@@ -48,7 +48,18 @@ func TestImports(t *testing.T) {
 	stored := func(s *snapshot) {
 		imported(s)
 		s.Binding.Spec.Classes[0].Kind = v1alpha1.ClassStorage
-		with(connection.Class{Kind: v1alpha1.ClassStorage, Storage: field.Storage{Reclaim: "Retain", Binding: "Immediate", Expands: true}})(s)
+		with(connection.Class{Kind: v1alpha1.ClassStorage, Storage: field.Storage{Reclaim: "Retain", Binding: "Immediate", Expands: true, Provisioner: "csi.example.com"}})(s)
+	}
+	storedStatus := func(room string) v1alpha1.ClassStatus {
+		status := v1alpha1.ClassStatus{Kind: v1alpha1.ClassStorage, RemoteName: "gvisor", ReclaimPolicy: "Retain", VolumeBindingMode: "Immediate", AllowVolumeExpansion: true}
+		if room != "" {
+			status.Capacity, status.MaximumVolumeSize = ptr.To(resource.MustParse(room)), ptr.To(resource.MustParse("1Gi"))
+		}
+		return status
+	}
+	measured := func(s *snapshot) { s.Binding.Spec.Import.CSI = true }
+	having5 := func(s *snapshot) {
+		s.Connection.Room = &connection.Room{Drivers: []string{"csi.example.com"}, Classes: map[string]connection.Space{"gvisor": {Total: 5 << 30, Largest: 1 << 30}}}
 	}
 	for name, test := range map[string]struct {
 		changes []func(*snapshot)
@@ -63,6 +74,11 @@ func TestImports(t *testing.T) {
 		"mapped, and not imported": {[]func(*snapshot){mapping("RuntimeClass gvisor"), noted, costing("5", "1Gi")}, nil, "ClassesThere"},
 		"a PriorityClass":          {[]func(*snapshot){valued}, []v1alpha1.ClassStatus{{Kind: v1alpha1.ClassPriority, RemoteName: "gvisor", Value: ptr.To[int32](7)}}, "ClassesThere"},
 		"a StorageClass":           {[]func(*snapshot){stored}, []v1alpha1.ClassStatus{{Kind: v1alpha1.ClassStorage, RemoteName: "gvisor", ReclaimPolicy: "Retain", VolumeBindingMode: "Immediate", AllowVolumeExpansion: true}}, "ClassesThere"},
+		"its room":                 {[]func(*snapshot){stored, measured, having5}, []v1alpha1.ClassStatus{storedStatus("5Gi")}, "ClassesThere"},
+		"its room, not imported":   {[]func(*snapshot){stored, measured, having5, func(s *snapshot) { s.Binding.Spec.Classes[0].Import = false }}, []v1alpha1.ClassStatus{storedStatus("5Gi")}, "ClassesThere"},
+		"its room, not known yet":  {[]func(*snapshot){stored, measured, func(s *snapshot) { s.Binding.Status.Classes = []v1alpha1.ClassStatus{storedStatus("7Gi")} }}, []v1alpha1.ClassStatus{storedStatus("7Gi")}, "ClassesThere"},
+		"its room, not reported":   {[]func(*snapshot){stored, measured, func(s *snapshot) { s.Connection.Room = &connection.Room{} }}, []v1alpha1.ClassStatus{storedStatus("")}, "ClassesThere"},
+		"its room, not asked for":  {[]func(*snapshot){stored, having5}, []v1alpha1.ClassStatus{storedStatus("")}, "ClassesThere"},
 		"missing":                  {[]func(*snapshot){imported, noted, missing}, nil, "ClassMissing"},
 		"not known yet":            {[]func(*snapshot){imported, noted}, note("1", "2Gi"), ""},
 		"hidden":                   {[]func(*snapshot){imported, noted, having(field.ClassUnknown, "RuntimeClass gvisor")}, note("1", "2Gi"), "ClassUnreadable"},

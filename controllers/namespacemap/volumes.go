@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -29,7 +30,10 @@ func volumesIn(ctx context.Context, a *executor, d namespacemap.Delete) (string,
 	if losesVolumes(ctx, a, a.Live, d) {
 		return "", nil
 	}
-	claims, err := claimsIn(ctx, a.provider.GetAPIReader(), d.RemoteNamespace, a.mark.Origin)
+	recorded := func() ([]string, error) {
+		return inventory.RemoteClaims(ctx, a.Inventory, a.binding.Spec.ClusterID, d.RemoteNamespace)
+	}
+	claims, err := claimsIn(ctx, a.provider.GetAPIReader(), d.RemoteNamespace, a.mark.Origin, recorded)
 	switch {
 	case apierrors.IsForbidden(err):
 		return unlisted(ctx, a)
@@ -41,15 +45,41 @@ func volumesIn(ctx context.Context, a *executor, d namespacemap.Delete) (string,
 
 // claimsIn lists all claims in a remote namespace. The provider's authorizers may let a consumer list only what carries
 // its origin (config/provider/authorization.yaml): they answer anything else with Forbidden, or with a server error of
-// their own. After any other error the list with the origin proves nothing: it lacks claims that have lost their labels.
-func claimsIn(ctx context.Context, provider client.Reader, namespace, origin string) ([]corev1.PersistentVolumeClaim, error) {
+// their own. After any other error the list with the origin proves nothing. It lacks claims that have lost their labels,
+// so those that the consumer has recorded are read by their names.
+func claimsIn(ctx context.Context, provider client.Reader, namespace, origin string, recorded func() ([]string, error)) ([]corev1.PersistentVolumeClaim, error) {
 	var claims corev1.PersistentVolumeClaimList
 	err := provider.List(ctx, &claims, client.InNamespace(namespace))
-	if apierrors.IsForbidden(err) || byAuthorizer(err) {
-		err = provider.List(ctx, &claims, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelOrigin: origin})
+	if !withheld(err) {
+		return claims.Items, err
 	}
-	return claims.Items, err
+	if err := provider.List(ctx, &claims, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelOrigin: origin}); err != nil {
+		return nil, err
+	}
+	names, err := recorded()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if slices.ContainsFunc(claims.Items, func(claim corev1.PersistentVolumeClaim) bool { return claim.Name == name }) {
+			continue
+		}
+		hidden := corev1.PersistentVolumeClaim{}
+		switch err := provider.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &hidden); {
+		case apierrors.IsNotFound(err):
+			continue
+		case withheld(err): // For all that is known, it is there, and has its volume.
+			hidden = corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "unknown"}}
+		case err != nil:
+			return nil, err
+		}
+		claims.Items = append(claims.Items, hidden)
+	}
+	return claims.Items, nil
 }
+
+// withheld reports whether a provider has not answered because it does not show that to the consumer.
+func withheld(err error) bool { return apierrors.IsForbidden(err) || byAuthorizer(err) }
 
 // byAuthorizer reports whether an API server's error (500) is that an authorizer did not answer. It sends this as text,
 // before it reads anything. All other errors are objects of the kind Status.
@@ -76,7 +106,7 @@ func unanswered(a *executor, d namespacemap.Delete, err error) {
 // has no volume that stands for one there.
 func unlisted(ctx context.Context, a *executor) (string, error) {
 	known, err := inventory.Volumes(ctx, a.Inventory, a.binding.Spec.ClusterID)
-	if err != nil || len(known) == 0 && !mapsStorage(a.binding) {
+	if err != nil || len(known) == 0 && !field.Classes(a.binding.Spec.Classes).Maps(v1alpha1.ClassStorage) {
 		return "", err
 	}
 	return namespacemap.VolumesUnknown(), nil
@@ -96,8 +126,4 @@ func losesVolumes(ctx context.Context, a *executor, from client.Reader, d namesp
 	}
 	earlier, err := a.ofEarlier(ctx, d)
 	return err == nil && !earlier
-}
-
-func mapsStorage(binding *v1alpha1.ClusterBinding) bool {
-	return slices.ContainsFunc(binding.Spec.Classes, func(c v1alpha1.ClassMapping) bool { return c.Kind == v1alpha1.ClassStorage })
 }

@@ -3,6 +3,7 @@ package namespacemap
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -11,12 +12,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 )
 
-// claims is a provider that answers lists without a label with one error, and others with another.
+// claims is a provider that answers lists without a label with one error, others with another, and a request for one
+// claim with a third.
 type claims struct {
 	client.Reader
-	all, own error
+	all, own, one error
+}
+
+func (c claims) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if into, ok := obj.(*corev1.PersistentVolumeClaim); ok && c.one == nil {
+		into.Name, into.Spec.VolumeName = "unlabelled", "pvc-1"
+	}
+	return c.one
 }
 
 func (c claims) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
@@ -52,9 +62,34 @@ func TestClaimsIn(t *testing.T) {
 		"it fails":                {claims{all: failed, own: failed}, failed},
 		"it does not answer":      {claims{all: lost}, lost},
 	} {
-		found, err := claimsIn(t.Context(), test.provider, "team-eu", "home")
+		found, err := claimsIn(t.Context(), test.provider, "team-eu", "home", func() ([]string, error) { return []string{""}, nil })
 		if !errors.Is(err, test.want) || (len(found) == 1) != (test.want == nil) {
 			t.Errorf("%s: got %d, %v", name, len(found), err)
+		}
+	}
+}
+
+// TestUnlabelledClaims: where a consumer sees only what has its labels, the claims that it has recorded are read by
+// their names.
+func TestUnlabelledClaims(t *testing.T) {
+	forbidden, lost, gone := apierrors.NewForbidden(corev1.Resource("persistentvolumeclaims"), "", nil), errors.New("connection lost"), apierrors.NewNotFound(corev1.Resource("persistentvolumeclaims"), "unlabelled")
+	for name, test := range map[string]struct {
+		provider claims
+		want     string
+	}{
+		"it shows all":                      {claims{one: lost}, "[]"},
+		"somebody has taken the label away": {claims{all: forbidden}, "[unlabelled]"},
+		"it is gone":                        {claims{all: forbidden, one: gone}, "[]"},
+		"it is not shown":                   {claims{all: forbidden, one: forbidden}, "[unlabelled]"},
+		"the provider does not answer":      {claims{all: forbidden, one: lost}, lost.Error()},
+	} {
+		found, err := claimsIn(t.Context(), test.provider, "team-eu", "home", func() ([]string, error) { return []string{"unlabelled"}, nil })
+		got := fmt.Sprint(namespacemap.WithData(found))
+		if err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -21,6 +22,7 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/metrics"
@@ -103,7 +105,9 @@ func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffload
 	if err := r.Client.List(ctx, &pods, client.InNamespace(nso.Namespace)); err != nil {
 		return fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", nso.Namespace, err)
 	}
-	var outdated, virtual []types.NamespacedName
+	var outdated, virtual, unfit []types.NamespacedName
+	var unfitAfter time.Duration
+	tiers, _ := namespaceoffloading.Tiers(nso, world.Bindings)
 	by := map[unscheduledpod.Fate][]types.NamespacedName{}
 	for i := range pods.Items {
 		pod, name := &pods.Items[i], client.ObjectKeyFromObject(&pods.Items[i])
@@ -113,12 +117,19 @@ func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffload
 		if pod.DeletionTimestamp.IsZero() && unscheduledpod.OnlyVirtual(pod) {
 			virtual = append(virtual, name)
 		}
+		if len(tiers) > 0 {
+			next := spill.Next(tiers, unscheduledpod.Waiting(pod), r.Clock.Now())
+			if unfitAfter = retry.Sooner(unfitAfter, next.Wait); next.FitsNone {
+				unfit = append(unfit, name)
+			}
+		}
 		fate := unscheduledpod.FateOf(pod, nso, world.Bindings)
 		by[fate] = append(by[fate], name)
 	}
 	world.Outdated = eviction.Summarise(outdated, nil)
 	world.Waiting = namespaceoffloading.Waiting{
 		Recreated: eviction.Summarise(by[unscheduledpod.Recreated], r.Inventory.RefusedWaiting(nso.Namespace)), Stranded: eviction.Summarise(by[unscheduledpod.Stranded], nil), Virtual: eviction.Summarise(virtual, nil),
+		Unfit: eviction.Summarise(unfit, nil), UnfitAfter: unfitAfter,
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/trigger"
@@ -74,7 +75,9 @@ func (r *Reconciler) affected(ctx context.Context, was, is *v1alpha1.ClusterBind
 // that select it or wait for something. If refusals of the manager's writes have changed, they include those
 // that wait. It returns nil if the change affects none.
 func concernedBy(was, is *v1alpha1.ClusterBinding) func(*v1alpha1.NamespaceOffloading) bool {
-	moved := func(nso *v1alpha1.NamespaceOffloading) bool { return selects(nso, was) != selects(nso, is) }
+	moved := func(nso *v1alpha1.NamespaceOffloading) bool {
+		return selects(nso, was) != selects(nso, is) || was != nil && is != nil && spill.TierOf(&nso.Spec, was) != spill.TierOf(&nso.Spec, is)
+	}
 	switch {
 	case is == nil: // A deleted binding may make room for another with its clusterID.
 		return func(nso *v1alpha1.NamespaceOffloading) bool { return matches(nso, was) }
@@ -103,6 +106,6 @@ func matches(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding
 	if binding == nil {
 		return false
 	}
-	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
+	selected, err := placement.Selects(nso.Spec.Selector(), binding)
 	return err == nil && selected
 }

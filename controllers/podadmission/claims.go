@@ -72,7 +72,9 @@ func (r *Unscheduled) claims(ctx context.Context, pod *corev1.Pod, bindings plac
 // providers returns the clusterIDs of the bindings that map the StorageClass of a claim without a volume. A class of
 // the consumer's own driver does not count: Kubernetes asks that driver for the volume.
 func (r *Unscheduled) providers(ctx context.Context, key client.ObjectKey, bindings placement.Index) ([]string, error) {
-	if !slices.ContainsFunc(bindings.Usable(), mapsStorage) {
+	if !slices.ContainsFunc(bindings.Usable(), func(binding *v1alpha1.ClusterBinding) bool {
+		return field.Classes(binding.Spec.Classes).Maps(v1alpha1.ClassStorage)
+	}) {
 		return nil, nil
 	}
 	claim, class := &corev1.PersistentVolumeClaim{}, &storagev1.StorageClass{}
@@ -96,10 +98,6 @@ func (r *Unscheduled) providers(ctx context.Context, key client.ObjectKey, bindi
 		}
 	}
 	return ids, nil
-}
-
-func mapsStorage(binding *v1alpha1.ClusterBinding) bool {
-	return slices.ContainsFunc(binding.Spec.Classes, func(class v1alpha1.ClassMapping) bool { return class.Kind == v1alpha1.ClassStorage })
 }
 
 // refusal says why a bound claim, or its volume, is not sent. It returns nil if it is sent.

@@ -49,12 +49,14 @@ func patch(pod *corev1.Pod, plan decide.Plan) []jsonpatch.Operation {
 	add := func(path string, value any) {
 		operations = append(operations, jsonpatch.NewOperation("add", path, value))
 	}
-	switch {
-	case plan.Toleration == nil:
+	switch tolerations := plan.Tolerations(); {
+	case len(tolerations) == 0:
 	case len(pod.Spec.Tolerations) == 0:
-		add("/spec/tolerations", []corev1.Toleration{*plan.Toleration})
+		add("/spec/tolerations", tolerations)
 	default:
-		add("/spec/tolerations/-", plan.Toleration)
+		for _, toleration := range tolerations {
+			add("/spec/tolerations/-", toleration)
+		}
 	}
 	if plan.Required == nil && plan.Preferred == nil {
 		return operations

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,8 +22,10 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -34,7 +37,7 @@ import (
 
 // Unscheduled does what can still be done for pods that wait for a node. It adds tolerations to those that are
 // older than the offloading of their namespace. It does the same for those that name PersistentVolumeClaims, once
-// these are bound.
+// these are bound, and for those that fit in no open tier of spec.overflow.
 type Unscheduled struct {
 	Client client.Client
 	// SharedCache has the metadata of all claims, and Live bypasses the caches.
@@ -61,18 +64,30 @@ func (r *Unscheduled) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	var selected []string
+	var open []string
 	if offloaded {
-		selected = r.selected(nso, bindings)
+		open = r.selected(nso, bindings)
 	}
-	claims, err := r.claims(ctx, pod, bindings, len(unscheduledpod.Missing(pod, selected)) > 0)
+	// If nothing is selected, the namespace may be one that is never offloaded.
+	var tiers []spill.Tier
+	var next spill.Decision
+	if len(open) > 0 && len(nso.Spec.Overflow) > 0 {
+		tiers, _ = namespaceoffloading.Tiers(nso, bindings)
+		next = spill.Next(tiers, unscheduledpod.Waiting(pod), r.Clock.Now())
+		open = spill.Open(tiers, next.Tier)
+	}
+	claims, err := r.claims(ctx, pod, bindings, len(admission.Missing(pod, open)) > 0)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := r.release(ctx, pod, claims); err != nil || !offloaded {
 		return retry.Done(err)
 	}
-	return r.prepare(ctx, pod, unscheduledpod.Decide(pod, nso, selected, claims, r.Clock.Now()))
+	plan := unscheduledpod.Decide(pod, nso, open, claims, r.Clock.Now())
+	if len(tiers) > 0 {
+		plan = unscheduledpod.Ordered(plan, pod, tiers, next, r.Clock.Now())
+	}
+	return r.prepare(ctx, pod, plan)
 }
 
 // prepare adds what is planned, and informs the owner of the pod.
@@ -80,6 +95,9 @@ func (r *Unscheduled) prepare(ctx context.Context, pod *corev1.Pod, plan unsched
 	if len(plan.Tolerations) > 0 {
 		before := pod.DeepCopy()
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, plan.Tolerations...)
+		if plan.Opened != "" {
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationOverflow, plan.Opened)
+		}
 		if err := r.Client.Patch(ctx, pod, precondition.Locked(before)); err != nil {
 			return retry.Done(fmt.Errorf("adding tolerations to pod %s: %w", client.ObjectKeyFromObject(before), err))
 		}

@@ -25,7 +25,7 @@ type waiting struct {
 	problem   field.Problem
 	failures  int
 	notBefore time.Time
-	// told is when the tokens expire about which an event has told the owner.
+	// told is the last warning that the owner got (warning.about).
 	told string
 }
 

@@ -147,10 +147,30 @@ func renewal(pod types.UID, issued, expires time.Time) time.Time {
 	return issued.Add(life*4/5 - life/10*time.Duration(hash.Sum32()%1000)/1000)
 }
 
-// isLate reports whether the tokens end soon although they should have been renewed by now.
-func isLate(of issued, held *corev1.Secret, now time.Time) bool {
-	expires, renews := of.timesOf(held, now)
-	return !now.Before(renews.Add(expires.Sub(renews) / 4))
+// warning is what the owner of a running pod should know about its tokens.
+type warning struct {
+	// about tells one warning from another: the owner is told once about the same tokens.
+	about string
+	// says is what has become of the tokens, without the reason.
+	says string
+}
+
+// warningOf returns the warning about a running pod that lacks tokens, or whose tokens should have been renewed and
+// end soon. Otherwise it returns in how long it will do so; zero: never.
+func warningOf(s snapshot, p plan, clusterID string) (warning, time.Duration) {
+	switch {
+	case s.Runs == "" || !p.Issue:
+		return warning{}, 0
+	case p.Before == nil:
+		return warning{"gone, until " + s.Issued.expires.UTC().Format(time.RFC3339),
+			"the pod in provider " + clusterID + " has lost the Secret with its API tokens, and"}, 0
+	}
+	expires, renews := s.Issued.timesOf(p.Before, s.Now)
+	if left := renews.Add(expires.Sub(renews) / 4).Sub(s.Now); left > 0 {
+		return warning{}, left
+	}
+	about := p.Before.Annotations[v1alpha1.AnnotationTokenExpires]
+	return warning{about, "the API tokens of the pod in provider " + clusterID + " end at " + about + ", and"}, 0
 }
 
 // The first and the longest time between two attempts to get the same tokens.

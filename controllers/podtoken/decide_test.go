@@ -1,6 +1,7 @@
 package podtoken
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -139,10 +140,25 @@ func TestIsRemoteOf(t *testing.T) {
 	}
 }
 
-func TestIsLate(t *testing.T) {
-	for renews, want := range map[time.Duration]bool{time.Minute: false, -time.Second: false, -6 * time.Minute: true} {
-		if got := isLate(issued{}, secretOf("1", "home", renews, renews+12*time.Minute), now); got != want {
-			t.Errorf("renewal due %s from now: late is %v", renews, got)
+// TestWarning: the owner of a running pod learns that its tokens are gone, or should have been renewed and end soon.
+func TestWarning(t *testing.T) {
+	due := func(renews time.Duration) *corev1.Secret { return secretOf("1", "home", renews, renews+12*time.Minute) }
+	for name, test := range map[string]struct {
+		runs  string
+		plan  plan
+		want  string
+		again time.Duration
+	}{
+		"its tokens are valid":       {"home", plan{Again: time.Hour}, "", 0},
+		"it is time":                 {"home", plan{Issue: true, Before: due(-time.Second)}, "", 3*time.Minute - time.Second},
+		"it is late":                 {"home", plan{Issue: true, Before: due(-6 * time.Minute)}, "end at 2026-01-02T03:10:05Z", 0},
+		"it is late, but never sent": {"", plan{Issue: true, Before: due(-6 * time.Minute)}, "", 0},
+		"its Secret is gone":         {"home", plan{Issue: true}, "has lost the Secret", 0},
+		"it is about to be sent":     {"", plan{Issue: true}, "", 0},
+	} {
+		got, again := warningOf(snapshot{Now: now, Runs: test.runs}, test.plan, "eu")
+		if (got.about == "") != (test.want == "") || !strings.Contains(got.says, test.want) || again != test.again {
+			t.Errorf("%s: got %q, after %s", name, got, again)
 		}
 	}
 }

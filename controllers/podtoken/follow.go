@@ -29,8 +29,8 @@ func (r *reconciler) Start(ctx context.Context) error {
 	// A remote pod needs its Secret, also if that was deleted while nobody watched. Once it is there, its tokens
 	// are renewed.
 	err = informer.Watch(ctx, r.Provider.GetCache(), &corev1.Pod{}, func(e informer.Change) {
-		if remote, ok := e.After.(*corev1.Pod); ok && e.Before == nil && r.Mark.IsOn(remote) && token.Uses(&remote.Spec, provenance.LocalOf(remote).UID) {
-			r.Enqueue(keyOf(objects.LocalKey(remote)))
+		if e.Before == nil && usesTokens(r.Mark, e.After) {
+			r.Enqueue(keyOf(objects.LocalKey(e.After)))
 		}
 	})
 	if err != nil {
@@ -61,10 +61,32 @@ func (r *reconciler) EnqueueNamespace(ctx context.Context, namespace string) {
 		return // The cache and the connection are ending.
 	}
 	for i := range held.Items {
-		if key := objects.LocalKey(&held.Items[i]); namespace == "" || key.Namespace == namespace {
-			r.Enqueue(keyOf(key))
+		enqueueIn(r, namespace, &held.Items[i])
+	}
+	// A remote pod whose Secret is gone: nothing else says so, if the binding was paused when it went.
+	var remotes corev1.PodList
+	if err := r.Provider.GetCache().List(ctx, &remotes, client.UnsafeDisableDeepCopy); err != nil {
+		return
+	}
+	for i := range remotes.Items {
+		if usesTokens(r.Mark, &remotes.Items[i]) {
+			enqueueIn(r, namespace, &remotes.Items[i])
 		}
 	}
+}
+
+// enqueueIn enqueues the pod of a remote object, if the pod is in a local namespace. An empty name means all
+// namespaces.
+func enqueueIn(r *reconciler, namespace string, remote client.Object) {
+	if key := objects.LocalKey(remote); namespace == "" || key.Namespace == namespace {
+		r.Enqueue(keyOf(key))
+	}
+}
+
+// usesTokens reports whether an object is a remote pod that mounts the tokens of its local pod.
+func usesTokens(mark provenance.Mark, obj client.Object) bool {
+	remote, ok := obj.(*corev1.Pod)
+	return ok && mark.IsOn(remote) && token.Uses(&remote.Spec, provenance.LocalOf(remote).UID)
 }
 
 func keyOf(pod types.NamespacedName) engdecide.Key {

@@ -76,7 +76,7 @@ func unreadable(provider *fleet.Provider) field.Problem {
 // Reconcile decides about the tokens of one pod, and acts.
 func (r *reconciler) Reconcile(ctx context.Context, of engdecide.Key) (ctrl.Result, error) {
 	key := of.NamespacedName
-	if r.Paused() || unreadable(r.Provider).Reason != "" {
+	if unreadable(r.Provider).Reason != "" {
 		return ctrl.Result{}, nil // All are enqueued when this ends.
 	}
 	s, err := r.observe(ctx, key)
@@ -84,6 +84,9 @@ func (r *reconciler) Reconcile(ctx context.Context, of engdecide.Key) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	p := decide(s)
+	if r.Paused() {
+		return whilePaused(ctx, r, s, p)
+	}
 	var failed error // A Secret that cannot be deleted delays no tokens.
 	for _, held := range p.Delete {
 		failed = errors.Join(failed, r.remove(ctx, held))
@@ -224,6 +227,7 @@ func (r *reconciler) issueAndReport(ctx context.Context, s snapshot, p plan) (ct
 			if before.problem.Reason == "" && s.Runs == "" {
 				r.Enqueue(podKeyOf(key)) // It reports the problem.
 			}
+			r.warn(s, p, lost(p, r.Mark.ClusterID))
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 	}
@@ -245,15 +249,28 @@ func (r *reconciler) issueAndReport(ctx context.Context, s snapshot, p plan) (ct
 	return ctrl.Result{RequeueAfter: wait}, nil
 }
 
-// warn tells the owner of a running pod, once, that its tokens end soon.
-func (r *reconciler) warn(s snapshot, p plan, problem field.Problem) {
-	if p.Before == nil || s.Runs == "" || !isLate(s.Issued, p.Before, s.Now) {
-		return
+// warn tells the owner of a running pod, once, that its tokens are gone or end soon, and why nothing helps.
+func (r *reconciler) warn(s snapshot, p plan, problem field.Problem) (again time.Duration) {
+	what, again := warningOf(s, p, r.Mark.ClusterID)
+	if what.about == "" {
+		return again
 	}
-	expires := p.Before.Annotations[v1alpha1.AnnotationTokenExpires]
-	before := r.pods.change(client.ObjectKeyFromObject(s.Pod), s.Pod.UID, func(w *waiting) { w.told = expires })
-	if before.told != expires {
-		note := fmt.Sprintf("the API tokens of the pod in provider %s end at %s and could not be renewed: %s", r.Mark.ClusterID, expires, problem.Message)
-		r.kind.Events.Eventf(s.Pod, nil, corev1.EventTypeWarning, v1alpha1.ReasonTokenNotRenewed, "Renew", "%s", conditions.Note(note))
+	before := r.pods.change(client.ObjectKeyFromObject(s.Pod), s.Pod.UID, func(w *waiting) { w.told = what.about })
+	if before.told != what.about {
+		r.kind.Events.Eventf(s.Pod, nil, corev1.EventTypeWarning, v1alpha1.ReasonTokenNotRenewed, "Renew", "%s", conditions.Note(what.says+" could not be renewed: "+problem.Message))
 	}
+	return 0
+}
+
+// whilePaused writes nothing about tokens. The owners of pods learn which tokens end meanwhile. All are enqueued when
+// the pause ends.
+func whilePaused(ctx context.Context, r *reconciler, s snapshot, p plan) (ctrl.Result, error) {
+	if !p.Issue || s.Runs == "" {
+		return ctrl.Result{RequeueAfter: p.Again}, nil
+	}
+	if readable, err := r.watched(ctx, client.ObjectKeyFromObject(s.Pod)); !readable { // A Secret that is not read counts as gone.
+		return ctrl.Result{}, err
+	}
+	again := r.warn(s, p, field.Problemf(v1alpha1.ReasonPaused, "the ClusterBinding is paused"))
+	return ctrl.Result{RequeueAfter: again}, nil
 }

@@ -36,6 +36,7 @@ var (
 		{"crds", regexp.MustCompile(`^CustomResourceDefinition$`)},
 		{"rbac", regexp.MustCompile(`^(ServiceAccount|(Cluster)?Role(Binding)?)$`)},
 		{"policies", regexp.MustCompile(`^(Validating|Mutating)AdmissionPolicy(Binding)?$`)},
+		{"flowcontrol", regexp.MustCompile(`^(PriorityLevelConfiguration|FlowSchema)$`)},
 		{"storage", regexp.MustCompile(`^CSIDriver$`)},
 		{"limits", regexp.MustCompile(`^ConfigMap$`)},
 		{"manager", regexp.MustCompile(`^Deployment$`)},
@@ -83,7 +84,7 @@ func generate() error {
 	}
 	if err := chart("config/default", "charts/spillway", map[string][]edit{
 		"crds": {{"metadata:\n  annotations:\n", "metadata:\n  annotations:\n    helm.sh/resource-policy: keep\n"}},
-		"rbac": consumer[:1], "policies": consumer[1:], "manager": append(managerValues, consumer[0]),
+		"rbac": consumer[:1], "flowcontrol": consumer[:1], "policies": consumer[1:], "manager": append(managerValues, consumer[0]),
 		"webhook": {consumer[0], {"      - spillway-system\n", "      - {{ .Release.Namespace }}\n"}},
 	}, // With Webhook, the chart has already chosen. With Auto, a manager that starts before Helm deletes
 		// the policy would use the policy, and delete the webhook's configuration.

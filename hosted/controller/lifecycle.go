@@ -35,7 +35,8 @@ func (r requests) create(ctx context.Context) error {
 	if err := r.store(ctx); err != nil {
 		return err
 	}
-	err = r.client.Create(ctx, cloud.Marked(config, string(r.h.UID)), r.h.Status.InFlight().RequestToken)
+	token := r.h.Status.InFlight().RequestToken
+	err = r.client.Create(ctx, cloud.Marked(config, string(r.h.UID)), token)
 	if err == nil {
 		return nil
 	}
@@ -45,7 +46,7 @@ func (r requests) create(ctx context.Context) error {
 	if errors.Is(err, cloud.ErrCredentials) {
 		notCarriedOut()
 	}
-	r.answered("", err, notCarriedOut)
+	r.answered(token, "", err, notCarriedOut)
 	if earlier != nil && r.h.Status.InFlight() == nil {
 		// The cloud may refuse this request because it has carried out the earlier one. So the cluster may appear.
 		r.h.Status.Operations = append([]v1alpha1.Operation{*earlier}, r.h.Status.Operations...)

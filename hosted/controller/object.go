@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,11 +67,20 @@ func (o *object) store(ctx context.Context) error {
 	}
 	for _, d := range decided {
 		if !slices.ContainsFunc(old, func(o v1alpha1.Decision) bool { return o.Path == d.Path && o.Time.Unix() == d.Time.Unix() }) {
-			o.event(corev1.EventTypeWarning, "Overwritten", "Sync", "%s: %s wins with %s; %s is overwritten", d.Path, holder[d.Take], d.Kept, d.Lost)
+			o.event(corev1.EventTypeWarning, "Overwritten", "Sync", "%s", overwritten(d))
 		}
 	}
 	o.stored = o.h.DeepCopy()
 	return nil
+}
+
+// overwritten describes a decision. It does not quote user data, which may have secrets: more people can read events
+// than HostedClusters.
+func overwritten(d v1alpha1.Decision) string {
+	if strings.HasSuffix(d.Path, ".userData") {
+		return fmt.Sprintf("%s: %s wins; the other value is overwritten. status.decisions has both", d.Path, holder[d.Take])
+	}
+	return fmt.Sprintf("%s: %s wins with %s; %s is overwritten", d.Path, holder[d.Take], d.Kept, d.Lost)
 }
 
 var holder = map[v1alpha1.Side]string{v1alpha1.SideSpec: "the spec", v1alpha1.SideUpstream: "the cloud"}

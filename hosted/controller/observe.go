@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
+	"github.com/spillway-io/spillway/hosted/ledger"
 	"github.com/spillway-io/spillway/hosted/merge"
 	"github.com/spillway-io/spillway/hosted/state"
 )
@@ -63,13 +64,17 @@ func (o *observation) secret(ctx context.Context) (*corev1.Secret, error) {
 	return secret, nil
 }
 
-// observe reads the operation, and then the cluster, so the operation is never newer than the reading.
+// observe reads the operations, and then the cluster, so no operation is newer than the reading.
 func (o *observation) observe(ctx context.Context) error {
 	if err := o.connect(ctx); err != nil {
 		return err
 	}
 	o.asked = true
-	if op := o.h.Status.InFlight(); op != nil && op.CloudID != "" {
+	o.seen.Operations, o.seen.Parallel = map[string]cloud.Operation{}, o.table.Parallel
+	for _, op := range o.h.Status.AllInFlight() {
+		if op.CloudID == "" {
+			continue
+		}
 		operation, err := o.client.Operation(ctx, op.Item, op.CloudID)
 		if err != nil && !errors.Is(err, cloud.ErrNotFound) {
 			return err
@@ -78,7 +83,7 @@ func (o *observation) observe(ctx context.Context) error {
 			// The cloud does not know it any more, so it is not running.
 			operation = cloud.Operation{ID: op.CloudID, Item: op.Item, Done: true}
 		}
-		o.seen.Operation = &operation
+		o.seen.Operations[op.RequestToken] = operation
 	}
 	return o.read(ctx)
 }
@@ -91,6 +96,13 @@ func (o *observation) read(ctx context.Context) error {
 		return nil
 	}
 	o.seen.Marked = cloud.IsMarked(o.seen.Reading.Config, string(o.h.UID))
+	if err != nil {
+		return err
+	}
+	for _, op := range o.seen.Others() {
+		o.seen.Reading.Change(op.Item, op.Call+" is in progress")
+	}
+	o.seen.Reading, err = ledger.Hold(o.h, o.table, o.seen.Reading)
 	return err
 }
 
@@ -158,11 +170,13 @@ func (o *observation) unknown(ctx context.Context, item string) ([]cloud.Operati
 	return found, nil
 }
 
-// isRecent reports whether an operation may be as new as the operation in the status.
+// isRecent reports whether an operation may be as new as the first operation in flight.
 func (o *observation) isRecent(operation cloud.Operation) bool {
 	since := o.now
-	if op := o.h.Status.InFlight(); op != nil {
-		since = op.StartedAt.Time
+	for _, op := range o.h.Status.AllInFlight() {
+		if op.StartedAt.Time.Before(since) {
+			since = op.StartedAt.Time
+		}
 	}
 	return operation.Created.After(since.Add(-skew))
 }

@@ -2,8 +2,10 @@
 //
 // A reconcile reads the object and the cluster (observe). Package state says in which phase they are, and
 // package merge which changes to make (decide). The reconcile stores that in the status, and then sends at most
-// one request that changes the cluster (act). A refused request stays in the status, and holds up no other. It reports what it saw as conditions. The status has everything
-// that a later reconcile needs before a request is sent, so the process may crash at each call.
+// one request that changes the cluster (act). If the cloud can work on several pools at a time, the next reconcile
+// sends the next request while the first is in flight. A refused request stays in the status, and holds up no other.
+// The reconcile reports what it saw as conditions. The status has everything that a later reconcile needs before a
+// request is sent, so the process may crash at each call.
 //
 // The object is read from the API server each time, not from a cache. If an older status lacked a request, the
 // request would be sent twice. This is one read in five minutes.
@@ -149,6 +151,8 @@ type visit struct {
 	*observation
 	phase   state.Phase
 	failure error
+	// tried are the operations that were found to have failed.
+	tried []v1alpha1.Operation
 	// more: there are requests that need not wait for anything.
 	more bool
 }
@@ -186,14 +190,20 @@ func act(ctx context.Context, b *binding) error {
 		return deletion{b}.delete(ctx)
 	case state.Resume:
 		return s.resume(ctx)
-	case state.Fail:
-		s.fail("", b.seen.Operation.Message)
-		return s.sync(ctx)
-	case state.Sync:
+	case state.Fail, state.Sync:
 		return s.sync(ctx)
 	default:
 		return nil
 	}
+}
+
+// shown is the phase as it is reported. If a request has failed while others are in flight, the operator waits for
+// these.
+func (v *visit) shown() state.Phase {
+	if (v.phase == state.Failed || v.phase == state.Idle) && v.h.Status.InFlight() != nil {
+		return state.Waiting
+	}
+	return v.phase
 }
 
 func (v *visit) delay(random float64) time.Duration {
@@ -204,7 +214,7 @@ func (v *visit) delay(random float64) time.Duration {
 	if i := v.h.Spec.Sync.Interval; i != nil {
 		interval = i.Duration
 	}
-	delay := state.Delay(v.phase, v.lasted(v1alpha1.HostedUpdating, v1alpha1.HostedReady), interval, random)
+	delay := state.Delay(v.shown(), v.lasted(v1alpha1.HostedUpdating, v1alpha1.HostedReady), interval, random)
 	if v.more {
 		return state.Soon
 	}

@@ -116,21 +116,22 @@ func (v *visit) updating() {
 	set := func(status metav1.ConditionStatus, reason, message string) {
 		v.set(v1alpha1.HostedUpdating, status, reason, message)
 	}
-	call := ""
-	if op := v.h.Status.InFlight(); op != nil {
-		call = op.Call
+	var calls []string
+	for _, op := range v.h.Status.AllInFlight() {
+		calls = append(calls, strings.TrimSpace(op.Call+" "+op.Item))
 	}
-	switch v.phase {
+	doing := v.seen.Reading.Doing()
+	switch v.shown() {
 	case state.Creating:
-		set(metav1.ConditionTrue, v1alpha1.ReasonCreating, v.seen.Reading.Busy)
+		set(metav1.ConditionTrue, v1alpha1.ReasonCreating, doing)
 	case state.Deleting:
-		set(metav1.ConditionTrue, v1alpha1.ReasonDeleting, v.seen.Reading.Busy)
+		set(metav1.ConditionTrue, v1alpha1.ReasonDeleting, doing)
 	case state.Writing:
-		set(metav1.ConditionTrue, v1alpha1.ReasonSending, call)
+		set(metav1.ConditionTrue, v1alpha1.ReasonSending, strings.Join(calls, ", "))
 	case state.Waiting:
-		set(metav1.ConditionTrue, v1alpha1.ReasonWaiting, cmp.Or(call, v.seen.Reading.Busy))
+		set(metav1.ConditionTrue, v1alpha1.ReasonWaiting, cmp.Or(strings.Join(calls, ", "), doing))
 	case state.ForeignUpdate:
-		set(metav1.ConditionTrue, v1alpha1.ReasonForeignUpdate, v.seen.Reading.Busy)
+		set(metav1.ConditionTrue, v1alpha1.ReasonForeignUpdate, doing)
 	case "", state.Incomplete:
 	default:
 		reason, refused := v1alpha1.ReasonIdle, v.refused(anyRefusal)
@@ -146,8 +147,7 @@ func (v *visit) updating() {
 
 // retries reports whether a request is sent again that was refused for this reason.
 func (v *visit) retries(reason string) bool {
-	op := v.h.Status.InFlight()
-	return op != nil && op.Reason == reason
+	return slices.ContainsFunc(v.h.Status.AllInFlight(), func(op v1alpha1.Operation) bool { return op.Reason == reason })
 }
 
 func anyRefusal(v1alpha1.Operation) bool { return true }
@@ -173,7 +173,7 @@ func (v *visit) ready() {
 		set(metav1.ConditionFalse, v1alpha1.ReasonPaused, "spec.paused is set: nothing is read or changed in the cloud, and only the binding's token is renewed")
 		return
 	case state.Creating:
-		set(metav1.ConditionFalse, v1alpha1.ReasonCreating, v.seen.Reading.Busy)
+		set(metav1.ConditionFalse, v1alpha1.ReasonCreating, v.seen.Reading.Doing())
 		return
 	case state.Deleting:
 		set(metav1.ConditionFalse, v1alpha1.ReasonDeleting, v.deleting())
@@ -204,7 +204,7 @@ func (v *visit) ready() {
 
 // deleting says what a deletion waits for.
 func (v *visit) deleting() string {
-	parts := []string{v.seen.Reading.Busy, v.seen.Reading.Unhealthy(), v.unanswered()}
+	parts := []string{v.seen.Reading.Doing(), v.seen.Reading.Unhealthy(), v.unanswered()}
 	if v.failure != nil {
 		parts = append(parts, v.failure.Error())
 	}

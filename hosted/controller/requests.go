@@ -34,7 +34,11 @@ func (r requests) next(plan merge.Plan) *merge.Write {
 
 // held is what requests may have to wait for.
 func (r requests) held() merge.Held {
-	return merge.Held{Refused: ledger.Refusals(r.h), Troubled: r.seen.Reading.Troubled(), Now: r.now}
+	changing := r.seen.Reading.Items()
+	if r.seen.Reading.Stopped {
+		changing = append(changing, "")
+	}
+	return merge.Held{Refused: ledger.Refusals(r.h), Troubled: r.seen.Reading.Troubled(), Changing: changing, Now: r.now}
 }
 
 func same(op v1alpha1.Operation, write merge.Write) bool {
@@ -53,39 +57,51 @@ func (r requests) guard(call string) merge.Guard {
 // send enters a request in the status, and sends it for the first time. So if the cloud refuses it, it was not
 // carried out.
 func (r requests) send(ctx context.Context, write merge.Write) error {
-	ledger.Begin(r.h, write, uuid.NewString(), r.now)
+	token := uuid.NewString()
+	ledger.Begin(r.h, write, token, r.now)
 	r.phase = state.Writing
 	r.report()
 	if err := r.store(ctx); err != nil {
 		return err
 	}
-	id, err := r.client.Send(ctx, r.seen.Reading, write, r.h.Status.InFlight().RequestToken)
+	id, err := r.client.Send(ctx, r.seen.Reading, write, token)
 	if err == nil {
 		r.event(corev1.EventTypeNormal, "Sent", "Sync", "%s changes %s", write.Call, paths(write))
+		r.begun(write)
 	}
-	return r.sent(ctx, id, err, func() {
+	return r.sent(ctx, token, id, err, func() {
 		if errors.Is(err, cloud.ErrThrottled) {
 			// The cloud was read, so nothing has failed. Any other request would be throttled, too.
 			r.failure, r.phase = nil, state.Idle
 		}
-		r.refuse(v1alpha1.ReasonBusy, err.Error())
+		r.refuse(token, v1alpha1.ReasonBusy, err.Error())
 	})
 }
 
+// begun notes that the cloud is changing what a request is for. If it can do nothing else meanwhile, that is the
+// cluster.
+func (r requests) begun(write merge.Write) {
+	item := write.Item
+	if !r.table.Parallel(write.Call) {
+		item = ""
+	}
+	r.seen.Reading.Change(item, write.Call+" is in progress")
+}
+
 // sent notes the answer to a request in the status, and stores it.
-func (r requests) sent(ctx context.Context, id string, err error, notCarriedOut func()) error {
-	r.answered(id, err, notCarriedOut)
+func (r requests) sent(ctx context.Context, token, id string, err error, notCarriedOut func()) error {
+	r.answered(token, id, err, notCarriedOut)
 	r.report()
 	return r.store(ctx)
 }
 
 // answered notes the answer to a request. If the answer is neither yes nor no, the operation stays in flight, to
 // be resumed. notCarriedOut is called if this attempt has certainly changed nothing.
-func (r requests) answered(id string, err error, notCarriedOut func()) {
+func (r requests) answered(token, id string, err error, notCarriedOut func()) {
 	switch {
 	case err == nil:
 		r.phase = state.Waiting
-		op := r.h.Status.InFlight()
+		op := r.h.Status.Operation(token)
 		op.CloudID, op.Reason = id, ""
 	case errors.Is(err, cloud.ErrThrottled):
 		r.failure = err
@@ -94,39 +110,38 @@ func (r requests) answered(id string, err error, notCarriedOut func()) {
 		r.phase, r.seen.Reading.Busy = state.ForeignUpdate, err.Error()
 		notCarriedOut()
 	case errors.Is(err, cloud.ErrForbidden):
-		r.fail(v1alpha1.ReasonRightMissing, err.Error())
+		r.fail(token, v1alpha1.ReasonRightMissing, err.Error())
 	case errors.Is(err, cloud.ErrRefused), errors.Is(err, cloud.ErrNoVersion), errors.Is(err, cloud.ErrUnsupported):
-		r.fail("", err.Error())
+		r.fail(token, "", err.Error())
 	default:
 		r.failure = err
 	}
 }
 
-// fail notes that the operation in flight was refused or has failed.
-func (r requests) fail(reason, message string) {
+// fail notes that an operation in flight was refused or has failed.
+func (r requests) fail(token, reason, message string) {
 	if message == "" {
 		message = "the cloud does not say why"
 	}
-	call := r.h.Status.InFlight().Call
-	r.refuse(reason, message)
+	call := r.h.Status.Operation(token).Call
+	r.refuse(token, reason, message)
 	r.phase = state.Failed
 	r.event(corev1.EventTypeWarning, v1alpha1.ReasonUpdateFailed, "Sync", "%s: %s", call, message)
 }
 
-// refuse lets the operation in flight wait.
-func (r requests) refuse(reason, message string) {
-	op := r.h.Status.InFlight()
+// refuse lets an operation in flight wait.
+func (r requests) refuse(token, reason, message string) {
+	op := r.h.Status.Operation(token)
 	var last time.Duration
 	if op.Pause != nil {
 		last = op.Pause.Duration
 	}
-	ledger.Refuse(r.h, reason, bounded(message), r.now, state.Pause(reason, r.table.Deletes(op.Call), last))
+	ledger.Refuse(op, reason, bounded(message), r.now, state.Pause(reason, r.table.Deletes(op.Call), last))
 }
 
 // adopt finds an operation that was started since, and waits for it. If it is somebody else's, the merge finds
 // out.
-func (r requests) adopt(ctx context.Context) (bool, error) {
-	op := r.h.Status.InFlight()
+func (r requests) adopt(ctx context.Context, op *v1alpha1.Operation) (bool, error) {
 	found, err := r.unknown(ctx, op.Item)
 	if err != nil {
 		return false, err
@@ -143,14 +158,22 @@ func (r requests) adopt(ctx context.Context) (bool, error) {
 // overwritten returns values that somebody else has set between our read and our request. It is for clouds that
 // do not refuse such a request. The list of operations shows these values.
 func (r requests) overwritten(ctx context.Context, plan merge.Plan) ([]v1alpha1.Decision, error) {
-	op := r.h.Status.InFlight()
-	if op == nil || r.guard(op.Call) != merge.ByOperations {
-		return nil, nil
+	var lost []v1alpha1.Decision
+	for _, op := range r.h.Status.AllInFlight() {
+		if r.guard(op.Call) != merge.ByOperations || r.seen.Running(op) {
+			continue
+		}
+		found, err := r.unknown(ctx, op.Item)
+		if err != nil {
+			return nil, err
+		}
+		lost = append(lost, r.lost(plan, op, found)...)
 	}
-	found, err := r.unknown(ctx, op.Item)
-	if err != nil {
-		return nil, err
-	}
+	return lost, nil
+}
+
+// lost returns the values that other operations have set, and that ours has overwritten.
+func (r requests) lost(plan merge.Plan, op v1alpha1.Operation, found []cloud.Operation) []v1alpha1.Decision {
 	was := map[string]merge.Text{}
 	for _, base := range r.h.Status.Base {
 		was[base.Path] = merge.Text(base.Upstream)
@@ -173,7 +196,7 @@ func (r requests) overwritten(ctx context.Context, plan merge.Plan) ([]v1alpha1.
 			}
 		}
 	}
-	return lost, nil
+	return lost
 }
 
 func paths(write merge.Write) string {

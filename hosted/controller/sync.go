@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -16,8 +17,13 @@ import (
 // syncer keeps the configurations of the object and of its cluster in step.
 type syncer struct{ requests }
 
-// sync merges, stores the decisions, and sends the first request of the plan that does not have to wait.
+// sync notes which operations have failed, merges, stores the decisions, and sends the first request of the plan that
+// does not have to wait.
 func (s syncer) sync(ctx context.Context) error {
+	for _, op := range s.seen.Failed() {
+		s.fail(op.RequestToken, "", s.seen.Operations[op.RequestToken].Message)
+		s.tried = append(s.tried, op)
+	}
 	plan, err := s.merge()
 	if err != nil {
 		return s.invalid(err)
@@ -41,7 +47,7 @@ func (s syncer) sync(ctx context.Context) error {
 	}
 	if write := s.next(plan); write != nil {
 		err := s.send(ctx, *write)
-		s.more = err == nil && s.phase == state.Failed && s.next(plan) != nil
+		s.more = err == nil && (s.phase == state.Failed || s.phase == state.Waiting) && s.next(plan) != nil
 		return err
 	}
 	s.report()
@@ -61,15 +67,18 @@ func (s syncer) merge() (merge.Plan, error) {
 		// nobody else has set it.
 		in.Published = s.seen.Reading.Config
 	}
+	in.Tried = map[string]merge.Text{}
+	for _, op := range s.tried {
+		maps.Copy(in.Tried, ledger.Sent(op))
+	}
 	return merge.Merge(in), nil
 }
 
-// enter notes the plan in the status. It removes the operation that was in flight, because its result was read,
-// and the refused operations that the plan does not need any more.
+// enter notes the plan in the status. It removes the operations in flight whose results were read, and the refused
+// operations that the plan does not need any more.
 func (s syncer) enter(plan merge.Plan, lost []v1alpha1.Decision) error {
-	ledger.End(s.h)
+	ledger.End(s.h, s.seen.Reading.Items()...)
 	ledger.Drop(s.h, plan)
-	plan.Decisions = slices.DeleteFunc(plan.Decisions, s.noted)
 	if err := ledger.Enter(s.h, plan, s.table.Waits(plan, s.held()), s.seen.Reading); err != nil {
 		return err
 	}
@@ -77,21 +86,6 @@ func (s syncer) enter(plan merge.Plan, lost []v1alpha1.Decision) error {
 	s.h.Status.ObservedGeneration = s.h.Generation
 	s.h.Status.UpstreamUID = s.seen.Reading.UID
 	return nil
-}
-
-// noted reports whether the status already has this decision. That is so if its request was not sent yet, and
-// the cloud still has the same value.
-func (s syncer) noted(d merge.Decision) bool {
-	published, err := ledger.Tree(s.h.Status.UpstreamSpec)
-	if err != nil || !s.table.Unchanged(published, s.seen.Reading.Config, d.Path) {
-		return false
-	}
-	for _, old := range slices.Backward(s.h.Status.Decisions) {
-		if old.Path == d.Path {
-			return string(old.Take) == string(d.Take) && old.Kept == string(d.Kept) && old.Lost == string(d.Lost)
-		}
-	}
-	return false
 }
 
 // lookAgain checks that nobody else's operation is running, and then reads the cluster again. Some clouds show
@@ -155,8 +149,8 @@ func (s syncer) manageAll(ctx context.Context, plan merge.Plan) (done bool, err 
 }
 
 // resume continues with a request that may or may not have been sent: the process ended, or there was no
-// answer. It sends the request again if the spec still wants the same change, the cloud still has what the
-// decision was based on, and the request need not wait for another one. Besides, one of these must hold:
+// answer. It sends the request again if the spec still wants the same change, and the cloud still has what the
+// decision was based on. Besides, one of these must hold:
 //
 //   - the cloud recognises the token of the request;
 //   - the cloud still has the version that was read, and refuses the request otherwise;
@@ -164,16 +158,22 @@ func (s syncer) manageAll(ctx context.Context, plan merge.Plan) (done bool, err 
 //
 // Otherwise the request counts as sent, and the merge finds out what became of it.
 func (s syncer) resume(ctx context.Context) error {
-	op := s.h.Status.InFlight()
+	op := s.h.Status.Operation(s.seen.Unknown().RequestToken)
 	in, err := ledger.Input(s.h, s.table, s.seen.Reading, s.now)
 	if err != nil {
 		return s.invalid(err)
 	}
-	in.Sent = nil
+	maps.DeleteFunc(in.Sent, func(path string, _ merge.Text) bool { return slices.Contains(sentPaths(*op), path) })
 	plan := merge.Merge(in)
 	waits := s.table.Waits(plan, s.held())
 	for i, write := range plan.Writes {
-		if !same(*op, write) || waits[i].For != "" || !s.table.Unchanged(s.seen.Reading.Config, in.Published, sentPaths(*op)...) {
+		if same(*op, write) && waits[i].For != "" {
+			// It must not be sent now. It was not carried out, as far as anybody can see, so it is decided again.
+			ledger.Forget(s.h, op.RequestToken)
+			s.phase = state.Verifying
+			return s.sync(ctx)
+		}
+		if !same(*op, write) || !s.table.Unchanged(s.seen.Reading.Config, in.Published, sentPaths(*op)...) {
 			continue
 		}
 		guard := s.guard(op.Call)
@@ -181,14 +181,15 @@ func (s syncer) resume(ctx context.Context) error {
 			continue
 		}
 		if guard == merge.ByOperations && !s.client.Idempotent() {
-			if found, err := s.adopt(ctx); found || err != nil {
+			if found, err := s.adopt(ctx, op); found || err != nil {
 				s.failure = err
 				return nil
 			}
 		}
 		s.phase = state.Waiting
-		id, err := s.client.Send(ctx, s.seen.Reading, write, op.RequestToken)
-		return s.sent(ctx, id, err, func() {})
+		token := op.RequestToken
+		id, err := s.client.Send(ctx, s.seen.Reading, write, token)
+		return s.sent(ctx, token, id, err, func() {})
 	}
 	s.phase = state.Verifying
 	return s.sync(ctx)

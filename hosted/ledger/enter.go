@@ -21,8 +21,7 @@ import (
 const maxDecisions = 32
 
 // Enter writes a plan to the status. waits says which of its writes wait. If the plan is not Decided, Enter
-// changes nothing. The same plan again changes nothing either, except that it adds its decisions again if it
-// overwrites something.
+// changes nothing. It adds the decisions that are not stored yet.
 func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, waits []merge.Wait, reading cloud.Reading) error {
 	if !plan.Decided {
 		return nil
@@ -54,6 +53,13 @@ func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, waits []merge.Wait, readi
 	}
 	s.ConflictCount = ptr.To(int32(len(plan.Conflicts)))
 	for _, d := range plan.Decisions {
+		switch {
+		case d.Noted:
+			continue
+		case d.Again:
+			keep(h, d)
+			continue
+		}
 		Note(h, v1alpha1.Decision{
 			Path: d.Path, Take: v1alpha1.Side(d.Take), Kept: string(d.Kept), Lost: string(d.Lost), Time: metav1.NewTime(d.Time),
 		})
@@ -62,10 +68,32 @@ func Enter(h *v1alpha1.HostedCluster, plan merge.Plan, waits []merge.Wait, readi
 	return nil
 }
 
-// Note adds decisions, and drops the oldest ones if there are too many.
+// Note adds decisions. If there are too many, it drops the oldest one of the field that has most. So a field that
+// keeps changing does not push out what is known of the others.
 func Note(h *v1alpha1.HostedCluster, decisions ...v1alpha1.Decision) {
 	all := append(h.Status.Decisions, decisions...) //nolint:gocritic // It is the same list.
-	h.Status.Decisions = all[max(0, len(all)-maxDecisions):]
+	for len(all) > maxDecisions {
+		count := map[string]int{}
+		most := all[0].Path
+		for _, d := range all {
+			if count[d.Path]++; count[d.Path] > count[most] {
+				most = d.Path
+			}
+		}
+		oldest := slices.IndexFunc(all, func(d v1alpha1.Decision) bool { return d.Path == most })
+		all = slices.Delete(slices.Clone(all), oldest, oldest+1)
+	}
+	h.Status.Decisions = all
+}
+
+// keep notes another value that is kept in the latest decision about a field.
+func keep(h *v1alpha1.HostedCluster, d merge.Decision) {
+	for i, old := range slices.Backward(h.Status.Decisions) {
+		if old.Path == d.Path {
+			h.Status.Decisions[i].Kept = string(d.Kept)
+			return
+		}
+	}
 }
 
 // Typed returns tree as a configuration of the same cloud as like.

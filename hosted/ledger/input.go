@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
@@ -12,12 +13,13 @@ import (
 	"github.com/spillway-io/spillway/hosted/merge"
 )
 
-// Input returns what the merge knows about a cluster. Sent has the values of the operation that
-// is in flight. The reading must be newer than that operation.
+// Input returns what the merge knows about a cluster. Sent has the values of the operations that
+// are in flight, except those of pools that are being changed. The reading must be newer than these operations, and
+// must come from Hold.
 func Input(h *v1alpha1.HostedCluster, table *merge.Table, reading cloud.Reading, now time.Time) (merge.Input, error) {
 	in := merge.Input{
 		Table: table, Upstream: reading.Config, Complete: reading.Complete, Versions: reading.Versions, Base: map[string]merge.Base{},
-		Sent: map[string]merge.Text{}, Policies: policies(h.Spec), Now: now,
+		Sent: map[string]merge.Text{}, Changing: reading.Items(), Policies: policies(h.Spec), Now: now,
 	}
 	var err error
 	if in.Spec, err = Tree(h.Spec.ClusterConfig); err != nil {
@@ -38,10 +40,37 @@ func Input(h *v1alpha1.HostedCluster, table *merge.Table, reading cloud.Reading,
 			Path: c.Path, Base: merge.Text(c.Base), Spec: merge.Text(c.Spec), Upstream: merge.Text(c.Upstream), Hash: c.UpstreamHash, Since: c.Since.Time,
 		})
 	}
-	if op := h.Status.InFlight(); op != nil {
-		in.Sent = Sent(*op)
+	for _, op := range h.Status.AllInFlight() {
+		if _, changing := reading.Changing[op.Item]; !changing {
+			maps.Copy(in.Sent, Sent(op))
+		}
 	}
+	in.Stored = previous(h)
 	return in, nil
+}
+
+func previous(h *v1alpha1.HostedCluster) merge.Stored {
+	s := merge.Stored{States: map[string]merge.State{}, SpecUnchanged: h.Status.ObservedGeneration == h.Generation}
+	for _, field := range h.Status.Managed {
+		s.States[field.Path] = merge.State(field.State)
+	}
+	for _, d := range h.Status.Decisions {
+		s.Decisions = append(s.Decisions, merge.Decision{
+			Path: d.Path, Take: merge.Side(d.Take), Kept: merge.Text(d.Kept), Lost: merge.Text(d.Lost), Time: d.Time.Time,
+		})
+	}
+	return s
+}
+
+// Hold returns the reading with the pools that are being changed as they were published. What the cloud has of them may
+// be half of a change.
+func Hold(h *v1alpha1.HostedCluster, table *merge.Table, reading cloud.Reading) (cloud.Reading, error) {
+	published, err := Tree(h.Status.UpstreamSpec)
+	if err != nil {
+		return reading, fmt.Errorf("status.upstreamSpec: %w", err)
+	}
+	reading.Config = table.Keep(reading.Config, published, reading.Items())
+	return reading, nil
 }
 
 // Tree returns the configuration, whichever cloud it is for; nil if there is none.

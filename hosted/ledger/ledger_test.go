@@ -156,18 +156,25 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreBounded: the newest decisions are kept.
+// TestDecisionsAreBounded: a value of the spec that is overwritten again and again has one decision, which has the
+// latest value. If there are too many, a field loses its oldest one only if no other field has more.
 func TestDecisionsAreBounded(t *testing.T) {
 	h := cluster(t, `loggingService: none`, "")
 	h, _ = refresh(t, h, `loggingService: none`, 0)
 	for i := range 40 {
 		h, _ = refresh(t, h, fmt.Sprintf(`loggingService: "v%d"`, i), int64(i))
 	}
-	if d := h.Status.Decisions; len(d) != maxDecisions || d[maxDecisions-1].Kept != `"v39"` {
-		t.Errorf("%d decisions, of which the last is %+v", len(d), d[len(d)-1])
+	if d := h.Status.Decisions; len(d) != 1 || d[0].Kept != `"v39"` || d[0].Lost != `"none"` || d[0].Time.Unix() != 0 {
+		t.Errorf("decisions %+v", d)
 	}
 	if got := conditions.Reason(h.Status.Conditions, v1alpha1.HostedInSync); got != v1alpha1.ReasonSuperseded {
 		t.Errorf("InSync is %s", got)
+	}
+	for i := range 2 * maxDecisions {
+		Note(h, v1alpha1.Decision{Path: "labels", Lost: fmt.Sprint(i)})
+	}
+	if d := h.Status.Decisions; len(d) != maxDecisions || d[0].Path != "loggingService" || d[1].Lost != fmt.Sprint(maxDecisions+1) {
+		t.Errorf("%d decisions: %+v", len(d), d)
 	}
 }
 
@@ -191,7 +198,7 @@ func TestOperations(t *testing.T) {
 	}
 	Begin(h, write("size", "1"), "t", now)
 	check("it is sent", "size", "")
-	Refuse(h, v1alpha1.ReasonRightMissing, "no right", now, time.Minute)
+	Refuse(h.Status.InFlight(), v1alpha1.ReasonRightMissing, "no right", now, time.Minute)
 	check("it is refused", "", "size1 ")
 	Begin(h, write("labels", "2"), "t", now)
 	check("another one", "labels", "size1 ")
@@ -202,7 +209,7 @@ func TestOperations(t *testing.T) {
 	if op := h.Status.InFlight(); op.Reason != v1alpha1.ReasonRightMissing || op.Pause.Duration != time.Minute || op.RetryAt != nil {
 		t.Errorf("it does not know why it was refused: %+v", op)
 	}
-	Refuse(h, "", "no quota", now, time.Hour)
+	Refuse(h.Status.InFlight(), "", "no quota", now, time.Hour)
 	Drop(h, merge.Plan{Writes: []merge.Write{write("size", "1")}})
 	check("it is still wanted", "", "size1 ")
 	Drop(h, merge.Plan{Writes: []merge.Write{write("size", "3")}})

@@ -32,17 +32,24 @@ func Begin(h *v1alpha1.HostedCluster, write merge.Write, token string, now time.
 	h.Status.Operations = all[max(0, len(all)-maxOperations):]
 }
 
-// End removes the operation that is in flight. Its result was read, or it was certainly not carried out.
-func End(h *v1alpha1.HostedCluster) {
-	h.Status.Operations = slices.DeleteFunc(slices.Clone(h.Status.Operations), func(op v1alpha1.Operation) bool { return op.Message == "" })
+// End removes the operations in flight whose results were read, or that were certainly not carried out: all but those
+// of pools that are being changed.
+func End(h *v1alpha1.HostedCluster, changing ...string) {
+	h.Status.Operations = slices.DeleteFunc(slices.Clone(h.Status.Operations), func(op v1alpha1.Operation) bool {
+		return op.Message == "" && !slices.Contains(changing, op.Item)
+	})
 	if len(h.Status.Operations) == 0 {
 		h.Status.Operations = nil
 	}
 }
 
-// Refuse notes why the operation that is in flight was refused or has failed, and how long it waits.
-func Refuse(h *v1alpha1.HostedCluster, reason, message string, now time.Time, pause time.Duration) {
-	op := h.Status.InFlight()
+// Forget removes an operation.
+func Forget(h *v1alpha1.HostedCluster, token string) {
+	h.Status.Operations = slices.DeleteFunc(slices.Clone(h.Status.Operations), func(op v1alpha1.Operation) bool { return op.RequestToken == token })
+}
+
+// Refuse notes why an operation in flight was refused or has failed, and how long it waits.
+func Refuse(op *v1alpha1.Operation, reason, message string, now time.Time, pause time.Duration) {
 	op.Reason, op.Message, op.RetryAt, op.Pause = reason, message, &metav1.Time{Time: now.Add(pause)}, &metav1.Duration{Duration: pause}
 }
 

@@ -64,8 +64,11 @@ var seededBugs = map[string]bug{
 			p.Writes[i].Message = toy.build(message)
 		}
 	}},
+	"half a change of a pool decides":        {sees: true, tries: 50_000},
+	"a request is forgotten for another one": {drops: true},
 	"what was sent counts as agreed":         {plan: func(_ Input, p *Plan) { rebase(p, Pushed) }},
 	"what is in conflict counts as agreed":   {plan: func(_ Input, p *Plan) { rebase(p, Conflict) }},
+	"what has failed had no effect":          {in: func(in *Input) { in.Tried = nil }},
 	"what was sent is forgotten":             {in: func(in *Input) { in.Sent = nil }},
 	"half a read decides":                    {in: func(in *Input) { in.Complete = true }},
 	"nothing is said of what is overwritten": {plan: func(_ Input, p *Plan) { p.Decisions = nil }},
@@ -98,8 +101,13 @@ var seededBugs = map[string]bug{
 		}
 		return &p.Writes[0]
 	}},
-	"a refused request is never sent again":        {refused: func(_ Write, r Refusal) Refusal { r.Until = r.Until.Add(LongestWait / 2); return r }},
-	"a value that loses again is not named again":  {forgets: true},
+	"a refused request is never sent again": {refused: func(_ Write, r Refusal) Refusal { r.Until = r.Until.Add(LongestWait / 2); return r }},
+	"a value that loses again is not named again": {in: func(in *Input) {
+		in.Stored.SpecUnchanged, in.Stored.States = true, maps.Clone(in.Stored.States)
+		for path := range in.Stored.States {
+			in.Stored.States[path] = WrittenBack
+		}
+	}},
 	"a refused request is sent again at each look": {refused: func(_ Write, r Refusal) Refusal { r.Until = time.Time{}; return r }},
 	"a pool is deleted, and what replaces it was refused": {next: func(p Plan, h Held) *Write {
 		for i, w := range p.Writes {
@@ -113,7 +121,7 @@ var seededBugs = map[string]bug{
 		h.Troubled = nil
 		return toy.Next(p, h)
 	}},
-	"a pool that does not work is never deleted": {next: func(p Plan, h Held) *Write {
+	"a pool that does not work is never deleted": {tries: 50_000, next: func(p Plan, h Held) *Write {
 		p.Writes = slices.DeleteFunc(slices.Clone(p.Writes), func(w Write) bool { return w.Call == "delete" && slices.Contains(h.Troubled, w.Item) })
 		return toy.Next(p, h)
 	}},

@@ -40,7 +40,7 @@ func (s *sides) waitsForItem(leaf *leaf) bool {
 // baseOf returns the base with which a leaf is compared.
 func (s *sides) baseOf(leaf *leaf) Base {
 	upstream := s.upstream.text(leaf.path)
-	sent, ok := s.in.Sent[leaf.path]
+	sent, ok := s.sent(leaf)
 	if !ok {
 		return s.lastBase(leaf)
 	}
@@ -61,6 +61,16 @@ func (s *sides) baseOf(leaf *leaf) Base {
 		base.SpecSet, base.Spec = false, Null
 	}
 	return base
+}
+
+// sent returns the value that was sent for a leaf. If the operation has failed, that counts only if the cloud has the
+// value.
+func (s *sides) sent(leaf *leaf) (Text, bool) {
+	if tried, ok := s.in.Tried[leaf.path]; ok && agree(leaf.field, leaf.exists, tried, s.upstream.text(leaf.path)) {
+		return tried, true
+	}
+	sent, ok := s.in.Sent[leaf.path]
+	return sent, ok
 }
 
 func (s *sides) lastBase(leaf *leaf) Base {
@@ -112,7 +122,7 @@ func (s *sides) upstreamChanged(leaf *leaf, base Base) bool {
 		}
 		return from != upstream
 	}
-	if _, sent := s.in.Sent[leaf.path]; sent {
+	if _, sent := s.sent(leaf); sent {
 		return differs(base.Upstream)
 	}
 	open := slices.ContainsFunc(s.in.Conflicts, func(c OpenConflict) bool { return c.Path == leaf.path })

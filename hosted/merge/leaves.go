@@ -62,6 +62,20 @@ func (l *leaves) remove(path string) {
 	}
 }
 
+// copy copies a leaf, and everything below it.
+func (l *leaves) copy(from *leaves, path string) {
+	for at, leaf := range from.at {
+		if in(at, path) {
+			l.at[at] = leaf
+		}
+	}
+	for at, leaf := range from.sets {
+		if in(at, path) {
+			l.sets[at] = leaf
+		}
+	}
+}
+
 func byPath(a, b *leaf) int { return strings.Compare(a.path, b.path) }
 
 // read splits a configuration, in its JSON form, into leaves.

@@ -21,13 +21,20 @@ type Input struct {
 	Published map[string]any
 	// Base is what both sides last agreed on, by path.
 	Base map[string]Base
+	// Changing has the paths of the items that the cloud is changing. What it has of them may be half of a change,
+	// so Upstream must have them as Published. They are left as the previous merge had them.
+	Changing []string
 	// Sent is what was sent since Base was stored, by path, unless the cloud has certainly refused it.
 	// Upstream must be newer.
 	Sent map[string]Text
+	// Tried is what was sent by operations that have failed since, by path. A part of it may have taken effect.
+	Tried map[string]Text
 	// Conflicts are the conflicts of the previous merge.
 	Conflicts []OpenConflict
-	Policies  Policies
-	Now       time.Time
+	// Stored is what else was stored of the previous merge.
+	Stored   Stored
+	Policies Policies
+	Now      time.Time
 }
 
 // Policies are the policies of a cluster.
@@ -74,6 +81,11 @@ type Decision struct {
 	Take       Side
 	Kept, Lost Text
 	Time       time.Time
+	// Noted says that this decision is stored already, because its write was not done since.
+	Noted bool
+	// Again says that the cloud overwrites a value again that it has overwritten before, because the cloud has changed
+	// again. The latest decision about this leaf then gets the new value that is kept.
+	Again bool
 }
 
 // Leaf is a field that the spec sets.
@@ -113,7 +125,11 @@ func Merge(in Input) Plan {
 	}
 	m := newMerger(in)
 	for _, leaf := range m.managed() {
-		if !m.waitsForItem(leaf) {
+		switch {
+		case m.waitsForItem(leaf):
+		case m.changing(leaf):
+			m.leave(leaf)
+		default:
 			m.decide(leaf)
 		}
 	}
@@ -177,6 +193,7 @@ func (m *merger) decide(leaf *leaf) {
 		if verdict.state == Pushed {
 			d.Take, d.Kept, d.Lost = Spec, leaf.text, upstream
 		}
+		d.Noted, d.Again = m.noted(d), m.again(d, verdict.state)
 		m.plan.Decisions = append(m.plan.Decisions, d)
 	}
 }
@@ -195,6 +212,11 @@ func (m *merger) keep(leaf *leaf, v view, state State, base Base) {
 	}
 	m.plan.Base[leaf.path] = base
 	m.keepItem(leaf, state)
+	m.takeEffect(leaf, state)
+}
+
+// takeEffect sets the effective value.
+func (m *merger) takeEffect(leaf *leaf, state State) {
 	switch state {
 	case Pushed, Drifted, Conflict:
 		if leaf.value == nil {

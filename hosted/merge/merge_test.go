@@ -16,7 +16,7 @@ import (
 // toy is the table of a small cloud that has one field of each shape.
 var toy = New([]Call{
 	{Name: "upgrade"}, {Name: "access", Whole: true}, {Name: "tag"},
-	{Name: "create"}, {Name: "delete", After: []string{"create"}}, {Name: "size"}, {Name: "pool", Whole: true},
+	{Name: "create", Parallel: true}, {Name: "delete", Parallel: true, After: []string{"create"}}, {Name: "size", Parallel: true}, {Name: "pool", Whole: true},
 }, []Field{
 	{Path: "region", Shape: Scalar, Immutable: true},
 	{Path: "subnets", Shape: Whole, Immutable: true},

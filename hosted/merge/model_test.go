@@ -71,6 +71,8 @@ type snapshot struct {
 	tree     map[string]any
 	// troubled has the pools that do not work, although their creation was accepted.
 	troubled []string
+	// changing has the pools that are being changed.
+	changing map[string]bool
 }
 
 // cloud keeps its history, because reads may lag.
@@ -86,6 +88,15 @@ type cloud struct {
 	// quota refuses some requests, with some values, until it is raised. Until then, breaks lets some of the
 	// pools fail that were accepted.
 	quota, breaks func(Write) bool
+	// running has the operations that are not done, by pool. fails lets some of them fail, until the quota is raised.
+	// Half of the clouds have none: there, all is done at once.
+	running  map[string]*running
+	parallel bool
+	fails    func(Write) bool
+	// failed has the tokens of the operations that have failed.
+	failed map[int]bool
+	// result is what the latest request leads to.
+	result side
 }
 
 var (
@@ -97,8 +108,11 @@ func (c *cloud) now() snapshot { return c.history[len(c.history)-1] }
 
 // change appends a state, with a new version of an item or of the cluster.
 func (c *cloud) change(item string, change func(side)) {
-	next := snapshot{config: maps.Clone(c.now().config), versions: maps.Clone(c.now().versions), troubled: slices.Clone(c.now().troubled)}
+	next := snapshot{config: maps.Clone(c.now().config), versions: maps.Clone(c.now().versions), troubled: slices.Clone(c.now().troubled), changing: map[string]bool{}}
 	change(next.config)
+	for item := range c.running {
+		next.changing[item] = true
+	}
 	next.troubled = slices.DeleteFunc(next.troubled, func(item string) bool { return next.config[item] == nil })
 	delete(next.versions, item)
 	if item == "" || next.config[item] != nil {
@@ -110,11 +124,14 @@ func (c *cloud) change(item string, change func(side)) {
 
 // write behaves like a cloud. A token counts once, and an outdated version is refused. A call that replaces
 // its fields resets those that the request leaves out.
-func (c *cloud) write(w Write, token int, unguarded bool) error {
+func (c *cloud) write(w Write, token int, unguarded bool, half func() bool) error {
 	if c.tokens[token] {
 		return nil
 	}
 	now := c.now()
+	if c.running[w.Item] != nil || w.Item == "" && len(c.running) > 0 {
+		return errPrecondition
+	}
 	if !unguarded && now.versions[w.Item] != w.Version || w.Call == "create" && now.config[w.Item] != nil {
 		return errPrecondition
 	}
@@ -123,12 +140,13 @@ func (c *cloud) write(w Write, token int, unguarded bool) error {
 	}
 	c.tokens[token] = !c.forget || w.Call == "create"
 	c.writes++
-	c.change(w.Item, func(s side) {
+	breaks := w.Call == "create" && c.breaks(w)
+	c.begin(w.Item, &running{token: token, fails: c.fails(w), breaks: breaks}, c.parallel && toy.Parallel(w.Call), half, func(s side) {
 		if w.Call == "delete" {
 			s.set(w.Item, nil)
 			return
 		}
-		if toy.whole(w.Call) {
+		if toy.Call(w.Call).Whole {
 			maps.DeleteFunc(s, func(path string, _ any) bool {
 				at := universe.at[path]
 				return at != nil && at.field.Call == w.Call && at.item == w.Item && !at.exists
@@ -138,10 +156,76 @@ func (c *cloud) write(w Write, token int, unguarded bool) error {
 			s.set(path, at.value)
 		}
 	})
-	if last := &c.history[len(c.history)-1]; w.Call == "create" && c.breaks(w) {
-		last.troubled = append(last.troubled, w.Item)
-	}
 	return nil
+}
+
+// running is an operation that changes a pool until it is done, or has failed. Until then, a part of the change shows.
+type running struct {
+	token         int
+	fails, breaks bool
+	// result has the pool as it will be.
+	result side
+}
+
+// begin changes a pool or the cluster, at once or as an operation.
+func (c *cloud) begin(item string, op *running, lasts bool, half func() bool, change func(side)) {
+	c.result = maps.Clone(c.now().config)
+	change(c.result)
+	op.result = c.result
+	if !lasts {
+		c.change(item, change)
+		c.broken(item, op)
+		return
+	}
+	if c.running == nil {
+		c.running = map[string]*running{}
+	}
+	c.running[item] = op
+	c.change(item, func(s side) { s.part(item, op.result, half) })
+}
+
+// part takes over a part of a pool.
+func (s side) part(item string, from side, half func() bool) {
+	for _, path := range universePaths {
+		at := universe.at[path]
+		if at.item != item && path != item || s.text(path) == from.text(path) || !half() {
+			continue
+		}
+		if at.item != "" && (s[at.item] == nil || from[at.item] == nil) {
+			continue
+		}
+		if value, ok := from[path]; ok || !at.exists {
+			s.set(path, value)
+		}
+	}
+}
+
+// end ends the operation of a pool.
+func (c *cloud) end(item string, half func() bool) {
+	op := c.running[item]
+	delete(c.running, item)
+	if op.fails {
+		// What was changed so far stays.
+		c.failed[op.token] = true
+		c.writes--
+		c.change(item, func(side) {})
+		return
+	}
+	c.change(item, func(s side) {
+		maps.DeleteFunc(s, func(at string, _ any) bool { return in(at, item) })
+		for at, value := range op.result {
+			if in(at, item) {
+				s[at] = value
+			}
+		}
+	})
+	c.broken(item, op)
+}
+
+func (c *cloud) broken(item string, op *running) {
+	if last := &c.history[len(c.history)-1]; op.breaks {
+		last.troubled = append(last.troubled, item)
+	}
 }
 
 // edit is somebody's accepted write.
@@ -162,8 +246,9 @@ type stored struct {
 	Published map[string]any
 	Conflicts []OpenConflict
 	Decisions []Decision
-	// Op is in flight, and Refused wait.
-	Op      *operation
+	States    map[string]State
+	// Ops are in flight, and Refused wait.
+	Ops     []operation
 	Refused []Refusal
 	// Revision is the revision of the spec that was decided on.
 	Revision int
@@ -198,9 +283,15 @@ type world struct {
 	// planned is the spec that the operation was decided on, and plannedBy has its authors.
 	planned   side
 	plannedBy map[string]*edit
-	// made is the token of a request that has certainly created an item: no version shows that if the item is
-	// deleted again.
-	made int
+	// made has the tokens of the requests that certainly were carried out, or are. No version shows that if an item is
+	// created and deleted again.
+	made map[int]bool
+	// began is the request that was stored, and is to be sent.
+	began *operation
+	// changing are the pools that are left alone.
+	changing []string
+	// failing are the operations that were found to have failed.
+	failing []Refusal
 	// writesOfPlan are the writes of the plan that the operation belongs to.
 	writesOfPlan []Write
 	// troubled are the pools that did not work when the cloud was last read.
@@ -227,12 +318,14 @@ func newWorld(seed uint64, b bug) *world {
 	}
 	w.cloud.tokens, w.cloud.forget = map[int]bool{}, w.IntN(2) == 0
 	w.cloud.quota = func(Write) bool { return false }
-	w.cloud.breaks = w.cloud.quota
+	w.cloud.breaks, w.cloud.fails = w.cloud.quota, w.cloud.quota
+	w.made, w.cloud.failed, w.cloud.parallel = map[int]bool{}, map[int]bool{}, w.IntN(2) == 0
 	if few := w.IntN(2) == 0; few {
 		// Some requests are refused, for as long as this lasts. Another value may be accepted.
-		chance := func(r Write) uint32 { return crc32.ChecksumIEEE(fmt.Append(nil, seed, r.Call, r.Item, r.Sent)) % 3 }
+		chance := func(r Write) uint32 { return crc32.ChecksumIEEE(fmt.Append(nil, seed, r.Call, r.Item, r.Sent)) % 4 }
 		w.cloud.quota = func(r Write) bool { return chance(r) == 0 }
 		w.cloud.breaks = func(r Write) bool { return chance(r) == 1 }
+		w.cloud.fails = func(r Write) bool { return chance(r) == 2 }
 	}
 	w.cloud.history = []snapshot{{config: side{}, versions: map[string]string{}}}
 	w.cloud.change("", func(s side) {
@@ -307,7 +400,10 @@ func (w *world) console() {
 	if at.exists {
 		item = path
 	}
-	w.cloud.change(item, func(s side) { s.set(path, value) })
+	if w.cloud.running[item] != nil {
+		return
+	}
+	w.cloud.begin(item, &running{}, item != "" && w.cloud.parallel && w.IntN(3) == 0, w.half, func(s side) { s.set(path, value) })
 	for at, author := range w.cloudEdits {
 		if in(at, path) {
 			author.seen = true
@@ -387,6 +483,18 @@ func (w *world) edited(path string, text Text, spec bool) *edit {
 	w.log("%s = %s by the user of the spec: %v", path, text, spec)
 	w.edits = append(w.edits, e)
 	return e
+}
+
+func (w *world) half() bool { return w.IntN(2) == 0 }
+
+// operations lets some operations end.
+func (w *world) operations() {
+	for _, item := range slices.Sorted(maps.Keys(w.cloud.running)) {
+		if w.settled || w.IntN(3) == 0 {
+			w.cloud.end(item, w.half)
+			w.log("the operation on %q is done", item)
+		}
+	}
 }
 
 // resolve takes a side in a conflict as it is shown now, or was shown earlier.

@@ -124,7 +124,7 @@ func (w *world) checkStuck() {
 	creates := slices.ContainsFunc(w.cloud.now().troubled, func(item string) bool { return w.spec[item] != nil })
 	creates = creates || w.lacks()
 	for _, write := range plan.Writes {
-		refused := w.cloud.quota(write)
+		refused := w.cloud.quota(write) || w.cloud.parallel && w.cloud.fails(write)
 		creates = creates || refused && write.Call == "create"
 		if !refused && (!creates || write.Call != "delete") {
 			w.violation("%s of %q with %v is never sent, and was not refused", write.Call, write.Item, write.Sent)

@@ -30,16 +30,20 @@ type bug struct {
 	unguarded bool
 	// believes: an operation counts as done as soon as it was accepted.
 	believes bool
+	// tries is how many interleavings it takes at most to catch it; 1000 by default.
+	tries int
+	// sees: what is read of a pool while it is changed is taken for its configuration. drops: a request in flight is
+	// forgotten when another one is sent.
+	sees, drops bool
 	// refused changes the refusals that the choice of the next request sees.
 	refused func(Write, Refusal) Refusal
-	// forgets: a decision is named once, however often the value that lost is set again.
-	forgets bool
 	// next chooses the next request instead.
 	next func(Plan, Held) *Write
 }
 
 // TestNoLostUpdates tries, in any order, edits on both sides, refreshes, refused requests, crashes at each
-// call, and reads that lag or fail. Some requests are refused for long. Meanwhile all others must be sent, and
+// call, and reads that lag or fail. Pools are changed at the same time, by requests of ours and of others, and while
+// that lasts, a part of the change shows. Some requests are refused for long, and some operations fail. Meanwhile all others must be sent, and
 // in the end these, too. Then each accepted write must be live, superseded by a writer who saw it, or named in
 // a decision.
 func TestNoLostUpdates(t *testing.T) {
@@ -55,7 +59,7 @@ func TestNoLostUpdates(t *testing.T) {
 func TestSeededBugs(t *testing.T) {
 	for name, b := range seededBugs {
 		t.Run(name, func(t *testing.T) {
-			tried, failed := search(*firstSeed, 1000, b)
+			tried, failed := search(*firstSeed, cmp.Or(b.tries, 1000), b)
 			if failed == nil {
 				t.Fatalf("not caught by %d interleavings", tried)
 			}
@@ -117,7 +121,7 @@ func (w *world) play() bool {
 	}
 	// The quota is raised, and what was refused is due.
 	w.cloud.quota = func(Write) bool { return false }
-	w.cloud.breaks = w.cloud.quota
+	w.cloud.breaks, w.cloud.fails = w.cloud.quota, w.cloud.quota
 	w.cloud.history[len(w.cloud.history)-1].troubled = nil
 	w.now = w.now.Add(retryFailed)
 	if w.settle() {
@@ -145,7 +149,7 @@ func (w *world) settle() bool {
 func (w *world) writes(refresh func()) int {
 	before := w.cloud.writes + w.revision + w.statusWrites
 	refresh()
-	if w.status.Op != nil {
+	if len(w.status.Ops) > 0 {
 		return 1
 	}
 	return w.cloud.writes + w.revision + w.statusWrites - before
@@ -157,6 +161,7 @@ func (w *world) others() {
 		return
 	}
 	w.now = w.now.Add(time.Second)
+	w.operations()
 	switch w.IntN(8) {
 	case 0, 1:
 		w.console()
@@ -182,34 +187,80 @@ func (w *world) refresh() {
 			panic(r)
 		}
 		if r != nil {
-			w.made = 0
+			w.made = map[int]bool{}
 		}
 	}()
 	w.call()
-	read, complete := w.read()
-	w.troubled = read.troubled
+	if w.settled {
+		w.operations()
+	}
+	ended := w.ended()
+	read, complete := w.read(ended)
+	w.troubled, w.changing, w.failing = read.troubled, nil, nil
 	in := Input{
 		Table: toy, Upstream: read.tree, Complete: complete, Versions: read.versions, Published: w.status.Published,
-		Base: w.status.Base, Conflicts: w.status.Conflicts,
+		Base: w.status.Base, Conflicts: w.status.Conflicts, Sent: map[string]Text{}, Tried: map[string]Text{},
 	}
-	if op := w.status.Op; op != nil {
-		stale := read.versions[op.Write.Item] == op.Write.Version && w.made != op.Token
-		unknown := !w.cloud.forget && w.made != op.Token
-		if stale || unknown {
-			// The request was not carried out, or does not show yet. Its token, or else the version, ensures
-			// that it is carried out once.
-			w.send(*op, !w.cloud.forget, w.revision)
-			return
-		}
-		in.Sent = op.Write.Sent
+	if !w.fly(&in, read, ended) {
+		return
 	}
 	w.call()
 	revision := w.revision
 	in.Spec, in.Policies, in.Now = w.specTree(), w.policies, w.now
+	in.Stored = Stored{w.status.States, w.status.Decisions, w.status.Revision == revision}
 	plan := w.merge(in)
 	if plan.Decided && w.store(in, plan, revision) {
 		w.act(plan, revision)
 	}
+}
+
+// ended returns the tokens of the requests in flight that the cloud reports as done.
+func (w *world) ended() map[int]bool {
+	ended := map[int]bool{}
+	for _, op := range w.status.Ops {
+		running := w.cloud.running[op.Write.Item]
+		ended[op.Token] = w.made[op.Token] && (running == nil || running.token != op.Token || w.bug.believes)
+	}
+	return ended
+}
+
+// fly decides what comes of the requests in flight. It returns false if one of them was sent again instead.
+func (w *world) fly(in *Input, read snapshot, ended map[int]bool) bool {
+	for item := range read.changing {
+		w.changing = append(w.changing, item)
+	}
+	var next *operation
+	for _, op := range w.status.Ops {
+		unknown := !w.made[op.Token] && !read.changing[op.Write.Item]
+		switch {
+		case unknown && next == nil:
+			next = &op
+		case unknown || !ended[op.Token]:
+			w.changing = append(w.changing, op.Write.Item)
+		case w.cloud.failed[op.Token]:
+			w.failing = append(w.failing, op.refused(w.now.Add(retryFailed), false))
+			maps.Copy(in.Tried, op.Write.Sent)
+			continue
+		}
+		if !slices.Contains(w.changing, op.Write.Item) {
+			maps.Copy(in.Sent, op.Write.Sent)
+		}
+	}
+	slices.Sort(w.changing)
+	w.changing = slices.Compact(w.changing)
+	if next != nil && (read.versions[next.Write.Item] == next.Write.Version || !w.cloud.forget) {
+		// The request was not carried out, or does not show yet. Its token, or else the version, ensures that it is
+		// carried out once.
+		w.send(*next, !w.cloud.forget, w.revision)
+		return false
+	}
+	if len(w.changing) > 0 && w.status.Published == nil {
+		return false
+	}
+	if !w.bug.sees {
+		in.Changing, in.Upstream = w.changing, toy.Keep(in.Upstream, in.Published, w.changing)
+	}
+	return true
 }
 
 func (w *world) merge(in Input) Plan {
@@ -224,9 +275,9 @@ func (w *world) merge(in Input) Plan {
 }
 
 // read returns a snapshot that may lag, and is sometimes incomplete.
-func (w *world) read() (snapshot, bool) {
+func (w *world) read(ended map[int]bool) (snapshot, bool) {
 	c := &w.cloud
-	if w.settled || w.status.Op != nil && w.made == w.status.Op.Token && !w.bug.believes {
+	if w.settled || slices.Contains(slices.Collect(maps.Values(ended)), true) && !w.bug.believes {
 		c.read = len(c.history) - 1
 		return c.now(), true
 	}
@@ -244,19 +295,30 @@ func (w *world) read() (snapshot, bool) {
 // store writes the status, unless the object has changed since it was read.
 func (w *world) store(in Input, plan Plan, revision int) bool {
 	next := stored{Base: plan.Base, Published: in.Upstream, Conflicts: plan.Conflicts, Decisions: slices.Clip(w.status.Decisions), Revision: revision}
-	next.Decisions = append(next.Decisions, slices.DeleteFunc(slices.Clone(plan.Decisions), func(d Decision) bool { return w.noted(in, d) })...)
-	for _, r := range w.status.Refused {
+	next.Decisions = append(next.Decisions, slices.DeleteFunc(slices.Clone(plan.Decisions), func(d Decision) bool { return d.Noted || d.Again })...)
+	next.States = map[string]State{}
+	for _, leaf := range plan.Leaves {
+		next.States[leaf.Path] = leaf.State
+	}
+	for _, r := range slices.Concat(w.status.Refused, w.failing) {
 		if slices.ContainsFunc(plan.Writes, r.Is) {
 			next.Refused = append(next.Refused, r)
 		}
 	}
+	for _, op := range w.status.Ops {
+		if slices.Contains(w.changing, op.Write.Item) && !w.bug.drops {
+			next.Ops = append(next.Ops, op)
+		}
+	}
+	w.began = nil
 	if chosen := w.next(plan); chosen != nil {
 		write := *chosen
 		next.Refused = slices.DeleteFunc(next.Refused, func(r Refusal) bool { return r.Call == write.Call && r.Item == write.Item })
 		if w.bug.write != nil {
 			w.bug.write(&write, &w.cloud)
 		}
-		next.Op = &operation{write, w.statusWrites + 1, w.troubled}
+		w.began = &operation{write, w.statusWrites + 1, w.troubled}
+		next.Ops = append(next.Ops, *w.began)
 	}
 	if len(next.Refused) == 0 {
 		next.Refused = nil
@@ -269,9 +331,9 @@ func (w *world) store(in Input, plan Plan, revision int) bool {
 		return false
 	}
 	w.checkPlan(plan)
-	if next.Op != nil && w.cloud.forget {
+	if w.began != nil && w.cloud.forget {
 		// Without a token, nobody knows whether somebody else has set the same value.
-		w.agreeOn(next.Op.Write)
+		w.agreeOn(w.began.Write)
 	}
 	w.status, w.writesOfPlan, w.shows = next, plan.Writes, toy.read(next.Published)
 	w.planned, w.plannedBy = maps.Clone(w.spec), maps.Clone(w.specEdits)
@@ -286,8 +348,8 @@ func (w *world) store(in Input, plan Plan, revision int) bool {
 }
 
 func (w *world) act(plan Plan, revision int) {
-	if w.status.Op != nil {
-		w.send(*w.status.Op, true, revision)
+	if w.began != nil {
+		w.send(*w.began, true, revision)
 		return
 	}
 	if len(plan.SpecWrites) == 0 {
@@ -312,7 +374,7 @@ const (
 
 // next chooses the request to send.
 func (w *world) next(plan Plan) *Write {
-	held := Held{slices.Clone(w.status.Refused), w.troubled, w.now}
+	held := Held{Refused: slices.Concat(w.status.Refused, w.failing), Troubled: w.troubled, Changing: w.changing, Now: w.now}
 	if w.bug.next != nil {
 		return w.bug.next(plan, held)
 	}
@@ -328,42 +390,33 @@ func (w *world) next(plan Plan) *Write {
 	return toy.Next(plan, held)
 }
 
-// noted reports whether the status has a decision whose request was not sent yet, and the cloud has not changed
-// since.
-func (w *world) noted(in Input, d Decision) bool {
-	if d.Take == Upstream && w.status.Revision != w.revision && !w.bug.forgets || toy.read(in.Published).text(d.Path) != toy.read(in.Upstream).text(d.Path) {
-		return false
-	}
-	for _, old := range slices.Backward(w.status.Decisions) {
-		if old.Path == d.Path {
-			return old.Take == d.Take && old.Kept == d.Kept && old.Lost == d.Lost
-		}
-	}
-	return false
-}
-
 // send sends the request, and checks at once what it has changed. If it is refused, it was certainly not
 // carried out, unless it was sent before. Then it waits, if that can be stored.
 func (w *world) send(op operation, certain bool, revision int) {
 	w.call()
 	before, writes := w.cloud.now().config, w.cloud.writes
-	err := w.cloud.write(op.Write, op.Token, w.bug.unguarded)
+	err := w.cloud.write(op.Write, op.Token, w.bug.unguarded, w.half)
 	w.log("request %d, %s of %q with %v: %v", op.Token, op.Write.Call, op.Write.Item, op.Write.Set, err)
-	if err == nil && (op.Write.Call == "create" || !w.cloud.forget) {
-		w.made = op.Token
+	if err == nil && (op.Write.Call == "create" || !w.cloud.forget || w.cloud.parallel) {
+		w.made[op.Token] = true
 	}
 	if err == nil && w.cloud.writes > writes {
-		w.checkWrite(op, before, w.cloud.now().config)
+		w.checkWrite(op, before, w.cloud.result)
 	}
 	w.call()
 	if err == nil || !certain && !errors.Is(err, errQuota) || revision != w.revision {
 		return
 	}
-	refusal := Refusal{Call: op.Write.Call, Item: op.Write.Item, Sent: op.Write.Sent, Version: op.Write.Version, Stale: true, Until: w.now.Add(retryBusy)}
+	refusal := op.refused(w.now.Add(retryBusy), true)
 	if errors.Is(err, errQuota) {
-		refusal.Stale, refusal.Until = false, w.now.Add(retryFailed)
+		refusal = op.refused(w.now.Add(retryFailed), false)
 	}
-	w.status.Op, w.status.Refused = nil, append(slices.Clip(w.status.Refused), refusal)
+	w.status.Ops = slices.DeleteFunc(slices.Clone(w.status.Ops), func(o operation) bool { return o.Token == op.Token })
+	w.status.Refused = append(slices.Clip(w.status.Refused), refusal)
 	w.statusWrites++
 	w.call()
+}
+
+func (o operation) refused(until time.Time, stale bool) Refusal {
+	return Refusal{Call: o.Write.Call, Item: o.Write.Item, Sent: o.Write.Sent, Version: o.Write.Version, Stale: stale, Until: until}
 }

@@ -40,6 +40,8 @@ type Held struct {
 	// Troubled has the paths of items that the cloud has, and that do not work. For example, the cloud has
 	// accepted a pool, and then failed to create its nodes.
 	Troubled []string
+	// Changing has the paths of the items that the cloud is changing, and "" if it is changing the cluster itself.
+	Changing []string
 	Now      time.Time
 }
 
@@ -47,6 +49,8 @@ type Held struct {
 type Wait struct {
 	// Refused: the write itself was refused, and is not due yet.
 	Refused bool
+	// Busy: the cloud does something else first.
+	Busy bool
 	// For names what the write must not overtake.
 	For string
 }
@@ -64,27 +68,45 @@ func (t *Table) Next(plan Plan, held Held) *Write {
 // whose call comes after others waits, too, while one of those waits, or while an item that the spec has does
 // not work or is missing in the cloud. An item that the spec does not have holds up nothing: it is to be deleted
 // itself.
+//
+// While the cloud is changing something, only requests for other items are sent, and only if the cloud can carry them
+// out at the same time. They do not overtake a request that waits for all items: a version of the cluster comes before
+// those of its pools.
 func (t *Table) Waits(plan Plan, held Held) []Wait {
 	waits := make([]Wait, len(plan.Writes))
+	behind := false
 	for i, w := range plan.Writes {
 		waits[i].Refused = slices.ContainsFunc(held.Refused, func(r Refusal) bool { return r.Holds(w, held.Now) })
-		after := t.after(w.Call)
+		waits[i].Busy = behind || busy(t, w, held.Changing)
+		behind = behind || waits[i] == (Wait{Busy: true}) && !t.Parallel(w.Call)
+		after := t.Call(w.Call).After
 		if len(after) == 0 {
 			continue
 		}
 		if j := slices.IndexFunc(held.Troubled, plan.wants); j >= 0 {
 			waits[i].For = held.Troubled[j] + " does not work yet"
 		}
+		if j := slices.IndexFunc(held.Changing, plan.wants); j >= 0 {
+			waits[i].For = held.Changing[j] + " is being changed"
+		}
 		if item := plan.lacks(after); item != "" {
-			waits[i].For = item + " is in the spec, and the cloud does not have it"
+			waits[i].For = item + " is in the spec, and the cloud does not have it: remove it from the spec, or change one of its fields to create it again"
 		}
 		for j, before := range plan.Writes[:i] {
-			if waits[j] != (Wait{}) && slices.Contains(after, before.Call) {
+			if waits[j].Refused && slices.Contains(after, before.Call) {
 				waits[i].For = before.Call + " " + before.Item + " was refused"
 			}
 		}
 	}
 	return waits
+}
+
+// busy reports whether a write has to wait until the cloud has changed something else.
+func busy(t *Table, w Write, changing []string) bool {
+	if !t.Parallel(w.Call) || w.Item == "" {
+		return len(changing) > 0
+	}
+	return slices.Contains(changing, "") || slices.Contains(changing, w.Item)
 }
 
 // lacks returns an item that the spec has, the cloud does not have, and none of these calls creates. For example,

@@ -26,28 +26,37 @@ func TestNextWrite(t *testing.T) {
 		want int
 		// troubled is an item that does not work. The spec has p.
 		troubled string
+		changing []string
 	}{
-		"nothing to send":                         {want: -1},
-		"the first one":                           {writes: []Write{upgrade, p}, want: 0},
-		"the first one waits":                     {writes: []Write{upgrade, p}, refused: []Refusal{refusal(upgrade, time.Hour)}, want: 1},
-		"all of them wait":                        {writes: []Write{p, q}, refused: []Refusal{refusal(p, time.Hour), refusal(q, time.Second)}, want: -1},
-		"it is due":                               {writes: []Write{p}, refused: []Refusal{refusal(p, 0)}, want: 0},
-		"the clock has jumped back":               {writes: []Write{p}, refused: []Refusal{refusal(p, 2*time.Hour)}, want: 0},
-		"another value":                           {writes: []Write{p}, refused: []Refusal{refusal(write("size", "p", "2"), time.Hour)}, want: 0},
-		"another pool":                            {writes: []Write{p}, refused: []Refusal{refusal(q, time.Hour)}, want: 0},
-		"another call":                            {writes: []Write{p}, refused: []Refusal{refusal(write("pool", "p", "1"), time.Hour)}, want: 0},
-		"another version":                         {writes: []Write{p}, refused: []Refusal{stale}, want: 0},
-		"another version, and the value is bad":   {writes: []Write{p}, refused: []Refusal{func() Refusal { r := stale; r.Stale = false; return r }()}, want: -1},
-		"a pool that replaces another is refused": {writes: []Write{create, gone, p}, refused: []Refusal{refusal(create, time.Hour)}, want: 2},
-		"a pool that replaces another is broken":  {writes: []Write{gone, p}, troubled: `pools["p"]`, want: 1},
-		"a broken pool is deleted":                {writes: []Write{gone, p}, troubled: `pools["q"]`},
-		"a broken pool holds up no new one":       {writes: []Write{create, gone}, troubled: `pools["p"]`},
-		"a pool is deleted, and others wait":      {writes: []Write{gone, p}, refused: []Refusal{refusal(p, time.Hour)}, want: 0},
+		"nothing to send":                          {want: -1},
+		"the first one":                            {writes: []Write{upgrade, p}, want: 0},
+		"the first one waits":                      {writes: []Write{upgrade, p}, refused: []Refusal{refusal(upgrade, time.Hour)}, want: 1},
+		"all of them wait":                         {writes: []Write{p, q}, refused: []Refusal{refusal(p, time.Hour), refusal(q, time.Second)}, want: -1},
+		"it is due":                                {writes: []Write{p}, refused: []Refusal{refusal(p, 0)}, want: 0},
+		"the clock has jumped back":                {writes: []Write{p}, refused: []Refusal{refusal(p, 2*time.Hour)}, want: 0},
+		"another value":                            {writes: []Write{p}, refused: []Refusal{refusal(write("size", "p", "2"), time.Hour)}, want: 0},
+		"another pool":                             {writes: []Write{p}, refused: []Refusal{refusal(q, time.Hour)}, want: 0},
+		"another call":                             {writes: []Write{p}, refused: []Refusal{refusal(write("pool", "p", "1"), time.Hour)}, want: 0},
+		"another version":                          {writes: []Write{p}, refused: []Refusal{stale}, want: 0},
+		"another version, and the value is bad":    {writes: []Write{p}, refused: []Refusal{func() Refusal { r := stale; r.Stale = false; return r }()}, want: -1},
+		"a pool that replaces another is refused":  {writes: []Write{create, gone, p}, refused: []Refusal{refusal(create, time.Hour)}, want: 2},
+		"a pool that replaces another is broken":   {writes: []Write{gone, p}, troubled: `pools["p"]`, want: 1},
+		"a broken pool is deleted":                 {writes: []Write{gone, p}, troubled: `pools["q"]`},
+		"a broken pool holds up no new one":        {writes: []Write{create, gone}, troubled: `pools["p"]`},
+		"another pool is changed":                  {writes: []Write{p}, changing: []string{"q"}},
+		"the same pool is changed":                 {writes: []Write{p, q}, changing: []string{"p"}, want: 1},
+		"the cluster is changed":                   {writes: []Write{p, q}, changing: []string{""}, want: -1},
+		"a pool is changed, and the cluster waits": {writes: []Write{upgrade, p}, changing: []string{"q"}, want: -1},
+		"one is refused, and does not hold up":     {writes: []Write{upgrade, p}, refused: []Refusal{refusal(upgrade, time.Hour)}, changing: []string{"q"}, want: 1},
+		"a call that is alone":                     {writes: []Write{write("pool", "p", "1")}, changing: []string{"q"}, want: -1},
+		"a replacement is being changed":           {writes: []Write{gone, p}, changing: []string{`pools["p"]`}, want: 1},
+		"one of two that are deleted":              {writes: []Write{gone}, changing: []string{`pools["r"]`}},
+		"a pool is deleted, and others wait":       {writes: []Write{gone, p}, refused: []Refusal{refusal(p, time.Hour)}, want: 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			plan := Plan{Writes: test.writes, Leaves: []Leaf{{Path: `pools["p"]`, Spec: "true"}, {Path: `pools["q"]`, Spec: Null}}}
-			got, next := -1, toy.Next(plan, Held{test.refused, []string{test.troubled}, now})
+			got, next := -1, toy.Next(plan, Held{Refused: test.refused, Troubled: []string{test.troubled}, Changing: test.changing, Now: now})
 			for i := range test.writes {
 				if next == &test.writes[i] {
 					got = i
@@ -94,7 +103,7 @@ func TestWaitsForMissing(t *testing.T) {
 		writes []Write
 		want   []Wait
 	}{
-		"it is missing":      {missing, []Write{gone}, []Wait{{For: `pools["p"] is in the spec, and the cloud does not have it`}}},
+		"it is missing":      {missing, []Write{gone}, []Wait{{For: `pools["p"] is in the spec, and the cloud does not have it: remove it from the spec, or change one of its fields to create it again`}}},
 		"it is created":      {missing, []Write{create, gone}, []Wait{{}, {}}},
 		"a field is not set": {field, []Write{gone}, []Wait{{}}},
 		"it is there":        {there, []Write{gone}, []Wait{{}}},

@@ -117,6 +117,9 @@ type Call struct {
 	// Whole says that the request replaces all fields of the call, and would reset those that it leaves out.
 	// So Merge adds the others as they are in the cloud.
 	Whole bool
+	// Parallel says that the cloud carries out several such requests at a time, each for another item. Other requests
+	// wait until all is done.
+	Parallel bool
 	// After lists calls that come before this one in the table. While the plan has one of them that was refused,
 	// or an item that the spec has does not work or is missing in the cloud, this one waits. So pools are deleted only once the pools that
 	// replace them were created, and work.
@@ -159,7 +162,7 @@ func New(calls []Call, fields []Field) *Table {
 		}
 	}
 	for _, f := range t.Fields {
-		if f.Shape == Keyed && !f.Immutable && f.Delete == "" && !t.whole(f.Call) {
+		if f.Shape == Keyed && !f.Immutable && f.Delete == "" && !t.Call(f.Call).Whole {
 			panic(f.Path + " has items without fields, which can be removed only by a call that replaces them all")
 		}
 	}
@@ -216,11 +219,13 @@ func (t *Table) order(call string) int {
 	return -1
 }
 
-func (t *Table) whole(call string) bool { return t.Calls[t.order(call)].Whole }
-
 // Deletes reports whether a call deletes an item.
 func (t *Table) Deletes(call string) bool {
 	return slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Delete == call && call != "" })
 }
 
-func (t *Table) after(call string) []string { return t.Calls[t.order(call)].After }
+// Parallel reports whether the cloud carries out several requests of a call at a time, each for another item.
+func (t *Table) Parallel(call string) bool {
+	at := t.order(call)
+	return at >= 0 && t.Calls[at].Parallel
+}

@@ -61,7 +61,7 @@ func (m *merger) writes() []Write {
 func (m *merger) complete(w *Write, changed []*leaf) {
 	w.Set, w.Sent = map[string]any{}, map[string]Text{}
 	message := &leaves{at: map[string]*leaf{}, sets: map[string]*leaf{}}
-	whole := m.in.Table.whole(w.Call)
+	whole := m.in.Table.Call(w.Call).Whole
 	if whole {
 		for path, leaf := range m.upstream.at {
 			if leaf.field.Call == w.Call && leaf.item == w.Item && !leaf.exists {

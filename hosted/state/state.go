@@ -8,6 +8,10 @@
 // While somebody else changes the cluster, the phase is ForeignUpdate. What is read then may be half of a
 // change, so it is neither taken over nor overwritten.
 //
+// If the cloud can work on several pools at a time, several requests may be in flight, each for another pool. The
+// phase is then that of the request that needs the next step. A pool that is being changed is left alone, and all
+// else goes on.
+//
 // The phase is not stored. It follows from the status and from what was read, so a process that crashes
 // anywhere continues where it was.
 package state
@@ -91,9 +95,12 @@ type Seen struct {
 	Reading cloud.Reading
 	// Marked: the cluster was created for this object.
 	Marked bool
-	// Operation is the cloud's report on the operation in the status, if the cloud has a name for it. It is
-	// older than Reading, so Reading shows the result of an operation that is done.
-	Operation *cloud.Operation
+	// Operations are the cloud's reports on the operations in flight that it has a name for, by request token. They
+	// are older than Reading, so Reading shows the result of an operation that is done.
+	Operations map[string]cloud.Operation
+	// Parallel reports whether the cloud carries out several requests of a call at a time, each for another pool. If it
+	// is nil, no call is.
+	Parallel func(call string) bool
 }
 
 // Early decides without a request to the cloud, if that is possible.
@@ -128,47 +135,25 @@ func Next(s Seen) (Phase, Step) {
 		return AlreadyExists, Wait
 	case op != nil && op.Call == CallCreate:
 		return s.created()
-	case op != nil:
-		return s.inFlight(*op)
-	case s.Reading.Busy != "":
+	case s.stopped() && op != nil:
+		return Waiting, Wait
+	case s.stopped():
 		return ForeignUpdate, Wait
 	case !s.Reading.Complete:
 		return Incomplete, Wait
-	case !imported(s.Status):
-		return Importing, Sync
-	case len(s.Status.Operations) > 0:
-		return Failed, Sync
 	default:
-		return Idle, Sync
+		return s.goesOn()
 	}
 }
 
 func (s Seen) created() (Phase, Step) {
 	switch {
-	case s.Reading.Busy != "":
+	case s.Reading.Doing() != "":
 		return Creating, Wait
 	case !s.Reading.Complete:
 		return Incomplete, Wait
 	default:
 		return Importing, Sync
-	}
-}
-
-// inFlight decides for an operation in the status that has not failed. If the cloud has a name for the
-// operation, it may be running although the cloud is not busy.
-func (s Seen) inFlight(op v1alpha1.Operation) (Phase, Step) {
-	named := op.CloudID != ""
-	switch {
-	case named && (s.Operation == nil || !s.Operation.Done), s.Reading.Busy != "":
-		return Waiting, Wait
-	case !s.Reading.Complete:
-		return Incomplete, Wait
-	case !named:
-		return Writing, Resume
-	case s.Operation.Failed:
-		return Failed, Fail
-	default:
-		return Verifying, Sync
 	}
 }
 
@@ -186,7 +171,7 @@ func (s Seen) delete() (Phase, Step) {
 		return Deleting, Release
 	case !s.Marked:
 		return NotMarked, Wait
-	case s.Reading.Busy != "":
+	case s.Reading.Doing() != "":
 		return Deleting, Wait
 	default:
 		return Deleting, Delete

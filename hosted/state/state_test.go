@@ -16,8 +16,12 @@ var (
 	whole  = cloud.Reading{Complete: true, UID: "1"}
 	busy   = cloud.Reading{Complete: true, UID: "1", Busy: "UPDATING"}
 	there  = v1alpha1.ClusterConfig{EKSConfig: &v1alpha1.EKSConfig{}}
-	done   = &cloud.Operation{Done: true}
+	done   = report(cloud.Operation{Done: true})
 )
+
+func report(op cloud.Operation) map[string]cloud.Operation {
+	return map[string]cloud.Operation{"t": op}
+}
 
 func status(op *v1alpha1.Operation) v1alpha1.HostedClusterStatus {
 	status := v1alpha1.HostedClusterStatus{UpstreamSpec: there, UpstreamUID: "1"}
@@ -36,6 +40,20 @@ func TestNext(t *testing.T) {
 		making = v1alpha1.HostedClusterStatus{Operations: []v1alpha1.Operation{{Call: CallCreate}}}
 	)
 	both.Operations = append(both.Operations, sent.Operations...)
+	pools := func(ops ...v1alpha1.Operation) v1alpha1.HostedClusterStatus {
+		all := status(nil)
+		all.Operations = ops
+		return all
+	}
+	running, ended := cloud.Operation{}, cloud.Operation{Done: true}
+	p, q := v1alpha1.Operation{RequestToken: "p", CloudID: "o", Call: "pool", Item: "p"}, v1alpha1.Operation{RequestToken: "q", CloudID: "o", Call: "pool", Item: "q"}
+	unknown := v1alpha1.Operation{RequestToken: "r", Call: "pool", Item: "r"}
+	alone := v1alpha1.Operation{RequestToken: "p", CloudID: "o", Call: "other", Item: "p"}
+	changing := cloud.Reading{Complete: true, UID: "1", Changing: map[string]string{"r": "UPDATING"}}
+	reports := func(p, q cloud.Operation) map[string]cloud.Operation {
+		return map[string]cloud.Operation{"p": p, "q": q}
+	}
+	parallel := func(call string) bool { return call == "pool" }
 	now := time.Now()
 	asked := func(ago time.Duration, message string) v1alpha1.HostedClusterStatus {
 		return v1alpha1.HostedClusterStatus{Operations: []v1alpha1.Operation{{Call: CallCreate, StartedAt: metav1.NewTime(now.Add(-ago)), Message: message}}}
@@ -68,16 +86,16 @@ func TestNext(t *testing.T) {
 		"a cloud without identities":                {Seen{Status: status(nil), Reading: cloud.Reading{Complete: true}}, Idle, Sync},
 		"perhaps it was sent":                       {Seen{Status: unsent, Reading: whole}, Writing, Resume},
 		"perhaps it was sent, and it is busy":       {Seen{Status: unsent, Reading: busy}, Waiting, Wait},
-		"under way, though it says ACTIVE":          {Seen{Status: sent, Reading: whole, Operation: &cloud.Operation{}}, Waiting, Wait},
-		"done, and somebody else's is under way":    {Seen{Status: sent, Reading: busy, Operation: done}, Waiting, Wait},
-		"done":                                      {Seen{Status: sent, Reading: whole, Operation: done}, Verifying, Sync},
-		"done, and half a read":                     {Seen{Status: sent, Reading: cloud.Reading{UID: "1"}, Operation: done}, Incomplete, Wait},
-		"it has failed":                             {Seen{Status: sent, Reading: whole, Operation: &cloud.Operation{Done: true, Failed: true}}, Failed, Fail},
+		"under way, though it says ACTIVE":          {Seen{Status: sent, Reading: whole, Operations: report(cloud.Operation{})}, Waiting, Wait},
+		"done, and somebody else's is under way":    {Seen{Status: sent, Reading: busy, Operations: done}, Waiting, Wait},
+		"done":                                      {Seen{Status: sent, Reading: whole, Operations: done}, Verifying, Sync},
+		"done, and half a read":                     {Seen{Status: sent, Reading: cloud.Reading{UID: "1"}, Operations: done}, Incomplete, Wait},
+		"it has failed":                             {Seen{Status: sent, Reading: whole, Operations: report(cloud.Operation{Done: true, Failed: true})}, Failed, Fail},
 		"it had failed":                             {Seen{Status: failed, Reading: whole}, Failed, Sync},
 		"it had failed, and somebody else is busy":  {Seen{Status: failed, Reading: busy}, ForeignUpdate, Wait},
-		"refused, and another is under way":         {Seen{Status: both, Reading: whole, Operation: &cloud.Operation{}}, Waiting, Wait},
-		"refused, and another is done":              {Seen{Status: both, Reading: whole, Operation: done}, Verifying, Sync},
-		"refused, and another has failed":           {Seen{Status: both, Reading: whole, Operation: &cloud.Operation{Done: true, Failed: true}}, Failed, Fail},
+		"refused, and another is under way":         {Seen{Status: both, Reading: whole, Operations: report(cloud.Operation{})}, Waiting, Wait},
+		"refused, and another is done":              {Seen{Status: both, Reading: whole, Operations: done}, Verifying, Sync},
+		"refused, and another has failed":           {Seen{Status: both, Reading: whole, Operations: report(cloud.Operation{Done: true, Failed: true})}, Failed, Fail},
 		"to be deleted":                             {Seen{Deleting: true, Spec: adopt, Status: status(nil), Marked: true, Reading: whole}, Deleting, Delete},
 		"to be deleted, while it is busy":           {Seen{Deleting: true, Spec: adopt, Status: status(nil), Marked: true, Reading: busy}, Deleting, Wait},
 		"deleted":                                   {Seen{Deleting: true, Spec: adopt, Status: status(nil), Missing: true}, Deleting, Release},
@@ -94,7 +112,18 @@ func TestNext(t *testing.T) {
 		"a duplicate, and the other has read it":    {Seen{Deleting: true, Spec: create, Twin: "b", TwinHas: true, Status: asked(time.Minute, ""), Marked: true, Reading: whole, Now: now}, Deleting, Release},
 		"a duplicate, and the cluster is another's": {Seen{Deleting: true, Spec: create, Twin: "b", Status: asked(time.Minute, ""), Reading: whole, Now: now}, Deleting, Release},
 		"a duplicate, asked for, is not deleted":    {Seen{Spec: create, Twin: "b", Status: asked(time.Minute, ""), Missing: true, Now: now}, Duplicate, Wait},
-		"an update of ours does not hold deletion":  {Seen{Deleting: true, Spec: adopt, Status: sent, Marked: true, Reading: whole, Operation: done}, Deleting, Delete},
+		"two pools are changed":                     {Seen{Parallel: parallel, Status: pools(p, q), Reading: whole, Operations: reports(running, running)}, Waiting, Sync},
+		"one of two pools is done":                  {Seen{Parallel: parallel, Status: pools(p, q), Reading: whole, Operations: reports(running, ended)}, Waiting, Sync},
+		"both pools are done":                       {Seen{Parallel: parallel, Status: pools(p, q), Reading: whole, Operations: reports(ended, ended)}, Verifying, Sync},
+		"one of two pools has failed":               {Seen{Parallel: parallel, Status: pools(p, q), Reading: whole, Operations: reports(running, cloud.Operation{Done: true, Failed: true})}, Failed, Fail},
+		"two pools, and one answer was lost":        {Seen{Parallel: parallel, Status: pools(p, unknown), Reading: whole, Operations: reports(running, ended)}, Writing, Resume},
+		"its answer was lost, and it is changed":    {Seen{Parallel: parallel, Status: pools(unknown), Reading: changing}, Waiting, Sync},
+		"a call that is alone":                      {Seen{Parallel: parallel, Status: pools(alone), Reading: whole, Operations: reports(running, ended)}, Waiting, Wait},
+		"two pools, and the cluster is busy":        {Seen{Parallel: parallel, Status: pools(p, q), Reading: busy, Operations: reports(running, ended)}, Waiting, Wait},
+		"somebody else changes a pool":              {Seen{Parallel: parallel, Status: status(nil), Reading: changing}, ForeignUpdate, Sync},
+		"somebody else does, before the import":     {Seen{Parallel: parallel, Reading: changing}, ForeignUpdate, Wait},
+		"to be deleted, while a pool is changed":    {Seen{Deleting: true, Spec: adopt, Status: status(nil), Marked: true, Reading: changing}, Deleting, Wait},
+		"an update of ours does not hold deletion":  {Seen{Deleting: true, Spec: adopt, Status: sent, Marked: true, Reading: whole, Operations: done}, Deleting, Delete},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -102,6 +131,24 @@ func TestNext(t *testing.T) {
 				t.Errorf("got %s, %s; want %s, %s", phase, step, test.phase, test.step)
 			}
 		})
+	}
+}
+
+// TestOthers: a pool is left alone while its request is carried out, or has to be resumed after another one.
+func TestOthers(t *testing.T) {
+	op := func(token, id string) v1alpha1.Operation {
+		return v1alpha1.Operation{RequestToken: token, CloudID: id, Call: "pool", Item: token}
+	}
+	s := Seen{
+		Parallel: func(string) bool { return true }, Operations: map[string]cloud.Operation{"done": {Done: true}},
+		Status: v1alpha1.HostedClusterStatus{Operations: []v1alpha1.Operation{op("running", "o"), op("done", "o"), op("lost", ""), op("lost too", "")}},
+	}
+	var items string
+	for _, op := range s.Others() {
+		items += op.Item + ","
+	}
+	if next := s.Unknown(); next == nil || next.Item != "lost" || items != "running,lost too," {
+		t.Errorf("next is %+v, and the others are %s", next, items)
 	}
 }
 

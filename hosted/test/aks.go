@@ -219,6 +219,9 @@ func (a *AKS) putPool(r *http.Request, name string) (int, object) {
 	if !ok || properties == nil {
 		return refused(http.StatusBadRequest, "InvalidRequestContent")
 	}
+	if properties["enableAutoScaling"] != true && (properties["minCount"] != nil || properties["maxCount"] != nil) {
+		return refused(http.StatusBadRequest, "InvalidParameter")
+	}
 	a.changes = append(a.changes, "PUT /agentPools/"+name)
 	body["name"], body["id"] = name, a.id+"/agentPools/"+name
 	// The answer has a temporary etag, which no read shows.

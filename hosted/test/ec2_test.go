@@ -142,6 +142,17 @@ func TestTemplateAfterACrash(t *testing.T) {
 			t.Errorf("changes: %v", changes)
 		}
 	}
+	reading, writes := writesFor(t, client, `nodeGroups: [{nodegroupName: b, diskSize: 60}]`)
+	cluster.Busy(true)
+	for _, token := range []string{"one", "another"} {
+		if _, err := client.Send(t.Context(), reading, writes[0], token); !errors.Is(err, cloud.ErrBusy) {
+			t.Fatalf("got %v, want that EKS does not take it", err)
+		}
+	}
+	cluster.Busy(false)
+	if changes := cluster.EC2.Changes(); len(changes) != 3 {
+		t.Errorf("each try makes a version: %v", changes)
+	}
 	if group := groupNamed(t, client, "b"); group["diskSize"] != float64(50) || group["version"] != "1.31" {
 		t.Errorf("it is %v", group)
 	}

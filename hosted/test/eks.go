@@ -19,12 +19,17 @@ type EKS struct {
 	cluster object
 	groups  map[string]object
 	addons  map[string]bool
+	// addonHas is more about each of them.
+	addonHas object
 	// updates by the group that they belong to ("" for the cluster), in their order.
 	updates map[string][]object
 	// tokens have the answers to the requests with these tokens.
 	tokens map[string]object
 	busy   bool
 	slow   bool
+	// slowGroups: changes of groups last until FinishGroup. were are the groups before their updates.
+	slowGroups bool
+	were       map[string]object
 	// shown is the cluster before an update that is in progress.
 	shown object
 	// EC2 has the launch templates.
@@ -142,7 +147,7 @@ func (e *EKS) once(w http.ResponseWriter, r *http.Request, body object) (http.Re
 		return w, out, nil
 	}
 	changes := r.Method != http.MethodGet
-	if changes && (e.busy || e.shown != nil) {
+	if changes && (e.busy || e.shown != nil || e.groupInUse(r.URL.Path)) {
 		return w, nil, inUse
 	}
 	before := copied(e.cluster)
@@ -259,7 +264,7 @@ func (e *EKS) updateCluster(body object) (object, *failure) {
 	_, public := vpc["endpointPublicAccess"]
 	_, private := vpc["endpointPrivateAccess"]
 	cidrs := vpc["publicAccessCidrs"] != nil
-	if (public || private) == cidrs || public != private {
+	if !public && !cidrs || public != private {
 		return nil, invalid
 	}
 	maps.Copy(e.cluster["resourcesVpcConfig"].(object), vpc)
@@ -312,8 +317,11 @@ func (e *EKS) update(group, kind string, params object) object {
 		"id":     fmt.Sprintf("update-%d", len(e.changes)),
 		"status": "Successful", "type": kind, "createdAt": 1_800_000_000 + len(e.changes), "params": list,
 	}
-	if e.slow && group == "" {
+	if e.slow && group == "" || e.slowGroups && group != "" {
 		update["status"] = "InProgress"
+	}
+	if e.slowGroups && group != "" {
+		e.groups[group]["status"] = "UPDATING"
 	}
 	e.updates[group] = append(e.updates[group], update)
 	return object{"update": update}
@@ -372,5 +380,7 @@ func (e *EKS) addon(method string, path []string, body object) (object, *failure
 	if method != http.MethodGet {
 		e.addons[name] = method == http.MethodPost
 	}
-	return object{"addon": object{"addonName": name, "status": "ACTIVE"}}, nil
+	addon := object{"addonName": name, "status": "ACTIVE"}
+	maps.Copy(addon, e.addonHas)
+	return object{"addon": addon}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 func (e *EKS) group(method string, path []string, body object) (object, *failure) {
@@ -21,16 +22,66 @@ func (e *EKS) group(method string, path []string, body object) (object, *failure
 	switch {
 	case group == nil:
 		return nil, missing
-	case method == http.MethodDelete && e.slow:
+	case method == http.MethodDelete && (e.slow || e.slowGroups):
 		group["status"] = "DELETING"
 	case method == http.MethodDelete:
 		delete(e.groups, path[0])
+	case len(path) == 2 && e.slowGroups:
+		e.were[path[0]] = copied(group)
+	}
+	switch {
+	case method != http.MethodPost:
 	case len(path) == 2 && path[1] == "update-version":
 		return e.updateGroupVersion(path[0], group, body)
 	case len(path) == 2:
 		return e.updateGroupConfig(path[0], group, body)
 	}
 	return object{"nodegroup": group}, nil
+}
+
+// SlowGroups makes changes of groups last until FinishGroup. Until then, EKS changes the other groups, and neither
+// that group nor the cluster.
+func (e *EKS) SlowGroups() {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.slowGroups, e.were = true, map[string]object{}
+}
+
+// FinishGroup ends what is done with a group. With an error, an update of it has failed.
+func (e *EKS) FinishGroup(name, failure string) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	if e.groups[name] == nil {
+		return
+	}
+	for _, update := range e.updates[name] {
+		if update["status"] == "InProgress" {
+			update["status"] = "Successful"
+			if failure != "" {
+				e.groups[name] = e.were[name]
+				update["status"], update["errors"] = "Failed", []any{object{"errorCode": "PodEvictionFailure", "errorMessage": failure}}
+			}
+		}
+	}
+	if e.groups[name]["status"] == "DELETING" {
+		delete(e.groups, name)
+		return
+	}
+	e.groups[name]["status"] = "ACTIVE"
+}
+
+// groupInUse reports whether a request has to wait for a group that is being changed. A request for the cluster waits
+// for all groups.
+func (e *EKS) groupInUse(path string) bool {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	ofGroup := len(parts) > 2 && parts[2] == "node-groups"
+	for name, group := range e.groups {
+		changing := e.slowGroups && group["status"] != "ACTIVE"
+		if changing && (!ofGroup || len(parts) > 3 && parts[3] == name) {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *EKS) createGroup(body object) (object, *failure) {
@@ -58,6 +109,9 @@ func (e *EKS) createGroup(body object) (object, *failure) {
 		group["version"] = e.cluster["version"]
 	}
 	group["status"], group["nodegroupArn"] = "ACTIVE", "arn:group/"+name
+	if e.slowGroups {
+		group["status"] = "CREATING"
+	}
 	e.groups[name] = group
 	return object{"nodegroup": group}, nil
 }

@@ -1,9 +1,11 @@
 package hosted
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -165,9 +167,28 @@ func updatePool(pool, body object) *refusal {
 	}
 	delete(body, "etag")
 	labels, hasLabels := body["labels"].(object)
+	tags, hasTags := body["tags"].(object)
+	taints, hasTaints := body["taints"].(object)
+	nodes := maps.Clone(body)
+	maps.DeleteFunc(nodes, func(name string, _ any) bool {
+		return name != "machineType" && name != "diskType" && name != "diskSizeGb"
+	})
 	switch {
+	case len(nodes) > 0 && len(nodes) == len(body):
+		for name, value := range nodes {
+			if size, err := strconv.ParseFloat(fmt.Sprint(value), 64); name == "diskSizeGb" && err == nil {
+				value = size
+			}
+			set(pool, "config", name, value)
+		}
 	case len(body) != 1:
 		return badRequest("Must specify exactly one field to update.")
+	case hasTags:
+		set(pool, "config", "tags", tags["tags"])
+	case hasTaints:
+		set(pool, "config", "taints", taints["taints"])
+	case body["imageType"] != nil:
+		set(pool, "config", "imageType", body["imageType"])
 	case hasLabels:
 		set(pool, "config", "labels", labels["labels"])
 	case body["nodeVersion"] != nil:

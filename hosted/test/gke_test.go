@@ -175,6 +175,11 @@ func TestSendGKE(t *testing.T) {
 		"management":          {`nodePools: [{name: a, management: {autoUpgrade: true}}]`, "nodePools.setManagement a"},
 		"management that end": {`nodePools: [{name: a, management: {autoRepair: false}}]`, "nodePools.setManagement a"},
 		"a label of a pool":   {`nodePools: [{name: a, config: {labels: {tier: db}}}]`, "nodePools.update a"},
+		"tags of a pool":      {`nodePools: [{name: a, config: {tags: [x]}}]`, "nodePools.update a"},
+		"a taint of a pool":   {`nodePools: [{name: a, config: {taints: [{key: k, value: v, effect: NO_SCHEDULE}, {key: l, value: w, effect: NO_EXECUTE}]}}]`, "nodePools.update a"},
+		"no taints":           {`nodePools: [{name: a, config: {taints: []}}]`, "nodePools.update a"},
+		"image of a pool":     {`nodePools: [{name: a, config: {imageType: COS_CONTAINERD}}]`, "nodePools.update a"},
+		"nodes of a pool":     {`nodePools: [{name: a, config: {machineType: e2-standard-8, diskSizeGb: 200}}]`, "nodePools.update a"},
 		"labels of a pool":    {`nodePools: [{name: a, config: {labels: {tier: null, zone: null}}}]`, "nodePools.update a"},
 	}
 	for name, test := range tests {
@@ -236,7 +241,7 @@ func kept(t *testing.T, before, after cloud.Reading) {
 			"addonsConfig.dnsCacheConfig.enabled", "masterAuthorizedNetworksConfig.gcpPublicCidrsAccessEnabled",
 			"networkPolicy.provider", "maintenancePolicy.window.maintenanceExclusions.freeze.startTime",
 		},
-		`nodePools["a"]`: {"autoscaling.locationPolicy", "management.upgradeOptions.description", "config.machineType"},
+		`nodePools["a"]`: {"autoscaling.locationPolicy", "management.upgradeOptions.description", "config.oauthScopes"},
 	} {
 		for _, path := range paths {
 			if after.Raw[item] != nil && !cmp.Equal(cloud.Get(before.Raw[item], path), cloud.Get(after.Raw[item], path)) {

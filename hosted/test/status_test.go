@@ -28,6 +28,14 @@ func TestStatuses(t *testing.T) {
 			return mustRead(t, client)
 		}
 	}
+	eksAddon := func(status string) func(*testing.T) cloud.Reading {
+		return func(t *testing.T) cloud.Reading {
+			t.Helper()
+			cluster, client := newEKS(t)
+			cluster.addons["aws-ebs-csi-driver"], cluster.addonHas = true, object{"status": status, "health": issues}
+			return mustRead(t, client)
+		}
+	}
 	aks := func(state string) func(*testing.T) cloud.Reading {
 		return func(t *testing.T) cloud.Reading {
 			t.Helper()
@@ -112,6 +120,22 @@ func TestStatuses(t *testing.T) {
 		"EKS, group DEGRADED":      {read: eksGroup("DEGRADED"), troubles: "the node group a is DEGRADED: AccessDenied: no role"},
 		"EKS, group CREATE_FAILED": {read: eksGroup("CREATE_FAILED"), troubles: "the node group a is CREATE_FAILED: AccessDenied: no role"},
 		"EKS, group DELETE_FAILED": {read: eksGroup("DELETE_FAILED"), troubles: "the node group a is DELETE_FAILED: AccessDenied: no role"},
+		"EKS, add-on DEGRADED":     {read: eksAddon("DEGRADED"), troubles: "the add-on aws-ebs-csi-driver is DEGRADED: AccessDenied: no role"},
+		"EKS, add-on CREATING":     {read: eksAddon("CREATING")},
+		"AKS, Creating":            {read: aks("Creating"), busy: "the cluster is Creating"},
+		"AKS, Upgrading":           {read: aks("Upgrading"), busy: "the cluster is Upgrading"},
+		"AKS, Deleting":            {read: aks("Deleting"), busy: "the cluster is Deleting"},
+		"AKS, Starting":            {read: aks("Starting"), busy: "the cluster is Starting"},
+		"AKS, Stopping":            {read: aks("Stopping"), busy: "the cluster is Stopping"},
+		"AKS, pool Scaling":        {read: aksPool("Scaling"), busy: "the node pool a is Scaling"},
+		"AKS, pool Upgrading":      {read: aksPool("UpgradingNodeImageVersion"), busy: "the node pool a is UpgradingNodeImageVersion"},
+		"AKS, pool Canceled":       {read: aksPool("Canceled"), troubles: "the node pool a is Canceled: no quota"},
+		"GKE, PROVISIONING":        {read: gke("PROVISIONING"), busy: "the cluster is PROVISIONING"},
+		"GKE, STOPPING":            {read: gke("STOPPING"), busy: "the cluster is STOPPING"},
+		"GKE, pool PROVISIONING":   {read: gkePool("PROVISIONING"), busy: "the node pool a is PROVISIONING"},
+		"GKE, pool RECONCILING":    {read: gkePool("RECONCILING"), busy: "the node pool a is RECONCILING"},
+		"GKE, pool STOPPING":       {read: gkePool("STOPPING"), busy: "the node pool a is STOPPING"},
+		"GKE, pool in part":        {read: gkePool("RUNNING_WITH_ERROR"), troubles: "the node pool a is RUNNING_WITH_ERROR: no addresses"},
 		"AKS, Succeeded":           {read: aks("Succeeded")},
 		"AKS, Updating":            {read: aks("Updating"), busy: "the cluster is Updating"},
 		"AKS, Failed":              {read: aks("Failed"), troubles: "the cluster is Failed: no quota"},
@@ -130,8 +154,8 @@ func TestStatuses(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			reading := test.read(t)
-			if got := reading.Unhealthy(); reading.Busy != test.busy || got != test.troubles {
-				t.Errorf("busy %q, troubles %q; want %q, %q", reading.Busy, got, test.busy, test.troubles)
+			if got := reading.Unhealthy(); reading.Doing() != test.busy || got != test.troubles {
+				t.Errorf("busy %q, troubles %q; want %q, %q", reading.Doing(), got, test.busy, test.troubles)
 			}
 			if items := reading.Troubled(); (len(items) > 0) != strings.Contains(test.troubles, "node") {
 				t.Errorf("the pools in trouble are %v", items)

@@ -72,8 +72,11 @@ func (c *connected) enqueue(keys ...decide.Key) { c.workers.Enqueue(work.Normal,
 func (c *connected) follow(ctx context.Context) error {
 	c.provider.Limits.Follow(func(limits *field.Limits) { c.limit(ctx, limits) })
 	c.provider.Classes.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
-	c.namespaces.mapped = func(classes []v1alpha1.ClassMapping) { c.provider.Classes.Want(ctx, classes) }
-	c.namespaces.mapped(c.namespaces.current().Binding().Spec.Classes)
+	c.namespaces.mapped = func(binding *v1alpha1.ClusterBinding) {
+		c.provider.Classes.Want(ctx, binding.Spec.Classes)
+		c.provider.Room.Want(ctx, binding.Spec.Import.CSI)
+	}
+	c.namespaces.mapped(c.namespaces.current().Binding())
 	// Any object may need one of a kind that becomes readable or unreadable.
 	c.provider.Rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
 	c.Views.Served.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })

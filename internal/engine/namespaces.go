@@ -29,8 +29,8 @@ type namespaces struct {
 	enqueue func(ctx context.Context, namespace string)
 	// enqueuePeers enqueues all objects whose copies name other namespaces.
 	enqueuePeers func(ctx context.Context)
-	// mapped gets the binding's new classes before the objects that they concern are enqueued.
-	mapped func(classes []v1alpha1.ClassMapping)
+	// mapped gets the changed binding before the objects that its classes concern are enqueued.
+	mapped func(binding *v1alpha1.ClusterBinding)
 
 	mu      sync.Mutex // Held while mapping is changed.
 	mapping atomic.Pointer[mapping.Mapping]
@@ -114,7 +114,7 @@ func (n *namespaces) follow(ctx context.Context, from cache.Cache) error {
 			return
 		}
 		before, _ := n.remap(func(m *mapping.Mapping) *mapping.Mapping { return m.WithBinding(binding) })
-		n.mapped(binding.Spec.Classes)
+		n.mapped(binding)
 		if differ(before.Binding(), binding) {
 			n.enqueue(ctx, "")
 		}

@@ -1,6 +1,7 @@
 package field
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,11 @@ func (c Classes) Of(kind v1alpha1.ClassKind, name string) (remote string, mapped
 		}
 	}
 	return "", false
+}
+
+// Maps reports whether any class of a kind is mapped.
+func (c Classes) Maps(kind v1alpha1.ClassKind) bool {
+	return slices.ContainsFunc(c, func(m v1alpha1.ClassMapping) bool { return m.Kind == kind })
 }
 
 // Presence says whether the provider has a class.

@@ -30,6 +30,8 @@ var localAnnotations = []string{
 	"volume.kubernetes.io/",
 	"volume.beta.kubernetes.io/",
 	limitRanger,
+	// The ReplicaSets that read it are in the consumer. Spillway sets it itself with spec.overflow.
+	corev1.PodDeletionCost,
 	// The class of an Ingress, from before the field existed. Controllers prefer it to the field, but
 	// the class has another name in the provider.
 	"kubernetes.io/ingress.class",

@@ -21,12 +21,14 @@ type Storage struct {
 	Binding storagev1.VolumeBindingMode
 	// Expands reports whether claims may grow.
 	Expands bool
+	// Provisioner is the driver that creates the volumes.
+	Provisioner string
 }
 
 // StorageOf returns what a StorageClass says. Without a reclaim policy, Kubernetes deletes volumes. A policy that
 // this version does not know counts as Retain, and another binding mode as Immediate.
 func StorageOf(class *storagev1.StorageClass) Storage {
-	s := Storage{Reclaim: corev1.PersistentVolumeReclaimRetain, Binding: storagev1.VolumeBindingImmediate, Expands: ptr.Deref(class.AllowVolumeExpansion, false)}
+	s := Storage{Reclaim: corev1.PersistentVolumeReclaimRetain, Binding: storagev1.VolumeBindingImmediate, Expands: ptr.Deref(class.AllowVolumeExpansion, false), Provisioner: class.Provisioner}
 	if ptr.Deref(class.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete) == corev1.PersistentVolumeReclaimDelete {
 		s.Reclaim = corev1.PersistentVolumeReclaimDelete
 	}

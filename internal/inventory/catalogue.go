@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,17 +39,41 @@ func Marked(ctx context.Context, v *views.Views, clusterID string) ([]*metav1.Pa
 
 // Volumes returns the names of the consumer's PersistentVolumes that stand for volumes in a provider, in any state.
 func Volumes(ctx context.Context, r *Inventory, clusterID string) ([]string, error) {
+	volumes, err := volumesIn(ctx, r, clusterID)
+	var names []string
+	for _, volume := range volumes {
+		names = append(names, volume.Name)
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// RemoteClaims returns the names of the claims in a namespace of a provider for whose volumes PersistentVolumes of the
+// consumer stand, in any state.
+func RemoteClaims(ctx context.Context, r *Inventory, clusterID, namespace string) ([]string, error) {
+	volumes, err := volumesIn(ctx, r, clusterID)
+	var names []string
+	for _, volume := range volumes {
+		if in, name, _ := strings.Cut(volume.Annotations[v1alpha1.AnnotationRemoteClaim], "/"); in == namespace && name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// volumesIn returns the metadata of such volumes. Callers share it, and must not change it.
+func volumesIn(ctx context.Context, r *Inventory, clusterID string) ([]*metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeList"))
 	if err := r.views.SharedCache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the metadata of PersistentVolumes: %w", err)
 	}
-	var names []string
+	var all []*metav1.PartialObjectMetadata
 	for i := range list.Items {
 		if _, is := field.ClaimOf(&list.Items[i], clusterID); is && field.StandsForRemote(&list.Items[i], clusterID) {
-			names = append(names, list.Items[i].Name)
+			all = append(all, &list.Items[i])
 		}
 	}
-	slices.Sort(names)
-	return names, nil
+	return all, nil
 }

@@ -44,4 +44,10 @@ func TestVolumes(t *testing.T) {
 	if diff := cmp.Diff([]string{"spillway-eu-" + uid}, got); err != nil || diff != "" {
 		t.Errorf("%v, (-want +got)\n%s", err, diff)
 	}
+	for namespace, want := range map[string][]string{"team-eu": {"data"}, "team": nil} {
+		got, err := RemoteClaims(t.Context(), r, "eu", namespace)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v, (-want +got)\n%s", namespace, err, diff)
+		}
+	}
 }

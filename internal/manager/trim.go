@@ -43,7 +43,13 @@ func trimWaitingPod(obj any) (any, error) {
 	if small := withClaims(pod); small != nil {
 		return &waitingPod{ObjectMeta: identityOf(pod), fullPod: small}, nil
 	}
-	return &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod)}, nil
+	waiting := &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod)}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			waiting.unschedulable, waiting.seen = c.LastTransitionTime.Unix(), c.ObservedGeneration
+		}
+	}
+	return waiting, nil
 }
 
 // withClaims trims a pod that names PersistentVolumeClaims. It also keeps their names, and whether the
@@ -61,7 +67,9 @@ func withClaims(pod *corev1.Pod) *corev1.Pod {
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled {
-			small.Status.Conditions = []corev1.PodCondition{{Type: c.Type, Status: c.Status, Reason: c.Reason}}
+			small.Status.Conditions = []corev1.PodCondition{{
+				Type: c.Type, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime, ObservedGeneration: c.ObservedGeneration,
+			}}
 		}
 	}
 	return small
@@ -71,7 +79,10 @@ func withClaims(pod *corev1.Pod) *corev1.Pod {
 func identityOf(pod *corev1.Pod) metav1.ObjectMeta {
 	identity := metav1.ObjectMeta{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-		CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
+		CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp, Generation: pod.Generation,
+	}
+	if opened := pod.Annotations[v1alpha1.AnnotationOverflow]; opened != "" {
+		identity.Annotations = map[string]string{v1alpha1.AnnotationOverflow: opened}
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		identity.OwnerReferences = []metav1.OwnerReference{{APIVersion: owner.APIVersion, Kind: owner.Kind, Controller: owner.Controller}}

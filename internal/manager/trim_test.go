@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
@@ -18,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -73,8 +75,13 @@ func TestTrimWaitingPod(t *testing.T) {
 	claiming.Status.Conditions = refused.Status.Conditions
 	described := refused.DeepCopy()
 	described.Spec.HostNetwork, described.Spec.Volumes = false, []corev1.Volume{{VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{}}}}
+	overflowing := waitingPodOf("ReplicaSet")
+	overflowing.Generation = 3
+	overflowing.Annotations[v1alpha1.AnnotationOverflow] = "1=2026-01-02T03:04:05Z"
+	overflowing.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+		LastTransitionTime: metav1.NewTime(builder.Epoch), ObservedGeneration: 2, Message: "0/3 nodes are available"}}
 	for name, pod := range map[string]*corev1.Pod{
-		"of a Deployment": waitingPodOf("ReplicaSet"), "of a DaemonSet": waitingPodOf("DaemonSet"), "being deleted": going, "it tolerates all": tolerant,
+		"it overflows": overflowing, "of a Deployment": waitingPodOf("ReplicaSet"), "of a DaemonSet": waitingPodOf("DaemonSet"), "being deleted": going, "it tolerates all": tolerant,
 		"never sent": refused, "not sent everywhere": described, "it names claims": claiming,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,6 +93,9 @@ func TestTrimWaitingPod(t *testing.T) {
 			want, got := unscheduledpod.Decide(pod, nso, []string{"eu"}, claims, builder.Epoch), unscheduledpod.Decide(small, nso, []string{"eu"}, claims, builder.Epoch)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("decided (-whole +trimmed):\n%s", diff)
+			}
+			if diff := cmp.Diff(unscheduledpod.Waiting(pod), unscheduledpod.Waiting(small), cmpopts.IgnoreFields(spill.Waiting{}, "Tolerates")); diff != "" {
+				t.Errorf("which tiers it may use (-whole +trimmed):\n%s", diff)
 			}
 			if diff := cmp.Diff(patch(t, pod, want), patch(t, small, got)); diff != "" {
 				t.Errorf("patch (-whole +trimmed):\n%s", diff)

@@ -15,6 +15,9 @@ type waitingPod struct {
 	metav1.ObjectMeta
 	tolerations []corev1.Toleration
 	affinity    *corev1.Affinity
+	// unschedulable is since when the scheduler finds no node, in Unix seconds; 0: it does not say so. seen is the
+	// generation that it has tried.
+	unschedulable, seen int64
 	// fullPod, if set, replaces the fields above. It is the whole pod if the pod can never be sent, or
 	// not to every provider. It is a part of the pod, with more fields than above, if the pod names
 	// PersistentVolumeClaims. Few pods do.
@@ -32,5 +35,11 @@ func (w *waitingPod) DeepCopyObject() runtime.Object {
 		return w.fullPod.DeepCopy()
 	}
 	pod := corev1.Pod{ObjectMeta: w.ObjectMeta, Spec: corev1.PodSpec{Tolerations: w.tolerations, Affinity: w.affinity}}
+	if w.unschedulable != 0 {
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			LastTransitionTime: metav1.Unix(w.unschedulable, 0), ObservedGeneration: w.seen,
+		}}
+	}
 	return pod.DeepCopy()
 }

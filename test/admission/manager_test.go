@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,6 +57,7 @@ func untilManagerIsConfined(ctx context.Context, s *apiServer) error {
 		"spillway-manager-volumes":     creating(manager, volumeOf(metav1.ObjectMeta{Name: "probe"})),
 		"spillway-manager-statuses":    patching(manager, service, labels, "status"),
 		"spillway-manager-nodes":       creating(manager, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}),
+		"spillway-manager-capacities":  patching(manager, &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.StorageDriver}}, labels),
 		"spillway-manager-classes":     creating(manager, &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Handler: "runc"}),
 		"spillway-manager-leases":      creating(manager, heartbeat("probe", "probe")),
 		"spillway-manager-offloadings": creating(manager, offloadingOf("default", "")),

@@ -52,7 +52,8 @@ func TestConsumerRights(t *testing.T) {
 			verb+" gateway.networking.k8s.io/httproutes", verb+" gateway.networking.k8s.io/grpcroutes")
 	}
 	for _, verb := range []string{"list", "watch"} {
-		want.Insert(verb+" networking.k8s.io/ingressclasses", verb+" node.k8s.io/runtimeclasses", verb+" scheduling.k8s.io/priorityclasses", verb+" storage.k8s.io/storageclasses", verb+" storage.k8s.io/volumeattributesclasses")
+		want.Insert(verb+" networking.k8s.io/ingressclasses", verb+" node.k8s.io/runtimeclasses", verb+" scheduling.k8s.io/priorityclasses", verb+" storage.k8s.io/storageclasses", verb+" storage.k8s.io/volumeattributesclasses",
+			verb+" storage.k8s.io/csidrivers", verb+" storage.k8s.io/csistoragecapacities")
 	}
 	want.Insert("list metrics.k8s.io/pods")
 	// The namespaces of the identity itself, of the cluster, and of nobody. A Role in one of them would count

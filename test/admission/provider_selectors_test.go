@@ -61,6 +61,7 @@ func TestConsumerSeesItsOwn(t *testing.T) {
 		"pod like its own":  {&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-demo", Name: "pod"}}, false},
 		"pod not quite so":  {&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-demo-system", Name: "pod"}}, true},
 		"claim":             {&corev1.PersistentVolumeClaim{ObjectMeta: meta}, true},
+		"claim of its own":  {&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "team-demo", Name: "claim"}}, false},
 		"volume":            {&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "object"}}, true},
 		"service":           {&corev1.Service{ObjectMeta: meta}, true},
 		"policy":            {&networkingv1.NetworkPolicy{ObjectMeta: meta}, true},

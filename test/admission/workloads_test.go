@@ -31,7 +31,9 @@ import (
 type workload struct {
 	Workload, Asks string
 	Token          bool
-	Pod            corev1.Pod
+	// SelectedBy are the keys of labels by which the application's own Services and NetworkPolicies select its pods.
+	SelectedBy []string
+	Pod        corev1.Pod
 }
 
 // TestWorkloads sends pods of common applications, and their claims, through the consumer's admission, the
@@ -47,25 +49,34 @@ func TestWorkloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	home, limits := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote}), changing(t)
-	says, whole, claims := map[string][]string{}, map[string]int{}, 0
-	for _, directory := range []string{"provider", "provider-trusted"} {
-		p := limits.profile(t, directory)
+	says, whole := map[string][]string{}, map[string]int{}
+	for name, data := range map[string]map[string]string{
+		"confined": shippedLimits(t, "provider"), "trusted": shippedLimits(t, "provider-trusted"), "listed": listing(shippedLimits(t, "provider"), all),
+	} {
+		p := limits.profile(t, data)
 		for i := range all {
-			said := p.takes(t, all[i].admitted(t, home, fmt.Sprintf("workload-%d", i)))
-			says[directory] = append(says[directory], said)
-			if said == whollySent {
-				whole[directory]++
+			said := p.takes(t, &all[i], all[i].admitted(t, home, fmt.Sprintf("workload-%d", i)))
+			says[name] = append(says[name], said)
+			if isWhole(said) {
+				whole[name]++
 			}
 		}
 	}
-	table := ""
+	table, claims, tokens := "", 0, 0
 	for i := range all {
-		w := &all[i]
+		w, confined := &all[i], says["confined"][i]
+		if isWhole(says["listed"][i]) && !isWhole(confined) {
+			confined += "; whole if listed"
+		}
 		claims += min(1, len(needs.Claims(&w.Pod)))
-		table += fmt.Sprintf("| %s | %s | %s | %s |\n", w.Workload, says["provider"][i], says["provider-trusted"][i], w.Asks)
+		if w.Token {
+			tokens++
+		}
+		table += fmt.Sprintf("| %s | %s | %s | %s |\n", w.Workload, confined, says["trusted"][i], w.Asks)
 	}
-	table = fmt.Sprintf("Of these %d, a trusted provider runs %d unchanged, and a confined one %d. %d have claims, whose volumes the provider creates.\n\n"+
-		"| workload | confined | trusted | what it asks for |\n|---|---|---|---|\n", len(all), whole["provider-trusted"], whole["provider"], claims) + table
+	table = fmt.Sprintf("Of these %d, a trusted provider runs %d whole. A confined one runs %d whole, and %d if its limits list the keys that these need. "+
+		"%d have claims, whose volumes the provider creates. %d get a token of the consumer's API.\n\n"+
+		"| workload | confined | trusted | what it asks for |\n|---|---|---|---|\n", len(all), whole["trusted"], whole["confined"], whole["listed"], claims, tokens) + table
 	const page, command = "docs/workloads.md", "go test ./test/admission -run TestWorkloads"
 	if os.Getenv("UPDATE_DOCS") == "1" {
 		if err := pages.Update(filepath.Join(root, page), "workloads", command, table); err != nil {
@@ -97,6 +108,18 @@ func (w *workload) admitted(t *testing.T, namespace, name string) *corev1.Pod {
 	return pod
 }
 
+// listing returns the limits with the labels by which pods are selected, and the taints that pods tolerate. All
+// else stays.
+func listing(data map[string]string, all []workload) map[string]string {
+	for i := range all {
+		data[field.LimitMetadataKeys] += "," + strings.Join(all[i].SelectedBy, ",")
+		for _, t := range all[i].Pod.Spec.Tolerations {
+			data[field.LimitTolerationKeys] += "," + t.Key
+		}
+	}
+	return data
+}
+
 // inProfile is a provider with a profile: a namespace there, and the client that sends to it.
 type inProfile struct {
 	client.Client
@@ -104,10 +127,9 @@ type inProfile struct {
 	target field.Target
 }
 
-// profile makes the spare provider one of that profile, whose limits list one StorageClass besides.
-func (l limits) profile(t *testing.T, directory string) inProfile {
+// profile makes the spare provider one with these limits, which list one StorageClass besides.
+func (l limits) profile(t *testing.T, data map[string]string) inProfile {
 	t.Helper()
-	data := shippedLimits(t, directory)
 	data[field.LimitStorageClasses] = storageClass
 	l.become(t, data)
 	limits := field.LimitsOf(data)
@@ -123,36 +145,70 @@ func (l limits) profile(t *testing.T, directory string) inProfile {
 const (
 	// storageClass is the provider's class with which it creates volumes.
 	storageClass = "standard"
-	// whollySent says that a pod is sent unchanged.
-	whollySent = "yes"
+	// whollySent says that a pod has all that it asks for, and notSelected begins what only software of the consumer
+	// reads.
+	whollySent  = "whole"
+	notSelected = ", less "
 )
+
+// isWhole reports whether a pod has all that it asks for.
+func isWhole(said string) bool {
+	return said == whollySent || strings.HasPrefix(said, whollySent+notSelected)
+}
+
+// access gives every account tokens of the consumer's API.
+var access = field.ConsumerAPI{
+	Endpoint: &v1alpha1.ConsumerAPI{Host: "api.example.com", Port: 443}, Lists: func(string, string) bool { return true },
+}
 
 // takes returns what happens to a pod. The provider's API server must accept what the translation sends, for its
 // claims, too. For a pod that is not sent, it returns the reason.
-func (p inProfile) takes(t *testing.T, local *corev1.Pod) string {
+func (p inProfile) takes(t *testing.T, w *workload, local *corev1.Pod) string {
 	t.Helper()
-	if refusal := accept.Refusal(local, accept.Provider{Limits: p.limits}); refusal != nil {
+	if refusal := accept.Refusal(local, accept.Provider{Limits: p.limits, API: access}); refusal != nil {
 		field, _, _ := strings.Cut(refusal.Message, " ")
 		return fmt.Sprintf("no: `%s` (%s)", strings.TrimSuffix(field, ":"), refusal.Reason)
 	}
-	remote := pod.ToRemote(local, p.target, p.limits, nil)
+	var api *v1alpha1.ConsumerAPI
+	if token.Granted(local, access) != nil {
+		api = access.Endpoint
+	}
+	remote := pod.WithAPI(local, p.target, p.limits, nil, api)
 	if err := p.Create(t.Context(), remote.DeepCopy(), client.DryRunAll); err != nil {
 		t.Errorf("%s: the provider of profile %s refuses what is sent: %v", local.Name, p.limits.Profile, err)
 	}
 	for _, name := range needs.Claims(local) {
 		p.creates(t, name)
 	}
-	var without []string
-	for _, what := range append(pod.Withheld(local, remote, p.limits), token.Withheld(local)) {
+	return w.lacks(local, remote, p.limits)
+}
+
+// lacks says whether the remote pod has all that the workload asks for, and what it lacks.
+func (w *workload) lacks(local, remote *corev1.Pod, limits *field.Limits) string {
+	var without, less []string
+	for _, key := range w.SelectedBy {
+		if _, sent := remote.Labels[key]; !sent {
+			without = append(without, "label "+key)
+		}
+	}
+	for _, what := range append(pod.Withheld(local, remote, limits), pod.WithheldToken(local, remote)) {
 		what, _, _ = strings.Cut(what, ": ")
-		if what, _, _ = strings.Cut(what, " is not sent"); what != "" {
+		switch what, _, _ = strings.Cut(what, " is not sent"); {
+		case what == "":
+		case strings.HasPrefix(what, "label "), strings.HasPrefix(what, "annotation "):
+			less = append(less, what)
+		default:
 			without = append(without, what)
 		}
 	}
-	if without == nil {
+	switch {
+	case without != nil:
+		return "without " + strings.Join(without, "; ")
+	case less != nil:
+		return whollySent + notSelected + strings.Join(less, "; ")
+	default:
 		return whollySent
 	}
-	return whollySent + ", without " + strings.Join(without, "; ")
 }
 
 // creates sends a claim whose volume the provider shall create.

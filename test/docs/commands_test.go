@@ -59,6 +59,9 @@ kubectl() {
     command kubectl patch clusterbinding eu --subresource=status --type=merge -p \
       '{"status":{"conditions":[{"type":"Ready","status":"True","reason":"Ready","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}'
     command kubectl "$@" ;;
+  *" rollout restart "*) # kubectl refuses the second one within one second.
+    sleep 1
+    command kubectl "$@" ;;
   *) command kubectl "$@" ;;
   esac
 }

@@ -129,6 +129,13 @@ func stopManager() {
 	}
 }
 
+// killManager ends the manager as the kernel does when memory runs out.
+func killManager() {
+	GinkgoHelper()
+	Expect(manager.Process.Kill()).To(Succeed())
+	Expect(<-managerEnded).To(MatchError(ContainSubstring("killed")), "the manager had not ended before")
+}
+
 // freeAddress returns an address that nobody listens on at the moment.
 func freeAddress() string {
 	GinkgoHelper()

@@ -33,6 +33,9 @@ var short = Label("short")
 // long labels specs that take too long for make e2e. make test-long runs them.
 var long = Label("long")
 
+// crashes labels specs that repeat one life for each write at which the manager can die. make test-long runs them.
+var crashes = Label("crashes")
+
 var (
 	// ctx ends with the suite.
 	ctx context.Context
@@ -46,6 +49,8 @@ var (
 	consumerRelease = flag.String("consumer", "", "the release of Kubernetes before 1.36 that the consumer runs, such as v1.34.5, which make kube KUBE_VERSION has built; by default that of bin/kube")
 
 	managerPath = flag.String("manager", "", "`path` of the manager to test (default bin/manager)")
+
+	faults = flag.String("recipe", "", "for specs labelled crashes: play only this `recipe`, as a divergence says")
 
 	pause = flag.Bool("pause", false, "when a spec has failed, wait for the return key before anything is cleaned up")
 )
@@ -72,7 +77,7 @@ func TestEndToEnd(t *testing.T) {
 	case testing.Short():
 		suite.LabelFilter = "short"
 	default:
-		suite.LabelFilter = "!long"
+		suite.LabelFilter = "!long && !crashes"
 	}
 	RunSpecs(t, "End to end", suite, reporter)
 }

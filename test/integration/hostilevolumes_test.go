@@ -94,6 +94,43 @@ var _ = Describe("A claim for a volume of a provider", Ordered, func() {
 		Eventually(now(eu, in(t.remote, local))).Should(HaveField("Labels", HaveKey(v1alpha1.LabelVolume)))
 	})
 
+	It("loses a volume that the scheduler does not want any more", func() {
+		// standIn is a volume for the claim, as a manager creates it.
+		standIn := func(clusterID string, local *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
+			volume := newVolume(func(source *corev1.PersistentVolumeSource) {
+				source.CSI = &corev1.CSIPersistentVolumeSource{Driver: v1alpha1.StorageDriver, VolumeHandle: "remote-uid"}
+			})
+			volume.Name, volume.Spec.StorageClassName, volume.Spec.AccessModes = field.VolumeName(clusterID, local.UID), here, local.Spec.AccessModes
+			volume.Labels, volume.Finalizers = map[string]string{v1alpha1.LabelSyncedTo + clusterID: v1alpha1.SyncedToTrue}, []string{v1alpha1.FinalizerSync + clusterID}
+			volume.Annotations = map[string]string{v1alpha1.AnnotationRemoteClaim: t.remote + "/" + local.Name, field.AnnotationProvisionedBy: v1alpha1.StorageDriver}
+			volume.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: local.Namespace, Name: local.Name, UID: local.UID}
+			volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: v1alpha1.LabelCluster, Operator: corev1.NodeSelectorOpIn, Values: []string{clusterID}}},
+			}}}}
+			return volume
+		}
+		const other = "elsewhere"
+		running.stop()
+		local := claim(here)
+		change(home, local, func(claim *corev1.PersistentVolumeClaim) {
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, field.AnnotationSelectedNode, v1alpha1.VirtualNodePrefix+other)
+			metav1.SetMetaDataLabel(&claim.ObjectMeta, v1alpha1.LabelSyncedTo+t.cb.Spec.ClusterID, v1alpha1.SyncedToTrue)
+		})
+		unwanted := standIn(t.cb.Spec.ClusterID, local)
+		home.create(unwanted)
+		running = startManager(home, manager.Options{ConsumerID: homeID, Provides: true})
+		Eventually(func(g Gomega) {
+			held, err := now(home, unwanted)()
+			g.Expect(client.IgnoreNotFound(err)).To(Succeed())
+			g.Expect(err != nil || held.DeletionTimestamp != nil).To(BeTrue(), "the manager should delete it")
+		}).Should(Succeed())
+		wanted := standIn(other, local)
+		wanted.Finalizers = nil
+		home.make(wanted)
+		Eventually(now(home, local)).Should(HaveField("Spec.VolumeName", wanted.Name))
+		Eventually(home.fetching(unwanted)).Should(absent)
+	})
+
 	It("shows nothing of a volume but its size", func() {
 		local := claim(here)
 		choose(local)

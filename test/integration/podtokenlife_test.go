@@ -8,7 +8,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,13 +40,6 @@ var _ = Describe("The tokens of a pod, in real time", Ordered, long, func() {
 	}
 	secretOf := func(pod *corev1.Pod) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: field.TokenSecretName(pod.UID)}}
-	}
-	review := func(token []byte) func() (authenticationv1.TokenReviewStatus, error) {
-		return func() (authenticationv1.TokenReviewStatus, error) {
-			asked := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: string(token)}}
-			err := home.Create(ctx, asked)
-			return asked.Status, err
-		}
 	}
 
 	BeforeAll(func() {

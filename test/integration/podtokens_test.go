@@ -70,14 +70,6 @@ var _ = Describe("A pod that uses the consumer's API", Ordered, func() {
 			g.Expect(bytes.Equal(secret.Data["token"], before.Data["token"])).To(BeFalse(), "the token should be another one") // Equal would print both.
 		}).Should(Succeed())
 	}
-	// review returns what the consumer knows about a token.
-	review := func(token []byte) func() (authenticationv1.TokenReviewStatus, error) {
-		return func() (authenticationv1.TokenReviewStatus, error) {
-			asked := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: string(token)}}
-			err := home.Create(ctx, asked)
-			return asked.Status, err
-		}
-	}
 
 	BeforeAll(func() {
 		running.stop()
@@ -192,6 +184,20 @@ var _ = Describe("A pod that uses the consumer's API", Ordered, func() {
 		Expect(renews).To(BeTemporally("~", time.Now().Add(45*time.Minute), 4*time.Minute), "at 70 to 80 % of their life")
 	})
 
+	It("gets its Secret again when a pause ends, and its owner learns that it has none until then", func() {
+		running.stop()
+		pauses := func(paused bool) { change(home, t.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Paused = paused }) }
+		pauses(true)
+		DeferCleanup(pauses, false)
+		Expect(eu.Delete(ctx, secret)).To(Succeed())
+		manage()
+		Eventually(home.eventsAbout(pod)).Should(ContainElement(And(HaveField("Reason", v1alpha1.ReasonTokenNotRenewed), noting("the ClusterBinding is paused"))))
+		_, err := tokens()
+		Expect(err).To(MatchError(ContainSubstring("not found")))
+		pauses(false)
+		anew()
+	})
+
 	It("costs a new manager no request", func() {
 		running.stop()
 		requested.Store(0)
@@ -214,6 +220,15 @@ var _ = Describe("A pod that uses the consumer's API", Ordered, func() {
 		Eventually(review(secret.Data["token"])).Should(HaveField("Authenticated", false), "the token of a pod that is gone is void")
 	})
 })
+
+// review returns what the consumer knows about a token.
+func review(token []byte) func() (authenticationv1.TokenReviewStatus, error) {
+	return func() (authenticationv1.TokenReviewStatus, error) {
+		asked := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: string(token)}}
+		err := home.Create(ctx, asked)
+		return asked.Status, err
+	}
+}
 
 // isInNoOtherNamespace asserts that a token is in no metric, and in no object of the clusters but the Secrets of one
 // namespace of the provider.

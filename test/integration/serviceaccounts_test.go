@@ -22,7 +22,11 @@ var _ = Describe("The ServiceAccount of a pod", Ordered, func() {
 	})
 
 	It("is the one to which the binding maps it, once the provider allows that and has it", func() {
-		ofS3 := func(pod *corev1.Pod) { pod.Spec.ServiceAccountName = "s3" }
+		const label = "sidecar.istio.io/inject" // The running pod gets it once the manager has read the limits.
+		ofS3 := func(pod *corev1.Pod) {
+			pod.Spec.ServiceAccountName = "s3"
+			pod.Labels = map[string]string{label: "true"}
+		}
 		maps := func(remoteName string) {
 			change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
 				cb.Spec.ServiceAccounts = []v1alpha1.ServiceAccountMapping{{Namespace: t.namespace, Name: "s3", RemoteName: v1alpha1.ServiceAccountName(remoteName)}}
@@ -41,7 +45,10 @@ var _ = Describe("The ServiceAccount of a pod", Ordered, func() {
 		Expect(remote.Spec.Volumes).To(BeEmpty(), "the provider gives it no token of its API")
 
 		By("allowing its token")
-		eu.limit("serviceAccounts", t.remote+"/s3-reader+token")
+		change(eu, eu.limits(), func(limits *corev1.ConfigMap) {
+			limits.Data["serviceAccounts"], limits.Data["metadataKeys"] = t.remote+"/s3-reader+token", "example.com/, "+label
+		})
+		Eventually(now(eu, remote)).Should(HaveField("Labels", HaveKey(label)))
 		local, next := t.running(ofS3)
 		Expect(next.Spec.Volumes).To(ConsistOf(HaveField("Projected.Sources", ContainElement(HaveField("ServiceAccountToken", Not(BeNil()))))))
 		Expect(now(home, local)()).To(HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", BeEquivalentTo(v1alpha1.PodOffloaded))))), "nothing is left out")

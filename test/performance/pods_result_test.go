@@ -60,7 +60,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 	_, errs = compare(boundedCase, runs)
-	if err := errors.Join(errs...); len(errs) != 1 || !strings.Contains(err.Error(), "seconds until all are deleted, ratio to the floor: 100.00, want ≤ 1.40") {
+	if err := errors.Join(errs...); len(errs) != 1 || !strings.Contains(err.Error(), "seconds until all are deleted, ratio to the floor: 100.00, want ≤ 1.30") {
 		t.Errorf("got %v, want an error about the deletion", err)
 	}
 }

@@ -42,6 +42,8 @@ type plan struct {
 	labelled *metav1.PartialObjectMetadata
 	// status is claim with another status.
 	status *corev1.PersistentVolumeClaim
+	// confirms is the claim from which delete or after follows. The consumer's API server must have it as it was read.
+	confirms *corev1.PersistentVolumeClaim
 	// problem is what the owner of the claim should know.
 	problem *field.Problem
 }
@@ -54,6 +56,8 @@ func decideVolume(s snapshot) plan {
 		return plan{labelled: s.labelled()}
 	case s.volume == nil:
 		return s.creation()
+	case s.unused():
+		return s.withdrawal()
 	case s.unbound():
 		return s.withoutFinalizer()
 	case s.volume.Status.Phase == corev1.VolumeReleased || !s.volume.DeletionTimestamp.IsZero() && s.volume.Status.Phase != corev1.VolumeBound:

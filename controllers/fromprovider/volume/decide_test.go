@@ -218,7 +218,14 @@ func TestOldVolume(t *testing.T) {
 		"retained, leaving, and not noted":  {volume: retainedLeaving, local: "none", want: "nothing"},
 		"retained, leaving, and kept there": {volume: retainedLeaving, local: "none", remote: kept, want: "finalizers []"},
 		"deleted before it is bound":        {volume: unbound, want: "finalizers []"},
-		"deleted before it is bound, and there is another": {volume: unbound, local: `{spec: {volumeName: another}}`, want: "nothing"},
+		"deleted before it is bound, and there is another": {volume: unbound, local: `{spec: {volumeName: another}}`, want: "confirmed finalizers []"},
+		"its claim has another":                            {volume: released, local: `{spec: {volumeName: another}}`, want: "confirmed delete"},
+		"its claim asks another provider":                  {volume: `{status: {phase: Available}}`, local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: spillway-us}}}`, want: "confirmed delete"},
+		"its claim asks another, and Kubernetes has tried": {volume: bound, local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: spillway-us}}}`, want: "confirmed delete"},
+		"its claim asks another, by its owner":             {volume: bound, local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: "", spillway.io/provider: us}}}`, want: "confirmed delete"},
+		"its claim asks none for the moment":               {volume: bound, local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: ""}}}`, want: "nothing"},
+		"its claim is deleted, and asks another":           {volume: bound, local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {volume.kubernetes.io/selected-node: spillway-us}}}`, want: "nothing"},
+		"a later claim of that name has another":           {volume: `{spec: {claimRef: {uid: earlier}}, status: {phase: Bound}}`, local: `{spec: {volumeName: another}}`, want: "VolumeLost"},
 		"deleted without its claim, and gone there":        {volume: unbound, local: "none", remote: "none", want: "finalizers []"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -241,10 +248,26 @@ func TestOldVolume(t *testing.T) {
 			case plan.after != nil:
 				got = plan.after.Spec.Capacity.Storage().String()
 			}
+			if plan.confirms != nil {
+				got = "confirmed " + got
+			}
 			if got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestIsCurrent: a volume is not withdrawn because of what an old cache shows of its claim.
+func TestIsCurrent(t *testing.T) {
+	seen := merged[corev1.PersistentVolumeClaim](t, localYAML, `{metadata: {resourceVersion: "5"}}`)
+	for change, want := range map[string]bool{"": true, `{metadata: {resourceVersion: "6"}}`: false, `{metadata: {uid: another}}`: false, `{metadata: {name: other}}`: false} {
+		now := seen.DeepCopy()
+		fieldtest.Merged(t, now, cmp.Or(change, "{}"))
+		got, err := isCurrent(t.Context(), fake.NewClientBuilder().WithObjects(now).Build(), seen)
+		if err != nil || got != want {
+			t.Errorf("%s: got %t, %v", change, got, err)
+		}
 	}
 }
 

@@ -86,6 +86,11 @@ func (r *reconciler) write(ctx context.Context, key decide.Key, s snapshot, plan
 		}
 		r.pace.Wrote(string(key.UID))
 	}
+	if plan.confirms != nil {
+		if current, err := isCurrent(ctx, r.live, plan.confirms); err != nil || !current {
+			return ctrl.Result{}, err // A cache shows the change in a moment, and enqueues the claim.
+		}
+	}
 	refused, err := r.act(ctx, s, plan)
 	if refused != nil || err == nil { // A problem that was told is over only with a success.
 		r.tell(key, s.claim, cmp.Or(plan.problem, refused))
@@ -112,6 +117,9 @@ func (r *reconciler) observe(ctx context.Context, key decide.Key) (snapshot, err
 	s, err := r.observeShown(ctx, key)
 	if err == nil && s.volume == nil {
 		s.unlabelled, err = r.unlabelled(ctx, key.UID)
+	}
+	if err == nil && s.claim == nil && s.volume != nil && s.volume.Status.Phase != corev1.VolumeReleased {
+		s.claim, err = claimOf(ctx, r.live, key) // A claim that asks another provider may have lost its label.
 	}
 	if err == nil && s.mayCreate() { // What the volume says about the data lasts, so no cache is asked.
 		s.class, err = classOf(ctx, r.live, s.claim)

@@ -23,7 +23,7 @@ func (s snapshot) unclaimed(of decide.Key) *field.Problem {
 	if s.volume != nil || s.unlabelled != nil || s.remote == nil || s.remote.Spec.VolumeName == "" || !s.remote.DeletionTimestamp.IsZero() || s.remote.Annotations[v1alpha1.AnnotationKeptFor] != "" {
 		return nil
 	}
-	name, why := nameOf(s.clusterID, of.UID), "is gone"
+	name, why := nameOf(s.clusterID, of.UID), "is gone, or has another volume" // Without its label, the view does not show it.
 	if s.claim != nil {
 		if s.claim.Spec.VolumeName == "" || s.claim.Spec.VolumeName == name {
 			return nil

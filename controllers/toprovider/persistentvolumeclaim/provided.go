@@ -21,14 +21,21 @@ import (
 // provider. Only metadata is read.
 func IsProvidedBy(local metav1.Object, node string) bool {
 	all := local.GetAnnotations()
-	if all[field.AnnotationStorageProvisioner] != v1alpha1.StorageDriver || all[field.AnnotationBindCompleted] != "" {
-		return false
-	}
+	asked := AskedNode(local)
+	return all[field.AnnotationStorageProvisioner] == v1alpha1.StorageDriver && all[field.AnnotationBindCompleted] == "" && asked != "" && asked == node
+}
+
+// AskedNode returns the node for which a claim wants a volume, or "": the one that the scheduler has chosen, or the
+// virtual node of the provider that the claim's owner has chosen.
+func AskedNode(local metav1.Object) string {
+	all := local.GetAnnotations()
 	if selected := all[field.AnnotationSelectedNode]; selected != "" {
-		return selected == node
+		return selected
 	}
-	provider := all[v1alpha1.AnnotationProvider]
-	return provider != "" && v1alpha1.VirtualNodePrefix+provider == node
+	if provider := all[v1alpha1.AnnotationProvider]; provider != "" {
+		return v1alpha1.VirtualNodePrefix + provider
+	}
+	return ""
 }
 
 // isInProvider reports whether a claim is bound to a volume that stands for one in some provider.
@@ -215,8 +222,14 @@ func withoutRecord(local, remote *corev1.PersistentVolumeClaim, around decide.In
 	case empty && local.Spec.VolumeName == "" && !local.DeletionTimestamp.IsZero(), empty && local.Spec.VolumeName != "" && local.Spec.VolumeName != name:
 		return decide.Fate{Deleted: true, Confirms: []decide.Object{local, none}}
 	default:
-		return decide.Fate{Released: true}
+		return decide.Fate{Released: true, Elsewhere: isElsewhere(local, name)}
 	}
+}
+
+// isElsewhere reports whether a claim is bound to another volume than the one of that name. If only the claim's
+// metadata is known, it reports whether the claim is bound at all.
+func isElsewhere(local *corev1.PersistentVolumeClaim, volume string) bool {
+	return local.Spec.VolumeName != volume && (local.Spec.VolumeName != "" || local.Annotations[field.AnnotationBindCompleted] != "")
 }
 
 // lost says why no second claim is created in the provider for a claim that had one.

@@ -54,9 +54,11 @@ type claimLife struct {
 	local, remote, volume string
 	// unread reports that the consumer's volumes cannot be read yet, and elsewhere that the namespace goes elsewhere.
 	unread, elsewhere, unwanted bool
-	limits                      *field.Limits
-	pods                        []string // That wait for it.
-	want                        string
+	// metadata reports that only the claim's metadata is known.
+	metadata bool
+	limits   *field.Limits
+	pods     []string // That wait for it.
+	want     string
 }
 
 func (l claimLife) state(t *testing.T) decide.ObjectState[*corev1.PersistentVolumeClaim] {
@@ -88,7 +90,7 @@ func (l claimLife) state(t *testing.T) decide.ObjectState[*corev1.PersistentVolu
 	if l.limits != nil {
 		around.Limits = l.limits
 	}
-	s := decide.ObjectState[*corev1.PersistentVolumeClaim]{Key: types.NamespacedName{Namespace: "team", Name: "data"}, ClusterID: "eu", Known: true, Inputs: around, Alone: true}
+	s := decide.ObjectState[*corev1.PersistentVolumeClaim]{Key: types.NamespacedName{Namespace: "team", Name: "data"}, ClusterID: "eu", Known: !l.metadata, Inputs: around, Alone: true}
 	place := decide.RemoteState[*corev1.PersistentVolumeClaim]{Destination: decide.Destination{Target: fieldtest.Mapped, Local: "team", Open: true}, Wanted: !l.unwanted}
 	if l.local != "none" {
 		fieldtest.Merged(t, usual, l.local)
@@ -154,57 +156,60 @@ func confirmed(a decide.Action) string {
 // is deleted, and its volume says so.
 func TestLifeOfAProvidedClaim(t *testing.T) {
 	for name, life := range map[string]claimLife{
-		"a node is chosen":                                  {remote: "none", volume: "none", want: "create 1Gi of ssd"},
-		"another node is chosen":                            {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: other}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
-		"a claim without a node, of no provider":            {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: ""}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
-		"one that names its provider":                       {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: "", spillway.io/provider: eu}}}`, remote: "none", volume: "none", want: "create 1Gi of ssd"},
-		"of another driver":                                 {local: `{metadata: {annotations: {volume.kubernetes.io/storage-provisioner: csi.example.com}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
-		"unmapped":                                          {local: `{spec: {storageClassName: slow}}`, remote: "none", volume: "none", want: "yield, " + v1alpha1.ReasonClassNotMapped},
-		"not allowed":                                       {limits: &field.Limits{}, remote: "none", volume: "none", want: "yield, " + v1alpha1.ReasonStorageNotAllowed},
-		"not known whether it is allowed":                   {limits: field.NoLimits("Unread", ""), remote: "none", volume: "none", want: "Unread"},
-		"not allowed, and named by its owner":               {limits: &field.Limits{}, local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: "", spillway.io/provider: eu}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonStorageNotAllowed},
-		"none of its pods is allowed":                       {pods: []string{privileged}, remote: "none", volume: "none", want: "yield, " + field.ReasonPodSecurity},
-		"one of its pods is allowed":                        {pods: []string{privileged, plain}, remote: "none", volume: "none", want: "create 1Gi of ssd"},
-		"with attributes that are not mapped":               {local: `{spec: {volumeAttributesClassName: gold}}`, remote: "none", volume: "none", want: "yield, " + v1alpha1.ReasonClassNotMapped},
-		"a clone":                                           {local: `{spec: {dataSource: {kind: PersistentVolumeClaim, name: other}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonDataSourceNotSent},
-		"with a selector":                                   {local: `{spec: {selector: {matchLabels: {a: b}}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonDataSourceNotSent},
-		"sent, and not bound here":                          {volume: "none", want: field.ReasonClaimNotBound},
-		"bound":                                             {local: bound},
-		"bound, and nothing needs it":                       {local: bound, unwanted: true},
-		"bound, and no class is mapped or allowed any more": {local: bound, limits: &field.Limits{}},
-		"bound to another volume":                           {local: `{spec: {volumeName: disk}, status: {phase: Bound}}`, want: v1alpha1.ReasonVolumeLost},
-		"bound to a volume that was retained":               {local: `{spec: {volumeName: spillway-eu-7b0a3f0e-1c2d-4e5f-8a9b-0c1d2e3f4a5b}, status: {phase: Bound}}`, remote: "none", volume: "none", want: field.ReasonVolumeNotPortable},
-		"bound to a volume with a similar name":             {local: `{spec: {volumeName: spillway-disk}, status: {phase: Bound}}`, remote: "none", volume: "none", want: "create 1Gi of fast"},
-		"without protection":                                {local: `{metadata: {finalizers: null}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`, unwanted: true, want: "protect"},
-		"its volume is gone":                                {local: bound, volume: "none", want: v1alpha1.ReasonVolumeLost},
-		"its volume is not read":                            {local: bound, unread: true, want: v1alpha1.ReasonReferenceNotSynced},
-		"the provider's claim is replaced":                  {local: bound, remote: `{metadata: {uid: another}}`, want: v1alpha1.ReasonVolumeLost},
-		"the provider's claim is being deleted":             {local: bound, remote: deleted, want: v1alpha1.ReasonVolumeLost},
-		"the provider's claim is gone":                      {local: bound, remote: "none", want: v1alpha1.ReasonVolumeLost},
-		"its namespace goes elsewhere now":                  {local: bound, elsewhere: true, want: v1alpha1.ReasonVolumeLost},
-		"it grows":                                          {local: `{spec: {volumeName: spillway-eu-claim-uid, resources: {requests: {storage: 2Gi}}}, status: {phase: Bound}}`, remote: `{spec: {volumeName: pvc-1}}`, want: "patch 2Gi of ssd"},
-		"an unbound one is deleted":                         {local: deleted, volume: "none", want: deletedAsUnused},
-		"an unbound one is deleted, bound there":            {local: deleted, remote: used, volume: "none", want: "release"},
-		"it has moved to another provider":                  {local: `{spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, volume: "none", want: deletedAsUnused},
-		"it has moved, and is deleted":                      {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, volume: "none", want: deletedAsUnused},
-		"it has moved, and is bound there":                  {local: `{spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, remote: used, volume: "none", want: v1alpha1.ReasonVolumeLost},
-		"it has moved, is bound there, and deleted":         {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, remote: used, volume: "none", want: "release"},
-		"its attributes change":                             {local: `{spec: {volumeName: spillway-eu-claim-uid, volumeAttributesClassName: fine}, status: {phase: Bound}}`, remote: `{spec: {volumeName: pvc-1}, status: {phase: Bound}}`, want: "patch 1Gi of ssd as there-fine"},
-		"its attributes change, and are not mapped":         {local: `{spec: {volumeName: spillway-eu-claim-uid, volumeAttributesClassName: gold}, status: {phase: Bound}}`, remote: `{spec: {volumeName: pvc-1}, status: {phase: Bound}}`, want: "tell " + v1alpha1.ReasonClassNotMapped},
-		"an unbound one is deleted, its volume not read":    {local: deleted, volume: "none", unread: true},
-		"a bound one is deleted":                            {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`, want: "release"},
-		"its claim is gone, and its volume bound":           {local: "none"},
-		"its claim is gone, and its volume, too":            {local: "none", remote: used, volume: "none"},
-		"its claim is gone, and was never bound":            {local: "none", volume: "none", want: "delete remote-uid if no data and no spillway-eu-claim-uid"},
-		"its claim is gone, its volume not read":            {local: "none", volume: released, unread: true},
-		"its volume is released":                            {local: "none", volume: released, want: deletedAsReleased},
-		"its volume is released, and nothing needs it":      {local: "none", volume: released, unwanted: true, want: deletedAsReleased},
-		"a volume for another claim is released":            {local: "none", volume: `{spec: {claimRef: {uid: another}}, status: {phase: Released}}`},
-		"a volume of another remote claim is released":      {local: "none", volume: `{spec: {csi: {volumeHandle: another}}, status: {phase: Released}}`},
-		"a retained volume is released":                     {local: "none", volume: `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`, want: "keep for spillway-eu-claim-uid"},
-		"it is kept":                                        {local: "none", remote: `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`, volume: `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`},
-		"it is kept, and the policy changes":                {local: "none", remote: `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`, volume: released, want: deletedAsReleased},
-		"its label is gone in the provider":                 {local: "none", remote: `{metadata: {labels: {spillway.io/volume: null}}, spec: {volumeName: pvc-1}}`, volume: "none"},
+		"a node is chosen":                                   {remote: "none", volume: "none", want: "create 1Gi of ssd"},
+		"another node is chosen":                             {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: other}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
+		"a claim without a node, of no provider":             {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: ""}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
+		"one that names its provider":                        {local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: "", spillway.io/provider: eu}}}`, remote: "none", volume: "none", want: "create 1Gi of ssd"},
+		"of another driver":                                  {local: `{metadata: {annotations: {volume.kubernetes.io/storage-provisioner: csi.example.com}}}`, remote: "none", volume: "none", want: field.ReasonClaimNotBound},
+		"unmapped":                                           {local: `{spec: {storageClassName: slow}}`, remote: "none", volume: "none", want: "yield, " + v1alpha1.ReasonClassNotMapped},
+		"not allowed":                                        {limits: &field.Limits{}, remote: "none", volume: "none", want: "yield, " + v1alpha1.ReasonStorageNotAllowed},
+		"not known whether it is allowed":                    {limits: field.NoLimits("Unread", ""), remote: "none", volume: "none", want: "Unread"},
+		"not allowed, and named by its owner":                {limits: &field.Limits{}, local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: "", spillway.io/provider: eu}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonStorageNotAllowed},
+		"none of its pods is allowed":                        {pods: []string{privileged}, remote: "none", volume: "none", want: "yield, " + field.ReasonPodSecurity},
+		"one of its pods is allowed":                         {pods: []string{privileged, plain}, remote: "none", volume: "none", want: "create 1Gi of ssd"},
+		"with attributes that are not mapped":                {local: `{spec: {volumeAttributesClassName: gold}}`, remote: "none", volume: "none", want: "yield, " + v1alpha1.ReasonClassNotMapped},
+		"a clone":                                            {local: `{spec: {dataSource: {kind: PersistentVolumeClaim, name: other}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonDataSourceNotSent},
+		"with a selector":                                    {local: `{spec: {selector: {matchLabels: {a: b}}}}`, remote: "none", volume: "none", want: v1alpha1.ReasonDataSourceNotSent},
+		"sent, and not bound here":                           {volume: "none", want: field.ReasonClaimNotBound},
+		"bound":                                              {local: bound},
+		"bound, and nothing needs it":                        {local: bound, unwanted: true},
+		"bound, and no class is mapped or allowed any more":  {local: bound, limits: &field.Limits{}},
+		"bound to another volume":                            {local: `{spec: {volumeName: disk}, status: {phase: Bound}}`, want: v1alpha1.ReasonVolumeLost},
+		"bound to a volume that was retained":                {local: `{spec: {volumeName: spillway-eu-7b0a3f0e-1c2d-4e5f-8a9b-0c1d2e3f4a5b}, status: {phase: Bound}}`, remote: "none", volume: "none", want: field.ReasonVolumeNotPortable},
+		"bound to a volume with a similar name":              {local: `{spec: {volumeName: spillway-disk}, status: {phase: Bound}}`, remote: "none", volume: "none", want: "create 1Gi of fast"},
+		"without protection":                                 {local: `{metadata: {finalizers: null}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`, unwanted: true, want: "protect"},
+		"its volume is gone":                                 {local: bound, volume: "none", want: v1alpha1.ReasonVolumeLost},
+		"its volume is not read":                             {local: bound, unread: true, want: v1alpha1.ReasonReferenceNotSynced},
+		"the provider's claim is replaced":                   {local: bound, remote: `{metadata: {uid: another}}`, want: v1alpha1.ReasonVolumeLost},
+		"the provider's claim is being deleted":              {local: bound, remote: deleted, want: v1alpha1.ReasonVolumeLost},
+		"the provider's claim is gone":                       {local: bound, remote: "none", want: v1alpha1.ReasonVolumeLost},
+		"its namespace goes elsewhere now":                   {local: bound, elsewhere: true, want: v1alpha1.ReasonVolumeLost},
+		"it grows":                                           {local: `{spec: {volumeName: spillway-eu-claim-uid, resources: {requests: {storage: 2Gi}}}, status: {phase: Bound}}`, remote: `{spec: {volumeName: pvc-1}}`, want: "patch 2Gi of ssd"},
+		"an unbound one is deleted":                          {local: deleted, volume: "none", want: deletedAsUnused},
+		"an unbound one is deleted, bound there":             {local: deleted, remote: used, volume: "none", want: "release"},
+		"it has moved to another provider":                   {local: `{spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, volume: "none", want: deletedAsUnused},
+		"it has moved, and is deleted":                       {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, volume: "none", want: deletedAsUnused},
+		"it has moved, and is bound there":                   {local: `{spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, remote: used, volume: "none", want: v1alpha1.ReasonVolumeLost},
+		"it has moved, is bound there, and nothing needs it": {local: `{spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, remote: used, volume: "none", unwanted: true, want: "release"},
+		"it has moved, is bound there, and is not protected": {local: `{metadata: {labels: null, annotations: {pv.kubernetes.io/bind-completed: "yes"}, finalizers: null}, spec: null, status: null}`, remote: used, volume: "none", unwanted: true, metadata: true},
+		"it is bound, its volume is gone, nothing needs it":  {local: bound, remote: used, volume: "none", unwanted: true, want: v1alpha1.ReasonVolumeLost},
+		"it has moved, is bound there, and deleted":          {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-us-claim-uid}, status: {phase: Bound}}`, remote: used, volume: "none", want: "release"},
+		"its attributes change":                              {local: `{spec: {volumeName: spillway-eu-claim-uid, volumeAttributesClassName: fine}, status: {phase: Bound}}`, remote: `{spec: {volumeName: pvc-1}, status: {phase: Bound}}`, want: "patch 1Gi of ssd as there-fine"},
+		"its attributes change, and are not mapped":          {local: `{spec: {volumeName: spillway-eu-claim-uid, volumeAttributesClassName: gold}, status: {phase: Bound}}`, remote: `{spec: {volumeName: pvc-1}, status: {phase: Bound}}`, want: "tell " + v1alpha1.ReasonClassNotMapped},
+		"an unbound one is deleted, its volume not read":     {local: deleted, volume: "none", unread: true},
+		"a bound one is deleted":                             {local: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {volumeName: spillway-eu-claim-uid}, status: {phase: Bound}}`, want: "release"},
+		"its claim is gone, and its volume bound":            {local: "none"},
+		"its claim is gone, and its volume, too":             {local: "none", remote: used, volume: "none"},
+		"its claim is gone, and was never bound":             {local: "none", volume: "none", want: "delete remote-uid if no data and no spillway-eu-claim-uid"},
+		"its claim is gone, its volume not read":             {local: "none", volume: released, unread: true},
+		"its volume is released":                             {local: "none", volume: released, want: deletedAsReleased},
+		"its volume is released, and nothing needs it":       {local: "none", volume: released, unwanted: true, want: deletedAsReleased},
+		"a volume for another claim is released":             {local: "none", volume: `{spec: {claimRef: {uid: another}}, status: {phase: Released}}`},
+		"a volume of another remote claim is released":       {local: "none", volume: `{spec: {csi: {volumeHandle: another}}, status: {phase: Released}}`},
+		"a retained volume is released":                      {local: "none", volume: `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`, want: "keep for spillway-eu-claim-uid"},
+		"it is kept":                                         {local: "none", remote: `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`, volume: `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`},
+		"it is kept, and the policy changes":                 {local: "none", remote: `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`, volume: released, want: deletedAsReleased},
+		"its label is gone in the provider":                  {local: "none", remote: `{metadata: {labels: {spillway.io/volume: null}}, spec: {volumeName: pvc-1}}`, volume: "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := life.state(t)

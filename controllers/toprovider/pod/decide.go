@@ -58,7 +58,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	}
 	remote := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes)
 	if token.Granted(s.Local, s.API) != nil {
-		remote = withAPI(s.Local, s.Destination.Target, s.Limits, s.Classes, s.API.Endpoint)
+		remote = WithAPI(s.Local, s.Destination.Target, s.Limits, s.Classes, s.API.Endpoint)
 	}
 	runAs(remote, s.Local, s.Accounts, s.Limits)
 	remote.OwnerReferences = controlledBy(s.Destination.Namespace, s.NamespaceUID)
@@ -264,7 +264,11 @@ func write(s snapshot, reported corev1.PodStatus, told *field.Problem) decide.Pl
 		setOffloaded(&reported, &s.Refused.Problem, s.Local.Generation, s.Now)
 		return decide.Plan{Actions: patchStatus(s, reported, nil), RetryAfter: s.Refused.Wait}
 	}
-	plan := decide.Plan{Actions: patchStatus(s, reported, remoteAnnotations(s.Local, s.Remote, s.Now))}
+	annotations := remoteAnnotations(s.Local, s.Remote, s.Now)
+	if cost := deletionCost(s); cost != "" {
+		annotations[corev1.PodDeletionCost] = cost
+	}
+	plan := decide.Plan{Actions: patchStatus(s, reported, annotations)}
 	if len(plan.Actions) > 0 {
 		plan.Event = told
 	}

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/status"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
@@ -23,6 +25,19 @@ func remoteAnnotations(local, remote *corev1.Pod, now time.Time) map[string]stri
 		v1alpha1.AnnotationRemoteIP:        status.RemoteIP(remote),
 		v1alpha1.AnnotationLastSyncTime:    now.UTC().Format(time.RFC3339),
 	}
+}
+
+// deletionCost returns the deletion cost that the pod gets with its first status, so that ReplicaSets delete the pods
+// of the last tier of spec.overflow first; "" for the first tier. A cost that the user has set stays. One that
+// somebody removes later stays away.
+func deletionCost(s snapshot) string {
+	if _, set := s.Local.Annotations[corev1.PodDeletionCost]; set || s.Tier == nil || recorded(s.Local) != nil {
+		return ""
+	}
+	if tier := s.Tier(s.Local.Namespace); tier > 0 {
+		return strconv.Itoa(spill.DeletionCost(tier))
+	}
+	return ""
 }
 
 // controlledBy returns an owner reference that names the remote namespace as the controller of a remote pod.

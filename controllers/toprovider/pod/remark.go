@@ -7,7 +7,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
-	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
 	"github.com/spillway-io/spillway/internal/field"
 )
 
@@ -46,7 +45,7 @@ func notSentRemark(s snapshot) *remark {
 	}
 	if len(s.Remote.Status.Conditions) > 0 { // Reported with the provider's first status, not in a write of its own.
 		messages = append(messages, Withheld(s.Local, s.Remote, s.Limits)...)
-		if withheld := token.Withheld(s.Local); withheld != "" && !hasToken(s.Remote) && !token.Uses(&s.Remote.Spec, s.Local.UID) {
+		if withheld := WithheldToken(s.Local, s.Remote); withheld != "" {
 			messages = append(messages, withheld)
 		}
 	}

@@ -18,12 +18,12 @@ import (
 // ToRemote returns the remote pod to create for local in a provider with these limits and classes. It does not
 // check the pod: the caller has asked accept.Refusal. The pod gets no API tokens.
 func ToRemote(local *corev1.Pod, t field.Target, limits *field.Limits, classes field.Classes) *corev1.Pod {
-	return withAPI(local, t, limits, classes, nil)
+	return WithAPI(local, t, limits, classes, nil)
 }
 
-// withAPI is ToRemote for a pod that reaches the consumer's API at api. If api is nil, the pod gets no API
+// WithAPI is ToRemote for a pod that reaches the consumer's API at api. If api is nil, the pod gets no API
 // tokens.
-func withAPI(local *corev1.Pod, t field.Target, limits *field.Limits, classes field.Classes, api *v1alpha1.ConsumerAPI) *corev1.Pod {
+func WithAPI(local *corev1.Pod, t field.Target, limits *field.Limits, classes field.Classes, api *v1alpha1.ConsumerAPI) *corev1.Pod {
 	remote := &corev1.Pod{ObjectMeta: field.Metadata(local, t)}
 	limits.Withhold(remote, nil)
 

@@ -45,7 +45,7 @@ spec:
 	if usesTokens(ended, around) {
 		t.Error("a pod that has ended gets tokens")
 	}
-	remote := withAPI(local, fieldtest.Shared, fieldtest.Generous, nil, api.Endpoint)
+	remote := WithAPI(local, fieldtest.Shared, fieldtest.Generous, nil, api.Endpoint)
 	want := fieldtest.PodOf(t, `
 spec:
   volumes:

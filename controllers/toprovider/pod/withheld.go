@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
 	"github.com/spillway-io/spillway/internal/field"
 )
 
@@ -66,6 +67,15 @@ func Withheld(local, remote *corev1.Pod, limits *field.Limits) []string {
 		all = append(all, keys)
 	}
 	return all
+}
+
+// WithheldToken says that the remote pod lacks the token of the local pod, if the pod probably uses one. Otherwise
+// it returns "".
+func WithheldToken(local, remote *corev1.Pod) string {
+	if hasToken(remote) || token.Uses(&remote.Spec, local.UID) {
+		return ""
+	}
+	return token.Withheld(local)
 }
 
 // allowedTolerations returns the tolerations that may be sent. It leaves out the toleration for virtual

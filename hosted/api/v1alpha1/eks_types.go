@@ -113,7 +113,9 @@ type EKSNodeGroup struct {
 	// +kubebuilder:validation:MaxLength=32
 	Version *string `json:"version,omitempty"`
 
-	// desiredSize is the number of nodes.
+	// desiredSize is the number of nodes, from minSize to maxSize. If an autoscaler changes it, leave
+	// it unset, or set the tag k8s.io/cluster-autoscaler/enabled to "true" in tags: then it is not
+	// compared.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DesiredSize *int32 `json:"desiredSize,omitempty"`

@@ -326,22 +326,22 @@ type GKENodeConfig struct {
 	// +kubebuilder:validation:MaxProperties=64
 	Labels map[string]*string `json:"labels,omitzero"`
 
-	// machineType is the machine type, such as e2-standard-4. It cannot be changed.
+	// machineType is the machine type, such as e2-standard-4. A change replaces the nodes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	MachineType *string `json:"machineType,omitempty"`
 
-	// imageType is the type of the node image, such as COS_CONTAINERD. It cannot be changed.
+	// imageType is the type of the node image, such as COS_CONTAINERD. A change replaces the nodes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ImageType *string `json:"imageType,omitempty"`
 
-	// diskType is the type of the boot disk, such as pd-balanced. It cannot be changed.
+	// diskType is the type of the boot disk, such as pd-balanced. A change replaces the nodes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	DiskType *string `json:"diskType,omitempty"`
 
-	// diskSizeGb is the size of the boot disk in GB. It cannot be changed.
+	// diskSizeGb is the size of the boot disk in GB. A change replaces the nodes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DiskSizeGB *int32 `json:"diskSizeGb,omitempty"`
@@ -362,14 +362,14 @@ type GKENodeConfig struct {
 	// +optional
 	Preemptible *bool `json:"preemptible,omitempty"`
 
-	// tags are network tags of the nodes. They cannot be changed.
+	// tags are network tags of the nodes. A change replaces all of them.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	Tags []string `json:"tags,omitzero"`
 
-	// taints are all taints of the Nodes. They cannot be changed.
+	// taints are all taints of the Nodes. A change replaces all of them.
 	// +optional
 	// +listType=map
 	// +listMapKey=key

@@ -81,8 +81,8 @@ type HostedClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	Decisions []Decision `json:"decisions,omitempty"`
 
-	// operations lists the request to the cloud that is in progress, and requests that were refused
-	// or failed. These wait until their retryAt, while others are sent. They are removed when the
+	// operations lists the requests to the cloud that are in progress, in EKS several for different
+	// node groups, and requests that were refused or failed. These wait until their retryAt, while others are sent. They are removed when the
 	// spec no longer needs them.
 	// +optional
 	// +listType=atomic
@@ -212,8 +212,8 @@ type Operation struct {
 	Message string `json:"message,omitempty"`
 
 	// reason says why the cloud last refused the request. RightMissing: the credentials lack a right.
-	// Busy: the cloud was doing something else, or the cluster had changed. It is unset for other
-	// failures, and once the cloud accepts the request.
+	// Busy: the cloud was doing something else or throttled requests, or the cluster had changed. It
+	// is unset for other failures, and once the cloud accepts the request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
@@ -248,11 +248,32 @@ type Operation struct {
 	StartedAt metav1.Time `json:"startedAt,omitzero"`
 }
 
-// InFlight returns the request that may have been carried out, and whose result was not read yet; nil if there
-// is none.
+// InFlight returns the first request that may have been carried out, and whose result was not read yet; nil if
+// there is none.
 func (s *HostedClusterStatus) InFlight() *Operation {
 	for i := range s.Operations {
 		if s.Operations[i].Message == "" {
+			return &s.Operations[i]
+		}
+	}
+	return nil
+}
+
+// AllInFlight returns all such requests.
+func (s *HostedClusterStatus) AllInFlight() []Operation {
+	var all []Operation
+	for _, op := range s.Operations {
+		if op.Message == "" {
+			all = append(all, op)
+		}
+	}
+	return all
+}
+
+// Operation returns the request with this token; nil if there is none.
+func (s *HostedClusterStatus) Operation(token string) *Operation {
+	for i := range s.Operations {
+		if s.Operations[i].RequestToken == token {
 			return &s.Operations[i]
 		}
 	}

@@ -22,7 +22,7 @@ type Cluster struct{ Subscription, ResourceGroup, Name string }
 
 func (c Cluster) config(raw map[string]any) map[string]any {
 	config := mapped(raw, clusterPaths, map[string]any{"resourceGroup": c.ResourceGroup, "clusterName": c.Name})
-	id := cloud.Text(raw, workspace)
+	id := cloud.Text(raw, inCase(raw, workspace))
 	set := map[string]string{
 		"logAnalyticsWorkspaceGroup": segment(id, "resourceGroups"), "logAnalyticsWorkspaceName": segment(id, "workspaces"),
 		"sshPublicKey": first(cloud.Get(raw, "properties.linuxProfile.ssh.publicKeys"), "keyData"),
@@ -74,7 +74,7 @@ func (c Cluster) newCluster(config map[string]any) (map[string]any, error) {
 	for _, pool := range pools {
 		of, _ := pool.(map[string]any)
 		// In this request, a pool's properties are next to its name.
-		properties, _ := c.inSubnet(patched(map[string]any{}, of, poolPaths), config)["properties"].(map[string]any)
+		properties, _ := c.inSubnet(scaled(patched(map[string]any{}, of, poolPaths)), config)["properties"].(map[string]any)
 		profile := maps.Clone(properties)
 		if profile == nil {
 			profile = map[string]any{}
@@ -110,13 +110,17 @@ func (c Cluster) inSubnet(pool, config map[string]any) map[string]any {
 		fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Network/virtualNetworks/%s/subnets/%s", c.Subscription, group, network, subnet))
 }
 
-// withWorkspace sets the ID of the Log Analytics workspace from its group and name in the configuration.
+// withWorkspace sets the ID of the Log Analytics workspace from its group and name in the configuration. Without a
+// group, it is in that of the cluster.
 func (c Cluster) withWorkspace(raw, config map[string]any) map[string]any {
 	group, name := cloud.Text(config, "logAnalyticsWorkspaceGroup"), cloud.Text(config, "logAnalyticsWorkspaceName")
-	if group == "" || name == "" {
+	if name == "" {
 		return raw
 	}
-	return cloud.Put(raw, workspace, fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.OperationalInsights/workspaces/%s", c.Subscription, group, name))
+	if group == "" {
+		group = c.ResourceGroup
+	}
+	return cloud.Put(raw, inCase(raw, workspace), fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.OperationalInsights/workspaces/%s", c.Subscription, group, name))
 }
 
 // kinds maps the HTTP status of an answer to a kind of error.

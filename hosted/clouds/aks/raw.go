@@ -3,6 +3,8 @@ package aks
 import (
 	"slices"
 	"strings"
+
+	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 )
 
 // clusterPaths maps our fields to the fields of a managedCluster, where both have the same values.
@@ -49,6 +51,26 @@ var poolPaths = map[string]string{
 
 // workspace is the path where the add-on omsagent keeps the ID of its Log Analytics workspace.
 const workspace = "properties.addonProfiles.omsagent.config.logAnalyticsWorkspaceResourceID"
+
+// addons is the path of the add-ons. Azure keeps their names in the case in which they were first sent, such as
+// omsAgent, and finds them in any case.
+const addons = "properties.addonProfiles."
+
+// inCase returns the path of an add-on with its name as raw has it. It returns all other paths as they are.
+func inCase(raw map[string]any, path string) string {
+	rest, ok := strings.CutPrefix(path, addons)
+	if !ok {
+		return path
+	}
+	name, field, _ := strings.Cut(rest, ".")
+	profiles, _ := cloud.Get(raw, strings.TrimSuffix(addons, ".")).(map[string]any)
+	for has := range profiles {
+		if strings.EqualFold(has, name) {
+			return addons + has + "." + field
+		}
+	}
+	return path
+}
 
 // segment returns what follows a name in the ID of a resource. It ignores the case of the name.
 func segment(id, name string) string {

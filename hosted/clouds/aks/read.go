@@ -28,6 +28,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 	reading.Busy = busy("the cluster", raw)
 	reading.Troubles = troubles("", "the cluster", raw)
 	if power := cloud.Text(raw, "properties.powerState.code"); power == "Stopped" {
+		reading.Stopped = true
 		reading.Troubles = append(reading.Troubles, cloud.NewTrouble("", "the cluster", power, "AKS changes nothing until it is started"))
 	}
 	found, err := c.pools(ctx)
@@ -101,7 +102,7 @@ func troubles(item, what string, raw map[string]any) []cloud.Trouble {
 // mapped copies the values that raw has to config.
 func mapped(raw map[string]any, paths map[string]string, config map[string]any) map[string]any {
 	for path, there := range paths {
-		if value := cloud.Get(raw, there); value != nil {
+		if value := cloud.Get(raw, inCase(raw, there)); value != nil {
 			config[path] = value
 		}
 	}

@@ -25,7 +25,7 @@ func (c *Client) send(ctx context.Context, reading cloud.Reading, write merge.Wr
 	target := c.url("agentPools", cloud.Text(pool, "name"))
 	switch write.Call {
 	case akstable.CreatePool:
-		body := c.inSubnet(patched(map[string]any{}, pool, poolPaths), reading.Config)
+		body := c.inSubnet(scaled(patched(map[string]any{}, pool, poolPaths)), reading.Config)
 		return c.do(ctx, http.MethodPut, target, body, "If-None-Match", "*", nil)
 	case akstable.DeletePool:
 		err := c.guarded(ctx, http.MethodDelete, target, write, nil)
@@ -34,7 +34,7 @@ func (c *Client) send(ctx context.Context, reading cloud.Reading, write merge.Wr
 		}
 		return err
 	case akstable.PutPool, akstable.PutPoolVersion:
-		return c.guarded(ctx, http.MethodPut, target, write, patched(reading.Raw[write.Item], pool, poolPaths))
+		return c.guarded(ctx, http.MethodPut, target, write, scaled(patched(reading.Raw[write.Item], pool, poolPaths)))
 	default:
 		return c.guarded(ctx, http.MethodPut, c.url(), write, c.changed(reading.Raw[""], write))
 	}
@@ -57,12 +57,24 @@ func item(message map[string]any) map[string]any {
 	return pool
 }
 
+// scaled returns a pool without limits if it does not scale itself. AKS refuses them then.
+func scaled(pool map[string]any) map[string]any {
+	properties, _ := pool["properties"].(map[string]any)
+	if properties["enableAutoScaling"] == true {
+		return pool
+	}
+	properties = maps.Clone(properties)
+	delete(properties, "minCount")
+	delete(properties, "maxCount")
+	return cloud.Put(pool, "properties", properties)
+}
+
 // patched returns a copy of raw with the values of the message. A map or a list in the message replaces the
 // whole one.
 func patched(raw, message map[string]any, paths map[string]string) map[string]any {
 	out := maps.Clone(raw)
 	for path, value := range message {
-		if there := paths[path]; there != "" && (value != nil || strings.Contains(there, ".")) {
+		if there := inCase(raw, paths[path]); there != "" && (value != nil || strings.Contains(there, ".")) {
 			out = cloud.Put(out, there, value)
 		}
 	}

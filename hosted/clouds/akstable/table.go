@@ -72,7 +72,7 @@ var pool = []merge.Field{
 	{Path: "nodePools[].mode", Shape: merge.Scalar, Call: PutPool, Same: normal.SameName},
 	{Path: "nodePools[].maxPods", Shape: merge.Scalar, Immutable: true},
 	{Path: "nodePools[].vmSize", Shape: merge.Scalar, Immutable: true, Same: normal.SameName},
-	{Path: "nodePools[].osDiskSizeGB", Shape: merge.Scalar, Immutable: true},
+	{Path: "nodePools[].osDiskSizeGB", Shape: merge.Scalar, Immutable: true, Same: normal.Default},
 	{Path: "nodePools[].osDiskType", Shape: merge.Scalar, Immutable: true, Same: normal.SameName},
 	{Path: "nodePools[].osType", Shape: merge.Scalar, Immutable: true, Same: normal.SameName},
 	{Path: "nodePools[].vnetSubnetID", Shape: merge.Scalar, Immutable: true, Same: normal.SameName},

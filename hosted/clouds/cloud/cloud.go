@@ -4,6 +4,8 @@ package cloud
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spillway-io/spillway/hosted/merge"
@@ -37,11 +39,39 @@ type Reading struct {
 	// object: fields that Spillway does not know must survive. In EKS, it has what the client needs to know about
 	// the launch template of a group.
 	Raw map[string]map[string]any
-	// Busy says what the cloud is doing with the cluster or a pool; empty if nothing.
+	// Busy says what the cloud is doing with the cluster, or with a pool if it works on one thing at a time; empty if
+	// nothing. Nothing is sent meanwhile.
 	Busy string
+	// Changing says what the cloud is doing with a pool, by its path, if it can work on several at a time.
+	Changing map[string]string
+	// Stopped says that the cloud refuses all changes until somebody starts the cluster. Nothing is sent meanwhile.
+	Stopped bool
 	// Troubles say what is wrong with the cluster and its pools. The cloud is not working on that. So nothing waits
 	// for it, except that no other pool is deleted.
 	Troubles []Trouble
+}
+
+// Doing says what the cloud is doing with the cluster or a pool; empty if nothing.
+func (r Reading) Doing() string {
+	if r.Busy != "" {
+		return r.Busy
+	}
+	for _, item := range r.Items() {
+		return r.Changing[item]
+	}
+	return ""
+}
+
+// Items returns the paths of the pools that are being changed.
+func (r Reading) Items() []string { return slices.Sorted(maps.Keys(r.Changing)) }
+
+// Change notes that the cloud is changing a pool.
+func (r *Reading) Change(item, what string) {
+	r.Changing = maps.Clone(r.Changing)
+	if r.Changing == nil {
+		r.Changing = map[string]string{}
+	}
+	r.Changing[item] = what
 }
 
 // Operation is a change that the cloud has accepted from any user.

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 
+	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 )
 
@@ -35,21 +36,21 @@ func (c controlPlane) version(ctx context.Context, r request) (*types.Update, er
 	return out.Update, nil
 }
 
-// access always sends both fields. If only one changes, the other is sent as it was read.
+// access sends what the spec changes, in one request. If the sources came after publicAccess, the endpoint would be
+// open to all addresses in between. If one of the two kinds of access changes, the other is sent as it was read.
 func (c controlPlane) access(ctx context.Context, r request) (*types.Update, error) {
-	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{ClientRequestToken: r.token, ResourcesVpcConfig: &types.VpcConfigRequest{
-		EndpointPublicAccess: r.config.PublicAccess, EndpointPrivateAccess: r.config.PrivateAccess,
-	}})
-}
-
-func (c controlPlane) sources(ctx context.Context, r request) (*types.Update, error) {
-	cidrs := r.config.PublicAccessSources
-	if len(cidrs) == 0 {
-		return nil, errOpen
+	vpc := &types.VpcConfigRequest{}
+	if _, given := r.Set["publicAccessSources"]; given {
+		vpc.PublicAccessCidrs = r.config.PublicAccessSources
+		if len(vpc.PublicAccessCidrs) == 0 {
+			return nil, errOpen
+		}
 	}
-	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{
-		ClientRequestToken: r.token, ResourcesVpcConfig: &types.VpcConfigRequest{PublicAccessCidrs: cidrs},
-	})
+	_, public := r.Set["publicAccess"]
+	if _, private := r.Set["privateAccess"]; public || private {
+		vpc.EndpointPublicAccess, vpc.EndpointPrivateAccess = r.config.PublicAccess, r.config.PrivateAccess
+	}
+	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{ClientRequestToken: r.token, ResourcesVpcConfig: vpc})
 }
 
 func (c controlPlane) logging(ctx context.Context, r request) (*types.Update, error) {
@@ -88,10 +89,29 @@ func (c controlPlane) addon(ctx context.Context, r request) (*types.Update, erro
 	return nil, gone(err)
 }
 
-func (c controlPlane) hasAddon(ctx context.Context) (*bool, error) {
-	_, err := c.api.DescribeAddon(ctx, &eks.DescribeAddonInput{ClusterName: &c.Name, AddonName: aws.String(addon)})
+// readAddon notes whether the cluster has the add-on, and what is wrong with it.
+func (c controlPlane) readAddon(ctx context.Context, config *v1alpha1.EKSConfig, reading *cloud.Reading) error {
+	out, err := c.api.DescribeAddon(ctx, &eks.DescribeAddonInput{ClusterName: &c.Name, AddonName: aws.String(addon)})
 	if err != nil && !notFound(err) {
-		return nil, c.wrap(err, "reading the add-on "+addon)
+		return c.wrap(err, "reading the add-on "+addon)
 	}
-	return aws.Bool(err == nil), nil
+	if config.EBSCSIDriver = aws.Bool(err == nil); err != nil {
+		return nil
+	}
+	switch status := out.Addon.Status; status {
+	case types.AddonStatusDegraded, types.AddonStatusCreateFailed, types.AddonStatusUpdateFailed, types.AddonStatusDeleteFailed:
+		reading.Troubles = append(reading.Troubles, cloud.NewTrouble("", "the add-on "+addon, string(status), addonIssues(out.Addon.Health)...))
+	}
+	return nil
+}
+
+func addonIssues(health *types.AddonHealth) []string {
+	if health == nil {
+		return nil
+	}
+	var issues []string
+	for _, issue := range health.Issues {
+		issues = append(issues, string(issue.Code)+": "+aws.ToString(issue.Message))
+	}
+	return issues
 }

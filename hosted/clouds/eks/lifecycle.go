@@ -55,7 +55,7 @@ func (c *Client) Delete(ctx context.Context, reading cloud.Reading, _ string) er
 		return err
 	}
 	_, err := c.API.DeleteCluster(ctx, &eks.DeleteClusterInput{Name: &c.Name})
-	if reading.Busy != "" {
+	if reading.Doing() != "" {
 		// It may be in deletion already, or be finishing something else first.
 		err = going(err)
 	}

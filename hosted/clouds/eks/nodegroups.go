@@ -51,9 +51,7 @@ func note(reading *cloud.Reading, group *types.Nodegroup) {
 	what := "the node group " + aws.ToString(group.NodegroupName)
 	switch group.Status {
 	case types.NodegroupStatusCreating, types.NodegroupStatusUpdating, types.NodegroupStatusDeleting:
-		if reading.Busy == "" {
-			reading.Busy = fmt.Sprintf("%s is %s", what, group.Status)
-		}
+		reading.Change(itemPath(aws.ToString(group.NodegroupName)), fmt.Sprintf("%s is %s", what, group.Status))
 	case types.NodegroupStatusDegraded, types.NodegroupStatusCreateFailed, types.NodegroupStatusDeleteFailed:
 		reading.Troubles = append(reading.Troubles, groupTrouble(group))
 	}
@@ -151,6 +149,8 @@ func (n nodeGroups) create(ctx context.Context, r request) (*types.Update, error
 	switch {
 	case set(g.ImageID):
 		in.Version = nil // The image determines it.
+	case aws.ToBool(g.GPU) && aws.ToBool(g.ARM):
+		in.AmiType = types.AMITypesAl2023Arm64Nvidia
 	case aws.ToBool(g.GPU):
 		in.AmiType = types.AMITypesAl2023X8664Nvidia
 	case aws.ToBool(g.ARM):
@@ -210,7 +210,7 @@ func (n nodeGroups) template(ctx context.Context, r request) (*types.Update, err
 	if err != nil {
 		return nil, err
 	}
-	at, err := n.templates.add(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &r.template.ID, LaunchTemplateData: data, ClientToken: r.tokenFor(data)})
+	at, err := n.templates.add(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &r.template.ID, LaunchTemplateData: data, ClientToken: r.versionToken(data)})
 	if err != nil {
 		return nil, err
 	}

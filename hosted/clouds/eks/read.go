@@ -35,7 +35,7 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		reading.Troubles = []cloud.Trouble{cloud.NewTrouble("", "the cluster", string(status), clusterIssues(out.Cluster.Health)...)}
 	}
 	config := c.config(out.Cluster)
-	if config.EBSCSIDriver, err = c.controlPlane().hasAddon(ctx); err != nil {
+	if err := c.controlPlane().readAddon(ctx, config, &reading); err != nil {
 		return cloud.Reading{}, err
 	}
 	if err := c.groups().read(ctx, config, &reading); err != nil {

@@ -43,10 +43,8 @@ func (c *Client) Send(ctx context.Context, reading cloud.Reading, write merge.Wr
 	}
 	plane, groups, tags := c.controlPlane(), c.groups(), tags{c.API}
 	send := map[string]func(context.Context, request) (*types.Update, error){
-		ekstable.UpdateVersion: plane.version, ekstable.UpdateAccess: plane.access, ekstable.UpdateSources: plane.sources,
-		ekstable.UpdateLogging: plane.logging, ekstable.SetAddon: plane.addon,
-		ekstable.TagCluster: tags.set, ekstable.TagGroup: tags.set,
-		ekstable.CreateGroup: groups.create, ekstable.DeleteGroup: groups.delete, ekstable.UpdateGroupVersion: groups.version,
+		ekstable.UpdateVersion: plane.version, ekstable.UpdateAccess: plane.access, ekstable.UpdateLogging: plane.logging, ekstable.SetAddon: plane.addon,
+		ekstable.TagCluster: tags.set, ekstable.TagGroup: tags.set, ekstable.CreateGroup: groups.create, ekstable.DeleteGroup: groups.delete, ekstable.UpdateGroupVersion: groups.version,
 		ekstable.UpdateGroupSize: groups.size, ekstable.UpdateGroupLabels: groups.labels, ekstable.UpdateGroupTemplate: groups.template,
 	}[write.Call]
 	update, err := send(ctx, r)

@@ -26,8 +26,8 @@ import (
 // templates have the same name.
 //
 // A reading shows such a template as the fields that are in it, and never as launchTemplate. A change creates
-// a new version of it, and then moves the group to that version, both with the same token. After a crash in
-// between, EC2 answers with the version that it has created.
+// a new version of it, and then moves the group to that version. After a crash in between, or if the group was
+// refused, EC2 recognises the token, and answers with the version that it has created.
 //
 // A template that lacks the tag or the name is somebody else's. It is neither read nor changed.
 const (

@@ -74,6 +74,13 @@ func (r request) tokenFor(data *types.RequestLaunchTemplateData) *string {
 	return aws.String(aws.ToString(r.token) + "-" + hex.EncodeToString(sum[:8]))
 }
 
+// versionToken returns a token for a new version of a group's template. If the group is refused, the same version is
+// used by the next request with the same data, and no second one is created.
+func (r request) versionToken(data *types.RequestLaunchTemplateData) *string {
+	sum := sha256.Sum256([]byte(r.template.ID + "/" + r.template.Version + "/" + string(text(data))))
+	return aws.String(hex.EncodeToString(sum[:16]))
+}
+
 // root returns the root device of an image. A size for another device would add a volume.
 func (t templates) root(ctx context.Context, image *string) (string, error) {
 	if !set(image) {

@@ -14,7 +14,6 @@ import (
 const (
 	UpdateVersion       = "UpdateClusterVersion"
 	UpdateAccess        = "UpdateClusterConfig(access)"
-	UpdateSources       = "UpdateClusterConfig(publicAccessCidrs)"
 	TagCluster          = "TagResource(cluster)"
 	UpdateLogging       = "UpdateClusterConfig(logging)"
 	CreateGroup         = "CreateNodegroup"
@@ -31,26 +30,25 @@ const (
 const autoscaled = "k8s.io/cluster-autoscaler/enabled"
 
 // Table describes the clusters of EKS. EKS has no versions. It keeps a list of most changes, which also shows
-// other users' changes.
+// other users' changes. It changes several groups at a time, but not a group and the cluster.
 var Table = merge.New([]merge.Call{
 	{Name: UpdateVersion, Guard: merge.ByOperations, Rights: listed("eks:UpdateClusterVersion")},
 	{Name: UpdateAccess, Guard: merge.ByOperations, Whole: true, Rights: listed("eks:UpdateClusterConfig")},
-	{Name: UpdateSources, Guard: merge.ByOperations, Rights: listed("eks:UpdateClusterConfig")},
 	{Name: TagCluster, Guard: merge.ByReading, Rights: tagging},
 	{Name: UpdateLogging, Guard: merge.ByOperations, Rights: listed("eks:UpdateClusterConfig")},
-	{Name: CreateGroup, Guard: merge.ByOperations, Nodes: merge.NodesAdded, Rights: listed("eks:CreateNodegroup", "iam:PassRole")},
+	{Name: CreateGroup, Guard: merge.ByOperations, Parallel: true, Nodes: merge.NodesAdded, Rights: listed("eks:CreateNodegroup", "iam:PassRole")},
 	{
-		Name: DeleteGroup, Guard: merge.ByOperations, After: []string{CreateGroup}, Nodes: merge.NodesRemoved,
+		Name: DeleteGroup, Guard: merge.ByOperations, Parallel: true, After: []string{CreateGroup}, Nodes: merge.NodesRemoved,
 		Rights: listed("eks:DeleteNodegroup", "ec2:DeleteLaunchTemplate"),
 	},
-	{Name: UpdateGroupVersion, Guard: merge.ByOperations, Whole: true, Nodes: merge.NodesReplaced, Rights: listed("eks:UpdateNodegroupVersion")},
+	{Name: UpdateGroupVersion, Guard: merge.ByOperations, Whole: true, Parallel: true, Nodes: merge.NodesReplaced, Rights: listed("eks:UpdateNodegroupVersion")},
 	{
-		Name: UpdateGroupTemplate, Guard: merge.ByOperations, Whole: true, Nodes: merge.NodesReplaced,
+		Name: UpdateGroupTemplate, Guard: merge.ByOperations, Whole: true, Parallel: true, Nodes: merge.NodesReplaced,
 		Rights: listed("ec2:CreateLaunchTemplateVersion", "eks:UpdateNodegroupVersion"),
 	},
-	{Name: UpdateGroupSize, Guard: merge.ByOperations, Whole: true, Nodes: merge.NodesResized, Rights: listed("eks:UpdateNodegroupConfig")},
-	{Name: UpdateGroupLabels, Guard: merge.ByOperations, Rights: listed("eks:UpdateNodegroupConfig")},
-	{Name: TagGroup, Guard: merge.ByReading, Rights: tagging},
+	{Name: UpdateGroupSize, Guard: merge.ByOperations, Whole: true, Parallel: true, Nodes: merge.NodesResized, Rights: listed("eks:UpdateNodegroupConfig")},
+	{Name: UpdateGroupLabels, Guard: merge.ByOperations, Parallel: true, Rights: listed("eks:UpdateNodegroupConfig")},
+	{Name: TagGroup, Guard: merge.ByReading, Parallel: true, Rights: tagging},
 	{Name: SetAddon, Guard: merge.ByOperations, Rights: listed("eks:CreateAddon", "eks:DeleteAddon")},
 }, slices.Concat(cluster, group, template))
 
@@ -71,13 +69,13 @@ var cluster = []merge.Field{
 	{Path: "ipFamily", Shape: merge.Scalar, Immutable: true, Same: normal.SameName},
 	{Path: "secretsEncryption", Shape: merge.Scalar, Immutable: true},
 	{Path: "kmsKey", Shape: merge.Scalar, Immutable: true},
-	{Path: "subnets", Shape: merge.Set, Immutable: true},
-	{Path: "securityGroups", Shape: merge.Set, Immutable: true},
+	{Path: "subnets", Shape: merge.Set, Immutable: true, Same: normal.Default},
+	{Path: "securityGroups", Shape: merge.Set, Immutable: true, Same: normal.Default},
 	{Path: "serviceRole", Shape: merge.Scalar, Immutable: true, Same: sameRole},
 	{Path: "kubernetesVersion", Shape: merge.Scalar, Call: UpdateVersion, Normalize: normal.Version},
 	{Path: "publicAccess", Shape: merge.Scalar, Call: UpdateAccess},
 	{Path: "privateAccess", Shape: merge.Scalar, Call: UpdateAccess},
-	{Path: "publicAccessSources", Shape: merge.Set, Call: UpdateSources, Normalize: normal.CIDR},
+	{Path: "publicAccessSources", Shape: merge.Set, Call: UpdateAccess, Normalize: normal.CIDR},
 	{Path: "tags", Shape: merge.Map, Call: TagCluster},
 	{Path: "loggingTypes", Shape: merge.Set, Call: UpdateLogging},
 	{Path: "ebsCSIDriver", Shape: merge.Scalar, Call: SetAddon},
@@ -96,7 +94,7 @@ var group = []merge.Field{
 	{Path: "nodeGroups[].tags", Shape: merge.Map, Call: TagGroup},
 	{Path: "nodeGroups[].gpu", Shape: merge.Scalar, Immutable: true},
 	{Path: "nodeGroups[].arm", Shape: merge.Scalar, Immutable: true},
-	{Path: "nodeGroups[].subnets", Shape: merge.Set, Immutable: true},
+	{Path: "nodeGroups[].subnets", Shape: merge.Set, Immutable: true, Same: normal.Default},
 	{Path: "nodeGroups[].nodeRole", Shape: merge.Scalar, Immutable: true, Same: sameRole},
 	{Path: "nodeGroups[].requestSpotInstances", Shape: merge.Scalar, Immutable: true},
 	{Path: "nodeGroups[].spotInstanceTypes", Shape: merge.Set, Immutable: true},

@@ -69,12 +69,16 @@ func commonKey(pools []map[string]any) string {
 	return key
 }
 
-// withKey encrypts the boot disks of a new pool with the cluster's key, unless the pool names a key.
-func (c Cluster) withKey(pool map[string]any, key any) map[string]any {
+// withKey encrypts the boot disks of a new pool with the cluster's key, unless the pool names a key. Half the name of
+// a key is refused: disks that were created without encryption stay so.
+func (c Cluster) withKey(pool map[string]any, key any) (map[string]any, error) {
 	names, _ := key.(map[string]any)
 	ring, name := cloud.Text(names, "ringName"), cloud.Text(names, "keyName")
-	if ring == "" || name == "" || cloud.Text(pool, "config.bootDiskKmsKey") != "" {
-		return pool
+	switch {
+	case cloud.Text(pool, "config.bootDiskKmsKey") != "", ring == "" && name == "":
+		return pool, nil
+	case ring == "" || name == "":
+		return nil, fmt.Errorf("%w: gkeConfig.customerManagedEncryptionKey: ringName and keyName must both be set", cloud.ErrRefused)
 	}
 	location := c.Location
 	if isZone(location) {
@@ -82,7 +86,7 @@ func (c Cluster) withKey(pool map[string]any, key any) map[string]any {
 		location = location[:len(location)-2]
 	}
 	return cloud.Put(pool, "config.bootDiskKmsKey",
-		fmt.Sprintf("projects/%s/locations/%s/keyRings/%s/cryptoKeys/%s", c.Project, location, ring, name))
+		fmt.Sprintf("projects/%s/locations/%s/keyRings/%s/cryptoKeys/%s", c.Project, location, ring, name)), nil
 }
 
 // wrap adds to an error what was attempted, and its kind.

@@ -32,7 +32,11 @@ func (c *Client) Create(ctx context.Context, config map[string]any, _ string) er
 	autopilot := cloud.Get(config, "autopilotConfig.enabled") == true
 	pools := []any{}
 	for _, pool := range objects(config["nodePools"]) {
-		pools = append(pools, c.withKey(rawPool(pool), config["customerManagedEncryptionKey"]))
+		raw, err := c.withKey(rawPool(pool), config["customerManagedEncryptionKey"])
+		if err != nil {
+			return c.wrap(err, "creating")
+		}
+		pools = append(pools, raw)
 	}
 	switch {
 	case len(pools) > 0 && autopilot:

@@ -22,6 +22,8 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 		Versions: map[string]string{"": cloud.Text(raw, "etag")}, Raw: map[string]map[string]any{"": raw},
 		Busy: doing("the cluster", cloud.Text(raw, "status")), Troubles: troubles("", "the cluster", raw),
 	}
+	// Google creates and deletes the pools of an Autopilot cluster. They are nobody's to manage.
+	autopilot := cloud.Get(raw, "autopilot.enabled") == true
 	pools := []any{}
 	for _, pool := range objects(raw["nodePools"]) {
 		name := cloud.Text(pool, "name")
@@ -31,7 +33,9 @@ func (c *Client) Read(ctx context.Context) (cloud.Reading, error) {
 			reading.Busy = doing("the node pool "+name, cloud.Text(pool, "status"))
 		}
 		reading.Troubles = append(reading.Troubles, troubles(path, "the node pool "+name, pool)...)
-		pools = append(pools, poolConfig(pool))
+		if !autopilot {
+			pools = append(pools, poolConfig(pool))
+		}
 	}
 	reading.Config["nodePools"] = pools
 	return reading, nil

@@ -57,6 +57,9 @@ func (c change) request() (request, error) {
 	case gketable.UpdateVersion:
 		return update("desiredMasterVersion", message["kubernetesVersion"])
 	case gketable.UpdateAddons:
+		if off, set := c.write.Set["clusterAddons.networkPolicyConfig"]; set && off != true && cloud.Get(raw, "networkPolicy.enabled") == true {
+			return request{}, errPolicyFirst
+		}
 		return update("desiredAddonsConfig", rawAddons(message["clusterAddons"]))
 	case gketable.UpdateNetworks:
 		return update("desiredMasterAuthorizedNetworksConfig", patched(raw["masterAuthorizedNetworksConfig"], message["masterAuthorizedNetworks"]))
@@ -77,6 +80,9 @@ func (c change) request() (request, error) {
 		return request{}, fmt.Errorf("%w: GKE has no such request", cloud.ErrRefused)
 	}
 }
+
+// errPolicyFirst: GKE enables the add-on before the nodes use it, and disables it after them.
+var errPolicyFirst = fmt.Errorf("%w: GKE disables the add-on networkPolicyConfig only after the nodes: networkPolicyEnabled must be false first", cloud.ErrBusy)
 
 // guarded refuses a write that was decided on another reading than this one. The version of one reading with
 // the values of another would overwrite the changes in between.
@@ -99,7 +105,8 @@ func (c change) poolRequest() (request, error) {
 	name := cloud.Text(pool, "name")
 	switch c.write.Call {
 	case gketable.CreatePool:
-		return request{http.MethodPost, c.cluster() + "/nodePools", map[string]any{"nodePool": c.withKey(rawPool(pool), c.reading.Config["customerManagedEncryptionKey"])}}, nil
+		raw, err := c.withKey(rawPool(pool), c.reading.Config["customerManagedEncryptionKey"])
+		return request{http.MethodPost, c.cluster() + "/nodePools", map[string]any{"nodePool": raw}}, err
 	case gketable.DeletePool:
 		return request{http.MethodDelete, c.pool(name), nil}, nil
 	case gketable.UpdatePool:
@@ -107,6 +114,14 @@ func (c change) poolRequest() (request, error) {
 	case gketable.UpdatePoolLabels:
 		labels := map[string]any{"labels": cloud.Get(pool, "config.labels")}
 		return request{http.MethodPut, c.pool(name), map[string]any{"labels": labels, "etag": c.write.Version}}, nil
+	case gketable.UpdatePoolTags:
+		return c.update(name, map[string]any{"tags": map[string]any{"tags": list(pool, "config.tags")}})
+	case gketable.UpdatePoolTaints:
+		return c.update(name, map[string]any{"taints": map[string]any{"taints": list(pool, "config.taints")}})
+	case gketable.UpdatePoolImage:
+		return c.update(name, map[string]any{"imageType": cloud.Get(pool, "config.imageType")})
+	case gketable.UpdatePoolNodes:
+		return c.update(name, nodes(pool))
 	case gketable.UpdatePoolScale:
 		// This is an update of the cluster, with the cluster's etag.
 		return request{http.MethodPut, c.cluster(), map[string]any{"update": map[string]any{
@@ -120,6 +135,32 @@ func (c change) poolRequest() (request, error) {
 	default:
 		return request{}, fmt.Errorf("%w: GKE has no such request", cloud.ErrRefused)
 	}
+}
+
+// update changes what the nodes of a pool are. GKE replaces the nodes.
+func (c change) update(name string, fields map[string]any) (request, error) {
+	fields["etag"] = c.write.Version
+	return request{http.MethodPut, c.pool(name), fields}, nil
+}
+
+// list returns a list, which is empty if it is not set.
+func list(pool map[string]any, path string) []any {
+	items, _ := cloud.Get(pool, path).([]any)
+	return append([]any{}, items...)
+}
+
+// nodes returns the machine type and the disks. GKE takes the size as a text.
+func nodes(pool map[string]any) map[string]any {
+	fields := map[string]any{}
+	for _, name := range []string{"machineType", "diskType", "diskSizeGb"} {
+		if value := cloud.Get(pool, "config."+name); value != nil {
+			fields[name] = value
+		}
+	}
+	if size := fields["diskSizeGb"]; size != nil {
+		fields["diskSizeGb"] = fmt.Sprint(size)
+	}
+	return fields
 }
 
 // labels replaces all labels, if they have not changed since they were read.

@@ -25,6 +25,10 @@ const (
 	DeletePool       = "DeleteNodePool"
 	UpdatePool       = "UpdateNodePool(nodeVersion)"
 	UpdatePoolLabels = "UpdateNodePool(labels)"
+	UpdatePoolTags   = "UpdateNodePool(tags)"
+	UpdatePoolTaints = "UpdateNodePool(taints)"
+	UpdatePoolImage  = "UpdateNodePool(imageType)"
+	UpdatePoolNodes  = "UpdateNodePool(machineType)"
 	UpdatePoolScale  = "UpdateCluster(desiredNodePoolAutoscaling)"
 	SetPoolManager   = "SetNodePoolManagement"
 	SetPoolSize      = "SetNodePoolSize"
@@ -45,21 +49,26 @@ var Table = merge.New([]merge.Call{
 	{Name: DeletePool, Guard: merge.ByOperations, After: []string{CreatePool}, Nodes: merge.NodesRemoved, Rights: update},
 	{Name: UpdatePool, Guard: merge.ByVersion, Nodes: merge.NodesReplaced, Rights: update},
 	{Name: UpdatePoolLabels, Guard: merge.ByVersion, Whole: true, Rights: update},
+	{Name: UpdatePoolTags, Guard: merge.ByVersion, Rights: update},
+	{Name: UpdatePoolTaints, Guard: merge.ByVersion, Whole: true, Rights: update},
+	{Name: UpdatePoolImage, Guard: merge.ByVersion, Nodes: merge.NodesReplaced, Rights: update},
+	{Name: UpdatePoolNodes, Guard: merge.ByVersion, Nodes: merge.NodesReplaced, Rights: update},
 	{Name: UpdatePoolScale, Guard: merge.ByVersion, Whole: true, Nodes: merge.NodesResized, Rights: update},
 	{Name: SetPoolManager, Guard: merge.ByOperations, Whole: true, Rights: update},
 	{Name: SetPoolSize, Guard: merge.ByOperations, Nodes: merge.NodesResized, Rights: update},
 }, slices.Concat(cluster, immutable(merge.Scalar,
-	"projectID", "clusterName", "region", "zone", "description", "network", "subnetwork", "clusterIpv4Cidr", "enableKubernetesAlpha",
+	"projectID", "clusterName", "region", "zone", "description", "enableKubernetesAlpha",
 	"ipAllocationPolicy.useIpAliases", "ipAllocationPolicy.createSubnetwork", "ipAllocationPolicy.subnetworkName",
-	"ipAllocationPolicy.clusterIpv4CidrBlock", "ipAllocationPolicy.clusterSecondaryRangeName",
-	"ipAllocationPolicy.servicesIpv4CidrBlock", "ipAllocationPolicy.servicesSecondaryRangeName", "ipAllocationPolicy.nodeIpv4CidrBlock",
+	"ipAllocationPolicy.clusterSecondaryRangeName", "ipAllocationPolicy.servicesSecondaryRangeName",
 	"privateClusterConfig.enablePrivateEndpoint", "privateClusterConfig.enablePrivateNodes", "privateClusterConfig.masterIpv4CidrBlock",
 	"autopilotConfig.enabled", "customerManagedEncryptionKey.ringName", "customerManagedEncryptionKey.keyName",
+), as(normal.Network, "network", "subnetwork"), as(normal.Range, "clusterIpv4Cidr", "ipAllocationPolicy.clusterIpv4CidrBlock",
+	"ipAllocationPolicy.servicesIpv4CidrBlock", "ipAllocationPolicy.nodeIpv4CidrBlock",
 ), pool, immutable(merge.Scalar,
-	"nodePools[].maxPodsConstraint", "nodePools[].config.machineType", "nodePools[].config.imageType", "nodePools[].config.diskType",
-	"nodePools[].config.diskSizeGb", "nodePools[].config.localSsdCount", "nodePools[].config.preemptible",
-	"nodePools[].config.bootDiskKmsKey", "nodePools[].config.serviceAccount",
-), immutable(merge.Set, "nodePools[].config.oauthScopes", "nodePools[].config.tags")))
+	"nodePools[].maxPodsConstraint", "nodePools[].config.localSsdCount", "nodePools[].config.preemptible", "nodePools[].config.bootDiskKmsKey",
+), as(normal.Default, "nodePools[].config.serviceAccount"), []merge.Field{
+	{Path: "nodePools[].config.oauthScopes", Shape: merge.Set, Immutable: true, Same: normal.Default},
+}))
 
 // update are the rights to change a cluster and its pools. Before and after a request, the operations are listed.
 var update = []string{"container.clusters.update", "container.operations.list", "container.operations.get"}
@@ -89,7 +98,12 @@ var pool = []merge.Field{
 	{Path: "nodePools[].management.autoRepair", Shape: merge.Scalar, Call: SetPoolManager},
 	{Path: "nodePools[].management.autoUpgrade", Shape: merge.Scalar, Call: SetPoolManager},
 	{Path: "nodePools[].config.labels", Shape: merge.Map, Call: UpdatePoolLabels},
-	{Path: "nodePools[].config.taints", Shape: merge.Keyed, Owned: true, KeyOf: taint, Immutable: true},
+	{Path: "nodePools[].config.taints", Shape: merge.Keyed, Owned: true, KeyOf: taint, Call: UpdatePoolTaints},
+	{Path: "nodePools[].config.tags", Shape: merge.Set, Call: UpdatePoolTags},
+	{Path: "nodePools[].config.imageType", Shape: merge.Scalar, Call: UpdatePoolImage, Same: imageOrDefault},
+	{Path: "nodePools[].config.machineType", Shape: merge.Scalar, Call: UpdatePoolNodes, Same: normal.Default},
+	{Path: "nodePools[].config.diskType", Shape: merge.Scalar, Call: UpdatePoolNodes, Same: normal.Default},
+	{Path: "nodePools[].config.diskSizeGb", Shape: merge.Scalar, Call: UpdatePoolNodes, Same: normal.Default},
 }
 
 func immutable(shape merge.Shape, paths ...string) []merge.Field {
@@ -99,6 +113,18 @@ func immutable(shape merge.Shape, paths ...string) []merge.Field {
 	}
 	return fields
 }
+
+// as returns fields that cannot be changed, and whose value in the spec may be written in other words, or left to GKE.
+func as(same func(spec, upstream any) bool, paths ...string) []merge.Field {
+	fields := immutable(merge.Scalar, paths...)
+	for i := range fields {
+		fields[i].Same = same
+	}
+	return fields
+}
+
+// imageOrDefault compares the types of images, which GKE returns in upper case.
+func imageOrDefault(spec, upstream any) bool { return spec == nil || normal.SameName(spec, upstream) }
 
 func scalesItself(pool map[string]any) bool {
 	autoscaling, _ := pool["autoscaling"].(map[string]any)

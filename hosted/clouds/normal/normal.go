@@ -3,6 +3,7 @@ package normal
 
 import (
 	"net/netip"
+	"reflect"
 	"strings"
 )
 
@@ -29,6 +30,26 @@ func SameName(spec, upstream any) bool {
 	want, _ := spec.(string)
 	has, _ := upstream.(string)
 	return strings.EqualFold(strings.TrimSpace(want), has)
+}
+
+// Default reports whether both values are equal, or the spec leaves the value to the cloud: 0, "" and [] mean that.
+func Default(spec, upstream any) bool { return spec == nil || reflect.DeepEqual(spec, upstream) }
+
+// Network compares the names of networks, which may also be the paths of networks.
+func Network(spec, upstream any) bool {
+	want, _ := spec.(string)
+	has, _ := upstream.(string)
+	return want == "" || last(want) == last(has)
+}
+
+func last(path string) string { return path[strings.LastIndex(path, "/")+1:] }
+
+// Range reports whether the cloud has the range in the spec. The spec may leave it to the cloud, or set only its
+// size, such as /14.
+func Range(spec, upstream any) bool {
+	want, _ := spec.(string)
+	has, _ := upstream.(string)
+	return want == "" || want == has || strings.HasPrefix(want, "/") && strings.HasSuffix(has, want)
 }
 
 // Location normalises the regions of Azure, which are also written as West Europe.

@@ -87,6 +87,37 @@ func TestBrokenReplacement(t *testing.T) {
 	}
 }
 
+// TestResumedDeletion: the answer to the deletion of a group is lost, and the group that replaces it breaks before the
+// deletion is resumed. It waits, and is not given up.
+func TestResumedDeletion(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "again")
+	r.cluster("again", "eksConfig: {displayName: again, region: r, nodeGroups: [{nodegroupName: a}]}\nnodePoolPolicy: Exclusive")
+	r.settle("again")
+	r.clouds.before = func(q *http.Request, _, _ string) string {
+		if q.Method == http.MethodDelete {
+			return "ServiceUnavailable"
+		}
+		return ""
+	}
+	r.edit("again", func(h *v1alpha1.HostedCluster) {
+		h.Spec.EKSConfig.NodeGroups = []v1alpha1.EKSNodeGroup{{NodegroupName: "b", NodeRole: ptr.To("arn:r"), Subnets: []string{"s"}}}
+	})
+	for range 3 {
+		r.next("again")
+	}
+	if op := r.get("again").Status.InFlight(); op == nil || op.Call != "DeleteNodegroup" {
+		t.Fatalf("in flight is %+v", op)
+	}
+	r.clouds.before = nil
+	cluster.EditGroup("b", func(g object) { g["status"] = "CREATE_FAILED" })
+	r.condition(r.settle("again"), v1alpha1.HostedInSync, v1alpha1.ReasonPushed, `DeleteNodegroup nodeGroups["a"] waits because nodeGroups["b"] does not work yet`)
+	cluster.EditGroup("b", func(g object) { g["status"] = "ACTIVE" })
+	if h := r.settle("again"); len(cluster.Changes()) != 2 || len(h.Status.Decisions) > 0 {
+		t.Errorf("changes %v, decisions %+v", cluster.Changes(), h.Status.Decisions)
+	}
+}
+
 // TestFailedDeletion: EKS cannot delete a group. It says why, other requests are sent, and the deletion is tried
 // again after growing pauses.
 func TestFailedDeletion(t *testing.T) {
@@ -150,6 +181,35 @@ func TestFailedInAKS(t *testing.T) {
 		t.Errorf("after an hour: changes %v, %+v", cluster.Changes(), h.Status.UpstreamSpec.AKSConfig.NodePools)
 	}
 	r.condition(h, v1alpha1.HostedReady, v1alpha1.ReasonRuns, "")
+}
+
+// TestStopped: a stopped cluster of AKS gets no requests, and gets them once it is started.
+func TestStopped(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addAKS(t, "stopped")
+	r.cluster("stopped", "aksConfig: {resourceGroup: rg, clusterName: stopped, resourceLocation: westeurope}")
+	r.settle("stopped")
+	power := func(code string) {
+		cluster.Edit(func(c map[string]any) map[string]any {
+			c["properties"].(map[string]any)["powerState"] = object{"code": code}
+			return c
+		})
+	}
+	power("Stopped")
+	r.edit("stopped", func(h *v1alpha1.HostedCluster) { h.Spec.AKSConfig.Tags = map[string]*string{"case": ptr.To("47")} })
+	for range 3 {
+		r.next("stopped")
+	}
+	h := r.get("stopped")
+	r.condition(h, v1alpha1.HostedReady, v1alpha1.ReasonUnhealthy, "the cluster is Stopped")
+	r.condition(h, v1alpha1.HostedInSync, v1alpha1.ReasonPushed, "")
+	if len(cluster.Changes()) > 0 || len(h.Status.Operations) > 0 {
+		t.Errorf("changes %v, operations %+v", cluster.Changes(), h.Status.Operations)
+	}
+	power("Running")
+	if r.settle("stopped"); len(cluster.Changes()) != 1 {
+		t.Errorf("once it is started: changes %v", cluster.Changes())
+	}
 }
 
 // TestRightIsMissingStill: a request for which a right was missing is sent again. Until the cloud has answered,

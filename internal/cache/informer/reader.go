@@ -38,10 +38,10 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 // copies only pointers, so callers must not change the objects. List copies each object into its list, even with
 // UnsafeDisableDeepCopy: with a thousand ClusterBindings, one list is more than a megabyte. From other readers, such as
 // those of tests, All lists.
-func All[T client.Object](ctx context.Context, from client.Reader, kind T, list client.ObjectList, options ...client.ListOption) ([]T, error) {
+func All[T client.Object](ctx context.Context, from client.Reader, kind T, list client.ObjectList) ([]T, error) {
 	if indexer, err := indexerOf(ctx, from, kind); err != nil {
 		return nil, err
-	} else if indexer != nil && len(options) == 0 {
+	} else if indexer != nil {
 		held := indexer.List()
 		all := make([]T, 0, len(held))
 		for _, object := range held {
@@ -51,7 +51,7 @@ func All[T client.Object](ctx context.Context, from client.Reader, kind T, list 
 		}
 		return all, nil
 	}
-	if err := from.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+	if err := from.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing %T: %w", kind, err)
 	}
 	var all []T

@@ -3,13 +3,21 @@ package admission
 import corev1 "k8s.io/api/core/v1"
 
 // Empty reports whether the pod stays unchanged.
-func (p Plan) Empty() bool { return p.Toleration == nil && p.Required == nil && p.Preferred == nil }
+func (p Plan) Empty() bool {
+	return len(p.Tolerations()) == 0 && p.Required == nil && p.Preferred == nil
+}
+
+// Tolerations returns the tolerations that the pod gets.
+func (p Plan) Tolerations() []corev1.Toleration {
+	if p.Toleration != nil {
+		return []corev1.Toleration{*p.Toleration}
+	}
+	return p.First
+}
 
 // Apply adds the plan to the pod.
 func (p Plan) Apply(pod *corev1.Pod) {
-	if p.Toleration != nil {
-		pod.Spec.Tolerations = append(pod.Spec.Tolerations, *p.Toleration)
-	}
+	pod.Spec.Tolerations = append(pod.Spec.Tolerations, p.Tolerations()...)
 	if p.Required == nil && p.Preferred == nil {
 		return
 	}

@@ -22,6 +22,8 @@ import (
 type Plan struct {
 	// Toleration is added, unless it is nil.
 	Toleration *corev1.Toleration
+	// First are added: with spec.overflow, the tolerations of the virtual nodes of the first tier.
+	First []corev1.Toleration
 	// Required replaces the terms of the required node affinity, unless it is nil.
 	Required []corev1.NodeSelectorTerm
 	// Preferred is added to the preferences, unless it is nil.
@@ -40,7 +42,7 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Plan {
 		described = accept.DescribedVolumes(pod)
 	}
 	allowed := Allowed(nso, described, staysLocal)
-	restricts := remoteOnly || nso.Spec.ClusterSelector.NodeSelector() != nil || len(described) > 0
+	restricts := remoteOnly || nso.Spec.Selector().NodeSelector() != nil || len(described) > 0
 	if staysLocal {
 		restricts = tolerates(pod, false)
 	}
@@ -52,13 +54,53 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Plan {
 		}
 		plan.Required = product(allowed, own)
 	}
-	if !staysLocal && !waitsForClaims(pod, nso) && !tolerates(pod, true) {
+	switch {
+	case staysLocal || waitsForClaims(pod, nso) || tolerates(pod, true):
+	case len(nso.Spec.Overflow) > 0:
+		plan.First = first(pod, nso)
+	default:
 		plan.Toleration = &corev1.Toleration{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
 	}
 	if nso.Spec.PodOffloadingStrategy == v1alpha1.PodsLocalFirst && !staysLocal && !prefersLocal(pod) {
 		plan.Preferred = preference()
 	}
 	return plan
+}
+
+// first returns the missing tolerations of the first tier. Which providers are in it, only the status says. The
+// first that has any is meant. A local tier needs none.
+func first(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) []corev1.Toleration {
+	if nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote {
+		return nil
+	}
+	for _, tier := range nso.Status.Overflow {
+		if len(tier.Clusters) > 0 {
+			return Missing(pod, tier.Clusters)
+		}
+	}
+	return nil
+}
+
+// Missing returns the tolerations of virtual nodes that a pod lacks.
+func Missing(pod *corev1.Pod, clusterIDs []string) []corev1.Toleration {
+	var missing []corev1.Toleration
+	for _, id := range clusterIDs {
+		if !Tolerates(pod, id) {
+			missing = append(missing, corev1.Toleration{
+				Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpEqual, Value: id, Effect: corev1.TaintEffectNoSchedule,
+			})
+		}
+	}
+	return missing
+}
+
+// Tolerates reports whether a pod tolerates the virtual node of a provider.
+func Tolerates(pod *corev1.Pod, clusterID string) bool {
+	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
+		keyFits := t.Key == v1alpha1.TaintVirtualNode || (t.Key == "" && t.Operator == corev1.TolerationOpExists)
+		valueFits := t.Operator == corev1.TolerationOpExists || t.Value == clusterID
+		return keyFits && valueFits && (t.Effect == "" || t.Effect == corev1.TaintEffectNoSchedule)
+	})
 }
 
 // concerns reports whether the pod may be changed. It is false for a pod that was bound to a node without the

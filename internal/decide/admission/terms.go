@@ -35,7 +35,7 @@ func Allowed(nso *v1alpha1.NamespaceOffloading, described []string, staysLocal b
 	for _, label := range described {
 		virtual = append(virtual, corev1.NodeSelectorRequirement{Key: label, Operator: corev1.NodeSelectorOpExists})
 	}
-	selector := nso.Spec.ClusterSelector.NodeSelector()
+	selector := nso.Spec.Selector().NodeSelector()
 	if selector == nil {
 		selector = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{}}}
 	}

@@ -116,8 +116,7 @@ func Decide(s Snapshot) Plan {
 	case s.NamespaceMap != nil:
 		return s.deleteMap()
 	case s.Marked > 0:
-		return step(Release, v1alpha1.ReasonReleasingObjects,
-			"removing the binding's label, annotation and finalizer from "+counted(s.Marked, "object"))
+		return s.release()
 	case s.NodeExists:
 		return s.deleteNode()
 	default:
@@ -156,6 +155,16 @@ func (s Snapshot) deleteMap() Plan {
 	plan := step(DeleteNamespaceMap, v1alpha1.ReasonDeletingNamespaceMap, "deleting the NamespaceMap")
 	if left := s.remoteNamespaces(); len(left) > 0 && !s.unused() && !s.emptied(left) {
 		plan.LeftBehind = "remote namespaces left in provider " + s.Binding.Spec.ClusterID + ": " + strings.Join(left, ", ")
+	}
+	return plan
+}
+
+// release says which volumes it leaves if somebody has deleted the NamespaceMap: then nobody has deleted the remote
+// namespaces.
+func (s Snapshot) release() Plan {
+	plan := step(Release, v1alpha1.ReasonReleasingObjects, "removing the binding's label, annotation and finalizer from "+counted(s.Marked, "object"))
+	if s.recorded() {
+		plan.LeftBehind = "volumes that may be left in provider " + s.Binding.Spec.ClusterID + ", with their remote namespaces, because the NamespaceMap was gone: those of PersistentVolumes " + firstOf(s.Volumes)
 	}
 	return plan
 }

@@ -207,6 +207,17 @@ func TestDecide(t *testing.T) {
 			Snapshot{Binding: builder.Binding("eu").Deleted(0).Obj(), NamespaceMap: builder.Map("eu").Desired("a", "ra").Untouched().Obj(), Volumes: recorded, Unreachable: "no route to host"}, mayHold},
 		"the map is gone, and the provider may have volumes": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), Marked: 2, Volumes: recorded, Unreachable: "no route to host", Now: builder.Epoch.Add(time.Minute)}, mayHold},
+		"somebody has deleted the map, and the provider may have volumes": {
+			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), Marked: 2, Volumes: recorded, Connected: true, Now: builder.Epoch.Add(time.Minute)},
+			plan(Wait, v1alpha1.ReasonVolumesRemain, "the NamespaceMap is gone, and remote namespaces may have the volumes of PersistentVolumes spillway-eu-1; "+
+				"delete their claims, or, to leave them there, set spec.deletionPolicy to Orphan, or the annotation spillway.io/lose-volumes=true")},
+		"somebody has deleted the map, and its volumes may be lost": {
+			Snapshot{Binding: losing(binding().Obj()), Marked: 2, Volumes: recorded, Connected: true},
+			plan(Release, v1alpha1.ReasonReleasingObjects, "removing the binding's label, annotation and finalizer from 2 objects").
+				leaves("volumes that may be left in provider eu, with their remote namespaces, because the NamespaceMap was gone: those of PersistentVolumes spillway-eu-1")},
+		"its volumes were given up, and lost with their namespaces": {
+			Snapshot{Binding: losing(binding().Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, v1alpha1.ReasonDeletingNamespaceMap, "").Obj()), Marked: 2, Volumes: recorded, Connected: true},
+			plan(Release, v1alpha1.ReasonReleasingObjects, "removing the binding's label, annotation and finalizer from 2 objects")},
 		"the remote namespaces are gone, and somebody's deletion has left a record": {
 			Snapshot{Binding: binding().Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, v1alpha1.ReasonDeletingNamespaceMap, "").Obj(), NodeExists: true, NodeCordoned: true, Volumes: recorded},
 			plan(DeleteNode, v1alpha1.ReasonDeletingNode, "deleting the virtual node and its Lease")},

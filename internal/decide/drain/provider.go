@@ -64,7 +64,7 @@ func namespaces(s Snapshot) *Plan {
 		return nil
 	}
 	// The statuses and the NamespaceMap may be missing, for example after a restore. The records say what they do not.
-	if nothing := s.unused() || s.emptied(left); nothing && (s.Connected || !s.mayHoldVolumes()) {
+	if nothing := s.unused() || s.emptied(left); nothing && (s.Connected && s.NamespaceMap != nil || !s.mayHoldVolumes()) {
 		return nil
 	}
 	if volumes := s.volumes(); volumes != "" { // No timeout gives up data.
@@ -96,6 +96,10 @@ func (s Snapshot) volumes() string {
 		all = append(all, fmt.Sprintf("the deletion waits for the provider, which may have the volumes of PersistentVolumes %s: %s; to leave them there, set spec.deletionPolicy to %s, or the annotation %s=%s",
 			firstOf(s.Volumes), s.Unreachable, v1alpha1.DeletionPolicyOrphan, v1alpha1.AnnotationLoseVolumes, v1alpha1.LoseVolumes))
 	}
+	if s.Connected && s.NamespaceMap == nil && s.mayHoldVolumes() {
+		all = append(all, fmt.Sprintf("the NamespaceMap is gone, and remote namespaces may have the volumes of PersistentVolumes %s; "+
+			"delete their claims, or, to leave them there, set spec.deletionPolicy to %s, or the annotation %s=%s", firstOf(s.Volumes), v1alpha1.DeletionPolicyOrphan, v1alpha1.AnnotationLoseVolumes, v1alpha1.LoseVolumes))
+	}
 	if c := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady); c != nil && c.Reason == v1alpha1.ReasonVolumesRemain {
 		all = append(all, s.Binding.Spec.MountNamespace+": "+c.Message)
 	}
@@ -112,14 +116,18 @@ func (s Snapshot) volumes() string {
 	return strings.Join(all, "; ")
 }
 
-// mayHoldVolumes reports whether PersistentVolumes of the consumer say that the provider has volumes, and the deletion has
+// mayHoldVolumes reports whether PersistentVolumes of the consumer say that the provider has volumes, which nobody has
+// given up.
+func (s Snapshot) mayHoldVolumes() bool { return s.recorded() && !namespacemap.LosesVolumes(s.Binding) }
+
+// recorded reports whether PersistentVolumes of the consumer stand for volumes in the provider, and the deletion has
 // not passed its remote namespaces. What is recorded after that has lost its volume.
-func (s Snapshot) mayHoldVolumes() bool {
+func (s Snapshot) recorded() bool {
 	switch conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingDrained) {
 	case v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDeletingLease:
 		return false
 	}
-	return len(s.Volumes) > 0 && !namespacemap.LosesVolumes(s.Binding)
+	return len(s.Volumes) > 0
 }
 
 // mostNamed is how many remote namespaces with volumes a message names. Each has a message of its own.

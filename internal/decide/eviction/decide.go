@@ -79,7 +79,7 @@ func MayBeEvicted(pod *corev1.Pod) bool {
 // pod of a namespace that never had one is in the mount namespace, and may stay there. The NamespaceMap may
 // be nil.
 func Unselected(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap) bool {
-	if selected, err := placement.Selects(nso.Spec.ClusterSelector, binding); selected && err == nil {
+	if selected, err := placement.Selects(nso.Spec.Selector(), binding); selected && err == nil {
 		return false
 	}
 	return nsm != nil && namespacemap.FindDesired(nsm.Spec.DesiredMapping, nso.Namespace) != nil

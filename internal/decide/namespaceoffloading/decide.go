@@ -16,6 +16,8 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // Cluster is what is known about the offloading at one provider.
@@ -59,6 +61,9 @@ type Snapshot struct {
 	// Clusters are the providers that are selected or still have an entry, sorted by
 	// ClusterID.
 	Clusters []Cluster
+	// Tiers are the tiers of spec.overflow. Overlaps are the providers that several tiers select.
+	Tiers    []spill.Tier
+	Overlaps []spill.Overlap
 	// Outdated are the waiting pods with an earlier node affinity.
 	Outdated eviction.Remaining
 	// Waiting are the pods that wait for a node.
@@ -95,14 +100,15 @@ func Decide(s Snapshot) Plan {
 
 	again := s.setOutage(&status.Conditions)
 	outdated := s.setOutdated(&status.Conditions)
+	setOverflow(&status, s)
 
-	plan := Plan{Status: status, RecheckAfter: again}
+	plan := Plan{Status: status, RecheckAfter: retry.Sooner(again, s.Waiting.UnfitAfter)}
 	if !reportsOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
 		plan.Outdated = outdated
 	}
 	// The number of pods that wait, or must leave, may change with each pod.
 	goesOn := phase == v1alpha1.OffloadingPhaseInProgress || phase == v1alpha1.OffloadingPhaseTerminating || s.evicts() ||
-		(s.Outdated.Count+s.Waiting.Virtual.Count > 0 && ReportsWaiting(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
+		(s.Outdated.Count+s.Waiting.Virtual.Count+s.Waiting.Unfit.Count > 0 && ReportsWaiting(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
 	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
 	plan.Progress = goesOn && sameStep && before.ObservedGeneration == s.Offloading.Generation
 	return plan
@@ -133,7 +139,7 @@ func reportsOutdated(nso *v1alpha1.NamespaceOffloading) bool {
 // ReportsWaiting reports whether the status of an offloading names pods of the namespace that wait for a node.
 // Then the status may have to change whenever such a pod is added or removed.
 func ReportsWaiting(nso *v1alpha1.NamespaceOffloading) bool {
-	return !nso.DeletionTimestamp.IsZero() || reportsOutdated(nso) || nso.Status.OffloadingPhase == v1alpha1.OffloadingPhaseNoClusterSelected
+	return !nso.DeletionTimestamp.IsZero() || len(nso.Spec.Overflow) > 0 || reportsOutdated(nso) || nso.Status.OffloadingPhase == v1alpha1.OffloadingPhaseNoClusterSelected
 }
 
 // summary returns the phase and the condition Ready. It ignores entries that are not required.

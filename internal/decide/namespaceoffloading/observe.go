@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
 // Settings are the settings that all decisions about offloadings share.
@@ -39,7 +40,13 @@ type Providers struct {
 // Waiting are pods that wait for a node. When the offloading is deleted, the pods in Recreated are evicted and
 // their controllers recreate them. The pods in Stranded wait forever. The pods in Virtual can run only on
 // virtual nodes, whether or not the offloading is deleted.
-type Waiting struct{ Recreated, Stranded, Virtual eviction.Remaining }
+type Waiting struct {
+	Recreated, Stranded, Virtual eviction.Remaining
+	// Unfit are the pods that may use every tier of spec.overflow, and fit in none. There may be more after
+	// UnfitAfter; 0: not before something changes.
+	Unfit      eviction.Remaining
+	UnfitAfter time.Duration
+}
 
 // Observe collects what is known about an offloading.
 func Observe(nso *v1alpha1.NamespaceOffloading, world Providers, settings Settings, now time.Time) Snapshot {
@@ -58,7 +65,25 @@ func Observe(nso *v1alpha1.NamespaceOffloading, world Providers, settings Settin
 		taken := TakenBy(nso, binding, world.Bindings) != ""
 		s.observeBinding(binding, byName[binding.Name], world.Pods[binding.Name], taken)
 	}
+	if s.Refusal == "" {
+		s.Tiers, s.Overlaps = Tiers(nso, world.Bindings)
+	}
 	return s
+}
+
+// Tiers returns the tiers of an offloading with the bindings through which it is offloaded, and the providers that
+// several tiers select.
+func Tiers(nso *v1alpha1.NamespaceOffloading, bindings placement.Index) ([]spill.Tier, []spill.Overlap) {
+	if len(nso.Spec.Overflow) == 0 {
+		return nil, nil
+	}
+	var selected []*v1alpha1.ClusterBinding
+	for _, binding := range bindings.Usable() {
+		if Selects(nso, binding) && binding.DeletionTimestamp.IsZero() && TakenBy(nso, binding, bindings) == "" {
+			selected = append(selected, binding)
+		}
+	}
+	return spill.Resolve(&nso.Spec, selected)
 }
 
 // observeBinding adds the state of one binding and of its map, which may be nil, and the pods that must leave
@@ -66,7 +91,7 @@ func Observe(nso *v1alpha1.NamespaceOffloading, world Providers, settings Settin
 // selected.
 func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, pods eviction.Remaining, taken bool) {
 	nso := s.Offloading
-	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
+	selected, err := placement.Selects(nso.Spec.Selector(), binding)
 	if err != nil {
 		s.Refusal = err.Error()
 	}
@@ -161,6 +186,6 @@ func Wanted(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding,
 
 // Selects reports whether the offloading selects the binding, and is not being deleted.
 func Selects(nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) bool {
-	selected, err := placement.Selects(nso.Spec.ClusterSelector, binding)
+	selected, err := placement.Selects(nso.Spec.Selector(), binding)
 	return selected && err == nil && nso.DeletionTimestamp.IsZero()
 }

@@ -56,13 +56,13 @@ func Released(claim Claim, pods []corev1.Pod) bool {
 	if claim.SelectedNode == "" {
 		return false
 	}
-	taint := corev1.Taint{Key: v1alpha1.TaintVirtualNode, Value: strings.TrimPrefix(claim.SelectedNode, v1alpha1.VirtualNodePrefix), Effect: corev1.TaintEffectNoSchedule}
+	clusterID := strings.TrimPrefix(claim.SelectedNode, v1alpha1.VirtualNodePrefix)
 	waits := false
 	for i := range pods {
 		if !pods[i].DeletionTimestamp.IsZero() || !slices.Contains(needs.Claims(&pods[i]), claim.Name) {
 			continue
 		}
-		if tolerates(&pods[i], taint) {
+		if admission.Tolerates(&pods[i], clusterID) {
 			return false
 		}
 		waits = true
@@ -93,7 +93,8 @@ func waitsForClaims(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 // keepsTo reports whether admission has left a pod's toleration to this package, and the pod's affinity
 // limits it to nodes that allow the volumes that it describes.
 func keepsTo(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
-	if !waitsForClaims(pod, nso) || pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	left := waitsForClaims(pod, nso) || len(nso.Spec.Overflow) > 0 && !pod.CreationTimestamp.Before(&nso.CreationTimestamp)
+	if !left || pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return false
 	}
 	allowed := admission.Allowed(nso, accept.DescribedVolumes(pod), false)

@@ -22,12 +22,15 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Plan is what to add to the pod, and what to tell its owner.
 type Plan struct {
 	Tolerations []corev1.Toleration
+	// Opened is the value of the annotation spillway.io/overflow to write with the tolerations; empty: it stays.
+	Opened string
 	// Reason and Message are for an event, and empty if there is nothing to report.
 	Reason, Message string
 	// Warns reports that the event is a warning.
@@ -53,7 +56,7 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []str
 		return Plan{}
 	}
 	clusterIDs, claims = creating(clusterIDs, claims)
-	plan := Plan{Tolerations: Missing(pod, clusterIDs)}
+	plan := Plan{Tolerations: admission.Missing(pod, clusterIDs)}
 	late := len(plan.Tolerations) > 0
 	if why := whyLocal(pod, nso, claims, late); why != "" {
 		return staysLocal(pod, why)
@@ -66,20 +69,6 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterIDs []str
 	}
 	plan.Reason, plan.Message = ReasonOffloadedLate, message(pod, nso, clusterIDs)
 	return plan
-}
-
-// Missing returns the tolerations of virtual nodes that a pod lacks.
-func Missing(pod *corev1.Pod, clusterIDs []string) []corev1.Toleration {
-	var missing []corev1.Toleration
-	for _, id := range clusterIDs {
-		taint := corev1.Taint{Key: v1alpha1.TaintVirtualNode, Value: id, Effect: corev1.TaintEffectNoSchedule}
-		if !tolerates(pod, taint) {
-			missing = append(missing, corev1.Toleration{
-				Key: taint.Key, Operator: corev1.TolerationOpEqual, Value: taint.Value, Effect: taint.Effect,
-			})
-		}
-	}
-	return missing
 }
 
 // whyLocal returns why a pod may have to stay on local nodes, or "". late reports that the pod lacks what the
@@ -113,14 +102,6 @@ func staysLocal(pod *corev1.Pod, why string) Plan {
 		return Plan{}
 	}
 	return Plan{Reason: ReasonStaysLocal, Message: why}
-}
-
-func tolerates(pod *corev1.Pod, taint corev1.Taint) bool {
-	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
-		keyFits := t.Key == taint.Key || (t.Key == "" && t.Operator == corev1.TolerationOpExists)
-		valueFits := t.Operator == corev1.TolerationOpExists || t.Value == taint.Value
-		return keyFits && valueFits && (t.Effect == "" || t.Effect == taint.Effect)
-	})
 }
 
 // isDaemonSetPod reports whether the pod belongs to one node, which its DaemonSet has chosen.

@@ -45,7 +45,7 @@ func Outdated(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 func allows(nso *v1alpha1.NamespaceOffloading) (allowed []corev1.NodeSelectorTerm, restricts bool) {
 	strategy := nso.Spec.PodOffloadingStrategy
 	local := strategy == v1alpha1.PodsLocal
-	return admission.Allowed(nso, nil, local), local || strategy == v1alpha1.PodsRemote || nso.Spec.ClusterSelector.NodeSelector() != nil
+	return admission.Allowed(nso, nil, local), local || strategy == v1alpha1.PodsRemote || nso.Spec.Selector().NodeSelector() != nil
 }
 
 func required(pod *corev1.Pod) []corev1.NodeSelectorTerm {

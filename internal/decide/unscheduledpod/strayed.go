@@ -23,7 +23,7 @@ func LocalNodeWarning(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) string
 	}
 	unbound := *pod
 	unbound.Spec.NodeName = ""
-	if admission.Decide(&unbound, nso).Toleration == nil {
+	if len(admission.Decide(&unbound, nso).Tolerations()) == 0 {
 		return ""
 	}
 	return "podOffloadingStrategy is Remote, but the pod is on the local node " + pod.Spec.NodeName +

@@ -46,6 +46,8 @@ type Inputs struct {
 	// Peers returns the local namespaces that NetworkPolicies can name in the provider. They are shared,
 	// and must not be changed.
 	Peers func() []PeerNamespace
+	// Tier returns which tier of a local namespace the provider is; nil: the first of all.
+	Tier func(namespace string) int
 	// Node is the name of the provider's virtual node.
 	Node string
 	// Own returns a function that reports whether an address is one of the consumer's own.

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
 )
@@ -36,6 +38,8 @@ type Fate struct {
 	KeptFor string
 	// Released reports that the local object need not wait for the remote one.
 	Released bool
+	// Elsewhere reports that the local object is bound to something else, and does not come back.
+	Elsewhere bool
 }
 
 // holding returns the Translation of a kind whose remote objects may hold data, or nil.
@@ -103,6 +107,10 @@ func (c copies[T]) syncHeld(s Snapshot[T]) Plan {
 	case !s.Remote.GetDeletionTimestamp().IsZero():
 		return withProblemEvent(wait(field.Problemf(v1alpha1.ReasonVolumeLost,
 			"%s in provider %s is being deleted there, with its data", KeyOf(s.Remote), s.ClusterID)))
+	case isUnused(c, s) && s.Known:
+		return c.unprotect(s)
+	case isUnused(c, s): // Without protection, only its metadata is known.
+		return Plan{}
 	case !c.isProtected(s): // So that the consumer does not delete it unnoticed.
 		return c.protect(s)
 	case !s.Known:
@@ -122,6 +130,15 @@ func (c copies[T]) syncHeld(s Snapshot[T]) Plan {
 		plan.Event = noticing.Notice(s.Local, followed, s.inputs())
 	}
 	return plan
+}
+
+// isUnused reports whether a local object is bound to something else than the remote one, and nothing needs a copy of
+// it. Then its protection has no use, and would hold up the end of the binding: only the provider's administrator
+// deletes such a remote object.
+func isUnused[T Object](c copies[T], s Snapshot[T]) bool {
+	return !slices.ContainsFunc(s.RemoteStates, func(site RemoteState[T]) bool {
+		return site.Wanted || Present(site.Remote) && !c.holds(site.Remote)
+	}) && c.holding().Fate(s.Local, s.Remote, s.inputs()).Elsewhere
 }
 
 // following is a Translation whose merge is already known.

@@ -122,7 +122,8 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		Volume:   func(name string) (*corev1.PersistentVolume, bool) { return o.Volume(ctx, name) },
 		Waiting:  func(namespace string) []corev1.Pod { return o.Waiting(ctx, namespace) },
 		API:      apiOf(o.Tokens, namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
-		Own: func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
+		Own:  func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
+		Tier: func(namespace string) int { return mapping.Tier(namespaces, namespace) },
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 // reaches the webhook of the manager.
 func (e *exam) admission(ctx context.Context, webhook bool) {
 	at := slices.IndexFunc(e.seen.Offloadings, func(o v1alpha1.NamespaceOffloading) bool {
-		return o.DeletionTimestamp.IsZero() && o.Spec.PodOffloadingStrategy != v1alpha1.PodsLocal
+		// With spec.overflow, new pods may rightly lack the toleration.
+		return o.DeletionTimestamp.IsZero() && o.Spec.PodOffloadingStrategy != v1alpha1.PodsLocal && len(o.Spec.Overflow) == 0
 	})
 	if at < 0 {
 		return

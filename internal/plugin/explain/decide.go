@@ -125,6 +125,9 @@ func (s Seen) rule() string {
 		return namespace + " is leaving the providers: its NamespaceOffloading is being deleted"
 	}
 	text := "the NamespaceOffloading of " + namespace + " says " + string(s.strategy()) + ": "
+	if s.ordered() {
+		return text + "new pods use the tiers of spec.overflow in order" + s.opened()
+	}
 	switch s.strategy() {
 	case v1alpha1.PodsRemote:
 		text += "new pods run only in a provider"
@@ -136,6 +139,17 @@ func (s Seen) rule() string {
 		text += "pods run here"
 	}
 	return text
+}
+
+// ordered reports whether the offloading has tiers.
+func (s Seen) ordered() bool { return s.Offloading != nil && len(s.Offloading.Spec.Overflow) > 0 }
+
+// opened says which tiers were opened for the pod.
+func (s Seen) opened() string {
+	if opened := s.Pod.Annotations[v1alpha1.AnnotationOverflow]; opened != "" {
+		return "; after the first (0), these were opened for this one: " + opened
+	}
+	return ", and this one may use the first only, until the scheduler has found no room for it for long enough"
 }
 
 // excluded says why a pod of an offloaded namespace may not go to a virtual node, or "".
@@ -158,6 +172,9 @@ func (s Seen) excluded() string {
 		}
 		if s.strategy() != v1alpha1.PodsRemote && len(needs.Claims(s.Pod)) > 0 {
 			return text + "it uses PersistentVolumeClaims, and gets the toleration once all are bound to volumes that can be sent, and this cluster has no room"
+		}
+		if s.ordered() {
+			return ""
 		}
 		return text + "the policy spillway-pods did not change it: either the pod cannot run in a provider, or the API server does not serve the policy; see kubectl spillway doctor"
 	}

@@ -80,6 +80,11 @@ func TestExplain(t *testing.T) {
 		intolerant(p)
 		p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 	}
+	tiers := offloading(v1alpha1.PodsLocalAndRemote)
+	tiers.Spec.Overflow = []v1alpha1.OverflowTier{{Local: true}, {}}
+	overflowed := func(p *corev1.Pod) {
+		p.Annotations = map[string]string{v1alpha1.AnnotationOverflow: "1=2026-01-02T03:04:05Z"}
+	}
 	failed := func(p *corev1.Pod) {
 		started(p)
 		p.Status.Phase = corev1.PodFailed
@@ -102,6 +107,8 @@ func TestExplain(t *testing.T) {
 		"of a DaemonSet that is sent":  {Seen{Pod: pod("n", sent, intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalAndRemote)}, []string{"its DaemonSet must add the toleration"}, "", "", []string{"ordinary nodes only"}},
 		"of a DaemonSet":               {Seen{Pod: pod("n", daemon), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalAndRemote)}, []string{"it is a DaemonSet pod", "the scheduler picks"}, "", "", nil},
 		"here, first":                  {Seen{Pod: pod("n"), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalFirst)}, []string{"if there is no room"}, "", "", []string{"toleration"}},
+		"waits for the first tier":     {Seen{Pod: pod("", intolerant, unscheduled), Offloading: tiers}, []string{"in order, and this one may use the first only"}, "", "", []string{"spillway-pods", "the scheduler picks"}},
+		"waits for the second tier":    {Seen{Pod: pod("", overflowed), Offloading: tiers}, []string{"after the first (0), these were opened for this one: 1=2026-01-02T03:04:05Z"}, "", "", []string{"the first only"}},
 		"here, always":                 {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocal)}, []string{"pods run here"}, "", "", []string{"toleration"}},
 		"not started there":            {Seen{Pod: pod("spillway-eu"), Offloading: offloading(v1alpha1.PodsRemote), Binding: away}, []string{"the provider eu", "not started there yet", "ClusterBinding eu Unreachable: no answer", "NameConflict"}, "eu", "", nil},
 		"started":                      {Seen{Pod: pod("spillway-eu", started), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"the remote pod is team-a-home/web, with the address 10.0.0.1", "not sent to the provider:\n  - without the toleration a"}, "eu", "team-a-home/web", []string{"not started"}},

@@ -8,6 +8,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -189,11 +190,11 @@ func (r *remains) goes(ctx context.Context, consumer *cli.Cluster) ([]string, er
 	return names, nil
 }
 
-// Access returns the objects of a provider that give a consumer access, in order. It leaves out the objects
-// that confine consumers.
+// Access returns the objects of a provider that give a consumer access, and their priority, in order. It leaves out
+// the objects that confine consumers.
 func Access(all []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return slices.DeleteFunc(account.InOrder(all), func(object *unstructured.Unstructured) bool {
-		return object.GetKind() != "ServiceAccount" && object.GroupVersionKind().Group != rbacv1.GroupName
+		return object.GetKind() != "ServiceAccount" && !slices.Contains([]string{rbacv1.GroupName, flowcontrolv1.GroupName}, object.GroupVersionKind().Group)
 	})
 }
 

@@ -53,7 +53,7 @@ func TestAccess(t *testing.T) {
 			stays[object.GetKind()] = true
 		}
 	}
-	for _, kind := range []string{"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"} {
+	for _, kind := range []string{"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "PriorityLevelConfiguration", "FlowSchema"} {
 		if !goes[kind] || stays[kind] {
 			t.Errorf("%s stays", kind)
 		}

@@ -194,7 +194,7 @@ func (w *watched) start(ctx context.Context, resource classResource) error {
 	}
 	ctx, w.stop = context.WithCancel(ctx)
 	silent := logr.Discard() // The Reflector would log each refusal, again and again.
-	reflector := toolscache.NewReflectorWithOptions(&classListWatch{from, w}, resource.object, w, toolscache.ReflectorOptions{Name: string(w.kind), Logger: &silent})
+	reflector := toolscache.NewReflectorWithOptions(&classListWatch{from, w.failed}, resource.object, w, toolscache.ReflectorOptions{Name: string(w.kind), Logger: &silent})
 	go reflector.RunWithContext(log.IntoContext(ctx, silent))
 	return nil
 }

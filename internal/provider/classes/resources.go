@@ -48,7 +48,7 @@ func (r classResource) client(config *rest.Config, httpClient *http.Client) (*to
 // classListWatch lists and watches, and notes lists that fail.
 type classListWatch struct {
 	*toolscache.ListWatch
-	by *watched
+	failed func(error)
 }
 
 var _ toolscache.ListerWatcherWithContext = &classListWatch{}
@@ -56,7 +56,7 @@ var _ toolscache.ListerWatcherWithContext = &classListWatch{}
 // ListWithContext implements ListerWatcherWithContext.
 func (a *classListWatch) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list, err := a.ListWatch.ListWithContext(ctx, options)
-	a.by.failed(err)
+	a.failed(err)
 	return list, err
 }
 

@@ -58,6 +58,8 @@ type State struct {
 	// Classes is what the provider says about the classes that its binding maps to. Nil means that it has said
 	// nothing yet. Another answer is another pointer.
 	Classes *Classes
+	// Room is what the provider's CSI drivers report of the room for volumes.
+	Room *Room
 }
 
 // Limits reports whether what a provider allows is known.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -103,4 +104,29 @@ func TestAProviderThatHasJustStartedIsAskedAgain(t *testing.T) {
 	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonForbidden))
 	server.left.Store(0)
 	eventually(t, f, "eu", "is let in", func(s State) bool { return connected(s) && m.engaged.Load() == 3 })
+}
+
+// TestAProbeOfABusyProvider: such a provider has not failed.
+func TestAProbeOfABusyProvider(t *testing.T) {
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	busy, away := apierrors.NewTooManyRequests("later", 1), errors.New("connection refused")
+	for name, test := range map[string]struct {
+		err     error
+		contact time.Duration // After the probe began.
+		want    bool
+	}{
+		"refuses probes":                           {busy, -10 * time.Second, true},
+		"has refused them for long":                {busy, -5 * time.Minute, false},
+		"does not answer in time":                  {context.DeadlineExceeded, -10 * time.Second, false},
+		"has answered a renewal meanwhile":         {context.DeadlineExceeded, time.Second, true},
+		"is away, although it has just renewed":    {away, time.Second, false},
+		"has answered nothing, and refuses it all": {apierrors.NewForbidden(schema.GroupResource{}, "", nil), -time.Second, false},
+	} {
+		options := Options{LeaseDuration: 15 * time.Second}
+		k := &keeper{session: &session{link: &link{options: &options, report: &report{}}}}
+		k.report.state.LastContact = began.Add(test.contact)
+		if got := k.isBusy(test.err, began); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
 }

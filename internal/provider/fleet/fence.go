@@ -63,6 +63,9 @@ func (f *fence) expired() bool {
 	return fenced && left <= 0
 }
 
+// overdue reports whether the manager has held the Lease since the last drop, and did not renew it in time.
+func (f *fence) overdue() bool { return f.held() && f.expired() }
+
 // held reports whether the manager has held the Lease since the last drop.
 func (f *fence) held() bool {
 	f.mu.Lock()

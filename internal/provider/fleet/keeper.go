@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
@@ -113,6 +115,7 @@ func (k *keeper) probeAgain(ctx context.Context, now time.Time) {
 			switch {
 			case err == nil:
 				k.pulse.failures = 0
+			case k.isBusy(err, now):
 			case isRefused(err), k.pulse.failures+1 >= k.options.ProbeFailures:
 				return err
 			default:
@@ -121,6 +124,13 @@ func (k *keeper) probeAgain(ctx context.Context, now time.Time) {
 			return nil
 		}
 	})
+}
+
+// isBusy reports whether the probe that began at a time failed only because the provider has too much to do: it has
+// answered something else since, or it refuses probes with 429, and its last answer is not long ago.
+func (k *keeper) isBusy(err error, began time.Time) bool {
+	contact := k.report.now().LastContact
+	return isLate(err) && contact.After(began) || apierrors.IsTooManyRequests(err) && began.Sub(contact) < patience*k.options.LeaseDuration
 }
 
 func (k *keeper) takeToken(ctx context.Context) {

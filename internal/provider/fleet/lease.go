@@ -23,6 +23,9 @@ import (
 const (
 	// unfencedRetry is how often to ask for a Lease that the provider denies.
 	unfencedRetry = time.Minute
+	// patience is how many Lease durations after the fence has closed a session goes on, if the provider has too much to do
+	// to store the Lease.
+	patience = 4
 	// sharedLook is how often to read a Lease that another replica holds, if replicas share the bindings: it may
 	// release the Lease at any moment.
 	sharedLook = time.Second
@@ -94,7 +97,15 @@ func (l *leaseManager) keep(ctx context.Context) (done bool, _ error) {
 // unrenewed handles an error with the Lease. If the provider answers a probe, only the Lease fails, mostly
 // because of an admission webhook, and unrenewed returns an error that says so: the manager may write nothing
 // there without the Lease. Otherwise it returns err.
+//
+// A provider that has too much to do gets some time after the fence has closed. Meanwhile the manager writes nothing
+// there, and keeps its caches: to fill new ones would cost the provider more than anything else.
 func (l *leaseManager) unrenewed(ctx context.Context, err error) error {
+	if left, _ := l.fence.remaining(); isLate(err) && !l.waiting && left >= -patience*l.options.LeaseDuration {
+		busy := connection.Fence{Reason: v1alpha1.ReasonLeaseNotRenewed, Message: "the provider has too much to do, or an admission webhook for Leases there does not answer in time. Until the Lease is renewed, the manager writes nothing there: " + quoted(err)}
+		l.report.update(ctx, func(s *State) { s.Fence = busy })
+		return err
+	}
 	if isRefused(err) || l.target.Leaving || ctx.Err() != nil || l.probe(ctx) != nil {
 		return err
 	}
@@ -138,6 +149,10 @@ func (l *leaseManager) check(ctx context.Context) (settled bool, err error) {
 	}
 	s := l.snapshot()
 	d := lease.Decide(s)
+	// What another manager has sent since this one did not renew the Lease in time may be missing in the caches.
+	if !l.waiting && l.fence.overdue() && takes(d, s) {
+		return false, errNotUsable{v1alpha1.ReasonStartFailed, "the Lease in the provider was not renewed in time, and another manager has had it since: the manager reads everything again"}
+	}
 	l.leaseState.setDenial(nil)
 	l.look = l.lookAfter(d.Action, s.Sharing)
 	switch d.Action {
@@ -156,6 +171,12 @@ func (l *leaseManager) check(ctx context.Context) (settled bool, err error) {
 	default:
 		return false, nil
 	}
+}
+
+// takes reports whether the manager is to take a Lease that it does not hold.
+func takes(d lease.Decision, s lease.Snapshot) bool {
+	held := s.Lease != nil && ptr.Deref(s.Lease.Spec.HolderIdentity, "") == s.Identity
+	return !held && (d.Action == lease.Record || d.Action == lease.Write)
 }
 
 // lookAfter returns when to read the Lease again after a decision. The ClusterBinding wakes this manager when it has

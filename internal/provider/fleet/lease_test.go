@@ -176,6 +176,53 @@ func TestALeaseThatCannotBeWrittenEndsTheSession(t *testing.T) {
 	eventually(t, f, "eu", "is connected again", connected)
 }
 
+// TestABusyProviderKeepsItsSession: while it refuses renewals with 429, nothing is written, and the caches stay.
+func TestABusyProviderKeepsItsSession(t *testing.T) {
+	c := admin(t)
+	for origin, taken := range map[string]bool{"renewed-again": false, "held-by-another-meanwhile": true} {
+		t.Run(origin, func(t *testing.T) {
+			f, wrote, stop := startManager(t, origin)
+			defer stop()
+			f.Connect(target("eu", "1", providerUID))
+			eventually(t, f, "eu", "is connected", connected)
+			before, err := f.Get("eu")
+			if err != nil {
+				t.Fatal(err)
+			}
+			wrote.beBusy(true)
+			state := eventually(t, f, "eu", "says so", func(s State) bool { return s.Fence.Reason == v1alpha1.ReasonLeaseNotRenewed })
+			if state.Phase != Connected || !strings.Contains(state.Fence.Message, "too many requests") {
+				t.Errorf("the state is %+v", state)
+			}
+			if err := before.Fenced(); !errors.Is(err, transport.ErrFenced) {
+				t.Errorf("it may still write: %v", err)
+			}
+			if taken {
+				held := leaseIn(t, c, origin)
+				held.Spec.HolderIdentity = ptr.To("")
+				if err := c.Update(t.Context(), held); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wrote.beBusy(false)
+			eventually(t, f, "eu", "holds the Lease again", func(s State) bool { return connected(s) && s.Fence.Reason == v1alpha1.ReasonLeaseHeld })
+			if after, err := f.Get("eu"); err != nil || (after != before) != taken {
+				t.Errorf("the provider is engaged anew: %v, want %v (error %v)", after != before, taken, err)
+			}
+		})
+	}
+}
+
+// TestAProviderThatStaysBusyEndsItsSession, so that the node becomes NotReady.
+func TestAProviderThatStaysBusyEndsItsSession(t *testing.T) {
+	admin(t)
+	f, wrote, _ := startManager(t, "busy-for-long")
+	f.Connect(target("eu", "1", providerUID))
+	eventually(t, f, "eu", "is connected", connected)
+	wrote.beBusy(true)
+	eventually(t, f, "eu", "gives up", refusedFor(v1alpha1.ReasonLeaseNotRenewed))
+}
+
 func TestALeaseOfSomebodyElseIsLeftAlone(t *testing.T) {
 	const origin = "foreign"
 	c := admin(t)

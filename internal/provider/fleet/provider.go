@@ -33,6 +33,8 @@ type Provider struct {
 	Limits *Limits
 	// Classes knows which classes the provider has.
 	Classes *classes.Classes
+	// Room knows what the provider's CSI drivers report of the room for volumes.
+	Room *classes.Room
 	// Budget counts what the caches hold, and what was sent.
 	Budget *budget.Ledger
 	// Streams opens streams to the provider.

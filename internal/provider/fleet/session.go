@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/provider/budget"
 	"github.com/spillway-io/spillway/internal/provider/classes"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/rights"
 	"github.com/spillway-io/spillway/internal/provider/transport"
 	"github.com/spillway-io/spillway/internal/scheme"
@@ -120,7 +121,7 @@ func (s *session) connect(ctx context.Context) (err error) {
 	}
 	s.clients = &clients{config, httpClient, of.GetAPIReader()}
 	s.provider = &Provider{
-		Cluster: of, ClusterID: s.target.ClusterID, Rights: missing, Limits: limits, Classes: classes.New(config, httpClient, s.options.Clock), Budget: held, Streams: Streams{Streams: streams},
+		Cluster: of, ClusterID: s.target.ClusterID, Rights: missing, Limits: limits, Classes: classes.New(config, httpClient, s.options.Clock), Room: classes.NewRoom(config, httpClient, s.options.Clock), Budget: held, Streams: Streams{Streams: streams},
 		PodMetrics: metrics, CacheReader: ownwrites.New(of.GetCache(), s.options.Clock), ClockSkew: func() time.Duration { return s.report.now().ClockSkew }, remaining: s.fence.remaining,
 	}
 	return nil
@@ -179,6 +180,9 @@ func (s *session) engage(ctx context.Context) error {
 	s.provider.Limits.Follow(noteLimits(ctx, s.report))
 	s.provider.Classes.Follow(ctx, func() {
 		s.report.update(ctx, func(state *State) { state.Classes = s.provider.Classes.All() })
+	})
+	s.provider.Room.Follow(ctx, func(room *connection.Room) {
+		s.report.update(ctx, func(state *State) { state.Room = room })
 	})
 	if err := s.caches.fill(syncCtx, ctx, s.provider, s.used); err != nil {
 		return err

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -32,6 +33,7 @@ type writer struct {
 	dead   bool
 	lost   string // The resource whose writes get no answer.
 	fails  bool   // Writes of Leases fail, as by a webhook that does not answer.
+	busy   bool   // Writes of Leases are refused, because the provider has too much to do.
 }
 
 func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
@@ -50,9 +52,10 @@ func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
 		if req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/namespaces/"+metav1.NamespaceSystem) {
 			w.probes++
 		}
-		if w.fails && req.Method != http.MethodGet && strings.Contains(req.URL.Path, "/leases") {
-			const body = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"reason":"InternalError","message":"failed calling webhook"}`
-			return &http.Response{StatusCode: 500, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+		if ofLease := req.Method != http.MethodGet && strings.Contains(req.URL.Path, "/leases"); ofLease && w.fails {
+			return failure(req, http.StatusInternalServerError, metav1.StatusReasonInternalError, "failed calling webhook"), nil
+		} else if ofLease && w.busy {
+			return failure(req, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "too many requests"), nil
 		}
 		resp, err := next.RoundTrip(req)
 		if err == nil && w.lost != "" && req.Method != http.MethodGet && strings.HasSuffix(req.URL.Path, "/"+w.lost) {
@@ -61,6 +64,11 @@ func (w *writer) wrap(_ string, next http.RoundTripper) http.RoundTripper {
 		}
 		return resp, err
 	})
+}
+
+func failure(req *http.Request, code int, reason metav1.StatusReason, message string) *http.Response {
+	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":%q}`, code, reason, message)
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}
 }
 
 // looked waits until a Lease has been read n times.
@@ -103,6 +111,12 @@ func (w *writer) fail(fails bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fails = fails
+}
+
+func (w *writer) beBusy(busy bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy = busy
 }
 
 func (w *writer) kill() {

@@ -215,6 +215,15 @@ func (b *OffloadingBuilder) Status(status v1alpha1.NamespaceOffloadingStatus) *O
 // Obj is the NamespaceOffloading.
 func (b *OffloadingBuilder) Obj() *v1alpha1.NamespaceOffloading { return b.obj.DeepCopy() }
 
+// Tier returns a tier of spec.overflow with the providers that match any of the terms, or all without terms.
+func Tier(terms ...[]v1alpha1.ClusterSelectorRequirement) v1alpha1.OverflowTier {
+	tier := v1alpha1.OverflowTier{ClusterSelector: &v1alpha1.TierSelector{}}
+	for _, requirements := range terms {
+		tier.ClusterSelector.NodeSelectorTerms = append(tier.ClusterSelector.NodeSelectorTerms, v1alpha1.TierSelectorTerm{MatchExpressions: requirements})
+	}
+	return tier
+}
+
 // Requirement returns a requirement of a selector.
 func Requirement(key string, operator corev1.NodeSelectorOperator, values ...string) v1alpha1.ClusterSelectorRequirement {
 	return v1alpha1.ClusterSelectorRequirement{Key: key, Operator: operator, Values: values}

@@ -22,6 +22,10 @@ import (
 type Options struct {
 	// Parts are the parts to run. Default: all.
 	Parts []Part
+	// Scenarios replace all those in which nobody touches Spillway's own objects.
+	Scenarios []scenario.Scenario
+	// Crashes are the kinds of crashes to play. Default: all.
+	Crashes []recipe.Kind
 	// Scenario, if set, is the only one to run.
 	Scenario string
 	// Recipe, if set, is played instead of all parts.
@@ -58,6 +62,9 @@ func New(ctx context.Context, site *world.Site, o Options) (*Engine, error) {
 	}
 	if len(e.options.Parts) == 0 {
 		e.options.Parts = Parts()
+	}
+	if len(e.options.Scenarios) > 0 {
+		e.scenarios = e.options.Scenarios
 	}
 	return e, nil
 }
@@ -208,7 +215,7 @@ func (e *Engine) jobs() []job {
 			if part == Pairs && !s.Core {
 				continue
 			}
-			for i, r := range e.thinned(part, s.Name, recipesOf(part, e.references[s.Name])) {
+			for i, r := range e.thinned(part, s.Name, recipesOf(part, e.references[s.Name], e.options.Crashes)) {
 				j := e.fault(part, s, r)
 				if i%lateOneOf == 0 && slices.Contains(late, r[0].Kind) && !e.options.Fast {
 					j.Hold = afterwards

@@ -13,11 +13,15 @@ import (
 // eventsFrom is at how many of the first events of a watch it expires or begins to drop events.
 const eventsFrom = 3
 
-// recipesOf enumerates the recipes of a part, without the second crash of a pair, which depends on the first.
-func recipesOf(part Part, reference *Outcome) []recipe.Recipe {
+// recipesOf enumerates the recipes of a part, without the second crash of a pair, which depends on the first. The part
+// Crash has crashes of all kinds if none are given.
+func recipesOf(part Part, reference *Outcome, crashes []recipe.Kind) []recipe.Recipe {
 	switch part {
 	case Crash:
-		return at(reference.Points, recipe.Crashes())
+		if len(crashes) == 0 {
+			crashes = recipe.Crashes()
+		}
+		return at(reference.Points, crashes)
 	case Errors:
 		return at(reference.Points, recipe.Errors())
 	case Cuts:

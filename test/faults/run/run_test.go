@@ -33,12 +33,16 @@ func TestRecipesOf(t *testing.T) {
 		Seeded:  0,
 	} {
 		seen := map[string]bool{}
-		for _, r := range recipesOf(part, reference) {
+		for _, r := range recipesOf(part, reference, nil) {
 			seen[r.String()] = true
 		}
 		if len(seen) != want {
 			t.Errorf("%s: %d recipes, want %d: %v", part, len(seen), want, seen)
 		}
+	}
+	want := []recipe.Recipe{{{At: there, Kind: recipe.CrashBeforeSend}}, {{At: here, Kind: recipe.CrashBeforeSend}}}
+	if diff := cmp.Diff(want, recipesOf(Crash, reference, []recipe.Kind{recipe.CrashBeforeSend})); diff != "" {
+		t.Errorf("crashes of one kind (-want +got):\n%s", diff)
 	}
 }
 
@@ -164,7 +168,7 @@ func TestFastHasAllKinds(t *testing.T) {
 		seen := map[recipe.Kind]bool{}
 		for i, name := range e.names() {
 			reference := &Outcome{Points: make([]recipe.Point, 1+i%12), Events: map[inject.Stream]int{{Cluster: "p1", Resource: "pods"}: 2, {Cluster: "consumer", Resource: "pods"}: 4}}
-			some := e.thinned(part, name, recipesOf(part, reference))
+			some := e.thinned(part, name, recipesOf(part, reference, nil))
 			if len(some) == 0 {
 				t.Errorf("%s: no run of scenario %s", part, name)
 			}

@@ -179,7 +179,7 @@ func (e *Engine) directed(bug seeded.Description) []Run {
 
 func (e *Engine) faulted(part Part, s scenario.Scenario, want *Outcome) []Run {
 	var runs []Run
-	for _, r := range recipesOf(part, want) {
+	for _, r := range recipesOf(part, want, nil) {
 		runs = append(runs, Run{Part: part, Scenario: s, Recipe: r, Want: want, Restarts: part == Crash})
 	}
 	return runs

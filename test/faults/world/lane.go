@@ -8,8 +8,11 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/test/faults/proxy"
@@ -78,6 +81,31 @@ func (l *Lane) Proxy(cluster string) *proxy.Proxy { return l.proxies[cluster] }
 
 // Remote returns the name of a local namespace's remote namespace in every provider.
 func (l *Lane) Remote(namespace string) string { return namespace + "-" + l.ConsumerID }
+
+// Over returns a lane of clusters that somebody else has started, and ends. What is shipped is installed in them, and
+// nothing is played: their controllers and kubelets are real. What exists in them at that time stays there. Close the
+// lane with Close.
+func Over(ctx context.Context, consumerID string, consumer *rig.Cluster, providers ...*rig.Cluster) (*Lane, error) {
+	l := &Lane{ConsumerID: consumerID, Consumer: consumer}
+	err := l.identify(ctx)
+	if err == nil {
+		err = l.connect(ctx, providers, nil)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// identify reads the identity of the consumer.
+func (l *Lane) identify(ctx context.Context) error {
+	var kubeSystem corev1.Namespace
+	if err := l.Consumer.Admin.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &kubeSystem); err != nil {
+		return fmt.Errorf("asking cluster %s who it is: %w", l.Consumer.Name, err)
+	}
+	l.Origin = string(kubeSystem.UID)
+	return nil
+}
 
 // connect creates the proxies, and the kubeconfigs that lead through them.
 func (l *Lane) connect(ctx context.Context, providers []*rig.Cluster, play map[string]*containers) error {
@@ -162,13 +190,20 @@ func (w *World) End(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-func (l *Lane) close(ctx context.Context) error {
+// Close ends the proxies of a lane.
+func (l *Lane) Close() error {
 	var errs []error
 	for _, p := range l.proxies {
 		if p != nil {
 			errs = append(errs, p.Close())
 		}
 	}
+	return errors.Join(errs...)
+}
+
+// down ends a lane with its consumer.
+func (l *Lane) down(ctx context.Context) error {
+	errs := []error{l.Close()}
 	if l.Consumer != nil && l.Consumer.Cluster != nil {
 		errs = append(errs, l.Consumer.Down(ctx))
 	}

@@ -186,11 +186,9 @@ func (s *Site) lane(ctx context.Context, i int, shipped []*unstructured.Unstruct
 	if err != nil {
 		return l, err
 	}
-	var kubeSystem corev1.Namespace
-	if err := l.Consumer.Admin.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &kubeSystem); err != nil {
-		return l, fmt.Errorf("asking cluster %s who it is: %w", l.Consumer.Name, err)
+	if err := l.identify(ctx); err != nil {
+		return l, err
 	}
-	l.Origin = string(kubeSystem.UID)
 	if err := createAll(ctx, l.Consumer.Admin, append(storage(StoredHere, v1alpha1.StorageDriver), mayStore())); err != nil {
 		return l, fmt.Errorf("preparing cluster %s: %w", l.Consumer.Name, err)
 	}
@@ -204,7 +202,7 @@ func (s *Site) Down(ctx context.Context) error {
 	errs := []error{s.played.err(), nothingRelays(ctx)}
 	for _, l := range s.Lanes {
 		if l != nil {
-			errs = append(errs, l.close(ctx))
+			errs = append(errs, l.down(ctx))
 		}
 	}
 	for _, c := range s.containers {

@@ -1,0 +1,32 @@
+package spill
+
+import "time"
+
+// DefaultUnschedulableAfter is how long a provider may fail to place a pod before the pod is given up there.
+const DefaultUnschedulableAfter = 2 * time.Minute
+
+// Stuck is a pod on a virtual node that does not run in the provider.
+type Stuck struct {
+	// Since is since when the provider refuses it or cannot place it; zero: it does neither.
+	Since time.Time
+	// Recreated reports that the pod's controller creates another pod, and does not care which one goes. That
+	// is not so for StatefulSets and Jobs.
+	Recreated bool
+	// Claims reports that the pod has bound claims, which may be tied to the provider.
+	Claims bool
+	// Elsewhere reports that some other place may take a pod of this size: see Full.Open.
+	Elsewhere bool
+}
+
+// GivesUp decides whether a pod is deleted in the consumer, so that its controller creates another one. If not,
+// wait is how long until the next decision if nothing changes before; 0: never. A pod that no other place may
+// take stays: a successor would only wait again.
+func GivesUp(s Stuck, after time.Duration, now time.Time) (gives bool, wait time.Duration) {
+	if s.Since.IsZero() || !s.Recreated || s.Claims {
+		return false, 0
+	}
+	if wait := remaining(s.Since, after, now); wait > 0 {
+		return false, wait
+	}
+	return s.Elsewhere, 0
+}
