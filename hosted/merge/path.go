@@ -70,8 +70,8 @@ func RowOf(t *Table, path string) *Field {
 	return n.field
 }
 
-// CallOf returns the call of that name. It must be in the table.
-func CallOf(t *Table, name string) Call { return t.Calls[t.order(name)] }
+// Call returns the call of that name. It must be in the table.
+func (t *Table) Call(name string) Call { return t.Calls[t.order(name)] }
 
 // Within reports whether a path is at the other one, or below it.
 func Within(path, at string) bool { return in(path, at) }

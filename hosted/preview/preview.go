@@ -80,6 +80,8 @@ type Request struct {
 	Nodes merge.Nodes `json:"nodes,omitempty"`
 	// Rights are the rights in the cloud that the request takes.
 	Rights []string `json:"rights,omitempty"`
+	// Together says that the cloud carries the request out at the same time as others of the plan, for other pools.
+	Together bool `json:"together,omitempty"`
 	// Waits says what the request waits for.
 	Waits string `json:"waits,omitempty"`
 	// Refused is why the cloud refused it the last time, and RetryAt when it is sent again.

@@ -56,24 +56,34 @@ func Resolve(h *v1alpha1.HostedCluster, plan *Plan, path string, take merge.Side
 			return r, nil
 		}
 	}
+	if err := undecidable(r.Field, take); err != nil {
+		return nil, err
+	}
 	var err error
-	switch state := merge.State(r.Field.State); {
-	case state == merge.Agreed:
-		return nil, fmt.Errorf("%s has no conflict: both sides agree on %s", path, r.Field.Spec)
-	case state == merge.Floating:
-		return nil, fmt.Errorf("%s has no conflict: it changes by itself, and is not compared", path)
-	case state == merge.Pushed, state == merge.WrittenBack:
-		return nil, fmt.Errorf("%s has no conflict: it is %s, and the operator does the rest", path, state)
-	case state == merge.Conflict:
-		return nil, fmt.Errorf("the operator has not seen the conflict of %s yet: run the command again", path)
-	case state == merge.ImmutableDiffers && take == merge.Spec:
-		return nil, fmt.Errorf("%s cannot be changed in the cloud. Take the cloud's value, or create another cluster or pool", path)
-	case take == merge.Upstream:
+	if take == merge.Upstream {
 		r.Specs, err = adopted(h, path)
-	default:
+	} else {
 		r.Specs, err = toggled(h, path)
 	}
 	return r, err
+}
+
+// undecidable says why nobody can decide about a field that is not in conflict.
+func undecidable(f Field, take merge.Side) error {
+	switch state := merge.State(f.State); {
+	case state == merge.Agreed:
+		return fmt.Errorf("%s has no conflict: both sides agree on %s", f.Path, f.Spec)
+	case state == merge.Floating:
+		return fmt.Errorf("%s has no conflict: it changes by itself, and is not compared", f.Path)
+	case state == merge.Pushed, state == merge.WrittenBack:
+		return fmt.Errorf("%s has no conflict: it is %s, and the operator does the rest", f.Path, state)
+	case state == merge.Conflict:
+		return fmt.Errorf("the operator has not seen the conflict of %s yet: run the command again", f.Path)
+	case state == merge.ImmutableDiffers && take == merge.Spec:
+		return fmt.Errorf("%s cannot be changed in the cloud. Take the cloud's value, or create another cluster or pool", f.Path)
+	default:
+		return nil
+	}
 }
 
 // unknown says which fields there are.

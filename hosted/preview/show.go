@@ -81,6 +81,9 @@ func (s shower) requests(h *v1alpha1.HostedCluster, plan merge.Plan) []Request {
 	for i, write := range plan.Writes {
 		r := s.request(write.Call, write.Item, write.Sent)
 		r.Waits = waits[i].For
+		r.Together = slices.ContainsFunc(plan.Writes, func(other merge.Write) bool {
+			return other.Item != write.Item && s.table.Parallel(other.Call) && s.table.Parallel(write.Call)
+		})
 		for _, op := range h.Status.Operations {
 			if op.Message != "" && op.Call == write.Call && op.Item == write.Item && maps.Equal(ledger.Sent(op), write.Sent) {
 				r.Refused = op.Message
@@ -111,7 +114,7 @@ func (s shower) inProgress(h *v1alpha1.HostedCluster) []Request {
 }
 
 func (s shower) request(name, item string, sent map[string]merge.Text) Request {
-	call := merge.CallOf(s.table, name)
+	call := s.table.Call(name)
 	r := Request{Call: name, Item: item, Guard: call.Guard, Nodes: call.Nodes, Rights: slices.Clone(call.Rights), Changes: []Change{}}
 	was := map[string]merge.Value{}
 	for _, value := range merge.ValuesOf(s.table, s.in.Upstream) {

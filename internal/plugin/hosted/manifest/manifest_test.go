@@ -116,7 +116,7 @@ func TestByHand(t *testing.T) {
 		"the path is not there":  {"spec: {}", "{}"},
 		"there is no document":   {"# empty", "{}"},
 		"it is not YAML at all":  {"a: b: c", "{}"},
-		"a comment in a list":    {"spec:\n  config:\n    a:\n    - b # why\n", "{a: []}"},
+		"a comment in a list":    {"spec:\n  config:\n    a:\n    - b # why\n    - c\n", "{a: []}"},
 		"a merged map":           {"base: &b {a: 1}\nspec: {config: {<<: *b, c: 1}}", "{a: 2, c: 1}"},
 		"a tag beside the value": {"spec: {config: {a: !!str 1}}", `{a: "2"}`},
 	} {

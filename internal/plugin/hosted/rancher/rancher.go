@@ -158,15 +158,13 @@ func (c *Converted) kept(table *merge.Table, k kind, at string, object map[strin
 		row := merge.RowOf(table, path)
 		below, isObject := value.(map[string]any)
 		items, isList := value.([]any)
-		switch {
+		switch why := empty(row, path, value); {
 		case value == nil:
-		case value == "" && row != nil:
-			c.Left = append(c.Left, path+": it is empty, and so unset")
-		case isList && len(items) == 0 && row != nil && (row.Immutable || slices.Contains(defaults, path)):
-			c.Left = append(c.Left, path+": it is empty, and so the default")
+		case why != "":
+			c.Left = append(c.Left, path+": "+why)
 		case row == nil && isObject && isPrefix(table, path):
 			out[name] = c.kept(table, k, path+".", below)
-		case row != nil && row.Key == name, isKey(table, path):
+		case isKey(table, path):
 			out[name] = value
 		case row == nil:
 			c.Left = append(c.Left, fmt.Sprintf("%s: %s (%s)", path, short(value), cmp.Or(k.reasons[path], "a HostedCluster has no such field")))
@@ -177,6 +175,21 @@ func (c *Converted) kept(table *merge.Table, k kind, at string, object map[strin
 		}
 	}
 	return out
+}
+
+// empty says why an empty value is left out; "" if it is not empty, or means something.
+func empty(row *merge.Field, path string, value any) string {
+	items, isList := value.([]any)
+	switch {
+	case row == nil:
+		return ""
+	case value == "":
+		return "it is empty, and so unset"
+	case isList && len(items) == 0 && (row.Immutable || slices.Contains(defaults, path)):
+		return "it is empty, and so the default"
+	default:
+		return ""
+	}
 }
 
 func (c *Converted) items(table *merge.Table, k kind, path, key string, items []any) []any {
