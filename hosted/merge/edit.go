@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Edit returns a copy of a configuration with other values at the paths of some leaves. Nil removes a value, or a
-// whole item. The value of an item is true: it is added if it is missing. Unlike Apply, Edit leaves all other
+// Edited returns a copy of a configuration with other values at the paths of some leaves. Nil removes a value, or a
+// whole item. The value of an item is true: it is added if it is missing. Unlike Apply, Edited leaves all other
 // values as they are written.
-func (t *Table) Edit(config, values map[string]any) (map[string]any, error) {
+func Edited(t *Table, config, values map[string]any) (map[string]any, error) {
 	config, _ = clone(config).(map[string]any)
 	if config == nil {
 		config = map[string]any{}
@@ -21,7 +21,7 @@ func (t *Table) Edit(config, values map[string]any) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.Row(path) == nil {
+		if RowOf(t, path) == nil {
 			return nil, fmt.Errorf("%s is not a field", path)
 		}
 		assign(config, t.root, steps, values[path])

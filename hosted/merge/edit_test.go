@@ -30,7 +30,7 @@ func TestEdit(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			config := object(t, before)
-			got, err := toy.Edit(config, map[string]any{test.path: test.value})
+			got, err := Edited(toy, config, map[string]any{test.path: test.value})
 			if (err != nil) != (test.want == "") {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestRow(t *testing.T) {
 		t.Fatalf("got %d leaves", len(all))
 	}
 	for path, leaf := range all {
-		if got := toy.Row(path); got != leaf.field {
+		if got := RowOf(toy, path); got != leaf.field {
 			t.Errorf("%s: got %+v, want %+v", path, got, leaf.field)
 		}
 	}

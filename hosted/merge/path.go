@@ -43,8 +43,8 @@ func split(path string) ([]step, error) {
 	return steps, nil
 }
 
-// Row returns the row of the table for a path of a leaf, a list or a map; nil if the table has none.
-func (t *Table) Row(path string) *Field {
+// RowOf returns the row of a table for a path of a leaf, a list or a map; nil if the table has none.
+func RowOf(t *Table, path string) *Field {
 	steps, err := split(path)
 	if err != nil {
 		return nil
@@ -88,8 +88,8 @@ type Value struct {
 	Empty bool
 }
 
-// Values returns the leaves of a configuration, sorted by path.
-func (t *Table) Values(config map[string]any) []Value {
+// ValuesOf returns the leaves of a configuration, sorted by path.
+func ValuesOf(t *Table, config map[string]any) []Value {
 	var all []Value
 	for _, leaf := range sorted(t.read(config).at) {
 		all = append(all, Value{leaf.path, leaf.value, leaf.exists, leaf.floats, leaf.text == Null})

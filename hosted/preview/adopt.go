@@ -37,7 +37,7 @@ func (c Choice) Paths(h *v1alpha1.HostedCluster, plan *Plan) ([]string, error) {
 			paths = append(paths, field.Path)
 		}
 	}
-	for _, value := range table.Values(cloud.Unmarked(upstream)) {
+	for _, value := range merge.ValuesOf(table, cloud.Unmarked(upstream)) {
 		if c.All && !value.Floats {
 			paths = append(paths, value.Path)
 		}
@@ -56,7 +56,7 @@ func (c Choice) Paths(h *v1alpha1.HostedCluster, plan *Plan) ([]string, error) {
 // belowOf returns the leaves at a path and below it that the spec or the cloud has.
 func belowOf(table *merge.Table, upstream map[string]any, plan *Plan, at string) []string {
 	var paths []string
-	for _, value := range table.Values(upstream) {
+	for _, value := range merge.ValuesOf(table, upstream) {
 		if merge.Within(value.Path, at) {
 			paths = append(paths, value.Path)
 		}
@@ -70,7 +70,7 @@ func belowOf(table *merge.Table, upstream map[string]any, plan *Plan, at string)
 }
 
 func noField(table *merge.Table, path string) error {
-	if table.Row(path) != nil {
+	if merge.RowOf(table, path) != nil {
 		return fmt.Errorf("neither the spec nor the cloud has %s", path)
 	}
 	for _, field := range table.Fields {

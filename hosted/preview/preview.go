@@ -14,6 +14,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 	"github.com/spillway-io/spillway/hosted/clouds/tables"
@@ -78,6 +80,8 @@ type Request struct {
 	Nodes merge.Nodes `json:"nodes,omitempty"`
 	// Rights are the rights in the cloud that the request takes.
 	Rights []string `json:"rights,omitempty"`
+	// Together says that the cloud carries the request out at the same time as others of the plan, for other pools.
+	Together bool `json:"together,omitempty"`
 	// Waits says what the request waits for.
 	Waits string `json:"waits,omitempty"`
 	// Refused is why the cloud refused it the last time, and RetryAt when it is sent again.
@@ -107,6 +111,9 @@ func Of(live *v1alpha1.HostedCluster, spec v1alpha1.HostedClusterSpec, now time.
 		return nil, errors.New("a HostedCluster cannot change its cloud")
 	}
 	p := &Plan{Name: live.Name, Fields: []Field{}, Requests: []Request{}, Blocked: blocked(h), Notes: notes(h)}
+	if !equality.Semantic.DeepEqual(spec, live.Spec) {
+		h.Generation++ // As the API server does.
+	}
 	if !state.Imported(h) {
 		return p, p.create(h, table)
 	}
@@ -147,7 +154,7 @@ func input(h *v1alpha1.HostedCluster, table *merge.Table, now time.Time) (merge.
 	sent := map[string]any{}
 	for _, op := range inFlight(h) {
 		for path, text := range ledger.Sent(op) {
-			switch row := table.Row(path); {
+			switch row := merge.RowOf(table, path); {
 			case row == nil:
 			case text != merge.Null && isItem(row, path):
 				sent[path] = true
@@ -156,7 +163,7 @@ func input(h *v1alpha1.HostedCluster, table *merge.Table, now time.Time) (merge.
 			}
 		}
 	}
-	if upstream, err = table.Edit(upstream, sent); err != nil {
+	if upstream, err = merge.Edited(table, upstream, sent); err != nil {
 		return merge.Input{}, err
 	}
 	return ledger.Input(h, table, cloud.Reading{Config: upstream, Complete: true, Versions: versions}, now)
@@ -178,7 +185,7 @@ func (p *Plan) create(h *v1alpha1.HostedCluster, table *merge.Table) error {
 	}
 	s := shower{table, merge.Input{}}
 	request := Request{Call: state.CallCreate, Nodes: merge.NodesAdded, Rights: creating(h.Spec.ClusterConfig), Changes: []Change{}}
-	for _, value := range table.Values(spec) {
+	for _, value := range merge.ValuesOf(table, spec) {
 		if value.Item {
 			continue
 		}

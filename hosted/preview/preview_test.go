@@ -134,6 +134,24 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestTogether: EKS changes several groups at a time, and AKS does not.
+func TestTogether(t *testing.T) {
+	for cloud, test := range map[string]struct {
+		spec, pools string
+		want        bool
+	}{
+		"EKS": {"{credentials: {secretRef: {name: a}}, eksConfig: {displayName: shop, region: r, nodeGroups: [{nodegroupName: a, maxSize: 2}, {nodegroupName: b, maxSize: 2}]}}",
+			"eksConfig: {displayName: shop, region: r, nodeGroups: [{nodegroupName: a}, {nodegroupName: b}]}", true},
+		"AKS": {spec("nodePools: [{name: a, count: 2}, {name: b, count: 2}]"), "aksConfig: {" + identity + "nodePools: [{name: a}, {name: b}]}", false},
+	} {
+		h := object(t, test.spec, "{upstreamSpec: {"+test.pools+"}}")
+		plan, err := Of(h, h.Spec, time.Now())
+		if err != nil || len(plan.Requests) != 2 || plan.Requests[0].Together != test.want || plan.Requests[1].Together != test.want {
+			t.Errorf("%s: %+v, %v", cloud, plan, err)
+		}
+	}
+}
+
 // TestSince: a plan says since when the cloud's value holds.
 func TestSince(t *testing.T) {
 	h := object(t, spec(`tags: {a: "2"}`), `{base: [{path: 'tags["a"]', spec: '"2"', upstream: '"1"'}], upstreamSpec: {aksConfig: {`+identity+`tags: {a: "1"}}},

@@ -24,8 +24,13 @@ type Resolution struct {
 	// Specs are the specs to write, one after the other. Before the second one, the operator must have seen the
 	// first one.
 	Specs []v1alpha1.HostedClusterSpec
-	// Lost is the value that is lost.
-	Lost merge.Text
+	// Lost is the value that is lost, as it may be shown. Secret says that it must not be shown otherwise.
+	Lost   merge.Text
+	Secret bool
+	// Gone says that the field is an item that the cloud is to delete. Then nobody has it any more.
+	Gone bool
+	// Patchable says that a merge patch changes nothing but this field.
+	Patchable bool
 }
 
 // Resolve lets one side's value of a field hold. If the field is in conflict, a resolution with the hash of the
@@ -36,7 +41,10 @@ func Resolve(h *v1alpha1.HostedCluster, plan *Plan, path string, take merge.Side
 	if i < 0 {
 		return nil, unknown(h, plan, path)
 	}
-	r := &Resolution{Field: plan.Fields[i]}
+	row := merge.RowOf(tables.Of(h.Spec.ClusterConfig), path)
+	r := &Resolution{Field: plan.Fields[i], Secret: row != nil && row.Secret}
+	r.Gone = take == merge.Spec && r.Field.Item && string(r.Field.Spec) == string(exists(merge.Null))
+	r.Patchable = take == merge.Upstream && row != nil && !strings.Contains(row.Path, "[]") && row.Shape != merge.Keyed && string(r.Field.Cloud) != string(null)
 	r.Lost = merge.Text(r.Field.Cloud)
 	if take == merge.Upstream {
 		r.Lost = merge.Text(r.Field.Spec)
@@ -48,29 +56,39 @@ func Resolve(h *v1alpha1.HostedCluster, plan *Plan, path string, take merge.Side
 			return r, nil
 		}
 	}
+	if err := undecidable(r.Field, take); err != nil {
+		return nil, err
+	}
 	var err error
-	switch state := merge.State(r.Field.State); {
-	case state == merge.Agreed:
-		return nil, fmt.Errorf("%s has no conflict: both sides agree on %s", path, r.Field.Spec)
-	case state == merge.Floating:
-		return nil, fmt.Errorf("%s has no conflict: it changes by itself, and is not compared", path)
-	case state == merge.Pushed, state == merge.WrittenBack:
-		return nil, fmt.Errorf("%s has no conflict: it is %s, and the operator does the rest", path, state)
-	case state == merge.Conflict:
-		return nil, fmt.Errorf("the operator has not seen the conflict of %s yet: run the command again", path)
-	case state == merge.ImmutableDiffers && take == merge.Spec:
-		return nil, fmt.Errorf("%s cannot be changed in the cloud. Take the cloud's value, or create another cluster or pool", path)
-	case take == merge.Upstream:
+	if take == merge.Upstream {
 		r.Specs, err = adopted(h, path)
-	default:
+	} else {
 		r.Specs, err = toggled(h, path)
 	}
 	return r, err
 }
 
+// undecidable says why nobody can decide about a field that is not in conflict.
+func undecidable(f Field, take merge.Side) error {
+	switch state := merge.State(f.State); {
+	case state == merge.Agreed:
+		return fmt.Errorf("%s has no conflict: both sides agree on %s", f.Path, f.Spec)
+	case state == merge.Floating:
+		return fmt.Errorf("%s has no conflict: it changes by itself, and is not compared", f.Path)
+	case state == merge.Pushed, state == merge.WrittenBack:
+		return fmt.Errorf("%s has no conflict: it is %s, and the operator does the rest", f.Path, state)
+	case state == merge.Conflict:
+		return fmt.Errorf("the operator has not seen the conflict of %s yet: run the command again", f.Path)
+	case state == merge.ImmutableDiffers && take == merge.Spec:
+		return fmt.Errorf("%s cannot be changed in the cloud. Take the cloud's value, or create another cluster or pool", f.Path)
+	default:
+		return nil
+	}
+}
+
 // unknown says which fields there are.
 func unknown(h *v1alpha1.HostedCluster, plan *Plan, path string) error {
-	if table := tables.Of(h.Spec.ClusterConfig); table != nil && table.Row(path) != nil {
+	if table := tables.Of(h.Spec.ClusterConfig); table != nil && merge.RowOf(table, path) != nil {
 		return fmt.Errorf("the spec does not set %s, so it has no conflict", path)
 	}
 	var differ []string
@@ -115,13 +133,13 @@ func toggled(h *v1alpha1.HostedCluster, path string) ([]v1alpha1.HostedClusterSp
 		return nil, err
 	}
 	var first any
-	if !slices.ContainsFunc(table.Values(config), func(v merge.Value) bool { return v.Path == path }) {
-		if row := table.Row(path); !isItem(row, path) {
+	if !slices.ContainsFunc(merge.ValuesOf(table, config), func(v merge.Value) bool { return v.Path == path }) {
+		if row := merge.RowOf(table, path); !isItem(row, path) {
 			return nil, errors.New("the spec does not have this entry, so its value cannot be sent. Remove the entry in the cloud, or take the cloud's side")
 		}
 		first = true
 	}
-	if config, err = table.Edit(config, map[string]any{path: first}); err != nil {
+	if config, err = merge.Edited(table, config, map[string]any{path: first}); err != nil {
 		return nil, err
 	}
 	without := *h.Spec.DeepCopy()
@@ -132,7 +150,7 @@ func toggled(h *v1alpha1.HostedCluster, path string) ([]v1alpha1.HostedClusterSp
 // Adopted is a spec that has values of the cloud.
 type Adopted struct {
 	Spec v1alpha1.HostedClusterSpec
-	// Values are the new values, by path, as merge.Table.Edit takes them.
+	// Values are the new values, by path, as merge.Edited takes them.
 	Values map[string]any
 	// Changes are the same, for people.
 	Changes []Change
@@ -150,7 +168,7 @@ func Adopt(h *v1alpha1.HostedCluster, spec v1alpha1.HostedClusterSpec, paths []s
 	if err != nil {
 		return out, err
 	}
-	has, cloudHas := byPath(table.Values(config)), byPath(table.Values(cloud.Unmarked(upstream)))
+	has, cloudHas := byPath(merge.ValuesOf(table, config)), byPath(merge.ValuesOf(table, cloud.Unmarked(upstream)))
 	s := shower{table, merge.Input{}}
 	for _, path := range paths {
 		value := merge.Absent(path, has[path].Value)
@@ -158,7 +176,7 @@ func Adopt(h *v1alpha1.HostedCluster, spec v1alpha1.HostedClusterSpec, paths []s
 			value = there.Value
 		}
 		from, to := s.of(path, jsonText(has[path].Value)), s.of(path, jsonText(value))
-		if row := table.Row(path); row != nil && isItem(row, path) {
+		if row := merge.RowOf(table, path); row != nil && isItem(row, path) {
 			from, to = exists(presence(has[path].Item)), exists(presence(cloudHas[path].Item))
 		}
 		if string(from) != string(to) {
@@ -167,7 +185,7 @@ func Adopt(h *v1alpha1.HostedCluster, spec v1alpha1.HostedClusterSpec, paths []s
 		}
 	}
 	sortChanges(out.Changes)
-	if config, err = table.Edit(config, out.Values); err == nil {
+	if config, err = merge.Edited(table, config, out.Values); err == nil {
 		out.Spec.ClusterConfig, err = ledger.Typed(spec.ClusterConfig, config)
 	}
 	return out, err

@@ -98,7 +98,7 @@ func at(t *testing.T, spec v1alpha1.HostedClusterSpec, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, value := range tables.Of(spec.ClusterConfig).Values(config) {
+	for _, value := range merge.ValuesOf(tables.Of(spec.ClusterConfig), config) {
 		if value.Path == path {
 			return string(jsonText(value.Value))
 		}
@@ -120,5 +120,19 @@ func TestResolutionsAreBounded(t *testing.T) {
 	again := withResolution(h, v1alpha1.Resolution{Path: `tags["5"]`, Take: v1alpha1.SideUpstream, UpstreamHash: "h"}).Sync.Resolutions
 	if len(again) != maxResolutions || again[maxResolutions-1].UpstreamHash != "h" {
 		t.Errorf("got %d", len(again))
+	}
+}
+
+// TestPatchable: a merge patch may set a key, and nothing in a list.
+func TestPatchable(t *testing.T) {
+	h, plan := differingObject(t)
+	for path, want := range map[string]bool{`tags["b"]`: true, `nodePools["p"].maxPods`: false, `nodePools["q"]`: false} {
+		r, err := Resolve(h, plan, path, merge.Upstream)
+		if err != nil || r.Patchable != want || r.Gone {
+			t.Errorf("%s: %+v, %v", path, r, err)
+		}
+	}
+	if r, err := Resolve(h, plan, `nodePools["r"]`, merge.Spec); err != nil || !r.Gone || r.Patchable {
+		t.Errorf("a pool that the cloud is to delete: %+v, %v", r, err)
 	}
 }

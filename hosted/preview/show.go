@@ -24,7 +24,7 @@ type shower struct {
 
 // of returns a value as JSON. It hides a value that may have credentials.
 func (s shower) of(path string, text merge.Text) json.RawMessage {
-	if row := s.table.Row(path); row != nil && row.Secret && text != merge.Null && text != "" {
+	if row := merge.RowOf(s.table, path); row != nil && row.Secret && text != merge.Null && text != "" {
 		return json.RawMessage(fmt.Sprintf("%q", fmt.Sprintf("(not shown; SHA-256 %x)", sha256.Sum256([]byte(text)))[:40]+")"))
 	}
 	if text == "" || !json.Valid([]byte(text)) {
@@ -81,6 +81,9 @@ func (s shower) requests(h *v1alpha1.HostedCluster, plan merge.Plan) []Request {
 	for i, write := range plan.Writes {
 		r := s.request(write.Call, write.Item, write.Sent)
 		r.Waits = waits[i].For
+		r.Together = slices.ContainsFunc(plan.Writes, func(other merge.Write) bool {
+			return other.Item != write.Item && s.table.Parallel(other.Call) && s.table.Parallel(write.Call)
+		})
 		for _, op := range h.Status.Operations {
 			if op.Message != "" && op.Call == write.Call && op.Item == write.Item && maps.Equal(ledger.Sent(op), write.Sent) {
 				r.Refused = op.Message
@@ -114,11 +117,11 @@ func (s shower) request(name, item string, sent map[string]merge.Text) Request {
 	call := s.table.Call(name)
 	r := Request{Call: name, Item: item, Guard: call.Guard, Nodes: call.Nodes, Rights: slices.Clone(call.Rights), Changes: []Change{}}
 	was := map[string]merge.Value{}
-	for _, value := range s.table.Values(s.in.Upstream) {
+	for _, value := range merge.ValuesOf(s.table, s.in.Upstream) {
 		was[value.Path] = value
 	}
 	for _, path := range slices.Sorted(maps.Keys(sent)) {
-		row := s.table.Row(path)
+		row := merge.RowOf(s.table, path)
 		if row == nil {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -139,6 +140,34 @@ func TestCommands(t *testing.T) {
 	if tag := r.tagInAKS("commands", "owner"); tag != "shop" {
 		t.Errorf("the cloud has %s", tag)
 	}
+
+	// The spec asks for a tag to be removed, and somebody sets it again. Null survives both writes.
+	r.edit("commands", func(h *v1alpha1.HostedCluster) { h.Spec.AKSConfig.Tags["gone"] = nil })
+	r.settle("commands")
+	cluster.Edit(setTag("tags", "gone", "1"))
+	r.settle("commands")
+	stop = r.operate("commands")
+	expect(0, `the spec's value holds. Lost is "1"`, "resolve", "commands", `tags["gone"]`, "--take", "spec")
+	stop()
+	value, managed := r.get("commands").Spec.AKSConfig.Tags["gone"]
+	if tag := r.tagInAKS("commands", "gone"); tag != "" || value != nil || !managed {
+		t.Errorf("the cloud has %q; the spec sets it: %v", tag, managed)
+	}
+
+	// Nothing is unset while the operator does something else, or does nothing.
+	cluster.Edit(setTag("tags", "owner", "console"))
+	r.settle("commands")
+	r.edit("commands", func(h *v1alpha1.HostedCluster) { *h.Spec.AKSConfig.Tags["cost"] = "9" })
+	expect(1, "the operator has not processed the present spec yet", "resolve", "commands", `tags["owner"]`, "--take", "spec")
+	r.settle("commands")
+	before := r.get("commands").Spec
+	expect(1, "the spec is as it was before", "resolve", "commands", `tags["owner"]`, "--take", "spec", "--timeout", "1s")
+	if diff := cmp.Diff(before, r.get("commands").Spec); diff != "" {
+		t.Errorf("after a timeout: -before +after:\n%s", diff)
+	}
+	stop = r.operate("commands")
+	expect(0, `Lost is "shop"`, "resolve", "commands", `tags["owner"]`, "--take", "cloud")
+	stop()
 
 	// Both sides have changed it.
 	cluster.Edit(setTag("tags", "owner", "billing"))

@@ -32,7 +32,7 @@ var planned = map[string]struct{ before, candidate string }{
 		before: `nodePools: [{name: a}, {name: b, initialNodeCount: 1}]`,
 		candidate: `kubernetesVersion: 1.33.2-gke.100, clusterAddons: {horizontalPodAutoscaling: false}, masterAuthorizedNetworks: {enabled: true, cidrBlocks: [{cidrBlock: 10.0.0.0/8}]},
 			loggingService: none, monitoringService: none, networkPolicyEnabled: true, locations: [europe-west3-a], maintenanceWindow: "03:00", labels: {owner: me},
-			nodePools: [{name: b, initialNodeCount: 2, version: 1.33.2-gke.100, config: {labels: {l: "1"}}, autoscaling: {minNodeCount: 1, maxNodeCount: 3},
+			nodePools: [{name: b, initialNodeCount: 2, version: 1.33.2-gke.100, config: {labels: {l: "1"}, tags: [t], taints: [{key: k, effect: NO_SCHEDULE, value: v}], imageType: ubuntu_containerd, machineType: e2-standard-8}, autoscaling: {minNodeCount: 1, maxNodeCount: 3},
 				management: {autoRepair: true}}, {name: c, initialNodeCount: 1}]`,
 	},
 }

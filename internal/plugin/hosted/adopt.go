@@ -112,7 +112,7 @@ func completeFields(f *cli.Factory) cobra.CompletionFunc {
 }
 
 func (o *adoptOptions) run(ctx context.Context, f *cli.Factory, name string) error {
-	if chosen := len(o.Fields) > 0; !chosen && !o.Drifted && !o.All {
+	if !o.Drifted && !o.All && len(o.Fields) == 0 {
 		return errors.New("say what to adopt: --fields, --drifted or --all")
 	}
 	consumer, err := f.Consumer()
@@ -131,19 +131,33 @@ func (o *adoptOptions) run(ctx context.Context, f *cli.Factory, name string) err
 	if err != nil {
 		return err
 	}
-	for _, change := range adopted.Changes {
+	note, err := check(ctx, consumer, live, adopted.Spec)
+	if err != nil {
+		return err
+	}
+	tell(f, adopted.Changes, note)
+	switch {
+	case o.file != "" && len(adopted.Changes) == 0:
+		return nil
+	case o.file != "":
+		return o.rewrite(f, live, from, adopted)
+	case o.dryRun:
+		return nil
+	default:
+		return o.print(f, live, adopted.Spec)
+	}
+}
+
+// tell says what changes. The result may go to the standard output.
+func tell(f *cli.Factory, changes []preview.Change, note string) {
+	for _, change := range changes {
 		_, _ = fmt.Fprintf(f.ErrOut, "%s\n", changed(change))
 	}
-	if len(adopted.Changes) == 0 {
+	if len(changes) == 0 {
 		_, _ = fmt.Fprintln(f.ErrOut, "nothing to adopt: the spec has these values already")
 	}
-	switch {
-	case o.dryRun, o.file != "" && len(adopted.Changes) == 0:
-		return nil
-	case o.file == "":
-		return o.print(f, live, adopted.Spec)
-	default:
-		return o.rewrite(f, live, from, adopted)
+	if note != "" {
+		_, _ = fmt.Fprintln(f.ErrOut, "note: "+note)
 	}
 }
 

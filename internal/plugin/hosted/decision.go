@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
@@ -24,40 +27,76 @@ type decision struct {
 	output   *cli.Output
 	*preview.Resolution
 	take merge.Side
+	// noted are the decisions that the status had before.
+	noted []v1alpha1.Decision
 }
 
-// write writes the specs. The spec that comes last is awaited until it has done its work.
+// write writes the specs. The spec that comes last is awaited until it has done its work. If the first one of two is
+// not followed by the second one, the spec is written back as it was.
 func (d decision) write(ctx context.Context, h *v1alpha1.HostedCluster) error {
+	if why := unsettled(h); len(d.Specs) > 1 && why != "" {
+		return fmt.Errorf("the spec is not changed, because it must be unset for a moment, and %s. Run the command again later", why)
+	}
 	step := cli.Step{Cluster: "consumer", Object: "hostedcluster.hosted.spillway.io/" + h.Name, Action: "configured"}
+	first := h.Spec
 	for i, spec := range d.Specs {
 		last := i == len(d.Specs)-1
 		step.Message = "it has the decision"
 		if !last {
 			step.Message = d.Field.Path + " changes for a moment, so that its value counts as newly set"
 		}
-		var err error
-		if h, err = d.put(ctx, h, spec); err != nil {
-			return d.halfway(i, err)
+		written, err := d.put(ctx, h, spec)
+		if err == nil {
+			d.output.Did(step)
+			seen := func(*v1alpha1.HostedCluster) (bool, error) { return true, nil }
+			if last {
+				seen = d.done
+			}
+			h, err = d.await(ctx, written, seen)
 		}
-		d.output.Did(step)
-		seen := func(*v1alpha1.HostedCluster) (bool, error) { return true, nil }
-		if last {
-			seen = d.done
-		}
-		if h, err = d.await(ctx, h, seen); err != nil {
-			return d.halfway(i+1, err)
+		switch {
+		case err == nil:
+		case i == 0 && !last && written != nil, i > 0 && written == nil:
+			return errors.Join(err, d.back(ctx, h, first))
+		default:
+			return err
 		}
 	}
 	d.output.Say("%s: %s's value holds. Lost is %s", d.Field.Path, map[merge.Side]string{merge.Spec: "the spec", merge.Upstream: "the cloud"}[d.take], d.lost(h))
 	return nil
 }
 
-// put writes a spec, unless somebody has changed the spec since it was read.
+// unsettled says why the operator may not see a spec soon; empty if it will.
+func unsettled(h *v1alpha1.HostedCluster) string {
+	switch {
+	case h.Status.ObservedGeneration != h.Generation:
+		return "the operator has not processed the present spec yet"
+	case meta.IsStatusConditionTrue(h.Status.Conditions, v1alpha1.HostedUpdating), meta.IsStatusConditionFalse(h.Status.Conditions, v1alpha1.HostedSynced):
+		return "the operator waits for something else" + busy(h)
+	default:
+		return ""
+	}
+}
+
+// back writes the spec as it was before the first write, unless somebody has changed it since. h is the object with
+// the first write.
+func (d decision) back(ctx context.Context, h *v1alpha1.HostedCluster, spec v1alpha1.HostedClusterSpec) error {
+	const patience = 30 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	if _, err := d.put(ctx, h, spec); err != nil {
+		return fmt.Errorf("the spec does not have %s as it was: set it to %s again, so that it is sent (%w)", d.Field.Path, d.Field.Spec, err)
+	}
+	return errors.New("the spec is as it was before")
+}
+
+// put writes a spec, unless somebody has changed the spec since it was read. It writes the whole object: in a merge
+// patch, null would remove a key, and in the spec, it asks for the key to be removed in the cloud.
 func (d decision) put(ctx context.Context, h *v1alpha1.HostedCluster, spec v1alpha1.HostedClusterSpec) (*v1alpha1.HostedCluster, error) {
 	for {
 		after := h.DeepCopy()
-		after.Spec = spec
-		err := d.consumer.Patch(ctx, after, client.MergeFromWithOptions(h, client.MergeFromWithOptimisticLock{}), client.FieldOwner(cli.Owner))
+		after.Spec = *spec.DeepCopy()
+		err := d.consumer.Update(ctx, after, client.FieldOwner(cli.Owner))
 		if err == nil {
 			return after, nil
 		}
@@ -75,14 +114,6 @@ func (d decision) put(ctx context.Context, h *v1alpha1.HostedCluster, spec v1alp
 	}
 }
 
-// halfway adds to an error that the field is unset.
-func (d decision) halfway(written int, err error) error {
-	if len(d.Specs) == 2 && written == 1 {
-		return fmt.Errorf("%w\nThe spec does not have %s as it was. Set it to %s again, so that it is sent", err, d.Field.Path, short(d.Field.Spec))
-	}
-	return err
-}
-
 // await waits until the operator has processed the spec, and more.
 func (d decision) await(ctx context.Context, of *v1alpha1.HostedCluster, more func(*v1alpha1.HostedCluster) (bool, error)) (*v1alpha1.HostedCluster, error) {
 	h, waits := of, ""
@@ -92,7 +123,6 @@ func (d decision) await(ctx context.Context, of *v1alpha1.HostedCluster, more fu
 		if err := d.consumer.Get(ctx, client.ObjectKeyFromObject(of), now); err != nil {
 			return false, follow.Again(fmt.Errorf("reading HostedCluster %s: %w", of.Name, err))
 		}
-		h = now
 		h = now
 		if now.Status.ObservedGeneration < of.Generation {
 			waits = "the operator has not processed the spec yet" + busy(now)
@@ -112,7 +142,8 @@ func (d decision) await(ctx context.Context, of *v1alpha1.HostedCluster, more fu
 	return h, err
 }
 
-// done reports whether the decision has done its work. It fails if the cloud refuses the request.
+// done reports whether the decision has done its work. It fails if the cloud refuses the request, or if there is
+// another conflict by now.
 func (d decision) done(h *v1alpha1.HostedCluster) (bool, error) {
 	for _, op := range h.Status.Operations {
 		sends := slices.ContainsFunc(op.Sent, func(sent v1alpha1.SentField) bool { return sent.Path == d.Field.Path })
@@ -120,25 +151,28 @@ func (d decision) done(h *v1alpha1.HostedCluster) (bool, error) {
 			return false, fmt.Errorf("the decision is made, but the cloud refuses the request, which the operator repeats: %s", op.Message)
 		}
 	}
+	for _, c := range h.Status.Conflicts {
+		if c.Path == d.Field.Path && c.UpstreamHash != d.Hash {
+			return false, fmt.Errorf("the conflict of %s is another one by now, and is not decided: the cloud has changed again. Look at the values again", c.Path)
+		}
+	}
 	state := stateOf(h, d.Field.Path)
 	if d.take == merge.Upstream {
 		return state != string(merge.Conflict), nil
 	}
-	return state == string(merge.Agreed) || state == "", nil
+	// An item that the spec does not have is no field any more once the cloud has deleted it.
+	return state == string(merge.Agreed) || state == "" && d.Gone, nil
 }
 
-// lost returns the value that was lost: the one that the operator has noted, if it says more than the plan.
+// lost returns the value that was lost: the one that the operator has noted since, or else the one that was shown.
 func (d decision) lost(h *v1alpha1.HostedCluster) string {
-	planned := short(json.RawMessage(d.Lost))
-	if d.Field.Item || strings.HasPrefix(planned, "(not shown") {
-		return planned
-	}
 	for _, one := range slices.Backward(h.Status.Decisions) {
-		if one.Path == d.Field.Path && string(one.Take) == string(d.take) {
+		old := slices.ContainsFunc(d.noted, func(before v1alpha1.Decision) bool { return equality.Semantic.DeepEqual(before, one) })
+		if one.Path == d.Field.Path && string(one.Take) == string(d.take) && !old && !d.Field.Item && !d.Secret {
 			return short(json.RawMessage(one.Lost))
 		}
 	}
-	return planned
+	return short(json.RawMessage(d.Lost))
 }
 
 func stateOf(h *v1alpha1.HostedCluster, path string) string {

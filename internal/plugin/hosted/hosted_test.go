@@ -69,7 +69,7 @@ func TestShow(t *testing.T) {
 		Requests: []preview.Request{{
 			Call: "Create", Item: `pools["x"]`, Changes: []preview.Change{{Path: `pools["x"]`, From: raw(`"absent"`), To: raw(`"exists"`)}},
 			Guard: merge.ByVersion, Nodes: merge.NodesAdded, Rights: []string{"create", "pass"}, Refused: "the quota", RetryAt: &at,
-		}, {Call: "Delete", Item: `pools["y"]`, Guard: merge.ByOperations, Nodes: merge.NodesRemoved, Rights: []string{"delete"}, Waits: "Create was refused"}},
+		}, {Call: "Delete", Item: `pools["y"]`, Guard: merge.ByOperations, Nodes: merge.NodesRemoved, Rights: []string{"delete"}, Together: true, Waits: "Create was refused"}},
 		SpecWrites: []preview.Change{{Path: "version", From: raw(`"1"`), To: raw(`"` + strings.Repeat("x", 100) + `"`)}},
 		Lost:       []preview.Loss{{Path: "version", Take: merge.Upstream, Kept: raw(`"2"`), Lost: raw(`"1"`)}},
 		Notes:      []string{"somebody else is changing the cluster"},
@@ -101,6 +101,7 @@ requests to the cloud, in this order:
       guard: the operator reads the cloud's list of operations before and after, and names what was overwritten
       nodes: are deleted with their pool
       takes: delete
+      together with requests for other pools, at the same time
       WAITS because Create was refused
 
 written to the spec (sync.writeBack):

@@ -38,7 +38,7 @@ decide a later one. If the field is Superseded or Drifted, --take cloud writes t
 field from the spec, waits until the operator has seen that, and sets it again, so that it is sent. If the field is ImmutableDiffers, only
 --take cloud is possible.
 
-If the spec is in Git, use -o patch: it prints a patch for the file, and writes nothing.`,
+If the spec is in Git, use -o patch: it prints a patch for the file, and writes nothing. For a field of a pool, use adopt with your file.`,
 		Example: `  kubectl spillway hosted resolve aks-shop 'tags["owner"]' --take spec
   kubectl spillway hosted resolve eks-shop publicAccessSources --take cloud
 
@@ -136,7 +136,7 @@ func (o *resolveOptions) run(ctx context.Context, f *cli.Factory, name, path str
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, cli.ErrTime)
 	defer cancel()
-	return decision{consumer, output, r, take}.write(ctx, h)
+	return decision{consumer, output, r, take, h.Status.Decisions}.write(ctx, h)
 }
 
 func orNone(hash string) string {
@@ -150,6 +150,10 @@ func orNone(hash string) string {
 func patch(f *cli.Factory, h *v1alpha1.HostedCluster, r *preview.Resolution) error {
 	if len(r.Specs) > 1 {
 		return fmt.Errorf("%s is %s, and one patch cannot change that. In Git, remove the field from the spec in one commit. Once the operator has seen that, set it again in the next one", r.Field.Path, r.Field.State)
+	}
+	if r.Hash == "" && !r.Patchable {
+		// In a list, a merge patch would have all items, with all that they have.
+		return fmt.Errorf("a merge patch cannot change %s alone. Write the cloud's value to your file instead: kubectl spillway hosted adopt %s --fields '%s' -f FILE", r.Field.Path, h.Name, r.Field.Path)
 	}
 	after := h.DeepCopy()
 	after.Spec = r.Specs[0]

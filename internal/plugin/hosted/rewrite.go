@@ -49,7 +49,7 @@ func (o *adoptOptions) rewrite(f *cli.Factory, live *v1alpha1.HostedCluster, fro
 	if err == nil {
 		err = o.prove(live, proven.Spec)
 	}
-	if err != nil {
+	if err != nil || o.dryRun {
 		return err
 	}
 	if err := write(o.file, slices.Concat(from.content[:from.begin], text, from.content[from.end:])); err != nil {
@@ -78,7 +78,7 @@ func edited(text []byte, config v1alpha1.ClusterConfig, values map[string]any) (
 	for cloud := range typed {
 		// Not what the type says of it: the file may say null.
 		written, _ := all.Spec[cloud].(map[string]any)
-		fields, err := tables.Of(config).Edit(written, values)
+		fields, err := merge.Edited(tables.Of(config), written, values)
 		if err != nil {
 			return nil, err
 		}

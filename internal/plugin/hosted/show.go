@@ -147,6 +147,9 @@ func showRequest(text *bytes.Buffer, number string, r preview.Request) {
 	}
 	line("nodes: %s", nodes[r.Nodes])
 	line("takes: %s", strings.Join(r.Rights, ", "))
+	if r.Together {
+		line("together with requests for other pools, at the same time")
+	}
 	if r.Waits != "" {
 		line("WAITS because %s", r.Waits)
 	}

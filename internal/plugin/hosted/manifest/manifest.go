@@ -103,7 +103,7 @@ func (e *editor) apply() []byte {
 		if s.begin < at {
 			if s.begin == s.end {
 				// Something is added after an entry that is removed with its line.
-				out.WriteString(strings.TrimPrefix(s.text, "\n") + "\n")
+				out.WriteString(strings.TrimPrefix(s.text, e.eol) + e.eol)
 			}
 			continue // Otherwise it is in a part that is removed.
 		}
@@ -134,7 +134,7 @@ func (e *editor) change(n, key *yaml.Node, want any) {
 
 // same reports whether a node has a value already.
 func same(n *yaml.Node, want any) bool {
-	text, err := yaml.Marshal(n)
+	text, err := yaml.Marshal(expanded(n))
 	if err != nil {
 		return false
 	}
@@ -145,7 +145,24 @@ func same(n *yaml.Node, want any) bool {
 	return reflect.DeepEqual(has, want)
 }
 
+// expanded returns a node with the nodes that its aliases stand for.
+func expanded(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return expanded(n.Alias)
+	}
+	out := *n
+	out.Anchor, out.Content = "", nil
+	for _, below := range n.Content {
+		out.Content = append(out.Content, expanded(below))
+	}
+	return &out
+}
+
 func (e *editor) changeObject(n *yaml.Node, want map[string]any) {
+	if slices.ContainsFunc(n.Content, func(key *yaml.Node) bool { return key.Tag == "!!merge" }) {
+		e.byHand(n, "it merges another map with <<")
+		return
+	}
 	kept := map[string]bool{}
 	var gone []int
 	for i := 0; i < len(n.Content); i += 2 {

@@ -88,11 +88,21 @@ func TestSet(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(expected, strings.ReplaceAll(string(got), "\r\n", "\n")); diff != "" {
+				if diff := cmp.Diff(strings.ReplaceAll(expected, "\n", end), string(got)); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
 			}
 		})
+	}
+}
+
+// TestAliases: what has aliases may stay, and what stands beside them may change.
+func TestAliases(t *testing.T) {
+	const text = "metadata: {labels: &l {a: b}}\nspec:\n  config:\n    tags: *l\n    size: 1\n    more: *l\n  base: &b {x: 1}\n  other: {<<: *b, y: 2}\n"
+	got, err := Set([]byte(text), []string{"spec", "config"}, map[string]any{"tags": map[string]any{"a": "b"}, "more": map[string]any{"a": "b"}, "size": 2, "zone": "z"})
+	want := strings.Replace(strings.Replace(text, "size: 1", "size: 2", 1), "more: *l\n", "more: *l\n    zone: z\n", 1)
+	if err != nil || string(got) != want {
+		t.Errorf("got %s, %v", got, err)
 	}
 }
 
@@ -106,6 +116,8 @@ func TestByHand(t *testing.T) {
 		"the path is not there":  {"spec: {}", "{}"},
 		"there is no document":   {"# empty", "{}"},
 		"it is not YAML at all":  {"a: b: c", "{}"},
+		"a comment in a list":    {"spec:\n  config:\n    a:\n    - b # why\n    - c\n", "{a: []}"},
+		"a merged map":           {"base: &b {a: 1}\nspec: {config: {<<: *b, c: 1}}", "{a: 2, c: 1}"},
 		"a tag beside the value": {"spec: {config: {a: !!str 1}}", `{a: "2"}`},
 	} {
 		var want any

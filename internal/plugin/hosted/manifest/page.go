@@ -12,10 +12,15 @@ type page struct {
 	text []byte
 	// lines has the offset of each line.
 	lines []int
+	// eol is how lines end.
+	eol string
 }
 
 func newPage(text []byte) page {
-	p := page{text, []int{0}}
+	p := page{text, []int{0}, "\n"}
+	if bytes.Contains(text, []byte("\r\n")) {
+		p.eol = "\r\n"
+	}
 	for i, b := range text {
 		if b == '\n' {
 			p.lines = append(p.lines, i+1)

@@ -15,9 +15,8 @@ func (e *editor) end(n *yaml.Node) int {
 	switch {
 	case n.Kind == yaml.ScalarNode:
 		return e.endOfScalar(n)
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		e.byHand(n, "it has an anchor or an alias")
-		return e.begin(n)
+	case n.Kind == yaml.AliasNode:
+		return e.begin(n) + len("*") + len(n.Value)
 	case n.Style&yaml.FlowStyle != 0:
 		at := e.begin(n) + 1
 		if len(n.Content) > 0 {
@@ -114,6 +113,10 @@ func (e *editor) rewrite(n, key *yaml.Node, want any) {
 	if !empty {
 		end = e.end(n)
 	}
+	if begin < end && block && bytes.ContainsRune(e.text[begin:end], '#') {
+		e.byHand(n, "a comment would be lost")
+		return
+	}
 	e.replace(begin, end, before+flow(want, n.Style&yaml.DoubleQuotedStyle != 0))
 }
 
@@ -162,7 +165,7 @@ func (e *editor) add(n *yaml.Node, key string, value any) {
 	if key == "" {
 		indent = strings.Repeat(" ", n.Column-1)
 	}
-	e.replace(at, at, "\n"+block(indent, key, value))
+	e.replace(at, at, e.eol+strings.ReplaceAll(block(indent, key, value), "\n", e.eol))
 }
 
 // block writes an entry in lines of its own.

@@ -69,7 +69,10 @@ func Convert(content []byte, name, secret string) (*Converted, error) {
 		Metadata   struct {
 			Name string `json:"name"`
 		} `json:"metadata"`
-		Spec map[string]any `json:"spec"`
+		Spec   map[string]any `json:"spec"`
+		Status struct {
+			ManagedLaunchTemplateID string `json:"managedLaunchTemplateID"`
+		} `json:"status"`
 	}
 	if err := yaml.Unmarshal(content, &object); err != nil {
 		return nil, err
@@ -82,6 +85,9 @@ func Convert(content []byte, name, secret string) (*Converted, error) {
 	secret = cmp.Or(secret, name)
 	c := &Converted{}
 	spec := maps.Clone(object.Spec)
+	if imported, _ := spec["imported"].(bool); !imported || object.Status.ManagedLaunchTemplateID != "" {
+		c.templates(spec)
+	}
 	c.note(k, spec, secret)
 	for from, to := range k.renamed {
 		if value, has := spec[from]; has {
@@ -114,21 +120,51 @@ func (c *Converted) note(k kind, spec map[string]any, secret string) {
 	delete(spec, "imported")
 }
 
-// kept returns the fields that a HostedCluster has, too. Null means unset for Rancher, and so does an empty text.
+// inTemplate are the fields of a group that are in its launch template.
+var inTemplate = []string{"diskSize", "ec2SshKey", "imageId", "instanceType", "resourceTags", "userData"}
+
+// templates leaves out what is in the launch templates that Rancher has created for groups: the operator changes only
+// its own templates.
+func (c *Converted) templates(spec map[string]any) {
+	groups, _ := spec["nodeGroups"].([]any)
+	for _, one := range groups {
+		group, _ := one.(map[string]any)
+		if group["launchTemplate"] != nil {
+			continue
+		}
+		for _, name := range inTemplate {
+			value := group[name]
+			if value != nil && value != "" {
+				if name == "userData" {
+					value = "not shown"
+				}
+				c.Left = append(c.Left, fmt.Sprintf("nodeGroups[%q].%s: %s (it is in a launch template of Rancher, which the operator does not change. It can be changed in a new group)",
+					group["nodegroupName"], name, short(value)))
+			}
+			delete(group, name)
+		}
+	}
+}
+
+// defaults are lists of which Rancher takes an empty one for the cloud's default, besides those that cannot be changed.
+var defaults = []string{"publicAccessSources", "locations", "nodeGroups", "nodePools"}
+
+// kept returns the fields that a HostedCluster has, too. Null means unset for Rancher, and so does an empty text, and an
+// empty list of some fields.
 func (c *Converted) kept(table *merge.Table, k kind, at string, object map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range object {
 		path := at + name
-		row := table.Row(path)
+		row := merge.RowOf(table, path)
 		below, isObject := value.(map[string]any)
 		items, isList := value.([]any)
-		switch {
+		switch why := empty(row, path, value); {
 		case value == nil:
-		case value == "" && row != nil:
-			c.Left = append(c.Left, path+": it is empty, and so unset")
+		case why != "":
+			c.Left = append(c.Left, path+": "+why)
 		case row == nil && isObject && isPrefix(table, path):
 			out[name] = c.kept(table, k, path+".", below)
-		case row != nil && row.Key == name, isKey(table, path):
+		case isKey(table, path):
 			out[name] = value
 		case row == nil:
 			c.Left = append(c.Left, fmt.Sprintf("%s: %s (%s)", path, short(value), cmp.Or(k.reasons[path], "a HostedCluster has no such field")))
@@ -139,6 +175,21 @@ func (c *Converted) kept(table *merge.Table, k kind, at string, object map[strin
 		}
 	}
 	return out
+}
+
+// empty says why an empty value is left out; "" if it is not empty, or means something.
+func empty(row *merge.Field, path string, value any) string {
+	items, isList := value.([]any)
+	switch {
+	case row == nil:
+		return ""
+	case value == "":
+		return "it is empty, and so unset"
+	case isList && len(items) == 0 && (row.Immutable || slices.Contains(defaults, path)):
+		return "it is empty, and so the default"
+	default:
+		return ""
+	}
 }
 
 func (c *Converted) items(table *merge.Table, k kind, path, key string, items []any) []any {

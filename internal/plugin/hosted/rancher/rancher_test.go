@@ -12,6 +12,8 @@ import (
 	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 )
 
+const ofRancher = "it is in a launch template of Rancher, which the operator does not change. It can be changed in a new group)"
+
 // TestConvert converts an object of each kind, in the format of Rancher's documentation and of the examples of its
 // operators (github.com/rancher/eks-operator, aks-operator and gke-operator, folder examples).
 func TestConvert(t *testing.T) {
@@ -21,7 +23,11 @@ func TestConvert(t *testing.T) {
 	}{
 		"eks": {[]string{
 			"kmsKey: it is empty, and so unset",
-			`nodeGroups["workers"].ec2SshKey: it is empty, and so unset`,
+			`nodeGroups["workers"].diskSize: 20 (` + ofRancher,
+			`nodeGroups["workers"].instanceType: m7g.large (` + ofRancher,
+			`nodeGroups["workers"].resourceTags: map[cost:7] (` + ofRancher,
+			`nodeGroups["workers"].userData: not shown (` + ofRancher,
+			"securityGroups: it is empty, and so the default",
 		}, "Rancher has created this cluster"},
 		"aks": {[]string{
 			"authBaseUrl: https://login.microsoftonline.com (" + endpoints + ")",
@@ -89,6 +95,12 @@ func complete(t *testing.T, content []byte, h *v1alpha1.HostedCluster) {
 			delete(private, "publicEndpoint")
 			delete(from.Spec["nodePools"].([]any)[0].(map[string]any), "labels")
 		}
+		if groups, ok := from.Spec["nodeGroups"].([]any); ok {
+			for _, name := range inTemplate {
+				delete(groups[0].(map[string]any), name)
+			}
+			delete(from.Spec, "securityGroups")
+		}
 		if diff := cmp.Diff(without(from.Spec), got); diff != "" {
 			t.Errorf("-Rancher +HostedCluster:\n%s", diff)
 		}
@@ -112,6 +124,17 @@ func without(value any) any {
 		}
 	}
 	return value
+}
+
+// TestImportedGroups: the template of a group of an imported cluster is not Rancher's, unless the status has one.
+func TestImportedGroups(t *testing.T) {
+	const text = "apiVersion: eks.cattle.io/v1\nkind: EKSClusterConfig\nspec: {imported: true, displayName: a, region: r, nodeGroups: [{nodegroupName: g, diskSize: 20}]}\n"
+	for status, left := range map[string]int{"": 0, "status: {managedLaunchTemplateID: lt-1}": 1} {
+		c, err := Convert([]byte(text+status), "a", "")
+		if err != nil || len(c.Left) != left {
+			t.Errorf("%q: %v, %v", status, c, err)
+		}
+	}
 }
 
 func TestOtherKinds(t *testing.T) {
