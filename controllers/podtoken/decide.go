@@ -151,7 +151,7 @@ func renewal(pod types.UID, issued, expires time.Time) time.Time {
 type warning struct {
 	// about tells one warning from another: the owner is told once about the same tokens.
 	about string
-	// says is what has become of the tokens, without the reason.
+	// says is what has become of the tokens. The reason follows.
 	says string
 }
 
@@ -163,14 +163,14 @@ func warningOf(s snapshot, p plan, clusterID string) (warning, time.Duration) {
 		return warning{}, 0
 	case p.Before == nil:
 		return warning{"gone, until " + s.Issued.expires.UTC().Format(time.RFC3339),
-			"the pod in provider " + clusterID + " has lost the Secret with its API tokens, and"}, 0
+			"the pod in provider " + clusterID + " has lost the Secret with its API tokens: "}, 0
 	}
 	expires, renews := s.Issued.timesOf(p.Before, s.Now)
 	if left := renews.Add(expires.Sub(renews) / 4).Sub(s.Now); left > 0 {
 		return warning{}, left
 	}
 	about := p.Before.Annotations[v1alpha1.AnnotationTokenExpires]
-	return warning{about, "the API tokens of the pod in provider " + clusterID + " end at " + about + ", and"}, 0
+	return warning{about, "the API tokens of the pod in provider " + clusterID + " end at " + about + " and could not be renewed: "}, 0
 }
 
 // The first and the longest time between two attempts to get the same tokens.

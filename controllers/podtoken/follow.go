@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -63,16 +64,36 @@ func (r *reconciler) EnqueueNamespace(ctx context.Context, namespace string) {
 	for i := range held.Items {
 		enqueueIn(r, namespace, &held.Items[i])
 	}
-	// A remote pod whose Secret is gone: nothing else says so, if the binding was paused when it went.
-	var remotes corev1.PodList
-	if err := r.Provider.GetCache().List(ctx, &remotes, client.UnsafeDisableDeepCopy); err != nil {
-		return
+	if r.API().Endpoint == nil {
+		return // No pod uses the consumer's API.
 	}
-	for i := range remotes.Items {
-		if usesTokens(r.Mark, &remotes.Items[i]) {
-			enqueueIn(r, namespace, &remotes.Items[i])
+	// A remote pod whose Secret is gone: nothing else says so, if the binding was paused when it went.
+	for _, place := range placesOf(r, namespace) {
+		var remotes corev1.PodList
+		if err := r.Provider.GetCache().List(ctx, &remotes, client.InNamespace(place), client.UnsafeDisableDeepCopy); err != nil {
+			return
+		}
+		for i := range remotes.Items {
+			if usesTokens(r.Mark, &remotes.Items[i]) {
+				enqueueIn(r, namespace, &remotes.Items[i])
+			}
 		}
 	}
+}
+
+// placesOf returns the namespaces in the provider where the pods of a local namespace may be. An empty name means all
+// namespaces, in both clusters.
+func placesOf(r *reconciler, namespace string) []string {
+	if namespace == "" {
+		return []string{metav1.NamespaceAll}
+	}
+	var places []string
+	for _, at := range r.Destinations(namespace) {
+		if at.Namespace != "" {
+			places = append(places, at.Namespace)
+		}
+	}
+	return places
 }
 
 // enqueueIn enqueues the pod of a remote object, if the pod is in a local namespace. An empty name means all

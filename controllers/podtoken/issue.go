@@ -223,6 +223,12 @@ func lost(p plan, clusterID string) field.Problem {
 		"the Secret with the pod's API tokens in namespace %s of provider %s was deleted or replaced, too often for new tokens to be requested at once", p.In, clusterID)
 }
 
+// later adds to a problem when the tokens are requested again.
+func later(problem field.Problem, at time.Time) field.Problem {
+	problem.Message += "; they are requested again at " + at.UTC().Format(time.RFC3339)
+	return problem
+}
+
 // messageOf returns what an API server has answered. What a client says of an answer that it cannot read may
 // repeat the answer, so messageOf does not return that.
 func messageOf(err error) (message string, answered bool) {

@@ -14,6 +14,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
 	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/engine"
 	"github.com/spillway-io/spillway/internal/engine/act"
@@ -227,7 +228,7 @@ func (r *reconciler) issueAndReport(ctx context.Context, s snapshot, p plan) (ct
 			if before.problem.Reason == "" && s.Runs == "" {
 				r.Enqueue(podKeyOf(key)) // It reports the problem.
 			}
-			r.warn(s, p, lost(p, r.Mark.ClusterID))
+			r.warn(s, p, later(lost(p, r.Mark.ClusterID), s.Now.Add(wait)))
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 	}
@@ -235,7 +236,8 @@ func (r *reconciler) issueAndReport(ctx context.Context, s snapshot, p plan) (ct
 	if problem == nil {
 		r.pods.change(key, uid, func(w *waiting) { *w = waiting{uid: uid, told: w.told} })
 		r.Enqueue(podKeyOf(key))
-		return ctrl.Result{RequeueAfter: again}, nil
+		// A Secret that is deleted before the cache has shown it causes no event.
+		return ctrl.Result{RequeueAfter: min(again, ownwrites.Lifetime)}, nil
 	}
 	var wait time.Duration
 	before := r.pods.change(key, uid, func(w *waiting) {
@@ -257,7 +259,7 @@ func (r *reconciler) warn(s snapshot, p plan, problem field.Problem) (again time
 	}
 	before := r.pods.change(client.ObjectKeyFromObject(s.Pod), s.Pod.UID, func(w *waiting) { w.told = what.about })
 	if before.told != what.about {
-		r.kind.Events.Eventf(s.Pod, nil, corev1.EventTypeWarning, v1alpha1.ReasonTokenNotRenewed, "Renew", "%s", conditions.Note(what.says+" could not be renewed: "+problem.Message))
+		r.kind.Events.Eventf(s.Pod, nil, corev1.EventTypeWarning, v1alpha1.ReasonTokenNotRenewed, "Renew", "%s", conditions.Note(what.says+problem.Message))
 	}
 	return 0
 }

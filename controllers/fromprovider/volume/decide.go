@@ -60,6 +60,8 @@ func decideVolume(s snapshot) plan {
 		return s.withdrawal()
 	case s.unbound():
 		return s.withoutFinalizer()
+	case stuck(s) != nil:
+		return plan{problem: stuck(s)}
 	case s.volume.Status.Phase == corev1.VolumeReleased || !s.volume.DeletionTimestamp.IsZero() && s.volume.Status.Phase != corev1.VolumeBound:
 		return s.end()
 	default:

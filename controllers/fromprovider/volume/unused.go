@@ -10,23 +10,34 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/persistentvolumeclaim"
 	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
-// unused reports whether the claim is not bound to the volume, and waits for a volume of another provider, or has
-// one. The scheduler has changed its mind just before the volume was created. Kubernetes may try to bind the claim to
-// this volume first, again and again, and the policy spillway-manager-objects refuses that. A claim never changes its
-// volume, so no pod has used this one.
+// unused reports whether the claim is not bound, and waits for a volume of another provider. The scheduler has changed
+// its mind just before the volume was created. Kubernetes may try to bind the claim to this volume first, again and
+// again, and the policy spillway-manager-objects refuses that. No pod has used the volume. Once the claim is bound to
+// another one, Kubernetes decides what becomes of this one, and the provider's claim goes with the consumer's.
 func (s snapshot) unused() bool {
-	claim, ref := s.claim, s.volume.Spec.ClaimRef
-	switch {
-	case claim == nil || ref == nil || ref.UID != claim.UID: // The policy lets the manager delete no other.
+	if !isFree(s) {
 		return false
-	case claim.Spec.VolumeName != "":
-		return claim.Spec.VolumeName != s.volume.Name
-	default:
-		asked := persistentvolumeclaim.AskedNode(claim)
-		return claim.DeletionTimestamp.IsZero() && asked != "" && asked != v1alpha1.VirtualNodePrefix+s.clusterID
 	}
+	asked := persistentvolumeclaim.AskedNode(s.claim)
+	return asked != "" && asked != v1alpha1.VirtualNodePrefix+s.clusterID
+}
+
+// isFree reports whether the volume is for the claim, and the claim is not bound to any.
+func isFree(s snapshot) bool {
+	claim, ref := s.claim, s.volume.Spec.ClaimRef
+	return claim != nil && claim.DeletionTimestamp.IsZero() && claim.Spec.VolumeName == "" && ref != nil && ref.UID == claim.UID
+}
+
+// stuck says why a claim waits for ever, or returns nil. Kubernetes does not delete a volume while its phase is Bound,
+// and binds no claim to a volume that is being deleted. That happens if the scheduler comes back to this provider.
+func stuck(s snapshot) *field.Problem {
+	if s.volume.DeletionTimestamp.IsZero() || s.volume.Status.Phase != corev1.VolumeBound || !isFree(s) {
+		return nil
+	}
+	return field.Refuse(v1alpha1.ReasonVolumeLost, "PersistentVolume %s is being deleted, and PersistentVolumeClaim %s cannot be bound to it; delete the PersistentVolumeClaim to start anew", s.volume.Name, s.claim.Name)
 }
 
 // withdrawal deletes a volume that the claim does not use. Then nothing stands for the provider's claim, and what

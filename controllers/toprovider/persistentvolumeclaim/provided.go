@@ -226,10 +226,10 @@ func withoutRecord(local, remote *corev1.PersistentVolumeClaim, around decide.In
 	}
 }
 
-// isElsewhere reports whether a claim is bound to another volume than the one of that name. If only the claim's
-// metadata is known, it reports whether the claim is bound at all.
+// isElsewhere reports whether Kubernetes has bound a claim to another volume. If only the claim's metadata is known,
+// it reports whether the claim is bound at all. A volume that the claim's owner has named may not fit.
 func isElsewhere(local *corev1.PersistentVolumeClaim, volume string) bool {
-	return local.Spec.VolumeName != volume && (local.Spec.VolumeName != "" || local.Annotations[field.AnnotationBindCompleted] != "")
+	return local.Annotations[field.AnnotationBindCompleted] != "" && local.Spec.VolumeName != volume
 }
 
 // lost says why no second claim is created in the provider for a claim that had one.

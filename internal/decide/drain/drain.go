@@ -163,7 +163,9 @@ func (s Snapshot) deleteMap() Plan {
 // namespaces.
 func (s Snapshot) release() Plan {
 	plan := step(Release, v1alpha1.ReasonReleasingObjects, "removing the binding's label, annotation and finalizer from "+counted(s.Marked, "object"))
-	if s.recorded() {
+	switch reason := conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingDrained); {
+	case reason == v1alpha1.ReasonPaused, reason == v1alpha1.ReasonCordoning: // It is not known who has deleted the NamespaceMap.
+	case s.recorded():
 		plan.LeftBehind = "volumes that may be left in provider " + s.Binding.Spec.ClusterID + ", with their remote namespaces, because the NamespaceMap was gone: those of PersistentVolumes " + firstOf(s.Volumes)
 	}
 	return plan

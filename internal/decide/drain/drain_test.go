@@ -210,11 +210,14 @@ func TestDecide(t *testing.T) {
 		"somebody has deleted the map, and the provider may have volumes": {
 			Snapshot{Binding: binding().DeletionTimeout(time.Minute).Obj(), Marked: 2, Volumes: recorded, Connected: true, Now: builder.Epoch.Add(time.Minute)},
 			plan(Wait, v1alpha1.ReasonVolumesRemain, "the NamespaceMap is gone, and remote namespaces may have the volumes of PersistentVolumes spillway-eu-1; "+
-				"delete their claims, or, to leave them there, set spec.deletionPolicy to Orphan, or the annotation spillway.io/lose-volumes=true")},
+				"delete their claims and these PersistentVolumes, or, to leave them there, set spec.deletionPolicy to Orphan, or the annotation spillway.io/lose-volumes=true")},
 		"somebody has deleted the map, and its volumes may be lost": {
 			Snapshot{Binding: losing(binding().Obj()), Marked: 2, Volumes: recorded, Connected: true},
 			plan(Release, v1alpha1.ReasonReleasingObjects, "removing the binding's label, annotation and finalizer from 2 objects").
 				leaves("volumes that may be left in provider eu, with their remote namespaces, because the NamespaceMap was gone: those of PersistentVolumes spillway-eu-1")},
+		"its volumes were given up, and lost with their namespaces, before a pause": {
+			Snapshot{Binding: losing(binding().Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, v1alpha1.ReasonPaused, "").Obj()), Marked: 2, Volumes: recorded, Connected: true},
+			plan(Release, v1alpha1.ReasonReleasingObjects, "removing the binding's label, annotation and finalizer from 2 objects")},
 		"its volumes were given up, and lost with their namespaces": {
 			Snapshot{Binding: losing(binding().Condition(v1alpha1.BindingDrained, metav1.ConditionFalse, v1alpha1.ReasonDeletingNamespaceMap, "").Obj()), Marked: 2, Volumes: recorded, Connected: true},
 			plan(Release, v1alpha1.ReasonReleasingObjects, "removing the binding's label, annotation and finalizer from 2 objects")},

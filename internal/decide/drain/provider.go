@@ -98,7 +98,7 @@ func (s Snapshot) volumes() string {
 	}
 	if s.Connected && s.NamespaceMap == nil && s.mayHoldVolumes() {
 		all = append(all, fmt.Sprintf("the NamespaceMap is gone, and remote namespaces may have the volumes of PersistentVolumes %s; "+
-			"delete their claims, or, to leave them there, set spec.deletionPolicy to %s, or the annotation %s=%s", firstOf(s.Volumes), v1alpha1.DeletionPolicyOrphan, v1alpha1.AnnotationLoseVolumes, v1alpha1.LoseVolumes))
+			"delete their claims and these PersistentVolumes, or, to leave them there, set spec.deletionPolicy to %s, or the annotation %s=%s", firstOf(s.Volumes), v1alpha1.DeletionPolicyOrphan, v1alpha1.AnnotationLoseVolumes, v1alpha1.LoseVolumes))
 	}
 	if c := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady); c != nil && c.Reason == v1alpha1.ReasonVolumesRemain {
 		all = append(all, s.Binding.Spec.MountNamespace+": "+c.Message)
@@ -121,7 +121,8 @@ func (s Snapshot) volumes() string {
 func (s Snapshot) mayHoldVolumes() bool { return s.recorded() && !namespacemap.LosesVolumes(s.Binding) }
 
 // recorded reports whether PersistentVolumes of the consumer stand for volumes in the provider, and the deletion has
-// not passed its remote namespaces. What is recorded after that has lost its volume.
+// not passed its remote namespaces. What is recorded after that has lost its volume. A pause hides how far the deletion
+// was. Then the records count: to wait for somebody's word loses nothing.
 func (s Snapshot) recorded() bool {
 	switch conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingDrained) {
 	case v1alpha1.ReasonDeletingNamespaceMap, v1alpha1.ReasonReleasingObjects, v1alpha1.ReasonDeletingNode, v1alpha1.ReasonDeletingLease:
