@@ -125,7 +125,7 @@ type node struct {
 func New(calls []Call, fields []Field) *Table {
 	t := &Table{Fields: fields, Calls: calls, root: &node{}}
 	for i := range t.Fields {
-		t.add(&t.Fields[i])
+		add(t, &t.Fields[i])
 	}
 	for i, call := range calls {
 		for _, before := range call.After {
@@ -142,7 +142,7 @@ func New(calls []Call, fields []Field) *Table {
 	return t
 }
 
-func (t *Table) add(f *Field) {
+func add(t *Table, f *Field) {
 	n := t.root
 	for part := range strings.SplitSeq(f.Path, ".") {
 		name, inItems := strings.CutSuffix(part, "[]")
@@ -204,5 +204,3 @@ func (t *Table) Parallel(call string) bool {
 	at := t.order(call)
 	return at >= 0 && t.Calls[at].Parallel
 }
-
-func (t *Table) after(call string) []string { return t.Calls[t.order(call)].After }
