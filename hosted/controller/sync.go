@@ -17,20 +17,26 @@ import (
 // syncer keeps the configurations of the object and of its cluster in step.
 type syncer struct{ requests }
 
-// sync notes which operations have failed, merges, stores the decisions, and sends the first request of the plan that
-// does not have to wait.
-func (s syncer) sync(ctx context.Context) error {
+// failed notes which operations have failed.
+func (s syncer) failed() {
 	for _, op := range s.seen.Failed() {
 		s.fail(op.RequestToken, "", s.seen.Operations[op.RequestToken].Message)
 		s.tried = append(s.tried, op)
 	}
+}
+
+// sync merges, stores the decisions, and sends the first request of the plan that does not have to wait.
+func (s syncer) sync(ctx context.Context) error {
+	before := slices.Clone(s.h.Status.Operations)
+	s.failed()
 	plan, err := s.merge()
 	if err != nil {
 		return s.invalid(err)
 	}
 	if write := s.next(plan); write != nil && s.guard(write.Call) == merge.ByOperations {
 		if plan, err = s.lookAgain(ctx, *write); err != nil || !plan.Decided {
-			s.failure = err
+			// What has failed is noted together with what the merge makes of it.
+			s.failure, s.h.Status.Operations = err, before
 			return nil
 		}
 	}
@@ -39,7 +45,7 @@ func (s syncer) sync(ctx context.Context) error {
 	}
 	lost, err := s.overwritten(ctx, plan)
 	if err != nil {
-		s.failure = err
+		s.failure, s.h.Status.Operations = err, before
 		return nil
 	}
 	if err := s.enter(plan, lost); err != nil {
@@ -77,8 +83,9 @@ func (s syncer) merge() (merge.Plan, error) {
 // enter notes the plan in the status. It removes the operations in flight whose results were read, and the refused
 // operations that the plan does not need any more.
 func (s syncer) enter(plan merge.Plan, lost []v1alpha1.Decision) error {
-	ledger.End(s.h, s.seen.Reading.Items()...)
-	ledger.Drop(s.h, plan)
+	changing := s.seen.Reading.Items()
+	ledger.End(s.h, changing...)
+	ledger.Drop(s.h, plan, changing...)
 	if err := ledger.Enter(s.h, plan, s.table.Waits(plan, s.held()), s.seen.Reading); err != nil {
 		return err
 	}

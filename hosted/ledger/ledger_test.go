@@ -212,6 +212,8 @@ func TestOperations(t *testing.T) {
 	Refuse(h.Status.InFlight(), "", "no quota", now, time.Hour)
 	Drop(h, merge.Plan{Writes: []merge.Write{write("size", "1")}})
 	check("it is still wanted", "", "size1 ")
+	Drop(h, merge.Plan{}, "p")
+	check("its pool is being changed", "", "size1 ")
 	Drop(h, merge.Plan{Writes: []merge.Write{write("size", "3")}})
 	check("another value is wanted", "", "")
 	if h.Status.Operations != nil {

@@ -53,10 +53,11 @@ func Refuse(op *v1alpha1.Operation, reason, message string, now time.Time, pause
 	op.Reason, op.Message, op.RetryAt, op.Pause = reason, message, &metav1.Time{Time: now.Add(pause)}, &metav1.Duration{Duration: pause}
 }
 
-// Drop removes the operations whose values the plan does not send any more.
-func Drop(h *v1alpha1.HostedCluster, plan merge.Plan) {
+// Drop removes the operations whose values the plan does not send any more. It keeps those of pools that are being
+// changed: the plan sends nothing to these, and their requests still wait.
+func Drop(h *v1alpha1.HostedCluster, plan merge.Plan, changing ...string) {
 	h.Status.Operations = slices.DeleteFunc(slices.Clone(h.Status.Operations), func(op v1alpha1.Operation) bool {
-		return op.Message != "" && !slices.ContainsFunc(plan.Writes, refusal(op).Is)
+		return op.Message != "" && !slices.Contains(changing, op.Item) && !slices.ContainsFunc(plan.Writes, refusal(op).Is)
 	})
 	if len(h.Status.Operations) == 0 {
 		h.Status.Operations = nil

@@ -65,10 +65,10 @@ var seededBugs = map[string]bug{
 		}
 	}},
 	"half a change of a pool decides":        {sees: true, tries: 50_000},
-	"a request is forgotten for another one": {drops: true},
+	"a request is forgotten for another one": {drops: true, tries: 50_000},
 	"what was sent counts as agreed":         {plan: func(_ Input, p *Plan) { rebase(p, Pushed) }},
 	"what is in conflict counts as agreed":   {plan: func(_ Input, p *Plan) { rebase(p, Conflict) }},
-	"what has failed had no effect":          {in: func(in *Input) { in.Tried = nil }},
+	"what has failed had no effect":          {tries: 50_000, in: func(in *Input) { in.Tried = nil }},
 	"what was sent is forgotten":             {in: func(in *Input) { in.Sent = nil }},
 	"half a read decides":                    {in: func(in *Input) { in.Complete = true }},
 	"nothing is said of what is overwritten": {plan: func(_ Input, p *Plan) { p.Decisions = nil }},
@@ -119,6 +119,10 @@ var seededBugs = map[string]bug{
 	}},
 	"a pool is deleted, and what replaces it does not work": {next: func(p Plan, h Held) *Write {
 		h.Troubled = nil
+		return toy.Next(p, h)
+	}},
+	"a pool that does not work is never changed": {next: func(p Plan, h Held) *Write {
+		p.Writes = slices.DeleteFunc(slices.Clone(p.Writes), func(w Write) bool { return w.Call != "delete" && slices.Contains(h.Troubled, w.Item) })
 		return toy.Next(p, h)
 	}},
 	"a pool that does not work is never deleted": {tries: 50_000, next: func(p Plan, h Held) *Write {

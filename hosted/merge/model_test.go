@@ -201,7 +201,7 @@ func (s side) part(item string, from side, half func() bool) {
 }
 
 // end ends the operation of a pool.
-func (c *cloud) end(item string, half func() bool) {
+func (c *cloud) end(item string) {
 	op := c.running[item]
 	delete(c.running, item)
 	if op.fails {
@@ -257,8 +257,12 @@ type stored struct {
 type operation struct {
 	Write Write
 	Token int
-	// Troubled are the pools that did not work when this was decided.
+	// Troubled are the pools that did not work when this was decided, and plan has all writes.
 	Troubled []string
+	plan     []Write
+	// planned is the spec that this was decided on, and plannedBy has its authors.
+	planned   side
+	plannedBy map[string]*edit
 }
 
 // world is one interleaving.
@@ -280,9 +284,6 @@ type world struct {
 	agreed, public map[[2]string]bool
 	// shown has the conflicts that users could resolve, by hash.
 	shown map[string]OpenConflict
-	// planned is the spec that the operation was decided on, and plannedBy has its authors.
-	planned   side
-	plannedBy map[string]*edit
 	// made has the tokens of the requests that certainly were carried out, or are. No version shows that if an item is
 	// created and deleted again.
 	made map[int]bool
@@ -292,8 +293,6 @@ type world struct {
 	changing []string
 	// failing are the operations that were found to have failed.
 	failing []Refusal
-	// writesOfPlan are the writes of the plan that the operation belongs to.
-	writesOfPlan []Write
 	// troubled are the pools that did not work when the cloud was last read.
 	troubled []string
 	// settled: no more edits, crashes and lags.
@@ -485,13 +484,28 @@ func (w *world) edited(path string, text Text, spec bool) *edit {
 	return e
 }
 
+// degrade lets a pool that works stop working, or the other way round. That is no edit.
+func (w *world) degrade() {
+	item := []string{`pools["p"]`, `pools["q"]`}[w.IntN(2)]
+	if w.cloud.now().config[item] == nil || w.cloud.running[item] != nil {
+		return
+	}
+	was := slices.Contains(w.cloud.now().troubled, item)
+	w.cloud.change(item, func(side) {})
+	last := &w.cloud.history[len(w.cloud.history)-1]
+	if last.troubled = slices.DeleteFunc(last.troubled, func(of string) bool { return of == item }); !was {
+		last.troubled = append(last.troubled, item)
+	}
+	w.log("%s works: %v", item, was)
+}
+
 func (w *world) half() bool { return w.IntN(2) == 0 }
 
 // operations lets some operations end.
 func (w *world) operations() {
 	for _, item := range slices.Sorted(maps.Keys(w.cloud.running)) {
 		if w.settled || w.IntN(3) == 0 {
-			w.cloud.end(item, w.half)
+			w.cloud.end(item)
 			w.log("the operation on %q is done", item)
 		}
 	}

@@ -1,13 +1,16 @@
 package merge
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestNoted: a decision counts as repeated only while its write is not done. The spec has a, and the cloud b.
 func TestNoted(t *testing.T) {
 	back, spec := Policy{External: Upstream, WriteBack: true}, Policy{External: Spec}
 	lostA := []Decision{{Path: `tags["k"]`, Take: Upstream, Kept: `"b"`, Lost: `"a"`}}
 	lostB := []Decision{{Path: `tags["k"]`, Take: Spec, Kept: `"a"`, Lost: `"b"`}}
-	other := append(lostA[:1:1], Decision{Path: `tags["k"]`, Take: Upstream, Kept: `"b"`, Lost: `"x"`})
+	other := slices.Concat(lostA, []Decision{{Path: `tags["k"]`, Take: Upstream, Kept: `"b"`, Lost: `"x"`}})
 	tests := map[string]struct {
 		policy          Policy
 		state           State

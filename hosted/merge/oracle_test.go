@@ -5,21 +5,21 @@ import "slices"
 // checkWrite checks an accepted request.
 func (w *world) checkWrite(op operation, before, after side) {
 	changed := false
-	asKnown := op.Write.Call == "delete" && w.known(op.Write.Item, toy.read(before.tree()).text(op.Write.Item))
+	asKnown := op.Write.Call == "delete" && w.known(op, op.Write.Item, toy.read(before.tree()).text(op.Write.Item))
 	for _, path := range universePaths {
 		at := universe.at[path]
 		if before.text(path) == after.text(path) {
 			continue
 		}
 		changed = true
-		if lost := w.cloudEdits[path]; lost != nil && (asKnown || w.known(path, lost.text)) {
+		if lost := w.cloudEdits[path]; lost != nil && (asKnown || w.known(op, path, lost.text)) {
 			lost.seen = true
 		}
 		if _, set := op.Write.Set[path]; !set && op.Write.Call != "delete" {
 			w.violation("%s changes %s from %s to %s, and does not mean to", op.Write.Call, path, before.text(path), after.text(path))
 		}
-		_, set := w.planned[path]
-		owned := w.planned[at.list] != nil && after.text(path) == Null && w.owns(at)
+		_, set := op.planned[path]
+		owned := op.planned[at.list] != nil && after.text(path) == Null && w.owns(at)
 		if !set && !owned && op.Write.Call != "delete" {
 			w.violation("%s sends %s, which nobody has set", op.Write.Call, path)
 		}
@@ -27,10 +27,10 @@ func (w *world) checkWrite(op operation, before, after side) {
 			w.violation("%s is deleted, and only not listed", path)
 		}
 	}
-	if op.Write.Call == "delete" && slices.ContainsFunc(w.writesOfPlan, func(o Write) bool { return o.Call == "create" && w.cloud.quota(o) }) {
+	if op.Write.Call == "delete" && slices.ContainsFunc(op.plan, func(o Write) bool { return o.Call == "create" && w.cloud.quota(o) }) {
 		w.violation("%s is deleted, although its replacement was refused", op.Write.Item)
 	}
-	if op.Write.Call == "delete" && slices.ContainsFunc(op.Troubled, func(item string) bool { return w.planned[item] != nil }) {
+	if op.Write.Call == "delete" && slices.ContainsFunc(op.Troubled, func(item string) bool { return op.planned[item] != nil }) {
 		w.violation("%s is deleted, although its replacement does not work: %v", op.Write.Item, op.Troubled)
 	}
 	w.agreeOn(op.Write)
@@ -51,11 +51,11 @@ func (w *world) agreeOn(write Write) {
 
 // known reports whether a value that is overwritten was agreed on, seen or named before. A value that recurs
 // counts as known.
-func (w *world) known(path string, text Text) bool {
+func (w *world) known(op operation, path string, text Text) bool {
 	if w.agreed[[2]string{path, string(text)}] || (text == Null || text == "true") && w.public[[2]string{path, string(text)}] {
 		return true
 	}
-	for at, author := range w.plannedBy {
+	for at, author := range op.plannedBy {
 		if (in(at, path) || at == universe.at[path].list) && seen(text, author.saw.text(path)) {
 			return true
 		}

@@ -169,6 +169,8 @@ func (w *world) others() {
 		w.user()
 	case 4:
 		w.resolve()
+	case 5:
+		w.degrade()
 	}
 }
 
@@ -301,7 +303,7 @@ func (w *world) store(in Input, plan Plan, revision int) bool {
 		next.States[leaf.Path] = leaf.State
 	}
 	for _, r := range slices.Concat(w.status.Refused, w.failing) {
-		if slices.ContainsFunc(plan.Writes, r.Is) {
+		if slices.ContainsFunc(plan.Writes, r.Is) || slices.Contains(w.changing, r.Item) {
 			next.Refused = append(next.Refused, r)
 		}
 	}
@@ -317,7 +319,7 @@ func (w *world) store(in Input, plan Plan, revision int) bool {
 		if w.bug.write != nil {
 			w.bug.write(&write, &w.cloud)
 		}
-		w.began = &operation{write, w.statusWrites + 1, w.troubled}
+		w.began = &operation{write, w.statusWrites + 1, w.troubled, plan.Writes, maps.Clone(w.spec), maps.Clone(w.specEdits)}
 		next.Ops = append(next.Ops, *w.began)
 	}
 	if len(next.Refused) == 0 {
@@ -335,8 +337,7 @@ func (w *world) store(in Input, plan Plan, revision int) bool {
 		// Without a token, nobody knows whether somebody else has set the same value.
 		w.agreeOn(w.began.Write)
 	}
-	w.status, w.writesOfPlan, w.shows = next, plan.Writes, toy.read(next.Published)
-	w.planned, w.plannedBy = maps.Clone(w.spec), maps.Clone(w.specEdits)
+	w.status, w.shows = next, toy.read(next.Published)
 	for _, leaf := range plan.Leaves {
 		if leaf.State != Agreed {
 			w.log("%s is %s: %s and %s", leaf.Path, leaf.State, leaf.Spec, leaf.Upstream)

@@ -77,7 +77,7 @@ func (t *Table) Waits(plan Plan, held Held) []Wait {
 	behind := false
 	for i, w := range plan.Writes {
 		waits[i].Refused = slices.ContainsFunc(held.Refused, func(r Refusal) bool { return r.Holds(w, held.Now) })
-		waits[i].Busy = behind || busy(t, w, held.Changing)
+		waits[i].Busy = behind || held.blocks(w, t.Parallel(w.Call))
 		behind = behind || waits[i] == (Wait{Busy: true}) && !t.Parallel(w.Call)
 		after := t.Call(w.Call).After
 		if len(after) == 0 {
@@ -101,12 +101,12 @@ func (t *Table) Waits(plan Plan, held Held) []Wait {
 	return waits
 }
 
-// busy reports whether a write has to wait until the cloud has changed something else.
-func busy(t *Table, w Write, changing []string) bool {
-	if !t.Parallel(w.Call) || w.Item == "" {
-		return len(changing) > 0
+// blocks reports whether a write has to wait until the cloud has changed something else.
+func (h Held) blocks(w Write, parallel bool) bool {
+	if !parallel || w.Item == "" {
+		return len(h.Changing) > 0
 	}
-	return slices.Contains(changing, "") || slices.Contains(changing, w.Item)
+	return slices.Contains(h.Changing, "") || slices.Contains(h.Changing, w.Item)
 }
 
 // lacks returns an item that the spec has, the cloud does not have, and none of these calls creates. For example,

@@ -152,7 +152,7 @@ type node struct {
 func New(calls []Call, fields []Field) *Table {
 	t := &Table{Fields: fields, Calls: calls, root: &node{}}
 	for i := range t.Fields {
-		t.add(&t.Fields[i])
+		add(t, &t.Fields[i])
 	}
 	for i, call := range calls {
 		for _, before := range call.After {
@@ -169,7 +169,7 @@ func New(calls []Call, fields []Field) *Table {
 	return t
 }
 
-func (t *Table) add(f *Field) {
+func add(t *Table, f *Field) {
 	n := t.root
 	for part := range strings.SplitSeq(f.Path, ".") {
 		name, inItems := strings.CutSuffix(part, "[]")

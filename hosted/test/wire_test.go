@@ -122,6 +122,18 @@ func TestAccessInEKS(t *testing.T) {
 	}
 }
 
+// TestCloseEKS: the endpoint is closed, also if the list of its sources is empty.
+func TestCloseEKS(t *testing.T) {
+	cluster, client := newEKS(t)
+	if _, err := push(t, client, "{publicAccess: false, publicAccessSources: []}", "close"); err != nil {
+		t.Fatal(err)
+	}
+	vpc := cluster.cluster["resourcesVpcConfig"].(object)
+	if sources, _ := vpc["publicAccessCidrs"].([]any); vpc["endpointPublicAccess"] != false || len(sources) == 0 {
+		t.Errorf("it is %v", vpc)
+	}
+}
+
 // TestArmWithGPU: a group with both gets an image for both.
 func TestArmWithGPU(t *testing.T) {
 	cluster, client := newEKS(t)

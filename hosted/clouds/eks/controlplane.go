@@ -40,15 +40,18 @@ func (c controlPlane) version(ctx context.Context, r request) (*types.Update, er
 // open to all addresses in between. If one of the two kinds of access changes, the other is sent as it was read.
 func (c controlPlane) access(ctx context.Context, r request) (*types.Update, error) {
 	vpc := &types.VpcConfigRequest{}
-	if _, given := r.Set["publicAccessSources"]; given {
-		vpc.PublicAccessCidrs = r.config.PublicAccessSources
-		if len(vpc.PublicAccessCidrs) == 0 {
-			return nil, errOpen
-		}
-	}
 	_, public := r.Set["publicAccess"]
 	if _, private := r.Set["privateAccess"]; public || private {
 		vpc.EndpointPublicAccess, vpc.EndpointPrivateAccess = r.config.PublicAccess, r.config.PrivateAccess
+	}
+	_, given := r.Set["publicAccessSources"]
+	closes := vpc.EndpointPublicAccess != nil && !*vpc.EndpointPublicAccess
+	switch {
+	case given && len(r.config.PublicAccessSources) > 0:
+		vpc.PublicAccessCidrs = r.config.PublicAccessSources
+	case given && !closes:
+		// An endpoint that is closed by the same request needs no sources.
+		return nil, errOpen
 	}
 	return c.updateConfig(ctx, &eks.UpdateClusterConfigInput{ClientRequestToken: r.token, ResourcesVpcConfig: vpc})
 }

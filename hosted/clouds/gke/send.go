@@ -57,7 +57,7 @@ func (c change) request() (request, error) {
 	case gketable.UpdateVersion:
 		return update("desiredMasterVersion", message["kubernetesVersion"])
 	case gketable.UpdateAddons:
-		if off, set := c.write.Set["clusterAddons.networkPolicyConfig"]; set && off != true && cloud.Get(raw, "networkPolicy.enabled") == true {
+		if c.policyFirst() {
 			return request{}, errPolicyFirst
 		}
 		return update("desiredAddonsConfig", rawAddons(message["clusterAddons"]))
@@ -79,6 +79,12 @@ func (c change) request() (request, error) {
 	default:
 		return request{}, fmt.Errorf("%w: GKE has no such request", cloud.ErrRefused)
 	}
+}
+
+// policyFirst reports whether the write disables the add-on for network policies, and the nodes still use it.
+func (c change) policyFirst() bool {
+	on, set := c.write.Set["clusterAddons.networkPolicyConfig"]
+	return set && on != true && cloud.Get(c.reading.Raw[""], "networkPolicy.enabled") == true
 }
 
 // errPolicyFirst: GKE enables the add-on before the nodes use it, and disables it after them.

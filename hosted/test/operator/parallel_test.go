@@ -1,7 +1,9 @@
 package operator_test
 
 import (
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,6 +78,62 @@ func TestPoolsInParallel(t *testing.T) {
 	r.clock.SetTime(r.clock.Now().Add(time.Hour))
 	r.next("many")
 	sent("after an hour", append(slices.Clone(want), tagged, labelA)...)
+}
+
+// TestRefusedWaitsForItsPool: a refused request for a group waits as long as it should, also if another request for the
+// same group is carried out meanwhile, and fails, too.
+func TestRefusedWaitsForItsPool(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "turns")
+	r.cluster("turns", "eksConfig: {displayName: turns, region: r}")
+	r.settle("turns")
+	cluster.SlowGroups()
+	r.edit("turns", func(h *v1alpha1.HostedCluster) {
+		h.Spec.EKSConfig.NodeGroups = []v1alpha1.EKSNodeGroup{{
+			NodegroupName: "a", MaxSize: ptr.To(int32(9)), Labels: map[string]*string{"tier": ptr.To("db")},
+		}}
+	})
+	for range 8 {
+		r.next("turns")
+		cluster.FinishGroup("a", "a pod is in the way")
+	}
+	h := r.get("turns")
+	if len(cluster.Changes()) != 2 || len(h.Status.Operations) != 2 {
+		t.Errorf("changes %v, operations %+v", cluster.Changes(), h.Status.Operations)
+	}
+}
+
+// TestFailureIsNotForgotten: an operation has failed, and the reconcile that reads that cannot decide. What it has
+// changed nevertheless is known to the next one.
+func TestFailureIsNotForgotten(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "half")
+	r.cluster("half", "eksConfig: {displayName: half, region: r}")
+	r.settle("half")
+	cluster.SlowGroups()
+	group := func(h *v1alpha1.HostedCluster) *v1alpha1.EKSNodeGroup { return &h.Spec.EKSConfig.NodeGroups[0] }
+	r.edit("half", func(h *v1alpha1.HostedCluster) {
+		h.Spec.EKSConfig.NodeGroups = []v1alpha1.EKSNodeGroup{{NodegroupName: "a", Labels: map[string]*string{"x": ptr.To("1"), "y": ptr.To("1")}}}
+	})
+	r.next("half")
+	cluster.FinishGroup("a", "a pod is in the way")
+	cluster.EditGroup("a", func(g object) { g["labels"] = object{"tier": "web", "x": "1"} })
+	r.edit("half", func(h *v1alpha1.HostedCluster) { group(h).Labels["x"] = ptr.To("2") })
+	r.clouds.before = func(q *http.Request, _, _ string) string {
+		if strings.HasSuffix(q.URL.Path, "/updates") {
+			return "ServiceUnavailable"
+		}
+		return ""
+	}
+	r.next("half")
+	if h := r.get("half"); h.Status.InFlight() == nil {
+		t.Errorf("it was noted without a decision: %+v", h.Status.Operations)
+	}
+	r.clouds.before = nil
+	r.next("half")
+	if h := r.get("half"); len(h.Status.Conflicts)+len(h.Status.Decisions) > 0 {
+		t.Errorf("conflicts %+v, decisions %+v", h.Status.Conflicts, h.Status.Decisions)
+	}
 }
 
 // TestPoolsAreResumed: the process ends while two requests for groups are in flight, and their answers are not known.
