@@ -53,7 +53,7 @@ func All() []Scenario {
 		podLife, podDeleted, podForced, podEndedAndDeleted, podChanged, podAgain, podReplaced, podPaused,
 		podWithObjects, configMapChanged, secretDeleted,
 		serviceLife, serviceMadeAgain, servicesUnlisted, unOffloadServices, policyLife, endpointSliceLife, disruptionBudgetLife, ingressLife, routeLife, balancerLife, importedClass,
-		claimLife, claimRetained, claimHolds, tokenLife,
+		claimLife, claimRetained, claimHolds, tokenLife, tokensDeleted,
 		twoProviders, mountNamespace, offloadMounted, commandRuns,
 	}
 }
