@@ -153,9 +153,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Counter: left, Settings: o.Settings,
 			Events: local.GetEventRecorder("spillway-namespaceoffloading"), Clock: now,
 		}).SetupWithManager(local)},
-		{"namespacemapping", (&namespaceoffloading.Mapping{
-			Client: cached, Inventory: present, Counter: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now),
-		}).SetupWithManager(local)},
+		{"namespacemapping", (&namespaceoffloading.Mapping{Client: cached, Inventory: present, Counter: left, Settings: o.Settings, Pace: throttle.New(specInterval, specMost, now)}).SetupWithManager(local)},
 		{"namespacemap", (&namespacemap.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Inventory: present, Owner: run.owner, Origin: o.Origin, Settings: o.Settings,
 			Clock: now, Pace: throttle.New(statusInterval, statusMost, now),
@@ -168,9 +166,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Provides: o.Provides, SharedCache: o.Views.SharedCache, Live: local.GetAPIReader(), Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"), Clock: now,
 		}).SetupWithManager(local)},
 		{"webhookremoval", only(o.PodAdmission.Remove, (&podadmission.WebhookRemoval{Client: cached}).SetupWithManager, local)},
-		{"strayedpod", only(o.PodAdmission.Webhook, (&podadmission.Strayed{
-			Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-strayedpod"),
-		}).SetupWithManager, local)},
+		{"strayedpod", only(o.PodAdmission.Webhook, (&podadmission.Strayed{Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-strayedpod")}).SetupWithManager, local)},
 		{"importedcapacity", (&importedcapacity.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-importedcapacity"), Namespace: o.Settings.ManagerNamespace,
 		}).SetupWithManager(local)},
