@@ -113,7 +113,7 @@ func TestManagerIsKnownByItsAccount(t *testing.T) {
 			t.Errorf("policy %s knows the manager as %v", object.GetName(), first["expression"])
 		}
 	}
-	if policies != 13 {
-		t.Errorf("%d policies, want 13", policies)
+	if policies != 14 {
+		t.Errorf("%d policies, want 14", policies)
 	}
 }
