@@ -1,13 +1,8 @@
 package integration
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/gexec"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,26 +13,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/manager"
-	"github.com/spillway-io/spillway/test/clusters"
 )
-
-// scheduler runs Kubernetes' scheduler until the test ends, for pods that name it.
-func (c *controlPlane) scheduler(name string) {
-	GinkgoHelper()
-	root, err := clusters.Root()
-	Expect(err).NotTo(HaveOccurred())
-	config := filepath.Join(GinkgoT().TempDir(), "scheduler.yaml")
-	Expect(os.WriteFile(config, []byte(`
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-leaderElection: {leaderElect: false}
-clientConnection: {kubeconfig: `+c.Kubeconfig+`}
-profiles: [{schedulerName: `+name+`}]
-`), 0o600)).To(Succeed())
-	session, err := gexec.Start(exec.CommandContext(ctx, filepath.Join(root, "bin", "kube", "kube-scheduler"), "--config", config, "--secure-port=0"), GinkgoWriter, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { session.Terminate().Wait(patience) })
-}
 
 var _ = Describe("The room of a provider for volumes", Ordered, func() {
 	var (
@@ -84,10 +60,10 @@ var _ = Describe("The room of a provider for volumes", Ordered, func() {
 	})
 
 	It("keeps Kubernetes' scheduler from a virtual node for as long as a volume is too large", func() {
-		eu.make(providerNode("8", "8Gi"))
+		eu.create(providerNode("8", "8Gi"))
 		Eventually(home.offer(t.cb)).ShouldNot(HaveSuffix("pods 0"))
 		name := unique("scheduler")
-		home.scheduler(name)
+		home.runScheduler(name)
 		claim := newClaim(t.namespace)
 		claim.Spec.StorageClassName, claim.Spec.AccessModes = &here, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 		claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("5Gi")}
