@@ -26,6 +26,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/namespaceoffloading"
 	"github.com/spillway-io/spillway/controllers/offloadingstatus"
 	"github.com/spillway-io/spillway/controllers/podadmission"
+	"github.com/spillway-io/spillway/controllers/podreturn"
 	"github.com/spillway-io/spillway/controllers/podtoken"
 	"github.com/spillway-io/spillway/controllers/release"
 	"github.com/spillway-io/spillway/controllers/toprovider/configmap"
@@ -164,6 +165,10 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}).SetupWithManager(local)},
 		{"unscheduledpod", (&podadmission.Unscheduled{
 			Client: cached, Provides: o.Provides, SharedCache: o.Views.SharedCache, Live: local.GetAPIReader(), Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"), Clock: now,
+		}).SetupWithManager(local)},
+		{"podreturn", (&podreturn.Reconciler{
+			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Largest: podreturn.LargestIn(o.Fleet), Shared: run.sharing,
+			Events: local.GetEventRecorder("spillway-podreturn"), Clock: now,
 		}).SetupWithManager(local)},
 		{"webhookremoval", only(o.PodAdmission.Remove, (&podadmission.WebhookRemoval{Client: cached}).SetupWithManager, local)},
 		{"strayedpod", only(o.PodAdmission.Webhook, (&podadmission.Strayed{Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-strayedpod")}).SetupWithManager, local)},

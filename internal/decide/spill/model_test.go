@@ -13,6 +13,8 @@ type cluster struct {
 	tier                int
 	shown, real, refuse int64
 	down                bool
+	// picky is a set whose pods the scheduler does not place here, for a reason that the manager does not know; -1: none.
+	picky int
 }
 
 // pod is a pod of one of two ReplicaSets, or of a StatefulSet.
@@ -70,10 +72,14 @@ type world struct {
 	pods     []*pod
 	replicas [3]int
 	// The memory of the manager, and when it wants to decide again.
-	full       Full
-	rooms      []Room
+	full  Full
+	rooms Rooms
+	due   time.Time
+	// What is in the status, and when a pod really returned last.
+	last       Returned
 	lastReturn time.Time
-	due        time.Time
+	// chaos: the manager may crash at any time.
+	chaos bool
 	// free has since when each tier has had room for each size.
 	free                                    map[[2]int64]time.Time
 	ids, writes, changes, givenUp, returned int
@@ -83,7 +89,7 @@ type world struct {
 
 func newWorld(seed uint64, b bug) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 0)), seed: seed, bug: b, now: time.Unix(1e9, 0), free: map[[2]int64]time.Time{}}
-	w.jumps = w.IntN(2) == 0
+	w.jumps, w.chaos = w.IntN(2) == 0, true
 	for tier := range 2 + w.IntN(2) {
 		t := Tier{After: time.Duration(1+w.IntN(60)) * time.Second}
 		if t.Local = tier == 0 && w.IntN(2) == 0; t.Local {
@@ -96,10 +102,12 @@ func newWorld(seed uint64, b bug) *world {
 			}
 		}
 		w.tiers = append(w.tiers, t)
-		w.rooms = append(w.rooms, Room{After: returnAfter})
 	}
 	for _, c := range w.clusters {
 		w.resize(c)
+		if c.picky = -1; w.IntN(8) == 0 {
+			c.picky = w.IntN(3)
+		}
 	}
 	return w
 }
@@ -132,7 +140,7 @@ func (w *world) used(c *cluster, running bool) (n int64) {
 
 // takes reports whether a pod could run in a cluster.
 func (w *world) takes(c *cluster, p *pod) bool {
-	return !c.down && p.amount() < c.refuse && c.shown-w.used(c, false) >= p.amount() && c.real-w.used(c, true) >= p.amount()
+	return !c.down && c.picky != p.set && p.amount() < c.refuse && c.shown-w.used(c, false) >= p.amount() && c.real-w.used(c, true) >= p.amount()
 }
 
 // others does something that no manager decides.
@@ -160,10 +168,7 @@ func (w *world) others() {
 			w.wall = time.Duration(w.IntN(20)-10) * time.Hour
 		}
 	case 6: // The manager restarts.
-		w.full, w.lastReturn = Full{}, time.Time{}
-		for i := range w.rooms {
-			w.rooms[i] = Room{After: returnAfter}
-		}
+		w.full, w.rooms = Full{}, Rooms{}
 	}
 	w.changed()
 	w.log("tiers %v, replicas %v, clocks %v", w.tiers, w.replicas, w.wall)

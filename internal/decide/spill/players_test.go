@@ -73,7 +73,7 @@ func (w *world) schedule() {
 		p.tried, p.retry = w.now, w.now.Add(flush)
 		var fit []*cluster
 		for _, c := range w.clusters {
-			if !c.down && c.shown-w.used(c, false) >= p.amount() && (c.name == "" || slices.Contains(p.tolerated, c.name)) {
+			if !c.down && c.picky != p.set && c.shown-w.used(c, false) >= p.amount() && (c.name == "" || slices.Contains(p.tolerated, c.name)) {
 				fit = append(fit, c)
 			}
 		}

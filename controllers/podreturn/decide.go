@@ -1,0 +1,280 @@
+package podreturn
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
+	"github.com/spillway-io/spillway/internal/decide/spill"
+)
+
+// DefaultAfter is how long there must have been room if spec.return does not say.
+const DefaultAfter = 10 * time.Minute
+
+// Pod is a pod of the namespace on the virtual node of a provider.
+type Pod struct {
+	*corev1.Pod
+	// Tier is the tier of the provider.
+	Tier int
+	Size spill.Size
+}
+
+// Place is where pods of a tier can run: the virtual node of a provider, or a node of the consumer.
+type Place struct {
+	// Name is the clusterID of the provider, or with a / in front the name of the node.
+	Name string
+	Node *corev1.Node
+	// Free is what the largest pod could request.
+	Free spill.Size
+}
+
+// Snapshot is the input of decide.
+type Snapshot struct {
+	Offloading *v1alpha1.NamespaceOffloading
+	Tiers      []spill.Tier
+	// Places are those of each tier that take pods now.
+	Places [][]Place
+	Pods   []Pod
+	// Waiting is how many pods of the namespace wait for a node, and Opened are the tiers that were opened for
+	// them, and for the Pods.
+	Waiting int
+	Opened  []spill.Opened
+	// Shared reports that replicas share the bindings.
+	Shared bool
+	// Doubtful reports whether a provider has refused such a pod, and has run none since.
+	Doubtful func(clusterID, namespace string, size spill.Size) bool
+	Now      time.Time
+}
+
+// plan is what to do.
+type plan struct {
+	// move is the pod to evict.
+	move spill.Move
+	// last is the last return, without that of move.
+	last spill.Returned
+	// condition is what to report if the API server lets the pod go.
+	condition condition
+	again     time.Duration
+}
+
+// condition is the condition Returns.
+type condition struct {
+	reason, message string
+	// hold: the condition that is there stays, if there is one.
+	hold bool
+}
+
+func (c condition) status() metav1.ConditionStatus {
+	if c.reason == v1alpha1.ReasonAllInPlace || c.reason == v1alpha1.ReasonReturning {
+		return metav1.ConditionTrue
+	}
+	return metav1.ConditionFalse
+}
+
+func after(policy *v1alpha1.ReturnPolicy) time.Duration {
+	if policy.After == nil {
+		return DefaultAfter
+	}
+	return policy.After.Duration
+}
+
+func perMinute(policy *v1alpha1.ReturnPolicy) int32 { return max(1, policy.PerMinute) }
+
+// decide chooses the pod to evict. It notes in memory what is free.
+func decide(s Snapshot, memory *memory) plan {
+	policy := s.Offloading.Spec.Return
+	if s.Shared {
+		return plan{move: spill.Move{Pod: -1}, last: memory.last, condition: condition{reason: v1alpha1.ReasonBindingsShared,
+			message: "replicas of the manager share the ClusterBindings (--shard), so none of them knows the room in all tiers: pods stay where they run"}}
+	}
+	last := memory.last.Observe(s.Opened, s.Tiers, after(policy))
+	free := map[string]spill.Size{}
+	for _, tier := range s.Places {
+		for _, place := range tier {
+			free[place.Name] = place.Free
+		}
+	}
+	memory.rooms.Observe(free, last.Patience(after(policy)), s.Now)
+	memory.keep(s.Pods)
+	back := spill.Back{
+		First: spill.First(s.Tiers), After: after(policy), PerMinute: perMinute(policy), Last: last, Waiting: s.Waiting, Room: s.room(&memory.rooms),
+	}
+	p := plan{move: spill.Return(s.residents(memory), back, s.Now), last: last}
+	if wait := memory.next.Sub(s.Now); wait > 0 && p.move.Pod >= 0 {
+		p.move = spill.Move{Pod: -1, Why: spill.Refused, Wait: wait}
+	}
+	if p.condition, p.again = s.condition(p.move, last, memory), p.move.Wait; p.condition.hold {
+		young := memory.young(s.Now, last.Patience(after(policy)))
+		p.again = min(cmp.Or(p.again, young), young)
+	}
+	if settled := last.At.Add(settle).Sub(s.Now); settled > 0 && settled <= settle && p.move.Pod < 0 && p.move.Why != spill.Refused {
+		p.condition.hold, p.again = true, min(cmp.Or(p.again, settled), settled)
+	}
+	return p
+}
+
+// settle is how long after a return its condition stays. Its successor waits for a node meanwhile, and each return
+// would cost several writes.
+const settle = time.Minute
+
+// residents returns the pods as spill needs them.
+func (s Snapshot) residents(memory *memory) []spill.Resident {
+	all := make([]spill.Resident, len(s.Pods))
+	for i, pod := range s.Pods {
+		all[i] = spill.Resident{
+			Tier: pod.Tier, Size: pod.Size, Movable: movable(pod.Pod), Started: pod.CreationTimestamp.Time,
+			Retry: max(0, memory.refused[pod.UID].retry.Sub(s.Now)),
+		}
+	}
+	return all
+}
+
+// leaves reports whether a pod is on its way out, or has ended. Such a pod is in no tier.
+func leaves(pod *corev1.Pod) bool {
+	return !pod.DeletionTimestamp.IsZero() || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// movable reports whether a ReplicaSet creates another pod, which can start anywhere. A StatefulSet would wait for the
+// pod to end, and a Job would lose its work.
+func movable(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.APIVersion, "apps/") && len(needs.Claims(pod)) == 0
+}
+
+// room returns how long it takes until a tier has had room for a pod for long enough. Pods of a controller that
+// request the same are alike.
+func (s Snapshot) room(rooms *spill.Rooms) func(tier, pod int) time.Duration {
+	known := map[string]time.Duration{}
+	return func(tier, i int) time.Duration {
+		pod := s.Pods[i]
+		alike := fmt.Sprint(tier, metav1.GetControllerOfNoCopy(pod).UID, pod.Size)
+		wait, ok := known[alike]
+		if !ok {
+			wait = s.soonest(tier, pod, rooms)
+			known[alike] = wait
+		}
+		return wait
+	}
+}
+
+func (s Snapshot) soonest(tier int, pod Pod, rooms *spill.Rooms) time.Duration {
+	soonest := time.Duration(-1)
+	for _, place := range s.Places[tier] {
+		wait := rooms.Wait(place.Name, pod.Size, s.Now)
+		if wait < 0 || soonest >= 0 && wait >= soonest || !takes(place.Node, pod.Pod) {
+			continue
+		}
+		if s.Doubtful == nil || s.Tiers[tier].Local || !s.Doubtful(place.Name, pod.Namespace, pod.Size) {
+			soonest = wait
+		}
+	}
+	return soonest
+}
+
+// condition says why no pod moves, or that pods do.
+func (s Snapshot) condition(move spill.Move, last spill.Returned, memory *memory) condition {
+	policy := s.Offloading.Spec.Return
+	long := last.Patience(after(policy)).String()
+	if last.Failures > 0 {
+		long += fmt.Sprintf(" (spec.return.after doubled %d times, because returns failed)", last.Failures)
+	}
+	young := memory.young(s.Now, last.Patience(after(policy))) > 0
+	switch move.Why {
+	case spill.InPlace:
+		return condition{reason: v1alpha1.ReasonAllInPlace}
+	case spill.Fixed:
+		return condition{reason: v1alpha1.ReasonNotMovable, message: "no pod in a later tier can move: only pods of ReplicaSets without PersistentVolumeClaims return"}
+	case spill.Others:
+		return condition{reason: v1alpha1.ReasonPodsWait, message: "pods of the namespace wait for a node: they go first"}
+	case spill.NoRoom:
+		return condition{reason: v1alpha1.ReasonNoRoom, message: "no earlier tier has room for a pod of a later tier", hold: young}
+	case spill.TooNew:
+		return condition{reason: v1alpha1.ReasonRoomTooNew, message: "an earlier tier has room: a pod returns once that has lasted for " + long, hold: young}
+	case spill.Refused:
+		return condition{reason: v1alpha1.ReasonEvictionsRefused, message: memory.answers()}
+	case spill.Failed:
+		return condition{reason: v1alpha1.ReasonReturnFailed, message: fmt.Sprintf("after the last return, a pod opened tier %d again: the next return waits for %s", last.From, long)}
+	}
+	return condition{reason: v1alpha1.ReasonReturning, message: fmt.Sprintf("pods return to earlier tiers, which have room: at most %d in a minute", perMinute(policy))}
+}
+
+// memory is what is remembered about a namespace. It is lost with the process.
+type memory struct {
+	uid   types.UID
+	rooms spill.Rooms
+	// last is the last return, which the status may not show yet.
+	last spill.Returned
+	pod  string
+	// refused has the pods that the API server refused to evict, and next is when it is asked again at the earliest.
+	refused map[types.UID]refusal
+	next    time.Time
+	// restored is when this process first saw a condition that an earlier one had written.
+	restored time.Time
+}
+
+type refusal struct {
+	answer string
+	tries  int
+	retry  time.Time
+}
+
+const (
+	// firstRetry and mostRetry pace the evictions of a pod that the API server refuses to evict.
+	firstRetry = time.Minute
+	mostRetry  = 8 * time.Minute
+	// leastPause is how long the API server is left alone after it has refused any.
+	leastPause = 10 * time.Second
+	// mostAnswers is how many answers the condition has.
+	mostAnswers = 3
+)
+
+// refuse notes an answer, and returns when the next pod is tried.
+func (m *memory) refuse(pod types.UID, answer string, perMinute int32, now time.Time) time.Duration {
+	r := m.refused[pod]
+	r.answer, r.retry = answer, now.Add(min(firstRetry<<min(r.tries, 10), mostRetry))
+	r.tries++
+	if m.refused == nil {
+		m.refused = map[types.UID]refusal{}
+	}
+	m.refused[pod] = r
+	pause := max(leastPause, time.Minute/time.Duration(perMinute))
+	m.next = now.Add(pause)
+	return pause
+}
+
+// keep forgets the answers about pods that are gone.
+func (m *memory) keep(pods []Pod) {
+	there := map[types.UID]bool{}
+	for _, pod := range pods {
+		there[pod.UID] = true
+	}
+	maps.DeleteFunc(m.refused, func(uid types.UID, _ refusal) bool { return !there[uid] })
+}
+
+// answers says what the API server answered. A PodDisruptionBudget gives all its pods the same answer.
+func (m *memory) answers() string {
+	var answers []string
+	for _, r := range m.refused {
+		answers = append(answers, r.answer)
+	}
+	slices.Sort(answers)
+	answers = slices.Compact(answers)
+	return "the API server refuses to evict pods that could return: " + strings.Join(answers[:min(len(answers), mostAnswers)], "; ")
+}
+
+// young returns how long until this process has observed for long enough to know better than the one before.
+func (m *memory) young(now time.Time, patience time.Duration) time.Duration {
+	if m.restored.IsZero() {
+		return 0
+	}
+	return max(0, m.restored.Add(patience+settle).Sub(now))
+}

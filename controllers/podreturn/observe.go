@@ -1,0 +1,167 @@
+package podreturn
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+)
+
+// observe collects what is known about a namespace. It reads caches.
+func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffloading) (Snapshot, error) {
+	s := Snapshot{Offloading: nso, Shared: r.Shared, Doubtful: r.Doubtful, Now: r.Clock.Now()}
+	if s.Shared {
+		return s, nil
+	}
+	bindings, err := consumer.Bindings(ctx, r.Client)
+	if err != nil {
+		return s, err
+	}
+	s.Tiers, _ = namespaceoffloading.Tiers(nso, bindings)
+	s.Places = make([][]Place, len(s.Tiers))
+	if err := r.waiting(ctx, &s); err != nil {
+		return s, err
+	}
+	for _, binding := range bindings.Usable() {
+		tier := spill.Of(s.Tiers, binding.Spec.ClusterID)
+		if tier < 0 || bindings.Holder(binding.Spec.ClusterID) != binding.Name {
+			continue
+		}
+		if err := r.residents(ctx, &s, binding, tier); err != nil {
+			return s, err
+		}
+		place, err := r.place(ctx, nso, binding)
+		if err != nil {
+			return s, err
+		}
+		if place != nil {
+			s.Places[tier] = append(s.Places[tier], *place)
+		}
+	}
+	return s, nil
+}
+
+// waiting counts the pods of the namespace that wait for a node. The cache has only pods without a node. Those of
+// DaemonSets wait for a certain node.
+func (r *Reconciler) waiting(ctx context.Context, s *Snapshot) error {
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.InNamespace(s.Offloading.Namespace)); err != nil {
+		return fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", s.Offloading.Namespace, err)
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if pod.DeletionTimestamp.IsZero() && !eviction.IsDaemonSetPod(pod) {
+			s.Waiting++
+		}
+		s.open(pod)
+	}
+	return nil
+}
+
+func (s *Snapshot) open(pod *corev1.Pod) {
+	if opened := spill.ParseOpened(pod.Annotations[v1alpha1.AnnotationOverflow]); len(opened) > 0 {
+		s.Opened = append(s.Opened, opened)
+	}
+}
+
+// residents adds the pods of the namespace on the virtual node of a binding.
+func (r *Reconciler) residents(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int) error {
+	pods, err := r.Inventory.Pods(ctx, binding.Name, s.Offloading.Namespace)
+	if err != nil {
+		return err
+	}
+	for i := range pods {
+		s.open(&pods[i])
+		if !leaves(&pods[i]) && !eviction.IsDaemonSetPod(&pods[i]) {
+			s.Pods = append(s.Pods, Pod{&pods[i], tier, spill.Requests(&pods[i])})
+		}
+	}
+	return nil
+}
+
+// place returns a provider in which pods of the namespace could start now, or nil.
+func (r *Reconciler) place(ctx context.Context, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) (*Place, error) {
+	if binding.Spec.Paused || !binding.DeletionTimestamp.IsZero() || !mapped(nso, binding.Spec.ClusterID) {
+		return nil, nil
+	}
+	largest, connected := r.Largest(ctx, binding.Name)
+	node := &corev1.Node{}
+	exists, err := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
+	if err != nil {
+		return nil, fmt.Errorf("getting Node %s: %w", binding.VirtualNodeName(), err)
+	}
+	if !exists || !connected || !open(node) {
+		return nil, nil
+	}
+	used, err := r.used.of(binding.Name, r.Clock.Now(), func() (spill.Size, error) { return r.requests(ctx, binding.Name) })
+	if err != nil {
+		return nil, err
+	}
+	free := spill.SizeOf(node.Status.Allocatable).Minus(used)
+	if largest != nil {
+		free = free.Within(largest)
+	}
+	return &Place{Name: binding.Spec.ClusterID, Node: node, Free: free}, nil
+}
+
+// requests returns what all pods on the virtual node of a binding request together.
+func (r *Reconciler) requests(ctx context.Context, binding string) (spill.Size, error) {
+	pods, err := r.Inventory.Pods(ctx, binding, "")
+	if err != nil {
+		return nil, err
+	}
+	sum := map[corev1.ResourceName]int64{}
+	for i := range pods {
+		for _, a := range spill.Requests(&pods[i]) {
+			sum[a.Name] += a.Value
+		}
+	}
+	var size spill.Size
+	for _, name := range slices.Sorted(maps.Keys(sum)) {
+		size = append(size, spill.Amount{Name: name, Value: sum[name]})
+	}
+	return size, nil
+}
+
+// mapped reports whether the namespace has its remote namespace in a provider.
+func mapped(nso *v1alpha1.NamespaceOffloading, clusterID string) bool {
+	return slices.ContainsFunc(nso.Status.RemoteNamespaceConditions, func(remote v1alpha1.RemoteNamespaceStatus) bool {
+		return remote.Cluster == clusterID && meta.IsStatusConditionTrue(remote.Conditions, v1alpha1.RemoteNamespaceReady)
+	})
+}
+
+// LargestIn returns Reconciler.Largest for a fleet: a pod cannot request more than the largest node of the provider
+// has. It is nil if the manager may not read the nodes.
+func LargestIn(providers *fleet.Fleet) func(ctx context.Context, binding string) (spill.Size, bool) {
+	return func(ctx context.Context, binding string) (spill.Size, bool) {
+		provider, err := providers.Get(binding)
+		if err != nil {
+			return nil, false
+		}
+		var nodes corev1.NodeList
+		if provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.Node{})).Reason != "" {
+			return nil, true
+		}
+		if err := provider.GetClient().List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, false // The connection is ending.
+		}
+		var sizes []spill.Size
+		for i := range nodes.Items {
+			if open(&nodes.Items[i]) {
+				sizes = append(sizes, spill.SizeOf(nodes.Items[i].Status.Allocatable))
+			}
+		}
+		return append(spill.Size{}, spill.Largest(sizes)...), true
+	}
+}

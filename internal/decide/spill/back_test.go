@@ -1,0 +1,91 @@
+package spill
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// TestRoom: the time without room counts until it is After ago, in parts.
+func TestRoom(t *testing.T) {
+	small, large := Size{{"cpu", 1}}, Size{{"cpu", 2}}
+	var rooms Rooms
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	observe := func(minutes int, free Size) {
+		rooms.Observe(map[string]Size{"eu": free}, 8*time.Minute, at(minutes))
+	}
+	want := func(minutes int, size Size, want time.Duration) {
+		t.Helper()
+		if got := rooms.Wait("eu", size, at(minutes)); got != want {
+			t.Errorf("after %d minutes: %v, want %v", minutes, got, want)
+		}
+	}
+	want(0, small, -1)
+	observe(0, large)
+	want(0, small, 8*time.Minute)
+	observe(2, small)
+	observe(3, large)
+	want(3, small, 5*time.Minute)
+	want(3, large, 9*time.Minute) // The part that began with less counts until nine have passed.
+	want(8, small, 0)
+	want(11, large, time.Minute)
+	want(12, large, 0)
+	observe(13, nil)
+	want(13, small, -1)
+	rooms.Observe(map[string]Size{"eu": large}, 4*time.Minute, at(14))
+	want(14, small, 4*time.Minute)
+	rooms.Observe(nil, 4*time.Minute, at(15))
+	want(20, small, -1)
+}
+
+// TestReturned: only a tier that is opened again soon counts, and only once.
+func TestReturned(t *testing.T) {
+	none := Returned{}
+	first := none.Next(2, start)
+	soon, late := start.Add(time.Minute), start.Add(time.Hour)
+	failed := first.Observe([]Opened{{{1, start.Add(-time.Minute)}, {2, soon}}}, three, time.Minute)
+	for name, test := range map[string]struct{ got, want Returned }{
+		"nothing returned":          {none.Observe([]Opened{{{2, soon}}}, three, time.Minute), none},
+		"the first":                 {first, Returned{At: start, From: 2}},
+		"an earlier tier is opened": {first.Observe([]Opened{{{1, soon}}}, three, time.Minute), first},
+		"it was opened before":      {first.Observe([]Opened{{{2, start}}}, three, time.Minute), first},
+		"it is opened much later":   {first.Observe([]Opened{{{2, late}}}, three, time.Minute), first},
+		"it is opened soon":         {failed, Returned{start, 2, true, 1}},
+		"that counts once":          {failed.Observe([]Opened{{{2, soon}}}, three, time.Minute), failed},
+		"the next one":              {failed.Next(1, late), Returned{late, 1, false, 1}},
+		"which does not fail":       {failed.Next(1, late).Next(1, late), Returned{late, 1, false, 0}},
+		"no more than four count":   {Returned{start, 2, false, 4}.Observe([]Opened{{{2, soon}}}, three, time.Minute), Returned{start, 2, true, 4}},
+	} {
+		if diff := cmp.Diff(test.want, test.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := (Returned{Failures: 4}).Patience(time.Minute); got != 16*time.Minute {
+		t.Errorf("after four failures it is %v", got)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("1500m"), corev1.ResourceMemory: resource.MustParse("1Ki"), "example.com/none": resource.MustParse("0"),
+	}}}}}}
+	size := Requests(pod)
+	if diff := cmp.Diff(Size{{"cpu", 1500}, {"memory", 1024}, {"pods", 1}}, size); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Size{{"cpu", 500}, {"pods", 9}}, (Size{{"cpu", 2000}, {"memory", 1000}, {"pods", 10}}).Minus(size)); diff != "" {
+		t.Errorf("what is left (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Size{{"cpu", 2000}, {"gpu", 1}, {"memory", 1024}, {"pods", 1}}, Largest([]Size{size, {{"cpu", 2000}, {"gpu", 1}}})); diff != "" {
+		t.Errorf("the largest (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Size{{"cpu", 3000}, {"memory", 2048}, {"pods", 2}}, size.Plus(size)); diff != "" {
+		t.Errorf("the sum (-want +got):\n%s", diff)
+	}
+	if pod.Status.Phase = corev1.PodFailed; Requests(pod) != nil {
+		t.Error("a pod that has ended requests something")
+	}
+}
