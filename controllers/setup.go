@@ -45,6 +45,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/waitingpod"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/consumer/endpoint"
+	"github.com/spillway-io/spillway/internal/consumer/localroom"
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	offloading "github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/engine"
@@ -125,8 +126,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	authority := endpoint.AuthorityOf(local.GetConfig())
 	engine := &engine.Engine{
 		Kinds: kinds, Provides: o.Provides, Shown: fromProvider(local, o, authority, warnings), Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
-		ManagerNamespace: o.Settings.ManagerNamespace,
-		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
+		ManagerNamespace: o.Settings.ManagerNamespace, Events: local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}
 	cached := local.GetClient()
 	present := inventory.New(o.Views)
@@ -135,6 +135,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		{"sync", run.all.Add(engine)},
 		{"inventory", run.local.Add(present)},
 		{"podevent", warnings.SetupWithManager(run.local)},
+		{"podreturn", podReturn(local, o, present, run.sharing).SetupWithManager(local)},
 		{"clusterbinding", (&clusterbinding.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PodAdmission.PolicyServed, Webhook: o.PodAdmission.Webhook, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
@@ -166,10 +167,6 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		{"unscheduledpod", (&podadmission.Unscheduled{
 			Client: cached, Provides: o.Provides, SharedCache: o.Views.SharedCache, Live: local.GetAPIReader(), Settings: o.Settings, Events: local.GetEventRecorder("spillway-unscheduledpod"), Clock: now,
 		}).SetupWithManager(local)},
-		{"podreturn", (&podreturn.Reconciler{
-			Client: cached, Kubernetes: o.Kubernetes, Inventory: present, Largest: podreturn.LargestIn(o.Fleet), Shared: run.sharing,
-			Events: local.GetEventRecorder("spillway-podreturn"), Clock: now,
-		}).SetupWithManager(local)},
 		{"webhookremoval", only(o.PodAdmission.Remove, (&podadmission.WebhookRemoval{Client: cached}).SetupWithManager, local)},
 		{"strayedpod", only(o.PodAdmission.Webhook, (&podadmission.Strayed{Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-strayedpod")}).SetupWithManager, local)},
 		{"importedcapacity", (&importedcapacity.Reconciler{
@@ -183,6 +180,14 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager, run.local)},
 	})
+}
+
+// podReturn returns the controller that moves pods back to earlier tiers.
+func podReturn(local ctrl.Manager, o Options, present *inventory.Inventory, sharing bool) *podreturn.Reconciler {
+	return &podreturn.Reconciler{
+		Client: local.GetClient(), Kubernetes: o.Kubernetes, Inventory: present, Largest: podreturn.LargestIn(o.Fleet), Local: localroom.New(o.Kubernetes),
+		Shared: sharing, Events: local.GetEventRecorder("spillway-podreturn"), Clock: clock.RealClock{},
+	}
 }
 
 // fromProvider returns what follows objects in providers.

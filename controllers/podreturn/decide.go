@@ -3,14 +3,11 @@ package podreturn
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
@@ -26,6 +23,8 @@ type Pod struct {
 	// Tier is the tier of the provider.
 	Tier int
 	Size spill.Size
+	// Away reports that the provider cannot be reached, or is paused. An evicted pod would go on running there.
+	Away bool
 }
 
 // Place is where pods of a tier can run: the virtual node of a provider, or a node of the consumer.
@@ -131,7 +130,7 @@ func (s Snapshot) residents(memory *memory) []spill.Resident {
 	all := make([]spill.Resident, len(s.Pods))
 	for i, pod := range s.Pods {
 		all[i] = spill.Resident{
-			Tier: pod.Tier, Size: pod.Size, Movable: movable(pod.Pod), Started: pod.CreationTimestamp.Time,
+			Tier: pod.Tier, Size: pod.Size, Movable: movable(pod.Pod) && !pod.Away, Started: pod.CreationTimestamp.Time,
 			Retry: max(0, memory.refused[pod.UID].retry.Sub(s.Now)),
 		}
 	}
@@ -192,7 +191,7 @@ func (s Snapshot) condition(move spill.Move, last spill.Returned, memory *memory
 	case spill.InPlace:
 		return condition{reason: v1alpha1.ReasonAllInPlace}
 	case spill.Fixed:
-		return condition{reason: v1alpha1.ReasonNotMovable, message: "no pod in a later tier can move: only pods of ReplicaSets without PersistentVolumeClaims return"}
+		return condition{reason: v1alpha1.ReasonNotMovable, message: "no pod in a later tier can move: only pods of ReplicaSets without PersistentVolumeClaims return, from providers that can be reached"}
 	case spill.Others:
 		return condition{reason: v1alpha1.ReasonPodsWait, message: "pods of the namespace wait for a node: they go first"}
 	case spill.NoRoom:
@@ -205,76 +204,4 @@ func (s Snapshot) condition(move spill.Move, last spill.Returned, memory *memory
 		return condition{reason: v1alpha1.ReasonReturnFailed, message: fmt.Sprintf("after the last return, a pod opened tier %d again: the next return waits for %s", last.From, long)}
 	}
 	return condition{reason: v1alpha1.ReasonReturning, message: fmt.Sprintf("pods return to earlier tiers, which have room: at most %d in a minute", perMinute(policy))}
-}
-
-// memory is what is remembered about a namespace. It is lost with the process.
-type memory struct {
-	uid   types.UID
-	rooms spill.Rooms
-	// last is the last return, which the status may not show yet.
-	last spill.Returned
-	pod  string
-	// refused has the pods that the API server refused to evict, and next is when it is asked again at the earliest.
-	refused map[types.UID]refusal
-	next    time.Time
-	// restored is when this process first saw a condition that an earlier one had written.
-	restored time.Time
-}
-
-type refusal struct {
-	answer string
-	tries  int
-	retry  time.Time
-}
-
-const (
-	// firstRetry and mostRetry pace the evictions of a pod that the API server refuses to evict.
-	firstRetry = time.Minute
-	mostRetry  = 8 * time.Minute
-	// leastPause is how long the API server is left alone after it has refused any.
-	leastPause = 10 * time.Second
-	// mostAnswers is how many answers the condition has.
-	mostAnswers = 3
-)
-
-// refuse notes an answer, and returns when the next pod is tried.
-func (m *memory) refuse(pod types.UID, answer string, perMinute int32, now time.Time) time.Duration {
-	r := m.refused[pod]
-	r.answer, r.retry = answer, now.Add(min(firstRetry<<min(r.tries, 10), mostRetry))
-	r.tries++
-	if m.refused == nil {
-		m.refused = map[types.UID]refusal{}
-	}
-	m.refused[pod] = r
-	pause := max(leastPause, time.Minute/time.Duration(perMinute))
-	m.next = now.Add(pause)
-	return pause
-}
-
-// keep forgets the answers about pods that are gone.
-func (m *memory) keep(pods []Pod) {
-	there := map[types.UID]bool{}
-	for _, pod := range pods {
-		there[pod.UID] = true
-	}
-	maps.DeleteFunc(m.refused, func(uid types.UID, _ refusal) bool { return !there[uid] })
-}
-
-// answers says what the API server answered. A PodDisruptionBudget gives all its pods the same answer.
-func (m *memory) answers() string {
-	var answers []string
-	for _, r := range m.refused {
-		answers = append(answers, r.answer)
-	}
-	slices.Sort(answers)
-	answers = slices.Compact(answers)
-	return "the API server refuses to evict pods that could return: " + strings.Join(answers[:min(len(answers), mostAnswers)], "; ")
-}
-
-// young returns how long until this process has observed for long enough to know better than the one before.
-func (m *memory) young(now time.Time, patience time.Duration) time.Duration {
-	if m.restored.IsZero() {
-		return 0
-	}
-	return max(0, m.restored.Add(patience+settle).Sub(now))
 }

@@ -29,7 +29,7 @@ func from(tier int, name string, minutes int, changes ...func(*corev1.Pod)) Pod 
 	for _, change := range changes {
 		change(pod)
 	}
-	return Pod{pod, tier, one}
+	return Pod{Pod: pod, Tier: tier, Size: one}
 }
 
 func ownedBy(version, kind string) func(*corev1.Pod) {
@@ -72,10 +72,11 @@ func TestDecide(t *testing.T) {
 		"of a ReplicaSet of somebody else":   {pods: []Pod{from(1, "a", 0, ownedBy("example.com/v1", "ReplicaSet"))}, reason: v1alpha1.ReasonNotMovable},
 		"without a controller":               {pods: []Pod{from(1, "a", 0, func(pod *corev1.Pod) { pod.OwnerReferences = nil })}, reason: v1alpha1.ReasonNotMovable},
 		"with a claim":                       {pods: []Pod{from(1, "a", 0, claims)}, reason: v1alpha1.ReasonNotMovable},
+		"in a provider that is away":         {pods: []Pod{{Pod: from(1, "a", 0).Pod, Tier: 1, Size: one, Away: true}}, reason: v1alpha1.ReasonNotMovable},
 		"that asks for another place":        {pods: []Pod{from(1, "a", 0, in("us"))}, reason: v1alpha1.ReasonNoRoom},
 		"that asks for that place":           {pods: []Pod{from(1, "a", 0, in("eu"))}, reason: v1alpha1.ReasonReturning, evicted: "a"},
-		"too large":                          {pods: []Pod{{from(1, "a", 0).Pod, 1, two}}, reason: v1alpha1.ReasonNoRoom},
-		"one is too large, the other is not": {pods: []Pod{{from(1, "a", 5).Pod, 1, two}, from(1, "b", 0, func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "b" })}, reason: v1alpha1.ReasonReturning, evicted: "b"},
+		"too large":                          {pods: []Pod{{Pod: from(1, "a", 0).Pod, Tier: 1, Size: two}}, reason: v1alpha1.ReasonNoRoom},
+		"one is too large, the other is not": {pods: []Pod{{Pod: from(1, "a", 5).Pod, Tier: 1, Size: two}, from(1, "b", 0, func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "b" })}, reason: v1alpha1.ReasonReturning, evicted: "b"},
 		"others wait":                        {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, _ *memory) { s.Waiting = 1 }, reason: v1alpha1.ReasonPodsWait},
 		"a taint of the node": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, _ *memory) {
 			s.Places[0][0].Node = builder.Node("spillway-eu").Taint("maintenance", corev1.TaintEffectNoExecute).Obj()
@@ -102,6 +103,11 @@ func TestDecide(t *testing.T) {
 			m.refuse("b", "no", 1, s.Now.Add(-time.Minute))
 			m.refuse("b", "no", 1, s.Now.Add(-time.Minute))
 		}, reason: v1alpha1.ReasonReturning, evicted: "a"},
+		"it has refused all, but one has returned since": {pods: []Pod{from(1, "a", 0), from(1, "b", 1)}, change: func(s *Snapshot, m *memory) {
+			m.refuse("a", "no", 1, s.Now)
+			m.refuse("b", "no", 1, s.Now)
+			m.returned(spill.Returned{At: s.Now.Add(-time.Hour), From: 1}, "c")
+		}, reason: v1alpha1.ReasonReturning, evicted: "b"},
 		"replicas share the bindings": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, _ *memory) { s.Shared = true }, reason: v1alpha1.ReasonBindingsShared},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
@@ -30,6 +31,9 @@ func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffload
 	}
 	s.Tiers, _ = namespaceoffloading.Tiers(nso, bindings)
 	s.Places = make([][]Place, len(s.Tiers))
+	if err := r.local(&s); err != nil {
+		return s, err
+	}
 	if err := r.waiting(ctx, &s); err != nil {
 		return s, err
 	}
@@ -38,10 +42,15 @@ func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffload
 		if tier < 0 || bindings.Holder(binding.Spec.ClusterID) != binding.Name {
 			continue
 		}
-		if err := r.residents(ctx, &s, binding, tier); err != nil {
+		largest, connected := r.Largest(ctx, binding.Name)
+		away := !connected || binding.Spec.Paused
+		if err := r.residents(ctx, &s, binding, tier, away); err != nil {
 			return s, err
 		}
-		place, err := r.place(ctx, nso, binding)
+		if away || !binding.DeletionTimestamp.IsZero() || !mapped(nso, binding.Spec.ClusterID) {
+			continue
+		}
+		place, err := r.place(ctx, binding, largest)
 		if err != nil {
 			return s, err
 		}
@@ -50,6 +59,25 @@ func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffload
 		}
 	}
 	return s, nil
+}
+
+// local adds the consumer's own nodes, if the first tier is local. They are watched from then on.
+func (r *Reconciler) local(s *Snapshot) error {
+	local := len(s.Tiers) > 0 && s.Tiers[0].Local
+	r.Local.Need(s.Offloading.Namespace, local)
+	if !local {
+		return nil
+	}
+	nodes, known := r.Local.Nodes()
+	if !known {
+		return inventory.ErrUnknown // A change is reported once they are known.
+	}
+	for _, node := range nodes {
+		if open(node.Node) {
+			s.Places[0] = append(s.Places[0], Place{Name: "/" + node.Name, Node: node.Node, Free: node.Free})
+		}
+	}
+	return nil
 }
 
 // waiting counts the pods of the namespace that wait for a node. The cache has only pods without a node. Those of
@@ -76,7 +104,7 @@ func (s *Snapshot) open(pod *corev1.Pod) {
 }
 
 // residents adds the pods of the namespace on the virtual node of a binding.
-func (r *Reconciler) residents(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int) error {
+func (r *Reconciler) residents(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, away bool) error {
 	pods, err := r.Inventory.Pods(ctx, binding.Name, s.Offloading.Namespace)
 	if err != nil {
 		return err
@@ -84,24 +112,20 @@ func (r *Reconciler) residents(ctx context.Context, s *Snapshot, binding *v1alph
 	for i := range pods {
 		s.open(&pods[i])
 		if !leaves(&pods[i]) && !eviction.IsDaemonSetPod(&pods[i]) {
-			s.Pods = append(s.Pods, Pod{&pods[i], tier, spill.Requests(&pods[i])})
+			s.Pods = append(s.Pods, Pod{Pod: &pods[i], Tier: tier, Size: spill.Requests(&pods[i]), Away: away})
 		}
 	}
 	return nil
 }
 
-// place returns a provider in which pods of the namespace could start now, or nil.
-func (r *Reconciler) place(ctx context.Context, nso *v1alpha1.NamespaceOffloading, binding *v1alpha1.ClusterBinding) (*Place, error) {
-	if binding.Spec.Paused || !binding.DeletionTimestamp.IsZero() || !mapped(nso, binding.Spec.ClusterID) {
-		return nil, nil
-	}
-	largest, connected := r.Largest(ctx, binding.Name)
+// place returns a provider in which pods could start now, or nil. largest is the largest pod that it could run, or nil.
+func (r *Reconciler) place(ctx context.Context, binding *v1alpha1.ClusterBinding, largest spill.Size) (*Place, error) {
 	node := &corev1.Node{}
 	exists, err := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
 	if err != nil {
 		return nil, fmt.Errorf("getting Node %s: %w", binding.VirtualNodeName(), err)
 	}
-	if !exists || !connected || !open(node) {
+	if !exists || !open(node) {
 		return nil, nil
 	}
 	used, err := r.used.of(binding.Name, r.Clock.Now(), func() (spill.Size, error) { return r.requests(ctx, binding.Name) })

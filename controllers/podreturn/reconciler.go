@@ -30,6 +30,7 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/consumer/localroom"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/inventory"
@@ -51,6 +52,8 @@ type Reconciler struct {
 	// Largest returns what the largest pod could request in a provider that had nothing else to run, and whether
 	// the provider is connected.
 	Largest func(ctx context.Context, binding string) (largest spill.Size, connected bool)
+	// Local knows what is free on the consumer's own nodes, while a namespace with a local tier needs it.
+	Local *localroom.Rooms
 	// Shared reports that replicas share the bindings.
 	Shared bool
 	// Doubtful reports whether a provider has refused such a pod, and has run none since. It may be nil.
@@ -67,12 +70,12 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	nso := &v1alpha1.NamespaceOffloading{}
 	if err := r.Client.Get(ctx, req.NamespacedName, nso); err != nil {
-		r.known.forget(req.Namespace)
+		r.forget(req.Namespace)
 		r.written.Forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !nso.DeletionTimestamp.IsZero() || len(nso.Finalizers) == 0 {
-		r.known.forget(req.Namespace)
+		r.forget(req.Namespace)
 		return ctrl.Result{}, nil // Not started yet: the finalizer triggers the next reconcile.
 	}
 	if r.written.IsStale(nso) {
@@ -80,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	status := nso.Status.DeepCopy()
 	if nso.Spec.Return == nil {
-		r.known.forget(req.Namespace)
+		r.forget(req.Namespace)
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.OffloadingReturns)
 		status.LastReturn = nil
 		return retry.Done(r.report(ctx, nso, status))
@@ -107,6 +110,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, err
 }
 
+func (r *Reconciler) forget(namespace string) {
+	r.known.forget(namespace)
+	r.Local.Need(namespace, false)
+}
+
 // evict sends one request, with the pod's UID: another pod that has taken its name must not be evicted.
 func (r *Reconciler) evict(ctx context.Context, s Snapshot, p plan, memory *memory) (condition, time.Duration, error) {
 	pod, policy := s.Pods[p.move.Pod], s.Offloading.Spec.Return
@@ -117,7 +125,7 @@ func (r *Reconciler) evict(ctx context.Context, s Snapshot, p plan, memory *memo
 		r.Events.Eventf(pod.Pod, nil, corev1.EventTypeNormal, v1alpha1.ReasonReturning, "Evict", "%s", conditions.Note(fmt.Sprintf(
 			"tier %d of spec.overflow has had room for the pod for %s: it is evicted from tier %d, so that its ReplicaSet starts another one in an earlier tier",
 			p.move.To, p.last.Patience(after(policy)), pod.Tier)))
-		memory.last, memory.pod = p.last.Next(pod.Tier, s.Now), pod.Name
+		memory.returned(p.last.Next(pod.Tier, s.Now), pod.Name)
 		return p.condition, settle, nil
 	}
 	answer := ""

@@ -2,6 +2,7 @@ package podreturn
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/inventory"
@@ -20,6 +22,9 @@ import (
 // SetupWithManager adds the controller to the manager. It has one worker, because each namespace needs the requests of
 // the same pods. Only changes of an offloading enqueue a namespace that has no spec.return.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	if err := mgr.Add(r.Local); err != nil {
+		return fmt.Errorf("adding what watches the consumer's own nodes: %w", err)
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("podreturn").
 		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(trigger.NotOurs(&r.written))).
@@ -31,6 +36,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			DeleteFunc: func(_ context.Context, e event.DeleteEvent, q trigger.Queue) { r.enqueue(e.Object, q) },
 		}).
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, r.ofChange)).
+		WatchesRawSource(source.Func(func(_ context.Context, q trigger.Queue) error {
+			r.Local.Follow(func() { r.localChanged(q) })
+			return nil
+		})).
 		WithOptions(trigger.Options[reconcile.Request](mgr, 1)).
 		Complete(r)
 }
@@ -39,6 +48,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) enqueue(pod client.Object, q trigger.Queue) {
 	if r.known.has(pod.GetNamespace()) {
 		q.AddAfter(trigger.Offloading(pod.GetNamespace()), inventory.Settle)
+	}
+}
+
+// localChanged enqueues the namespaces with a local tier.
+func (r *Reconciler) localChanged(q trigger.Queue) {
+	for _, namespace := range r.Local.NeededBy() {
+		q.AddAfter(trigger.Offloading(namespace), inventory.Settle)
 	}
 }
 
