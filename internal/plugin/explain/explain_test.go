@@ -85,6 +85,9 @@ func TestExplain(t *testing.T) {
 	overflowed := func(p *corev1.Pod) {
 		p.Annotations = map[string]string{v1alpha1.AnnotationOverflow: "1=2026-01-02T03:04:05Z"}
 	}
+	returning := tiers.DeepCopy()
+	returning.Spec.Return = &v1alpha1.ReturnPolicy{}
+	returning.Status.Conditions = []metav1.Condition{conditions.New("Ready", "True", "Ready", ""), conditions.New("Returns", "False", "NoRoom", "no tier has room")}
 	failed := func(p *corev1.Pod) {
 		started(p)
 		p.Status.Phase = corev1.PodFailed
@@ -109,6 +112,9 @@ func TestExplain(t *testing.T) {
 		"here, first":                  {Seen{Pod: pod("n"), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalFirst)}, []string{"if there is no room"}, "", "", []string{"toleration"}},
 		"waits for the first tier":     {Seen{Pod: pod("", intolerant, unscheduled), Offloading: tiers}, []string{"in order, and this one may use the first only"}, "", "", []string{"spillway-pods", "the scheduler picks"}},
 		"waits for the second tier":    {Seen{Pod: pod("", overflowed), Offloading: tiers}, []string{"after the first (0), these were opened for this one: 1=2026-01-02T03:04:05Z"}, "", "", []string{"the first only"}},
+		"in a later tier":              {Seen{Pod: pod("spillway-eu", overflowed), Offloading: returning}, []string{"pods in later tiers return (spec.return): NoRoom: no tier has room"}, "eu", "", nil},
+		"in the first tier":            {Seen{Pod: pod("spillway-eu"), Offloading: returning}, nil, "eu", "", []string{"NoRoom"}},
+		"waits, and others return":     {Seen{Pod: pod("", unscheduled), Offloading: returning}, nil, "", "", []string{"NoRoom"}},
 		"here, always":                 {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocal)}, []string{"pods run here"}, "", "", []string{"toleration"}},
 		"not started there":            {Seen{Pod: pod("spillway-eu"), Offloading: offloading(v1alpha1.PodsRemote), Binding: away}, []string{"the provider eu", "not started there yet", "ClusterBinding eu Unreachable: no answer", "NameConflict"}, "eu", "", nil},
 		"started":                      {Seen{Pod: pod("spillway-eu", started), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"the remote pod is team-a-home/web, with the address 10.0.0.1", "not sent to the provider:\n  - without the toleration a"}, "eu", "team-a-home/web", []string{"not started"}},
