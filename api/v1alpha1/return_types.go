@@ -31,12 +31,17 @@ type LastReturn struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod,omitempty"`
+	// owner is the UID of its ReplicaSet. The next pod returns once a new pod of it is Ready.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Owner string `json:"owner,omitempty"`
 	// fromTier is the tier that the pod has left. Tiers are counted from 0.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=7
 	FromTier int32 `json:"fromTier,omitempty"`
-	// failed: a pod of the namespace has opened that tier again soon after.
+	// failed: a pod of the namespace has opened that tier again soon after, or the successor of the pod
+	// did not become Ready.
 	// +optional
 	Failed bool `json:"failed,omitempty"`
 	// failures is how often spec.return.after is doubled now: once for each return that failed, less
@@ -61,8 +66,10 @@ const (
 	ReasonNoRoom = "NoRoom"
 	// ReasonRoomTooNew: an earlier tier has room, but not for long enough yet.
 	ReasonRoomTooNew = "RoomTooNew"
-	// ReasonReturnFailed: the tier that a pod had left was opened again soon after, so the next return
-	// waits longer.
+	// ReasonSuccessorNotReady: the pod that replaces the last one that returned is not Ready yet.
+	ReasonSuccessorNotReady = "SuccessorNotReady"
+	// ReasonReturnFailed: the tier that a pod had left was opened again soon after, or its successor did not
+	// become Ready, so the next return waits longer.
 	ReasonReturnFailed = "ReturnFailed"
 	// ReasonNotMovable: none of the pods in later tiers may be evicted, because nobody would create
 	// another one, or that one could not start elsewhere.

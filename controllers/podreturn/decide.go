@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
@@ -34,6 +35,8 @@ type Place struct {
 	Node *corev1.Node
 	// Free is what the largest pod could request.
 	Free spill.Size
+	// Promised is what pods of other namespaces will use that return now.
+	Promised spill.Size
 }
 
 // Snapshot is the input of decide.
@@ -47,6 +50,8 @@ type Snapshot struct {
 	// them, and for the Pods.
 	Waiting int
 	Opened  []spill.Opened
+	// Successors are the pods of the ReplicaSet from which a pod has returned last.
+	Successors []spill.Successor
 	// Shared reports that replicas share the bindings.
 	Shared bool
 	// Doubtful reports whether a provider has refused such a pod, and has run none since.
@@ -56,10 +61,9 @@ type Snapshot struct {
 
 // plan is what to do.
 type plan struct {
-	// move is the pod to evict.
-	move spill.Move
-	// last is the last return, without that of move.
-	last spill.Returned
+	// move is the pod to evict, and place is where its successor can start.
+	move  spill.Move
+	place string
 	// condition is what to report if the API server lets the pod go.
 	condition condition
 	again     time.Duration
@@ -92,10 +96,11 @@ func perMinute(policy *v1alpha1.ReturnPolicy) int32 { return max(1, policy.PerMi
 func decide(s Snapshot, memory *memory) plan {
 	policy := s.Offloading.Spec.Return
 	if s.Shared {
-		return plan{move: spill.Move{Pod: -1}, last: memory.last, condition: condition{reason: v1alpha1.ReasonBindingsShared,
+		return plan{move: spill.Move{Pod: -1}, condition: condition{reason: v1alpha1.ReasonBindingsShared,
 			message: "replicas of the manager share the ClusterBindings (--shard), so none of them knows the room in all tiers: pods stay where they run"}}
 	}
-	last := memory.last.Observe(s.Opened, s.Tiers, after(policy))
+	memory.observe(s)
+	last := memory.last
 	free := map[string]spill.Size{}
 	for _, tier := range s.Places {
 		for _, place := range tier {
@@ -107,7 +112,10 @@ func decide(s Snapshot, memory *memory) plan {
 	back := spill.Back{
 		First: spill.First(s.Tiers), After: after(policy), PerMinute: perMinute(policy), Last: last, Waiting: s.Waiting, Room: s.room(&memory.rooms),
 	}
-	p := plan{move: spill.Return(s.residents(memory), back, s.Now), last: last}
+	p := plan{move: spill.Return(s.residents(memory), back, s.Now)}
+	if p.move.Pod >= 0 {
+		_, p.place = s.soonest(p.move.To, s.Pods[p.move.Pod], &memory.rooms)
+	}
 	if wait := memory.next.Sub(s.Now); wait > 0 && p.move.Pod >= 0 {
 		p.move = spill.Move{Pod: -1, Why: spill.Refused, Wait: wait}
 	}
@@ -131,7 +139,7 @@ func (s Snapshot) residents(memory *memory) []spill.Resident {
 	for i, pod := range s.Pods {
 		all[i] = spill.Resident{
 			Tier: pod.Tier, Size: pod.Size, Movable: movable(pod.Pod) && !pod.Away, Started: pod.CreationTimestamp.Time,
-			Retry: max(0, memory.refused[pod.UID].retry.Sub(s.Now)),
+			Behind: memory.behind[ownerOf(pod.Pod)], Retry: max(0, memory.refused[pod.UID].retry.Sub(s.Now)),
 		}
 	}
 	return all
@@ -144,9 +152,21 @@ func leaves(pod *corev1.Pod) bool {
 
 // movable reports whether a ReplicaSet creates another pod, which can start anywhere. A StatefulSet would wait for the
 // pod to end, and a Job would lose its work.
+// Nor does a pod that tolerates all providers keep to the order.
 func movable(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
-	return owner != nil && owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.APIVersion, "apps/") && len(needs.Claims(pod)) == 0
+	return owner != nil && owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.APIVersion, "apps/") && len(needs.Claims(pod)) == 0 &&
+		pod.Annotations[safeToEvict] != "false" && !admission.Tolerates(pod, "any provider")
+}
+
+// safeToEvict is an annotation that teams know from Cluster Autoscaler.
+const safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+
+func ownerOf(pod *corev1.Pod) string {
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		return string(owner.UID)
+	}
+	return ""
 }
 
 // room returns how long it takes until a tier has had room for a pod for long enough. Pods of a controller that
@@ -155,28 +175,28 @@ func (s Snapshot) room(rooms *spill.Rooms) func(tier, pod int) time.Duration {
 	known := map[string]time.Duration{}
 	return func(tier, i int) time.Duration {
 		pod := s.Pods[i]
-		alike := fmt.Sprint(tier, metav1.GetControllerOfNoCopy(pod).UID, pod.Size)
+		alike := fmt.Sprint(tier, ownerOf(pod.Pod), pod.Size)
 		wait, ok := known[alike]
 		if !ok {
-			wait = s.soonest(tier, pod, rooms)
+			wait, _ = s.soonest(tier, pod, rooms)
 			known[alike] = wait
 		}
 		return wait
 	}
 }
 
-func (s Snapshot) soonest(tier int, pod Pod, rooms *spill.Rooms) time.Duration {
-	soonest := time.Duration(-1)
+func (s Snapshot) soonest(tier int, pod Pod, rooms *spill.Rooms) (soonest time.Duration, in string) {
+	soonest = -1
 	for _, place := range s.Places[tier] {
 		wait := rooms.Wait(place.Name, pod.Size, s.Now)
-		if wait < 0 || soonest >= 0 && wait >= soonest || !takes(place.Node, pod.Pod) {
+		if wait < 0 || soonest >= 0 && wait >= soonest || !place.Free.Minus(place.Promised).Covers(pod.Size) || !takes(place.Node, pod.Pod) {
 			continue
 		}
 		if s.Doubtful == nil || s.Tiers[tier].Local || !s.Doubtful(place.Name, pod.Namespace, pod.Size) {
-			soonest = wait
+			soonest, in = wait, place.Name
 		}
 	}
-	return soonest
+	return soonest, in
 }
 
 // condition says why no pod moves, or that pods do.
@@ -199,9 +219,12 @@ func (s Snapshot) condition(move spill.Move, last spill.Returned, memory *memory
 	case spill.TooNew:
 		return condition{reason: v1alpha1.ReasonRoomTooNew, message: "an earlier tier has room: a pod returns once that has lasted for " + long, hold: young}
 	case spill.Refused:
-		return condition{reason: v1alpha1.ReasonEvictionsRefused, message: memory.answers()}
+		return condition{reason: v1alpha1.ReasonEvictionsRefused, message: memory.answers(), hold: len(memory.refused) == 0}
+	case spill.Starting:
+		return condition{reason: v1alpha1.ReasonSuccessorNotReady, message: "pod " + last.Pod + " has returned, and its successor is not Ready yet"}
 	case spill.Failed:
-		return condition{reason: v1alpha1.ReasonReturnFailed, message: fmt.Sprintf("after the last return, a pod opened tier %d again: the next return waits for %s", last.From, long)}
+		return condition{reason: v1alpha1.ReasonReturnFailed, message: fmt.Sprintf(
+			"after pod %s had returned, a pod used tier %d again, or its successor did not become Ready: the next return waits for %s", last.Pod, last.From, long)}
 	}
 	return condition{reason: v1alpha1.ReasonReturning, message: fmt.Sprintf("pods return to earlier tiers, which have room: at most %d in a minute", perMinute(policy))}
 }

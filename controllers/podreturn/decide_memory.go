@@ -17,7 +17,14 @@ type memory struct {
 	rooms spill.Rooms
 	// last is the last return, which the status may not show yet.
 	last spill.Returned
-	pod  string
+	// fresh reports that last was just read from the status.
+	fresh bool
+	// behind are the ReplicaSets of pods whose returns failed.
+	behind map[string]bool
+	// unsure is a pod that may have been evicted: the API server's answer was lost.
+	unsure *Pod
+	// told is when the reason of the condition changed last.
+	told time.Time
 	// refused has the pods that the API server refused to evict, and next is when it is asked again at the earliest.
 	refused map[types.UID]refusal
 	next    time.Time
@@ -56,9 +63,28 @@ func (m *memory) refuse(pod types.UID, answer string, perMinute int32, now time.
 }
 
 // returned notes a return. The same PodDisruptionBudget may let other pods go now, so the order begins anew.
-func (m *memory) returned(last spill.Returned, pod string) {
-	m.last, m.pod = last, pod
+func (m *memory) returned(last spill.Returned) {
+	m.last, m.unsure = last, nil
 	m.refused, m.next = nil, time.Time{}
+}
+
+// observe notes what became of the last return.
+func (m *memory) observe(s Snapshot) {
+	if m.fresh {
+		m.last, m.fresh = m.last.Restored(s.Tiers, s.Now), false
+	}
+	if m.unsure != nil && !m.next.After(s.Now) {
+		if gone := *m.unsure; !slices.ContainsFunc(s.Pods, func(pod Pod) bool { return pod.UID == gone.UID }) {
+			m.returned(m.last.Next(gone.Tier, gone.Name, ownerOf(gone.Pod), s.Now))
+		}
+		m.unsure = nil
+	}
+	if m.last = m.last.Observe(s.Opened, s.Successors, s.Tiers, after(s.Offloading.Spec.Return), s.Now); m.last.Failed {
+		if m.behind == nil {
+			m.behind = map[string]bool{}
+		}
+		m.behind[m.last.Owner] = true
+	}
 }
 
 // keep forgets the answers about pods that are gone.
@@ -72,6 +98,9 @@ func (m *memory) keep(pods []Pod) {
 
 // answers says what the API server answered. A PodDisruptionBudget gives all its pods the same answer.
 func (m *memory) answers() string {
+	if len(m.refused) == 0 {
+		return "the API server did not answer an eviction"
+	}
 	var answers []string
 	for _, r := range m.refused {
 		answers = append(answers, r.answer)

@@ -3,16 +3,20 @@ package podreturn
 import (
 	"slices"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-	"k8s.io/klog/v2"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // open reports whether a node is ready for new pods.
 func open(node *corev1.Node) bool {
-	return node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+	return node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && ready(node)
+}
+
+func ready(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
 }
@@ -26,7 +30,7 @@ func takes(node *corev1.Node, pod *corev1.Pod) bool {
 		if taint.Effect == corev1.TaintEffectPreferNoSchedule || taint.Key == v1alpha1.TaintVirtualNode {
 			continue // The manager opens the tiers of virtual nodes.
 		}
-		if !slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Logger{}, taint, false) }) {
+		if !slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(logr.Discard(), taint, false) }) {
 			return false
 		}
 	}

@@ -53,7 +53,7 @@ func room(pods ...Pod) Snapshot {
 	return Snapshot{
 		Offloading: nso, Pods: pods, Now: builder.Epoch.Add(time.Hour),
 		Tiers:  []spill.Tier{{Clusters: []string{"eu"}}, {Clusters: []string{"us"}, After: 10 * time.Second}},
-		Places: [][]Place{{{"eu", builder.Node("spillway-eu").Label("region", "eu").Taint(v1alpha1.TaintVirtualNode, corev1.TaintEffectNoSchedule).Obj(), one}}, nil},
+		Places: [][]Place{{{Name: "eu", Node: builder.Node("spillway-eu").Label("region", "eu").Taint(v1alpha1.TaintVirtualNode, corev1.TaintEffectNoSchedule).Obj(), Free: one}}, nil},
 	}
 }
 
@@ -87,8 +87,38 @@ func TestDecide(t *testing.T) {
 			}
 		}, reason: v1alpha1.ReasonNoRoom},
 		"another has just returned": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, m *memory) {
-			m.last = spill.Returned{At: s.Now.Add(-30 * time.Second), From: 1}
+			m.last = spill.Returned{At: s.Now.Add(-30 * time.Second), From: 1, Settled: true}
 		}, reason: v1alpha1.ReasonReturning},
+		"its successor is not Ready": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, m *memory) {
+			m.last = spill.Returned{At: s.Now.Add(-2 * time.Minute), From: 1}
+			s.Successors = []spill.Successor{{}}
+		}, reason: v1alpha1.ReasonSuccessorNotReady},
+		"its successor is Ready": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, m *memory) {
+			m.last = spill.Returned{At: s.Now.Add(-2 * time.Minute), From: 1}
+			s.Successors = []spill.Successor{{Ready: true}}
+		}, reason: v1alpha1.ReasonReturning, evicted: "a"},
+		"the manager has started since then": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, m *memory) {
+			m.last, m.fresh = spill.Returned{At: s.Now.Add(-time.Hour), From: 1}, true
+		}, reason: v1alpha1.ReasonReturning, evicted: "a"},
+		"one of that ReplicaSet has failed": {pods: []Pod{from(1, "a", 1), from(1, "b", 0, func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "b" })}, change: func(_ *Snapshot, m *memory) {
+			m.behind = map[string]bool{"web": true}
+		}, reason: v1alpha1.ReasonReturning, evicted: "b"},
+		"another may have been evicted": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, m *memory) {
+			gone := from(1, "gone", 0)
+			m.unsure, m.next = &gone, s.Now
+		}, reason: v1alpha1.ReasonSuccessorNotReady},
+		"it was not evicted": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, m *memory) {
+			m.unsure, m.next = &s.Pods[0], s.Now
+		}, reason: v1alpha1.ReasonReturning, evicted: "a"},
+		"another namespace takes the room": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, _ *memory) {
+			s.Places[0][0].Promised = one
+		}, reason: v1alpha1.ReasonNoRoom},
+		"it must not be evicted": {pods: []Pod{from(1, "a", 0, func(pod *corev1.Pod) {
+			pod.Annotations = map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+		})}, reason: v1alpha1.ReasonNotMovable},
+		"it tolerates all providers": {pods: []Pod{from(1, "a", 0, func(pod *corev1.Pod) {
+			pod.Spec.Tolerations = []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists}}
+		})}, reason: v1alpha1.ReasonNotMovable},
 		"the last one has failed": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, m *memory) {
 			m.last = spill.Returned{At: s.Now.Add(-2 * time.Minute), From: 1}
 			s.Opened = []spill.Opened{{{Tier: 1, At: s.Now.Add(-time.Minute)}}}
@@ -106,7 +136,7 @@ func TestDecide(t *testing.T) {
 		"it has refused all, but one has returned since": {pods: []Pod{from(1, "a", 0), from(1, "b", 1)}, change: func(s *Snapshot, m *memory) {
 			m.refuse("a", "no", 1, s.Now)
 			m.refuse("b", "no", 1, s.Now)
-			m.returned(spill.Returned{At: s.Now.Add(-time.Hour), From: 1}, "c")
+			m.returned(spill.Returned{At: s.Now.Add(-time.Hour), From: 1, Settled: true})
 		}, reason: v1alpha1.ReasonReturning, evicted: "b"},
 		"replicas share the bindings": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, _ *memory) { s.Shared = true }, reason: v1alpha1.ReasonBindingsShared},
 	} {
@@ -137,10 +167,10 @@ func TestDecide(t *testing.T) {
 func TestReported(t *testing.T) {
 	written := func(c condition, before ...metav1.Condition) string {
 		status := v1alpha1.NamespaceOffloadingStatus{Conditions: before}
-		c.into(&status, 1)
+		c.into(&status, 1, &memory{told: builder.Epoch}, builder.Epoch.Add(settle))
 		return status.Conditions[0].Reason + status.Conditions[0].Message
 	}
-	refused := metav1.Condition{Type: v1alpha1.OffloadingReturns, Reason: v1alpha1.ReasonEvictionsRefused, Message: "needs 2", ObservedGeneration: 1}
+	refused := metav1.Condition{Type: v1alpha1.OffloadingReturns, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonEvictionsRefused, Message: "needs 2", ObservedGeneration: 1}
 	old := refused
 	old.ObservedGeneration = 0
 	for name, test := range map[string]struct{ got, want string }{
@@ -153,6 +183,11 @@ func TestReported(t *testing.T) {
 		if test.got != test.want {
 			t.Errorf("%s: got %s, want %s", name, test.got, test.want)
 		}
+	}
+	status := v1alpha1.NamespaceOffloadingStatus{Conditions: []metav1.Condition{refused}}
+	wait := condition{reason: v1alpha1.ReasonNoRoom}.into(&status, 1, &memory{told: builder.Epoch}, builder.Epoch.Add(time.Second))
+	if want := settle - time.Second; wait != want || status.Conditions[0].Reason != v1alpha1.ReasonEvictionsRefused {
+		t.Errorf("another reason is told after %v, want %v: %v", wait, want, status.Conditions)
 	}
 	s, m := room(from(1, "a", 0)), &memory{restored: builder.Epoch.Add(time.Hour)}
 	if p := decide(s, m); !p.condition.hold || p.again <= 0 {
@@ -169,11 +204,11 @@ func TestMemory(t *testing.T) {
 	var m memories
 	nso := builder.Offloading("team").Obj()
 	known := m.get(nso, builder.Epoch)
-	known.last, known.pod = known.last.Next(1, builder.Epoch.Add(time.Second)), "web-1"
+	known.last = known.last.Next(1, "web-1", "web", builder.Epoch.Add(time.Second))
 	known.into(&nso.Status)
 	m.forget("team")
 	again := m.get(nso, builder.Epoch)
-	if again == known || !again.last.At.Equal(known.last.At) || again.last.From != 1 || again.pod != "web-1" {
+	if again == known || !again.last.At.Equal(known.last.At) || again.last.From != 1 || again.last.Pod != "web-1" || again.last.Owner != "web" || !again.fresh {
 		t.Errorf("%+v is remembered", again)
 	}
 	if !m.has("team") || m.has("other") || strings.Join(m.namespaces(), " ") != "team" {
@@ -209,5 +244,20 @@ func TestUsage(t *testing.T) {
 	}
 	if _, err := u.of("us", builder.Epoch, count); err != nil || counted != 5 {
 		t.Errorf("what was counted during a change is believed")
+	}
+}
+
+// TestPromises: what returns to a place is promised to its namespace, and missing for others.
+func TestPromises(t *testing.T) {
+	var p promises
+	p.keep("a", "eu", one)
+	p.keep("b", "eu", one)
+	for except, want := range map[string]spill.Size{"a": one, "c": two} {
+		if got := p.to("eu", except); !got.Covers(want) || !want.Covers(got) || p.to("us", except) != nil {
+			t.Errorf("%v is promised to others than %s, want %v", got, except, want)
+		}
+	}
+	if p.keep("a", "", nil); !p.to("eu", "c").Covers(one) || p.to("eu", "c").Covers(two) {
+		t.Errorf("%v is promised", p.to("eu", "c"))
 	}
 }

@@ -64,7 +64,8 @@ func (m *memories) has(namespace string) bool {
 
 func (m *memory) from(last *v1alpha1.LastReturn) {
 	if last != nil {
-		m.last, m.pod = spill.Returned{At: last.Time.Time, From: int(last.FromTier), Failed: last.Failed, Failures: last.Failures}, last.Pod
+		m.last = spill.Returned{At: last.Time.Time, From: int(last.FromTier), Pod: last.Pod, Owner: last.Owner, Failed: last.Failed, Failures: last.Failures}
+		m.fresh = true
 	}
 }
 
@@ -74,6 +75,6 @@ func (m *memory) into(status *v1alpha1.NamespaceOffloadingStatus) {
 		return
 	}
 	status.LastReturn = &v1alpha1.LastReturn{
-		Time: metav1.NewTime(m.last.At).Rfc3339Copy(), Pod: m.pod, FromTier: int32(m.last.From), Failed: m.last.Failed, Failures: m.last.Failures,
+		Time: metav1.NewTime(m.last.At).Rfc3339Copy(), Pod: m.last.Pod, Owner: m.last.Owner, FromTier: int32(m.last.From), Failed: m.last.Failed, Failures: m.last.Failures,
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -15,12 +17,13 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
 // observe collects what is known about a namespace. It reads caches.
-func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffloading) (Snapshot, error) {
+func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffloading, memory *memory) (Snapshot, error) {
 	s := Snapshot{Offloading: nso, Shared: r.Shared, Doubtful: r.Doubtful, Now: r.Clock.Now()}
 	if s.Shared {
 		return s, nil
@@ -31,7 +34,7 @@ func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffload
 	}
 	s.Tiers, _ = namespaceoffloading.Tiers(nso, bindings)
 	s.Places = make([][]Place, len(s.Tiers))
-	if err := r.local(&s); err != nil {
+	if err := r.local(&s, memory.last); err != nil {
 		return s, err
 	}
 	if err := r.waiting(ctx, &s); err != nil {
@@ -42,27 +45,43 @@ func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffload
 		if tier < 0 || bindings.Holder(binding.Spec.ClusterID) != binding.Name {
 			continue
 		}
-		largest, connected := r.Largest(ctx, binding.Name)
-		away := !connected || binding.Spec.Paused
-		if err := r.residents(ctx, &s, binding, tier, away); err != nil {
+		if err := r.provider(ctx, &s, binding, tier, memory.last); err != nil {
 			return s, err
-		}
-		if away || !binding.DeletionTimestamp.IsZero() || !mapped(nso, binding.Spec.ClusterID) {
-			continue
-		}
-		place, err := r.place(ctx, binding, largest)
-		if err != nil {
-			return s, err
-		}
-		if place != nil {
-			s.Places[tier] = append(s.Places[tier], *place)
 		}
 	}
 	return s, nil
 }
 
+// provider adds a provider: its pods of the namespace, and the room there.
+func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, last spill.Returned) error {
+	node := &corev1.Node{}
+	exists, err := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
+	if err != nil {
+		return fmt.Errorf("getting Node %s: %w", binding.VirtualNodeName(), err)
+	}
+	largest, connected := r.Largest(ctx, binding.Name)
+	away := !exists || !connected || !ready(node) || namespaceoffloading.Unreachable(binding) != ""
+	if err := r.residents(ctx, s, binding, tier, away, last); err != nil {
+		return err
+	}
+	if away || !open(node) || !binding.DeletionTimestamp.IsZero() || !mapped(s.Offloading, binding.Spec.ClusterID) {
+		return nil
+	}
+	used, err := r.used.of(binding.Name, r.Clock.Now(), func() (spill.Size, error) { return r.requests(ctx, binding.Name) })
+	if err != nil {
+		return err
+	}
+	free := spill.SizeOfList(node.Status.Allocatable).Minus(used)
+	if largest != nil {
+		free = free.Within(largest)
+	}
+	id := binding.Spec.ClusterID
+	s.Places[tier] = append(s.Places[tier], Place{Name: id, Node: node, Free: free, Promised: r.promised.to(id, s.Offloading.Namespace)})
+	return nil
+}
+
 // local adds the consumer's own nodes, if the first tier is local. They are watched from then on.
-func (r *Reconciler) local(s *Snapshot) error {
+func (r *Reconciler) local(s *Snapshot, last spill.Returned) error {
 	local := len(s.Tiers) > 0 && s.Tiers[0].Local
 	r.Local.Need(s.Offloading.Namespace, local)
 	if !local {
@@ -73,9 +92,13 @@ func (r *Reconciler) local(s *Snapshot) error {
 		return inventory.ErrUnknown // A change is reported once they are known.
 	}
 	for _, node := range nodes {
-		if open(node.Node) {
-			s.Places[0] = append(s.Places[0], Place{Name: "/" + node.Name, Node: node.Node, Free: node.Free})
+		if open(node.Node) { // With other labels or taints, it is another place.
+			name := fmt.Sprint("/", node.Name, "/", node.Shape)
+			s.Places[0] = append(s.Places[0], Place{Name: name, Node: node.Node, Free: node.Free, Promised: r.promised.to(name, s.Offloading.Namespace)})
 		}
+	}
+	if there, ready := r.Local.Successor(types.UID(last.Owner), func(created time.Time) bool { return last.Follows(created, s.Now) }); there && last.Owner != "" {
+		s.Successors = append(s.Successors, spill.Successor{Ready: ready})
 	}
 	return nil
 }
@@ -104,39 +127,21 @@ func (s *Snapshot) open(pod *corev1.Pod) {
 }
 
 // residents adds the pods of the namespace on the virtual node of a binding.
-func (r *Reconciler) residents(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, away bool) error {
+func (r *Reconciler) residents(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, away bool, last spill.Returned) error {
 	pods, err := r.Inventory.Pods(ctx, binding.Name, s.Offloading.Namespace)
 	if err != nil {
 		return err
 	}
 	for i := range pods {
 		s.open(&pods[i])
+		if last.Owner != "" && ownerOf(&pods[i]) == last.Owner && last.Follows(pods[i].CreationTimestamp.Time, s.Now) && !leaves(&pods[i]) {
+			s.Successors = append(s.Successors, spill.Successor{Tier: tier, Ready: field.IsReady(&pods[i])})
+		}
 		if !leaves(&pods[i]) && !eviction.IsDaemonSetPod(&pods[i]) {
-			s.Pods = append(s.Pods, Pod{Pod: &pods[i], Tier: tier, Size: spill.Requests(&pods[i]), Away: away})
+			s.Pods = append(s.Pods, Pod{Pod: &pods[i], Tier: tier, Size: spill.InUse(&pods[i]), Away: away})
 		}
 	}
 	return nil
-}
-
-// place returns a provider in which pods could start now, or nil. largest is the largest pod that it could run, or nil.
-func (r *Reconciler) place(ctx context.Context, binding *v1alpha1.ClusterBinding, largest spill.Size) (*Place, error) {
-	node := &corev1.Node{}
-	exists, err := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
-	if err != nil {
-		return nil, fmt.Errorf("getting Node %s: %w", binding.VirtualNodeName(), err)
-	}
-	if !exists || !open(node) {
-		return nil, nil
-	}
-	used, err := r.used.of(binding.Name, r.Clock.Now(), func() (spill.Size, error) { return r.requests(ctx, binding.Name) })
-	if err != nil {
-		return nil, err
-	}
-	free := spill.SizeOf(node.Status.Allocatable).Minus(used)
-	if largest != nil {
-		free = free.Within(largest)
-	}
-	return &Place{Name: binding.Spec.ClusterID, Node: node, Free: free}, nil
 }
 
 // requests returns what all pods on the virtual node of a binding request together.
@@ -147,7 +152,7 @@ func (r *Reconciler) requests(ctx context.Context, binding string) (spill.Size, 
 	}
 	sum := map[corev1.ResourceName]int64{}
 	for i := range pods {
-		for _, a := range spill.Requests(&pods[i]) {
+		for _, a := range spill.InUse(&pods[i]) {
 			sum[a.Name] += a.Value
 		}
 	}
@@ -170,7 +175,7 @@ func mapped(nso *v1alpha1.NamespaceOffloading, clusterID string) bool {
 func LargestIn(providers *fleet.Fleet) func(ctx context.Context, binding string) (spill.Size, bool) {
 	return func(ctx context.Context, binding string) (spill.Size, bool) {
 		provider, err := providers.Get(binding)
-		if err != nil {
+		if err != nil || provider.Fenced() != nil {
 			return nil, false
 		}
 		var nodes corev1.NodeList
@@ -183,7 +188,7 @@ func LargestIn(providers *fleet.Fleet) func(ctx context.Context, binding string)
 		var sizes []spill.Size
 		for i := range nodes.Items {
 			if open(&nodes.Items[i]) {
-				sizes = append(sizes, spill.SizeOf(nodes.Items[i].Status.Allocatable))
+				sizes = append(sizes, spill.SizeOfList(nodes.Items[i].Status.Allocatable))
 			}
 		}
 		return append(spill.Size{}, spill.Largest(sizes)...), true

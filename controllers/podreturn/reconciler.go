@@ -61,9 +61,10 @@ type Reconciler struct {
 	Events   events.EventRecorder
 	Clock    clock.PassiveClock
 
-	written ownwrites.Versions
-	known   memories
-	used    usage
+	written  ownwrites.Versions
+	known    memories
+	used     usage
+	promised promises
 }
 
 // Reconcile evicts one pod, or says why none can return.
@@ -89,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return retry.Done(r.report(ctx, nso, status))
 	}
 	memory := r.known.get(nso, r.Clock.Now())
-	snapshot, err := r.observe(ctx, nso)
+	snapshot, err := r.observe(ctx, nso, memory)
 	if errors.Is(err, inventory.ErrUnknown) {
 		return ctrl.Result{}, nil // It is enqueued again once the pods are known.
 	}
@@ -97,14 +98,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	p := decide(snapshot, memory)
-	memory.last = p.last
+	if memory.last.Settled || memory.last.Failed {
+		r.promised.keep(req.Namespace, "", nil)
+	}
 	if p.move.Pod >= 0 {
 		if p.condition, p.again, err = r.evict(ctx, snapshot, p, memory); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
 	memory.into(status)
-	p.condition.into(status, nso.Generation)
+	p.again = retry.Sooner(p.again, p.condition.into(status, nso.Generation, memory, snapshot.Now))
 	result, err := retry.Done(r.report(ctx, nso, status))
 	result.RequeueAfter = retry.Sooner(result.RequeueAfter, p.again)
 	return result, err
@@ -112,6 +115,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 func (r *Reconciler) forget(namespace string) {
 	r.known.forget(namespace)
+	r.promised.keep(namespace, "", nil)
 	r.Local.Need(namespace, false)
 }
 
@@ -124,9 +128,10 @@ func (r *Reconciler) evict(ctx context.Context, s Snapshot, p plan, memory *memo
 		ctrl.LoggerFrom(ctx).Info("evicted a pod that returns", "pod", key, "from", pod.Tier, "to", p.move.To)
 		r.Events.Eventf(pod.Pod, nil, corev1.EventTypeNormal, v1alpha1.ReasonReturning, "Evict", "%s", conditions.Note(fmt.Sprintf(
 			"tier %d of spec.overflow has had room for the pod for %s: it is evicted from tier %d, so that its ReplicaSet starts another one in an earlier tier",
-			p.move.To, p.last.Patience(after(policy)), pod.Tier)))
-		memory.returned(p.last.Next(pod.Tier, s.Now), pod.Name)
-		return p.condition, settle, nil
+			p.move.To, memory.last.Patience(after(policy)), pod.Tier)))
+		memory.returned(memory.last.Next(pod.Tier, pod.Name, ownerOf(pod.Pod), s.Now))
+		r.promised.keep(pod.Namespace, p.place, pod.Size)
+		return p.condition, leastPause, nil
 	}
 	answer := ""
 	var said apierrors.APIStatus
@@ -135,25 +140,36 @@ func (r *Reconciler) evict(ctx context.Context, s Snapshot, p plan, memory *memo
 		return condition{hold: true}, leastPause, nil // A watch shows that soon.
 	case protected:
 		answer = "PodDisruptionBudget " + eviction.BudgetOf(held.Message) + ": " + held.Message
-	case errors.As(err, &said) && !apierrors.IsTooManyRequests(err):
+	case errors.As(err, &said) && retry.SaysWhy(err):
 		answer = said.Status().Message
 	default:
+		memory.unsure, memory.next = &pod, s.Now.Add(settle) // The API server may have done it.
 		return condition{}, 0, fmt.Errorf("evicting pod %s, which could return: %w", key, err)
 	}
 	pause := memory.refuse(pod.UID, answer, perMinute(policy), s.Now)
 	return condition{reason: v1alpha1.ReasonEvictionsRefused, message: memory.answers()}, pause, nil
 }
 
-// into writes the condition into a status. A message that differs only in numbers is no reason for a write.
-func (c condition) into(status *v1alpha1.NamespaceOffloadingStatus, generation int64) {
+// into writes the condition into a status. A message that differs only in numbers is no reason for a write, and a
+// reason why nothing moves replaces another one at most once in a while: then it returns when.
+func (c condition) into(status *v1alpha1.NamespaceOffloadingStatus, generation int64, memory *memory, now time.Time) (again time.Duration) {
 	before := meta.FindStatusCondition(status.Conditions, v1alpha1.OffloadingReturns)
-	current := before != nil && before.ObservedGeneration == generation
-	if current && (c.hold || before.Reason == c.reason && retry.SameError(before.Message, c.message)) {
-		return
+	if c.reason == "" {
+		return 0
 	}
-	if c.reason != "" {
-		conditions.Set(&status.Conditions, generation, conditions.New(v1alpha1.OffloadingReturns, c.status(), c.reason, c.message))
+	if before != nil && before.ObservedGeneration == generation {
+		if c.hold || before.Reason == c.reason && retry.SameError(before.Message, c.message) {
+			return 0
+		}
+		if wait := memory.told.Add(settle).Sub(now); wait > 0 && before.Status == c.status() && before.Reason != c.reason {
+			return wait
+		}
 	}
+	if before == nil || before.Reason != c.reason {
+		memory.told = now
+	}
+	conditions.Set(&status.Conditions, generation, conditions.New(v1alpha1.OffloadingReturns, c.status(), c.reason, c.message))
+	return 0
 }
 
 // report writes the status, if it differs.

@@ -25,43 +25,47 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.Add(r.Local); err != nil {
 		return fmt.Errorf("adding what watches the consumer's own nodes: %w", err)
 	}
+	on := (*changes)(r)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("podreturn").
 		For(&v1alpha1.NamespaceOffloading{}, builder.WithPredicates(trigger.NotOurs(&r.written))).
-		Watches(&v1alpha1.ClusterBinding{}, trigger.OnChangeAfter(inventory.Settle, r.ofBinding)).
-		Watches(&corev1.Node{}, trigger.OnChangeAfter(inventory.Settle, r.ofNode)).
+		Watches(&v1alpha1.ClusterBinding{}, trigger.OnChangeAfter(inventory.Settle, on.ofBinding)).
+		Watches(&corev1.Node{}, trigger.OnChangeAfter(inventory.Settle, on.ofNode)).
 		Watches(&corev1.Pod{}, handler.Funcs{
-			CreateFunc: func(_ context.Context, e event.CreateEvent, q trigger.Queue) { r.enqueue(e.Object, q) },
-			UpdateFunc: func(_ context.Context, e event.UpdateEvent, q trigger.Queue) { r.enqueue(e.ObjectNew, q) },
-			DeleteFunc: func(_ context.Context, e event.DeleteEvent, q trigger.Queue) { r.enqueue(e.Object, q) },
+			CreateFunc: func(_ context.Context, e event.CreateEvent, q trigger.Queue) { on.enqueue(e.Object, q) },
+			UpdateFunc: func(_ context.Context, e event.UpdateEvent, q trigger.Queue) { on.enqueue(e.ObjectNew, q) },
+			DeleteFunc: func(_ context.Context, e event.DeleteEvent, q trigger.Queue) { on.enqueue(e.Object, q) },
 		}).
-		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, r.ofChange)).
+		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, on.ofChange)).
 		WatchesRawSource(source.Func(func(_ context.Context, q trigger.Queue) error {
-			r.Local.Follow(func() { r.localChanged(q) })
+			r.Local.Follow(func() { on.local(q) })
 			return nil
 		})).
 		WithOptions(trigger.Options[reconcile.Request](mgr, 1)).
 		Complete(r)
 }
 
+// changes says which namespaces a change concerns.
+type changes Reconciler
+
 // enqueue enqueues the namespace of a pod that starts or stops waiting for a node.
-func (r *Reconciler) enqueue(pod client.Object, q trigger.Queue) {
+func (r *changes) enqueue(pod client.Object, q trigger.Queue) {
 	if r.known.has(pod.GetNamespace()) {
 		q.AddAfter(trigger.Offloading(pod.GetNamespace()), inventory.Settle)
 	}
 }
 
-// localChanged enqueues the namespaces with a local tier.
-func (r *Reconciler) localChanged(q trigger.Queue) {
+// local enqueues the namespaces with a local tier.
+func (r *changes) local(q trigger.Queue) {
 	for _, namespace := range r.Local.NeededBy() {
 		q.AddAfter(trigger.Offloading(namespace), inventory.Settle)
 	}
 }
 
-func (r *Reconciler) all() []reconcile.Request { return trigger.OffloadingsOf(r.known.namespaces()) }
+func (r *changes) all() []reconcile.Request { return trigger.OffloadingsOf(r.known.namespaces()) }
 
 // ofBinding returns the namespaces whose tiers a change of a binding may concern. Its heartbeats do not.
-func (r *Reconciler) ofBinding(_ context.Context, before, after *v1alpha1.ClusterBinding) []reconcile.Request {
+func (r *changes) ofBinding(_ context.Context, before, after *v1alpha1.ClusterBinding) []reconcile.Request {
 	if before != nil && after != nil && before.Generation == after.Generation && equality.Semantic.DeepEqual(before.Status.Conditions, after.Status.Conditions) &&
 		before.DeletionTimestamp.IsZero() == after.DeletionTimestamp.IsZero() {
 		return nil
@@ -70,7 +74,7 @@ func (r *Reconciler) ofBinding(_ context.Context, before, after *v1alpha1.Cluste
 }
 
 // ofNode returns the namespaces to which the room on a virtual node may matter.
-func (r *Reconciler) ofNode(_ context.Context, before, after *corev1.Node) []reconcile.Request {
+func (r *changes) ofNode(_ context.Context, before, after *corev1.Node) []reconcile.Request {
 	if virtual(before) || virtual(after) {
 		if before == nil || after == nil || differs(before, after) {
 			return r.all()
@@ -90,7 +94,7 @@ func differs(before, after *corev1.Node) bool {
 }
 
 // ofChange returns the namespaces to which a change on a virtual node matters: room has come or gone.
-func (r *Reconciler) ofChange(_ context.Context, change inventory.Change) []reconcile.Request {
+func (r *changes) ofChange(_ context.Context, change inventory.Change) []reconcile.Request {
 	if change.Copies {
 		return nil
 	}

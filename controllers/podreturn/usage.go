@@ -57,3 +57,40 @@ func (u *usage) changed(binding string) {
 	u.changes[binding]++
 	delete(u.known, binding)
 }
+
+// promises remembers what pods that return will use, until their successors are Ready: the caches do not show
+// that at once, and other namespaces may see the same room.
+type promises struct {
+	mu sync.Mutex
+	of map[string]promise // By namespace.
+}
+
+type promise struct {
+	place string
+	size  spill.Size
+}
+
+// keep replaces the promise to a namespace. An empty place is none.
+func (p *promises) keep(namespace, place string, size spill.Size) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if delete(p.of, namespace); place == "" {
+		return
+	}
+	if p.of == nil {
+		p.of = map[string]promise{}
+	}
+	p.of[namespace] = promise{place, size}
+}
+
+// to returns what is promised of a place to other namespaces.
+func (p *promises) to(place, except string) (sum spill.Size) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for namespace, promised := range p.of {
+		if promised.place == place && namespace != except {
+			sum = sum.Plus(promised.size)
+		}
+	}
+	return sum
+}

@@ -30,12 +30,11 @@ var _ = Describe("spec.return", slow, func() {
 
 		By("making room here for two more pods, which return from us")
 		o.resize(spec, "3")
-		Eventually(home.offloading(o.team)).Should(o.returns(metav1.ConditionFalse, v1alpha1.ReasonRoomTooNew, "lasted for 1m0s"))
 		uids := map[string]types.UID{}
 		for _, pod := range o.pods() {
 			uids[pod.Name] = pod.UID
 		}
-		Eventually(o.placed).WithTimeout(4 * time.Minute).Should(Equal("3 here, 2 in eu, 0 in us, 0 nowhere"))
+		Eventually(o.returned).WithTimeout(4 * time.Minute).Should(Equal("3 here, 2 in eu, 0 in us, 0 nowhere"))
 		Eventually(home.offloading(o.team)).Should(And(o.returns(metav1.ConditionTrue, v1alpha1.ReasonReturning, "at most 60 in a minute"),
 			HaveField("LastReturn.FromTier", BeEquivalentTo(2)), HaveField("LastReturn.Failed", BeFalse()), HaveField("LastReturn.Failures", BeZero())))
 		status, err := home.offloading(o.team)()
@@ -52,7 +51,7 @@ var _ = Describe("spec.return", slow, func() {
 
 		By("deleting the budget")
 		home.drop(budget)
-		Eventually(o.placed).WithTimeout(4 * time.Minute).Should(Equal("4 here, 1 in eu, 0 in us, 0 nowhere"))
+		Eventually(o.returned).WithTimeout(4 * time.Minute).Should(Equal("4 here, 1 in eu, 0 in us, 0 nowhere"))
 		Eventually(home.offloading(o.team)).Should(HaveField("LastReturn.FromTier", BeEquivalentTo(1)))
 
 		By("asking for no return any more")
@@ -66,6 +65,13 @@ var _ = Describe("spec.return", slow, func() {
 func (*overflow) returns(status metav1.ConditionStatus, reason, message string) OmegaMatcher {
 	return HaveField("Conditions", ContainElement(And(HaveField("Type", v1alpha1.OffloadingReturns), HaveField("Status", status),
 		HaveField("Reason", reason), HaveField("Message", ContainSubstring(message)))))
+}
+
+// returned runs what has a node, and says where pods are. The next pod returns once the successor of the last is Ready.
+func (o *overflow) returned() string {
+	GinkgoHelper()
+	o.running()
+	return o.placed()
 }
 
 // resize gives the local node other slots.

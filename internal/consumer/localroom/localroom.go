@@ -10,11 +10,14 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -30,6 +33,8 @@ type Node struct {
 	*corev1.Node
 	// Free is what is allocatable and not requested.
 	Free spill.Size
+	// Shape differs if the labels or the taints do.
+	Shape uint64
 }
 
 // Rooms watches the nodes and their pods while it is needed.
@@ -37,7 +42,7 @@ type Rooms struct {
 	client kubernetes.Interface
 
 	mu      sync.Mutex
-	running context.Context // Set by Start; nil before.
+	running bool
 	needed  map[string]bool
 	now     *watched // Nil while nobody needs it.
 	changed []func() // The list only grows.
@@ -52,7 +57,7 @@ var (
 type watched struct {
 	nodes *nodes
 	pods  *pods
-	stop  context.CancelFunc
+	stop  chan struct{}
 }
 
 // New returns Rooms that watch nothing yet.
@@ -65,12 +70,17 @@ func (*Rooms) NeedLeaderElection() bool { return true }
 
 // Start waits until ctx ends.
 func (r *Rooms) Start(ctx context.Context) error {
-	r.mu.Lock()
-	r.running = ctx
-	r.adjust()
-	r.mu.Unlock()
+	r.run(true)
 	<-ctx.Done()
+	r.run(false)
 	return nil
+}
+
+func (r *Rooms) run(running bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running = running
+	r.adjust()
 }
 
 // Follow calls changed after each change of what is free, or of which pods a node takes. It must not block.
@@ -99,16 +109,15 @@ func (r *Rooms) NeededBy() []string {
 
 // adjust starts or ends the watches. The caller holds the lock.
 func (r *Rooms) adjust() {
-	switch wanted := len(r.needed) > 0; {
-	case r.running == nil || wanted == (r.now != nil):
+	switch wanted := r.running && len(r.needed) > 0; {
+	case wanted == (r.now != nil):
 	case !wanted:
-		r.now.stop()
+		close(r.now.stop)
 		r.now = nil
 	default:
-		ctx, stop := context.WithCancel(r.running)
-		r.now = &watched{nodes: newNodes(r.notify), pods: newPods(r.notify), stop: stop}
-		r.run(ctx, "nodes", &corev1.Node{}, r.now.nodes, nil)
-		r.run(ctx, "pods", &corev1.Pod{}, r.now.pods, onNodes)
+		r.now = &watched{nodes: newNodes(r.notify), pods: newPods(r.notify), stop: make(chan struct{})}
+		r.watch("nodes", &corev1.Node{}, r.now.nodes, nil)
+		r.watch("pods", &corev1.Pod{}, r.now.pods, onNodes)
 	}
 }
 
@@ -116,7 +125,8 @@ func (r *Rooms) adjust() {
 var onNodes = fields.AndSelectors(fields.OneTermNotEqualSelector("spec.nodeName", ""),
 	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)), fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)))
 
-func (r *Rooms) run(ctx context.Context, resource string, object runtime.Object, into toolscache.ReflectorStore, which fields.Selector) {
+// watch fills a store until the watches end.
+func (r *Rooms) watch(resource string, object runtime.Object, into toolscache.ReflectorStore, which fields.Selector) {
 	from := toolscache.NewFilteredListWatchFromClient(r.client.CoreV1().RESTClient(), resource, "", func(o *metav1.ListOptions) {
 		if which != nil {
 			o.FieldSelector = which.String()
@@ -124,7 +134,7 @@ func (r *Rooms) run(ctx context.Context, resource string, object runtime.Object,
 	})
 	reflector := toolscache.NewReflectorWithOptions(toolscache.ToListWatcherWithWatchListSemantics(from, r.client), object, into,
 		toolscache.ReflectorOptions{Name: "localroom-" + resource})
-	go reflector.RunWithContext(ctx)
+	go reflector.RunWithContext(wait.ContextForChannel(r.now.stop))
 }
 
 func (r *Rooms) notify() {
@@ -134,6 +144,18 @@ func (r *Rooms) notify() {
 	for _, call := range changed {
 		call()
 	}
+}
+
+// Successor reports whether a controller has created a pod at such a time that has one of these nodes, and whether one
+// such pod is Ready.
+func (r *Rooms) Successor(owner types.UID, created func(time.Time) bool) (there, ready bool) {
+	r.mu.Lock()
+	now := r.now
+	r.mu.Unlock()
+	if now == nil {
+		return false, false
+	}
+	return now.pods.successor(owner, created, now.nodes.names())
 }
 
 // Nodes returns the consumer's own nodes, and whether they and their pods are known.

@@ -35,7 +35,7 @@ func trim(node *corev1.Node) Node {
 			trimmed.Status.Conditions = []corev1.NodeCondition{{Type: c.Type, Status: c.Status}}
 		}
 	}
-	return Node{trimmed, spill.SizeOf(node.Status.Allocatable)}
+	return Node{trimmed, spill.SizeOfList(node.Status.Allocatable), hash(fmt.Sprint(node.Labels, node.Spec.Taints))}
 }
 
 // Add implements ReflectorStore.
@@ -105,12 +105,23 @@ func (n *nodes) put(node *corev1.Node) (changes bool) {
 	return true
 }
 
+// names returns the names of the nodes.
+func (n *nodes) names() map[string]bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	names := make(map[string]bool, len(n.of))
+	for name := range n.of {
+		names[name] = true
+	}
+	return names
+}
+
 // free returns the nodes, sorted, with what their pods leave, and whether all are known.
 func (n *nodes) free(used map[string]spill.Size) (all []Node, known bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for name, node := range n.of {
-		all = append(all, Node{node.Node, node.Free.Minus(used[name])})
+		all = append(all, Node{node.Node, node.Free.Minus(used[name]), node.Shape})
 	}
 	slices.SortFunc(all, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	return all, n.full

@@ -12,6 +12,8 @@ type Resident struct {
 	Size Size
 	// Movable reports that its controller creates another pod, which can start anywhere.
 	Movable bool
+	// Behind reports that a return of a pod of this controller has failed. Its pods go last.
+	Behind bool
 	// Retry is how long the pod is left alone, because the API server has refused to evict it; 0: it is not.
 	Retry time.Duration
 	// Started is when it got to its node.
@@ -64,6 +66,8 @@ const (
 	Refused
 	// Paced: another pod has just moved.
 	Paced
+	// Starting: the successor of the last pod is not Ready yet.
+	Starting
 	// Failed: the last return has failed, so the next one waits.
 	Failed
 )
@@ -87,11 +91,8 @@ func Return(pods []Resident, back Back, now time.Time) Move {
 		return m
 	}
 	m = back.choose(pods, later)
-	if wait := back.pause(now); m.Why == Returns && wait > 0 {
-		m = Move{Pod: -1, Why: Paced, Wait: wait}
-		if back.Last.Failed {
-			m.Why = Failed
-		}
+	if why, wait := back.pause(now); m.Why == Returns && wait > 0 {
+		return Move{Pod: -1, Why: why, Wait: wait}
 	}
 	return m
 }
@@ -105,6 +106,9 @@ func (b Back) later(pods []Resident) []int {
 		}
 	}
 	slices.SortStableFunc(later, func(i, j int) int {
+		if pods[i].Behind != pods[j].Behind {
+			return map[bool]int{true: 1, false: -1}[pods[i].Behind]
+		}
 		return cmp.Or(cmp.Compare(pods[j].Tier, pods[i].Tier), pods[j].Started.Compare(pods[i].Started))
 	})
 	return later
@@ -136,30 +140,47 @@ func (b Back) choose(pods []Resident, order []int) Move {
 	return m
 }
 
-// pause returns how long the next return must wait because of the last one.
-func (b Back) pause(now time.Time) time.Duration {
-	if b.Last.At.IsZero() {
-		return 0
+// pause returns how long the next return must wait because of the last one, and why.
+func (b Back) pause(now time.Time) (why Hindrance, wait time.Duration) {
+	switch {
+	case b.Last.At.IsZero():
+		return Returns, 0
+	case b.Last.Failed:
+		return Failed, max(0, remaining(b.Last.At, b.Last.Patience(b.After), now))
+	case !b.Last.Settled:
+		return Starting, recheck
 	}
-	pause := time.Minute / time.Duration(max(1, b.PerMinute))
-	if b.Last.Failed {
-		pause = max(pause, b.Last.Patience(b.After))
-	}
-	return max(0, remaining(b.Last.At, pause, now))
+	return Paced, max(0, remaining(b.Last.At, time.Minute/time.Duration(max(1, b.PerMinute)), now))
 }
 
-// mostDoublings is how often the time for which there must have been room is doubled.
-const mostDoublings = 4
+const (
+	// mostDoublings is how often the time for which there must have been room is doubled.
+	mostDoublings = 4
+	// startup is how long a successor may take to become Ready, once it has a node.
+	startup = 5 * time.Minute
+	// recheck is how often it is looked at meanwhile. Nothing tells when it becomes Ready.
+	recheck = 10 * time.Second
+)
 
-// Returned is the last return. It is in the status of the NamespaceOffloading.
+// Returned is the last return. It is in the status of the NamespaceOffloading, without Settled.
 type Returned struct {
 	// At is when the pod was evicted, and From is the tier in which it was.
 	At   time.Time
 	From int
-	// Failed reports that the tier was opened again soon after.
+	// Pod is its name, and Owner is the UID of its ReplicaSet.
+	Pod, Owner string
+	// Settled reports that its successor has become Ready in an earlier tier.
+	Settled bool
+	// Failed reports that the tier was opened again soon after, or that the successor did not become Ready.
 	Failed bool
 	// Failures is one more for each return that failed, and one less for each that did not.
 	Failures int32
+}
+
+// Successor is a pod of the same ReplicaSet that was created after the return, and has a node.
+type Successor struct {
+	Tier  int
+	Ready bool
 }
 
 // Patience returns how long there must have been room, after returns that failed.
@@ -167,30 +188,53 @@ func (r Returned) Patience(after time.Duration) time.Duration {
 	return after << min(max(0, r.Failures), mostDoublings)
 }
 
+// Follows reports whether a pod that was created at that time came after the return. A time in the future is from before
+// the clock was set back. Pods have full seconds.
+func (r Returned) Follows(created, now time.Time) bool {
+	return created.Unix() >= r.At.Unix() && !created.After(now)
+}
+
 // Next notes that a pod returns.
-func (r Returned) Next(from int, now time.Time) Returned {
+func (r Returned) Next(from int, pod, owner string, now time.Time) Returned {
 	if !r.Failed {
 		r.Failures = max(0, r.Failures-1)
 	}
-	r.At, r.From, r.Failed = now, from, false
+	return Returned{At: now, From: from, Pod: pod, Owner: owner, Failures: r.Failures}
+}
+
+// Restored completes what a manager that starts reads from the status. What became of a successor that had its time
+// before is not known.
+func (r Returned) Restored(tiers []Tier, now time.Time) Returned {
+	r.Settled = r.Settled || !now.Before(r.At.Add(r.time(tiers)))
 	return r
 }
 
-// Observe notes that the last return has failed, if a pod of the namespace has opened the tier again. Its successor
-// is not known: another pod may have taken its room.
-func (r Returned) Observe(opened []Opened, tiers []Tier, after time.Duration) Returned {
+// time is how long the successor may take to become Ready, also if it has to open all tiers up to the one that the
+// pod has left.
+func (r Returned) time(tiers []Tier) time.Duration {
+	most := startup
+	for _, tier := range tiers[:min(r.From+1, len(tiers))] {
+		most += tier.After + Unseen
+	}
+	return most
+}
+
+// Observe notes what became of the last return. It has failed if a pod of the namespace has opened the tier again,
+// or a pod of the ReplicaSet is there again: another pod may have taken the room of the successor.
+func (r Returned) Observe(opened []Opened, successors []Successor, tiers []Tier, after time.Duration, now time.Time) Returned {
 	if r.At.IsZero() || r.Failed {
 		return r
 	}
-	end := r.At.Add(after)
-	for _, tier := range tiers[:min(r.From+1, len(tiers))] {
-		end = end.Add(tier.After + Unseen)
+	end := r.At.Add(after + r.time(tiers))
+	failed := slices.ContainsFunc(opened, func(pod Opened) bool {
+		return slices.ContainsFunc(pod, func(o Opening) bool { return o.Tier >= r.From && o.At.After(r.At) && !o.At.After(end) })
+	})
+	for _, s := range successors {
+		failed = failed || s.Tier >= r.From && !now.After(end)
+		r.Settled = r.Settled || s.Ready && s.Tier < r.From
 	}
-	for _, pod := range opened {
-		if slices.ContainsFunc(pod, func(o Opening) bool { return o.Tier >= r.From && o.At.After(r.At) && !o.At.After(end) }) {
-			r.Failed, r.Failures = true, min(r.Failures+1, mostDoublings)
-			return r
-		}
+	if failed || !r.Settled && remaining(r.At, r.time(tiers), now) <= 0 {
+		r.Failed, r.Failures = true, min(r.Failures+1, mostDoublings)
 	}
 	return r
 }

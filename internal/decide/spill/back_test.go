@@ -41,29 +41,44 @@ func TestRoom(t *testing.T) {
 	want(20, small, -1)
 }
 
-// TestReturned: only a tier that is opened again soon counts, and only once.
+// TestReturned: a return fails once, if the tier is needed again soon, or the successor does not become Ready in time.
 func TestReturned(t *testing.T) {
 	none := Returned{}
-	first := none.Next(2, start)
+	first := none.Next(2, "web-1", "web", start)
+	second := start.Add(time.Second)
 	soon, late := start.Add(time.Minute), start.Add(time.Hour)
-	failed := first.Observe([]Opened{{{1, start.Add(-time.Minute)}, {2, soon}}}, three, time.Minute)
+	observe := func(r Returned, opened Opened, now time.Time, successors ...Successor) Returned {
+		return r.Observe([]Opened{opened}, successors, three, time.Minute, now)
+	}
+	as := func(settled, failed bool, failures int32) Returned {
+		r := first
+		r.Settled, r.Failed, r.Failures = settled, failed, failures
+		return r
+	}
+	four := as(true, false, 4)
 	for name, test := range map[string]struct{ got, want Returned }{
-		"nothing returned":          {none.Observe([]Opened{{{2, soon}}}, three, time.Minute), none},
-		"the first":                 {first, Returned{At: start, From: 2}},
-		"an earlier tier is opened": {first.Observe([]Opened{{{1, soon}}}, three, time.Minute), first},
-		"it was opened before":      {first.Observe([]Opened{{{2, start}}}, three, time.Minute), first},
-		"it is opened much later":   {first.Observe([]Opened{{{2, late}}}, three, time.Minute), first},
-		"it is opened soon":         {failed, Returned{start, 2, true, 1}},
-		"that counts once":          {failed.Observe([]Opened{{{2, soon}}}, three, time.Minute), failed},
-		"the next one":              {failed.Next(1, late), Returned{late, 1, false, 1}},
-		"which does not fail":       {failed.Next(1, late).Next(1, late), Returned{late, 1, false, 0}},
-		"no more than four count":   {Returned{start, 2, false, 4}.Observe([]Opened{{{2, soon}}}, three, time.Minute), Returned{start, 2, true, 4}},
+		"nothing returned":                {observe(none, Opened{{2, soon}}, soon), none},
+		"the successor is not seen":       {observe(first, nil, second), first},
+		"it starts":                       {observe(first, nil, second, Successor{0, false}), first},
+		"it runs":                         {observe(first, nil, second, Successor{1, true}), as(true, false, 0)},
+		"it does not run":                 {observe(first, nil, late, Successor{0, false}), as(false, true, 1)},
+		"it is where the pod was":         {observe(first, nil, second, Successor{2, true}), as(false, true, 1)},
+		"an earlier tier is opened":       {observe(first, Opened{{1, soon}}, soon), first},
+		"the tier was opened before":      {observe(first, Opened{{2, start}}, soon), first},
+		"it is opened much later":         {observe(as(true, false, 0), Opened{{2, late}}, late), as(true, false, 0)},
+		"it is opened soon":               {observe(first, Opened{{1, start}, {2, soon}}, soon), as(false, true, 1)},
+		"that counts once":                {observe(as(true, true, 1), Opened{{2, soon}}, soon), as(true, true, 1)},
+		"no more than four count":         {observe(four, Opened{{2, soon}}, soon), as(true, true, 4)},
+		"the next one after a failure":    {as(false, true, 1).Next(2, "web-1", "web", start), as(false, false, 1)},
+		"the next one after none":         {as(true, false, 1).Next(2, "web-1", "web", start), first},
+		"restored, in time":               {first.Restored(three, soon), first},
+		"restored, when its time is over": {first.Restored(three, late), as(true, false, 0)},
 	} {
 		if diff := cmp.Diff(test.want, test.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if got := (Returned{Failures: 4}).Patience(time.Minute); got != 16*time.Minute {
+	if got := four.Patience(time.Minute); got != 16*time.Minute {
 		t.Errorf("after four failures it is %v", got)
 	}
 }
@@ -72,7 +87,7 @@ func TestRequests(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1500m"), corev1.ResourceMemory: resource.MustParse("1Ki"), "example.com/none": resource.MustParse("0"),
 	}}}}}}
-	size := Requests(pod)
+	size := InUse(pod)
 	if diff := cmp.Diff(Size{{"cpu", 1500}, {"memory", 1024}, {"pods", 1}}, size); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -85,7 +100,7 @@ func TestRequests(t *testing.T) {
 	if diff := cmp.Diff(Size{{"cpu", 3000}, {"memory", 2048}, {"pods", 2}}, size.Plus(size)); diff != "" {
 		t.Errorf("the sum (-want +got):\n%s", diff)
 	}
-	if pod.Status.Phase = corev1.PodFailed; Requests(pod) != nil {
+	if pod.Status.Phase = corev1.PodFailed; InUse(pod) != nil {
 		t.Error("a pod that has ended requests something")
 	}
 }

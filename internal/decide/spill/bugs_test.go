@@ -152,6 +152,10 @@ var seededBugs = map[string]bug{
 		}
 		return m
 	}},
+	"the successor is not waited for": {back: func(pods []Resident, back Back, now time.Time) Move {
+		back.Last.Settled = true
+		return Return(pods, back, now)
+	}},
 	"no pod returns": {back: func([]Resident, Back, time.Time) Move { return Move{Pod: -1} }},
 	"no pod returns after one that failed": {back: func(pods []Resident, back Back, now time.Time) Move {
 		if back.Last.Failed {

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -102,10 +103,14 @@ func (w *world) look() {
 // observe reads from the pods whether the last return has failed.
 func (w *world) observe() Returned {
 	var opened []Opened
+	var successors []Successor
 	for _, p := range w.pods {
 		opened = append(opened, p.opened)
+		if p.node != nil && fmt.Sprint(p.set) == w.last.Owner && w.last.Follows(p.created, w.clock()) {
+			successors = append(successors, Successor{p.node.tier, p.running})
+		}
 	}
-	return w.last.Observe(opened, w.tiers, returnAfter)
+	return w.last.Observe(opened, successors, w.tiers, returnAfter, w.clock())
 }
 
 func (w *world) giveBack() {
@@ -127,7 +132,7 @@ func (w *world) giveBack() {
 		if p.node == nil {
 			back.Waiting++
 		} else {
-			residents, of = append(residents, Resident{Tier: p.node.tier, Size: p.size, Movable: p.set != statefulSet, Started: p.started}), append(of, p)
+			residents, of = append(residents, Resident{Tier: p.node.tier, Size: p.size, Movable: p.set != statefulSet, Behind: w.last.Failed && w.last.Owner == fmt.Sprint(p.set), Started: p.started}), append(of, p)
 		}
 	}
 	move := w.bug.returnOf(residents, back, w.clock())
@@ -140,9 +145,16 @@ func (w *world) giveBack() {
 	w.lastReturn = w.now
 	w.remove(of[move.Pod], "it returns")
 	if w.chaos && w.IntN(4) == 0 {
-		w.full, w.rooms = Full{}, Rooms{}
+		w.forget()
 		w.log("the manager crashes before it has written that")
 		return
 	}
-	w.last = w.last.Next(of[move.Pod].node.tier, w.clock())
+	w.last = w.last.Next(of[move.Pod].node.tier, fmt.Sprint(of[move.Pod].id), fmt.Sprint(of[move.Pod].set), w.clock())
+}
+
+// forget restarts the manager. It has only what is in objects then.
+func (w *world) forget() {
+	w.full, w.rooms = Full{}, Rooms{}
+	w.last.Settled = false
+	w.last = w.last.Restored(w.tiers, w.clock())
 }

@@ -32,7 +32,8 @@ type pod struct {
 	running   bool
 	cost      int
 	// asked is the cost that the user has set, or nil.
-	asked *int
+	asked   *int
+	created time.Time // By the clock of the wall.
 	// The truth, for the invariants: when it was created, tried, and last allowed to use more.
 	started, tried, allowed time.Time
 	retry                   time.Time
@@ -168,7 +169,7 @@ func (w *world) others() {
 			w.wall = time.Duration(w.IntN(20)-10) * time.Hour
 		}
 	case 6: // The manager restarts.
-		w.full, w.rooms = Full{}, Rooms{}
+		w.forget()
 	}
 	w.changed()
 	w.log("tiers %v, replicas %v, clocks %v", w.tiers, w.replicas, w.wall)

@@ -221,10 +221,13 @@ func (w *world) checkReturn(p *pod) {
 	if !fits(p) {
 		w.violation("pod %d returns, but no earlier tier has had room for long enough", p.id)
 	}
+	if !w.last.Failed && !w.last.At.IsZero() && !w.last.Settled {
+		w.violation("pod %d returns before the successor of pod %s runs", p.id, w.last.Pod)
+	}
 	for _, other := range w.pods {
 		if other.node == nil {
 			w.violation("pod %d returns before pod %d, which waits", p.id, other.id)
-		} else if other.set != statefulSet && other.node.tier > p.node.tier && other.size.Covers(p.size) && p.size.Covers(other.size) && !w.doubted(other) {
+		} else if other.set == p.set && other.node.tier > p.node.tier && other.size.Covers(p.size) && p.size.Covers(other.size) && !w.doubted(other) {
 			w.violation("pod %d returns from tier %d before pod %d from tier %d", p.id, p.node.tier, other.id, other.node.tier)
 		}
 	}

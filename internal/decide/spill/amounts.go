@@ -9,19 +9,19 @@ import (
 	podresource "k8s.io/component-helpers/resource"
 )
 
-// Requests returns what the scheduler counts for a pod: its requests, and one pod. A pod that has ended counts
+// InUse returns what the scheduler counts for a pod: its requests, and one pod. A pod that has ended counts
 // nothing.
-func Requests(pod *corev1.Pod) Size {
+func InUse(pod *corev1.Pod) Size {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return nil
 	}
 	requests := podresource.PodRequests(pod, podresource.PodResourcesOptions{UseStatusResources: true})
 	requests[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
-	return SizeOf(requests)
+	return SizeOfList(requests)
 }
 
-// SizeOf returns the amounts of a list, without those that are zero or less.
-func SizeOf(list corev1.ResourceList) Size {
+// SizeOfList returns the amounts of a list, without those that are zero or less.
+func SizeOfList(list corev1.ResourceList) Size {
 	size := make(Size, 0, len(list))
 	for name, quantity := range list {
 		value := quantity.Value()
