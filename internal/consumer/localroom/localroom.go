@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -40,9 +39,9 @@ type Node struct {
 // Rooms watches the nodes and their pods while it is needed.
 type Rooms struct {
 	client kubernetes.Interface
+	asked  chan struct{} // After a change of what is needed.
 
 	mu      sync.Mutex
-	running bool
 	needed  map[string]bool
 	now     *watched // Nil while nobody needs it.
 	changed []func() // The list only grows.
@@ -57,30 +56,27 @@ var (
 type watched struct {
 	nodes *nodes
 	pods  *pods
-	stop  chan struct{}
+	stop  context.CancelFunc
 }
 
 // New returns Rooms that watch nothing yet.
 func New(client kubernetes.Interface) *Rooms {
-	return &Rooms{client: client, needed: map[string]bool{}}
+	return &Rooms{client: client, asked: make(chan struct{}, 1), needed: map[string]bool{}}
 }
 
 // NeedLeaderElection is true, because only the active replica needs the memory.
 func (*Rooms) NeedLeaderElection() bool { return true }
 
-// Start waits until ctx ends.
+// Start starts and ends the watches as they are needed, until ctx ends.
 func (r *Rooms) Start(ctx context.Context) error {
-	r.run(true)
-	<-ctx.Done()
-	r.run(false)
-	return nil
-}
-
-func (r *Rooms) run(running bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.running = running
-	r.adjust()
+	for {
+		r.adjust(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.asked:
+		}
+	}
 }
 
 // Follow calls changed after each change of what is free, or of which pods a node takes. It must not block.
@@ -90,14 +86,20 @@ func (r *Rooms) Follow(changed func()) {
 	r.changed = append(r.changed, changed)
 }
 
-// Need says whether who needs the room. The watches end when nobody does.
+// Need says whether who needs the room. The watches end when nobody does. It never waits.
 func (r *Rooms) Need(who string, needs bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.needed[who] == needs {
+		return
+	}
 	if r.needed[who] = true; !needs {
 		delete(r.needed, who)
 	}
-	r.adjust()
+	select {
+	case r.asked <- struct{}{}:
+	default: // It is asked already.
+	}
 }
 
 // NeededBy returns who needs the room, in any order.
@@ -107,17 +109,20 @@ func (r *Rooms) NeededBy() []string {
 	return slices.Collect(maps.Keys(r.needed))
 }
 
-// adjust starts or ends the watches. The caller holds the lock.
-func (r *Rooms) adjust() {
-	switch wanted := r.running && len(r.needed) > 0; {
+// adjust starts or ends the watches.
+func (r *Rooms) adjust(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch wanted := len(r.needed) > 0; {
 	case wanted == (r.now != nil):
 	case !wanted:
-		close(r.now.stop)
+		r.now.stop()
 		r.now = nil
 	default:
-		r.now = &watched{nodes: newNodes(r.notify), pods: newPods(r.notify), stop: make(chan struct{})}
-		r.watch("nodes", &corev1.Node{}, r.now.nodes, nil)
-		r.watch("pods", &corev1.Pod{}, r.now.pods, onNodes)
+		ctx, stop := context.WithCancel(ctx)
+		r.now = &watched{nodes: newNodes(r.notify), pods: newPods(r.notify), stop: stop}
+		r.watch(ctx, "nodes", &corev1.Node{}, r.now.nodes, nil)
+		r.watch(ctx, "pods", &corev1.Pod{}, r.now.pods, onNodes)
 	}
 }
 
@@ -126,7 +131,7 @@ var onNodes = fields.AndSelectors(fields.OneTermNotEqualSelector("spec.nodeName"
 	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)), fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)))
 
 // watch fills a store until the watches end.
-func (r *Rooms) watch(resource string, object runtime.Object, into toolscache.ReflectorStore, which fields.Selector) {
+func (r *Rooms) watch(ctx context.Context, resource string, object runtime.Object, into toolscache.ReflectorStore, which fields.Selector) {
 	from := toolscache.NewFilteredListWatchFromClient(r.client.CoreV1().RESTClient(), resource, "", func(o *metav1.ListOptions) {
 		if which != nil {
 			o.FieldSelector = which.String()
@@ -134,7 +139,7 @@ func (r *Rooms) watch(resource string, object runtime.Object, into toolscache.Re
 	})
 	reflector := toolscache.NewReflectorWithOptions(toolscache.ToListWatcherWithWatchListSemantics(from, r.client), object, into,
 		toolscache.ReflectorOptions{Name: "localroom-" + resource})
-	go reflector.RunWithContext(wait.ContextForChannel(r.now.stop))
+	go reflector.RunWithContext(ctx)
 }
 
 func (r *Rooms) notify() {
