@@ -18,6 +18,20 @@ type Stuck struct {
 	Elsewhere bool
 }
 
+// newsFor is how long after it is due a refusal is news. A pod that stays would else be noted without end.
+const newsFor = firstBackoff
+
+// Due returns how long until the pod has been refused for long enough; 0: it has.
+func (s Stuck) Due(after time.Duration, now time.Time) time.Duration {
+	return max(0, remaining(s.Since, after, now))
+}
+
+// IsNews reports whether the pod has been refused for long enough since a moment ago.
+func (s Stuck) IsNews(after time.Duration, now time.Time) bool {
+	late := now.Sub(s.Since) - after
+	return late >= 0 && late < newsFor
+}
+
 // GivesUp decides whether a pod is deleted in the consumer, so that its controller creates another one. If not,
 // wait is how long until the next decision if nothing changes before; 0: never. A pod that no other place may
 // take stays: a successor would only wait again.
