@@ -153,7 +153,7 @@ type NamespaceOffloadingSpec struct {
 	Overflow []OverflowTier `json:"overflow,omitempty"`
 
 	// unschedulable says what happens to a pod that its provider refuses, or that the provider's
-	// scheduler cannot place. Only with overflow. If it is unset, the defaults apply.
+	// scheduler cannot place, for lack of room. Only with overflow. If it is unset, such pods wait.
 	// +optional
 	Unschedulable *Unschedulable `json:"unschedulable,omitempty"`
 
@@ -218,7 +218,8 @@ type NamespaceOffloadingStatus struct {
 	Overflow []OverflowTierStatus `json:"overflow,omitempty"`
 
 	// full are the providers of spec.overflow that have refused pods of the namespace, or could not
-	// place them. An entry is removed an hour after its last back-off has ended.
+	// place them. An entry is removed once a pod of that size runs there, or an hour after its back-off
+	// has ended.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

@@ -11,7 +11,7 @@ type UnschedulableAction string
 
 const (
 	// UnschedulableReplace deletes the pod in the consumer, so that its controller creates another
-	// one, which goes elsewhere. The default.
+	// one, which goes elsewhere.
 	UnschedulableReplace UnschedulableAction = "Replace"
 	// UnschedulableWait leaves the pod where it is, until the provider can run it.
 	UnschedulableWait UnschedulableAction = "Wait"
@@ -22,17 +22,24 @@ const (
 type Unschedulable struct {
 	// action is Replace or Wait. Replace deletes the pod, if its controller is a ReplicaSet or a
 	// ReplicationController, it uses no PersistentVolumeClaims, and another place of spec.overflow
-	// may take it. Other pods wait. Wait leaves every pod where it is. Defaults to Replace.
+	// may take it. Other pods wait. Wait leaves every pod where it is, and forgets status.full.
+	// Defaults to Replace.
 	// +optional
+	// +kubebuilder:default=Replace
 	Action UnschedulableAction `json:"action,omitempty"`
 
 	// after is how long a provider must have refused a pod, or failed to place it. From 1s to 1h.
-	// Defaults to 2m.
+	// Defaults to 5m.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}([.][0-9]{1,9})?(ms|s|m|h))+$') && duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="after must be a duration from 1s to 1h, such as 2m"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}([.][0-9]{1,9})?(ms|s|m|h))+$') && duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="after must be a duration from 1s to 1h, such as 5m"
 	After *metav1.Duration `json:"after,omitempty"`
+}
+
+// ReplacesUnschedulable reports whether pods are replaced for which their provider has no room.
+func (s *NamespaceOffloadingSpec) ReplacesUnschedulable() bool {
+	return len(s.Overflow) > 0 && s.Unschedulable != nil && s.Unschedulable.Action != UnschedulableWait
 }
 
 // FullProvider is a provider that has refused pods of the namespace, or could not place them.
@@ -64,7 +71,7 @@ type FullProvider struct {
 	// +optional
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 
-	// reason is Rejected, ServerError or Unschedulable.
+	// reason is Rejected or Unschedulable.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
@@ -80,7 +87,8 @@ const (
 	// provider of spec.overflow is left out, because it has refused pods of the namespace. The message
 	// says which pods, why, and until when.
 	OffloadingFull = "Full"
-	// ReasonProvidersFull is the reason of OffloadingFull.
+	// ReasonProvidersFull is the reason of OffloadingFull, and of an event of each pod that waits meanwhile:
+	// the scheduler finds no room for it in the other providers.
 	ReasonProvidersFull = "ProvidersFull"
 
 	// ReasonUnschedulable is a reason of PodOffloaded: the pod is in the provider, whose scheduler finds

@@ -523,8 +523,8 @@ var offloadingCases = map[string]validationCase{
 	"unschedulable, defaults":             {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{}}},
 	"unschedulable, no overflow":          {set: fields{"spec.unschedulable": object{}}, want: "spec.unschedulable: Forbidden: unschedulable is allowed only with overflow: without tiers, pods tolerate every provider, and would go back to the one that refused them"},
 	"unschedulable, another action":       {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"action": "Evict"}}, want: `spec.unschedulable.action: Unsupported value: "Evict": supported values: "Replace", "Wait"`},
-	"unschedulable, too soon":             {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"after": "0s"}}, want: "after must be a duration from 1s to 1h, such as 2m"},
-	"unschedulable, too late":             {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"after": "61m"}}, want: "after must be a duration from 1s to 1h, such as 2m"},
+	"unschedulable, too soon":             {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"after": "0s"}}, want: "after must be a duration from 1s to 1h, such as 5m"},
+	"unschedulable, too late":             {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"after": "61m"}}, want: "after must be a duration from 1s to 1h, such as 5m"},
 	"overflow taken back":                 {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu"))}, change: fields{"spec.overflow": nil}},
 
 	"API access":                  {set: fields{"spec.apiAccess": object{"serviceAccounts": texts("default", "system.controller")}}},

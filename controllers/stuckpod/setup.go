@@ -14,20 +14,23 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
+	"github.com/spillway-io/spillway/internal/decide/stuckpod"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
 
-// SetupWithManager adds the controller to the manager. It has one worker: pods that are refused together need one
-// write of the status.
+// workers is how many pods are handled at a time: a provider that does not answer holds one of them up.
+const workers = 4
+
+// SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return builder.TypedControllerManagedBy[inventory.Request](mgr).
 		Named("stuckpod").
 		WatchesRawSource(inventory.Source(r.Inventory, 0, r.ofChange)).
 		WatchesRawSource(inventory.ProblemSource(r.Inventory, r.ofPod)).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofOffloading), builder.WithPredicates(changed())).
-		Watches(&v1alpha1.ClusterBinding{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(resumed())).
-		WithOptions(trigger.Options[inventory.Request](mgr, 1)).
+		Watches(&v1alpha1.ClusterBinding{}, trigger.OnChange(r.ofBinding)).
+		WithOptions(trigger.Options[inventory.Request](mgr, workers)).
 		Complete(r)
 }
 
@@ -42,15 +45,16 @@ func changed() predicate.Predicate {
 	return only
 }
 
-// resumed passes a binding that is no longer paused.
-func resumed() predicate.Predicate {
-	only := trigger.OnlyUpdated(func(before, after *v1alpha1.ClusterBinding) bool { return before.Spec.Paused && !after.Spec.Paused })
-	only.DeleteFunc = func(event.DeleteEvent) bool { return false }
-	return only
-}
-
-func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []inventory.Request {
-	return r.stuck(ctx, binding.GetName(), corev1.NamespaceAll)
+// ofBinding enqueues all stuck pods once a provider answers again: its own, and those that may go there.
+func (r *Reconciler) ofBinding(ctx context.Context, before, after *v1alpha1.ClusterBinding) []inventory.Request {
+	switch {
+	case after == nil:
+		r.seen.forgetAll(before.Name)
+		return nil
+	case before != nil && stuckpod.Answers(before) || !stuckpod.Answers(after):
+		return nil
+	}
+	return r.everywhere(ctx, corev1.NamespaceAll)
 }
 
 // ofChange enqueues all stuck pods of a binding once they are known, and forgets those that are gone.
@@ -61,25 +65,33 @@ func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []in
 	case change.Pod == nil:
 		return r.stuck(ctx, change.Binding, corev1.NamespaceAll)
 	}
-	req := inventory.Request{Binding: change.Binding, NamespacedName: client.ObjectKeyFromObject(change.Pod)}
-	if _, told := r.told.Load(req); told {
+	if req := (inventory.Request{Binding: change.Binding, NamespacedName: client.ObjectKeyFromObject(change.Pod)}); r.seen.has(req) {
 		return []inventory.Request{req}
 	}
 	return nil
 }
 
-// ofPod enqueues a pod whose provider has begun to refuse it.
-func (*Reconciler) ofPod(binding string, changed *corev1.Pod) []inventory.Request {
-	if pod.StuckOf(changed) == nil {
+// ofPod enqueues a pod whose provider has begun to refuse it, or runs it although the provider was full.
+func (r *Reconciler) ofPod(ctx context.Context, binding string, of *corev1.Pod) []inventory.Request {
+	if pod.StuckOf(of) == nil && !r.wasFull(ctx, of) {
 		return nil
 	}
-	return []inventory.Request{{Binding: binding, NamespacedName: client.ObjectKeyFromObject(changed)}}
+	return []inventory.Request{{Binding: binding, NamespacedName: client.ObjectKeyFromObject(of)}}
+}
+
+func (r *Reconciler) wasFull(ctx context.Context, of *corev1.Pod) bool {
+	nso, key := &v1alpha1.NamespaceOffloading{}, client.ObjectKey{Namespace: of.Namespace, Name: v1alpha1.OffloadingName}
+	return of.Status.Phase == corev1.PodRunning && r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy) == nil && len(nso.Status.Full) > 0
 }
 
 func (r *Reconciler) ofOffloading(ctx context.Context, nso client.Object) []inventory.Request {
+	return r.everywhere(ctx, nso.GetNamespace())
+}
+
+func (r *Reconciler) everywhere(ctx context.Context, namespace string) []inventory.Request {
 	var requests []inventory.Request
 	for _, binding := range r.Inventory.Bindings() {
-		requests = append(requests, r.stuck(ctx, binding, nso.GetNamespace())...)
+		requests = append(requests, r.stuck(ctx, binding, namespace)...)
 	}
 	return requests
 }
@@ -92,7 +104,9 @@ func (r *Reconciler) stuck(ctx context.Context, binding, namespace string) []inv
 	}
 	var requests []inventory.Request
 	for i := range pods {
-		requests = append(requests, r.ofPod(binding, &pods[i])...)
+		if pod.StuckOf(&pods[i]) != nil {
+			requests = append(requests, inventory.Request{Binding: binding, NamespacedName: client.ObjectKeyFromObject(&pods[i])})
+		}
 	}
 	return requests
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// problems has who follows the problems of pods. Most pods have none, and then nobody is called.
+// problems has who follows the problems of pods.
 type problems struct {
 	guard    sync.Mutex
 	handlers []func(binding string, pod *corev1.Pod)
@@ -26,14 +26,14 @@ func (p *problems) notify(binding string, pod *corev1.Pod) {
 	}
 }
 
-// ProblemSource is a source for a controller. It enqueues the requests for each pod that is not new and whose condition
-// PodOffloaded has another status or reason. A pod that runs without a problem never has that condition.
-func ProblemSource[R comparable](r *Inventory, requests func(binding string, pod *corev1.Pod) []R) source.TypedSource[R] {
-	return source.TypedFunc[R](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
+// ProblemSource is a source for a controller. It enqueues the requests for each pod that is not new, and that has begun to
+// run, or whose condition PodOffloaded has another status or reason. Most pods never have that condition.
+func ProblemSource[R comparable](r *Inventory, requests func(ctx context.Context, binding string, pod *corev1.Pod) []R) source.TypedSource[R] {
+	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		r.problems.guard.Lock()
 		defer r.problems.guard.Unlock()
 		r.problems.handlers = append(r.problems.handlers, func(binding string, pod *corev1.Pod) {
-			for _, request := range requests(binding, pod) {
+			for _, request := range requests(ctx, binding, pod) {
 				queue.Add(request)
 			}
 		})
@@ -41,8 +41,13 @@ func ProblemSource[R comparable](r *Inventory, requests func(binding string, pod
 	})
 }
 
-// problemOf returns the status and the reason of the condition PodOffloaded.
-func problemOf(pod *corev1.Pod) (problem struct{ status, reason string }) {
+// problemOf returns the status and the reason of the condition PodOffloaded, and whether the pod runs.
+func problemOf(pod *corev1.Pod) (problem struct {
+	status, reason string
+	runs           bool
+},
+) {
+	problem.runs = pod.Status.Phase == corev1.PodRunning
 	for i := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[i]; c.Type == v1alpha1.PodOffloaded {
 			problem.status, problem.reason = string(c.Status), c.Reason

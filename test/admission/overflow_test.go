@@ -40,14 +40,16 @@ func TestOverflow(t *testing.T) {
 		PodOffloadingStrategy: v1alpha1.PodsLocalAndRemote, Overflow: []v1alpha1.OverflowTier{{Local: true}, in(eu), in(us)}}}
 	remote := &v1alpha1.NamespaceOffloading{Spec: v1alpha1.NamespaceOffloadingSpec{
 		PodOffloadingStrategy: v1alpha1.PodsRemote, Overflow: []v1alpha1.OverflowTier{in(arm), in(eu), builder.Tier()}}}
-	stale, many, full, fullest := remote.DeepCopy(), remote.DeepCopy(), remote.DeepCopy(), remote.DeepCopy()
+	stale, many, full, fullest, waits := remote.DeepCopy(), remote.DeepCopy(), remote.DeepCopy(), remote.DeepCopy(), remote.DeepCopy()
+	full.Spec.Unschedulable, fullest.Spec.Unschedulable = &v1alpha1.Unschedulable{}, &v1alpha1.Unschedulable{}
+	waits.Spec.Unschedulable = &v1alpha1.Unschedulable{Action: v1alpha1.UnschedulableWait}
 	var ids []string
 	var tolerations []corev1.Toleration
 	for n := range 256 { // As many as the status may list.
 		ids = append(ids, fmt.Sprintf("provider-%03d", n))
 		tolerations = append(tolerations, tolerateCluster(ids[n]))
 	}
-	for _, offloading := range []*v1alpha1.NamespaceOffloading{both, remote, stale, many, full, fullest} {
+	for _, offloading := range []*v1alpha1.NamespaceOffloading{both, remote, stale, many, full, fullest, waits} {
 		offloading.Namespace, offloading.Name = namespaceOf(t, nil), v1alpha1.OffloadingName
 		made(t, offloading)
 		before := offloading.DeepCopy()
@@ -55,7 +57,7 @@ func TestOverflow(t *testing.T) {
 		switch offloading {
 		case many:
 			offloading.Status.Overflow = []v1alpha1.OverflowTierStatus{{Clusters: ids}}
-		case full:
+		case full, waits:
 			offloading.Status.Full = []v1alpha1.FullProvider{refusing("eu", true), refusing("eu2", false)}
 		case fullest: // As many as the status may list.
 			for range 30 {
@@ -87,6 +89,7 @@ func TestOverflow(t *testing.T) {
 		"Remote, tolerates all":      {remote, func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{tolerateAll} }, []corev1.Toleration{tolerateAll}, required(labels(virtual))},
 		"Remote, earlier status":     {stale, nil, nil, required(labels(virtual))},
 		"Remote, one is full":        {full, nil, []corev1.Toleration{tolerateCluster("eu2")}, required(labels(virtual))},
+		"Remote, full, and waits":    {waits, nil, []corev1.Toleration{tolerateCluster("eu"), tolerateCluster("eu2")}, required(labels(virtual))},
 		"Remote, the first are full": {fullest, nil, nil, required(labels(virtual))},
 		"Remote, full, tolerated":    {full, func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{tolerateCluster("eu")} }, []corev1.Toleration{tolerateCluster("eu"), tolerateCluster("eu2")}, required(labels(virtual))},
 		"Remote, many providers":     {many, nil, tolerations, required(labels(virtual))},

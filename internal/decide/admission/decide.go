@@ -89,7 +89,7 @@ func first(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) []corev1.Tolerati
 
 // isFull reports whether a provider has refused pods of the namespace, of whatever size, and is left out until a time.
 func isFull(nso *v1alpha1.NamespaceOffloading, clusterID string) bool {
-	return slices.ContainsFunc(nso.Status.Full, func(f v1alpha1.FullProvider) bool { return f.Cluster == clusterID && f.Until != nil })
+	return nso.Spec.ReplacesUnschedulable() && slices.ContainsFunc(nso.Status.Full, func(f v1alpha1.FullProvider) bool { return f.Cluster == clusterID && f.Until != nil })
 }
 
 // Missing returns the tolerations of virtual nodes that a pod lacks.

@@ -70,6 +70,7 @@ func TestOverflow(t *testing.T) {
 func TestFull(t *testing.T) {
 	at := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: builder.Epoch.Add(d)} }
 	nso := builder.Offloading("team").Obj()
+	nso.Spec.Overflow, nso.Spec.Unschedulable = make([]v1alpha1.OverflowTier, 2), &v1alpha1.Unschedulable{}
 	nso.Status.Full = []v1alpha1.FullProvider{
 		{Cluster: "eu", Refusals: 1, LastRefusal: *at(0), Until: at(time.Minute), Message: "quota"},
 		{Cluster: "gone", Refusals: 1, LastRefusal: *at(0), Until: at(time.Minute)},
@@ -98,7 +99,7 @@ func TestFull(t *testing.T) {
 			t.Errorf("after %v, written again: %s", step.after, cmp.Diff(plan.Status, again))
 		}
 	}
-	if s.Tiers = nil; len(Decide(s).Status.Full) != 0 {
-		t.Error("without tiers, providers are full")
+	if nso.Spec.Unschedulable.Action = v1alpha1.UnschedulableWait; len(Decide(s).Status.Full) != 0 {
+		t.Error("although pods wait, providers are full")
 	}
 }

@@ -3,7 +3,7 @@ package spill
 import "time"
 
 // DefaultUnschedulableAfter is how long a provider may fail to place a pod before the pod is given up there.
-const DefaultUnschedulableAfter = 2 * time.Minute
+const DefaultUnschedulableAfter = 5 * time.Minute
 
 // Stuck is a pod on a virtual node that does not run in the provider.
 type Stuck struct {
@@ -18,7 +18,7 @@ type Stuck struct {
 	Elsewhere bool
 }
 
-// newsFor is how long after it is due a refusal is news. A pod that stays would else be noted without end.
+// newsFor is how long it is news that a pod is due. A manager that starts later tells nobody again.
 const newsFor = firstBackoff
 
 // Due returns how long until the pod has been refused for long enough; 0: it has.

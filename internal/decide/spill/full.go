@@ -47,12 +47,11 @@ func (e entry) closed(now time.Time) time.Duration {
 	return 0
 }
 
-// Refused notes that a provider has refused or not placed a pod, and reports whether that is news. A refusal during a
-// back-off is about a pod that was sent before it began, and does not lengthen it. The refusal of a large pod says
-// nothing about smaller ones.
-func (f *Full) Refused(clusterID, namespace string, size Size, why Why, now time.Time) bool {
+// Refused notes that a provider has refused or not placed a pod. A refusal during a back-off is about a pod that was
+// sent before it began, and does not lengthen it. The refusal of a large pod says nothing about smaller ones.
+func (f *Full) Refused(clusterID, namespace string, size Size, why Why, now time.Time) {
 	if open, _ := f.Open(clusterID, namespace, size, now); !open {
-		return false
+		return
 	}
 	at := place{clusterID, namespace}
 	if f.entries == nil {
@@ -77,17 +76,16 @@ func (f *Full) Refused(clusterID, namespace string, size Size, why Why, now time
 	}
 	added.until = now.Add(added.backoff())
 	f.entries[at] = append(all, added)
-	return true
 }
 
-// Ran notes that a pod runs in a provider, to which it was sent then. So pods that request no more are welcome there, as
+// Ran notes that a pod was started in a provider then. So pods that request no more are welcome there, as
 // far as is known.
-func (f *Full) Ran(clusterID, namespace string, size Size, sent time.Time) {
+func (f *Full) Ran(clusterID, namespace string, size Size, started time.Time) {
 	at := place{clusterID, namespace}
 	if f.entries[at] == nil {
 		return
 	}
-	f.entries[at] = slices.DeleteFunc(f.entries[at], func(e entry) bool { return size.Covers(e.size) && !sent.Before(e.last) })
+	f.entries[at] = slices.DeleteFunc(f.entries[at], func(e entry) bool { return size.Covers(e.size) && !started.Before(e.last) })
 	if len(f.entries[at]) == 0 {
 		delete(f.entries, at)
 	}
@@ -107,9 +105,12 @@ func (f *Full) Doubtful(clusterID, namespace string, size Size) bool {
 	return f.find(clusterID, namespace, size) != nil
 }
 
-// Free reports whether the provider takes pods of any size from the namespace now. Admission knows no sizes.
-func (f *Full) Free(clusterID, namespace string, now time.Time) bool {
-	return !slices.ContainsFunc(f.entries[place{clusterID, namespace}], func(e entry) bool { return e.closed(now) > 0 })
+// Last returns when the provider has refused such a pod last, and how long none may try it; 0: one may try it now.
+func (f *Full) Last(clusterID, namespace string, size Size, now time.Time) (refused time.Time, closed time.Duration) {
+	if e := f.find(clusterID, namespace, size); e != nil {
+		return e.last, e.closed(now)
+	}
+	return time.Time{}, 0
 }
 
 // find returns the refusal of a pod that requested no more, with the longest wait.

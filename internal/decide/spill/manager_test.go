@@ -65,12 +65,8 @@ func (w *world) fallback(p *pod) {
 	}
 	gives, wait := w.bug.givesUpOf(s, after, w.clock())
 	w.again(wait)
-	if due := s.Due(after, w.clock()); gives || s.IsNews(after, w.clock()) {
-		w.full.Refused(p.node.name, "", p.size, Why{}, w.now)
-	} else {
-		w.again(due)
-	}
 	if gives {
+		w.full.Refused(p.node.name, "", p.size, Why{}, w.now)
 		if p.set == statefulSet {
 			w.violation("pod %d of a StatefulSet is given up", p.id)
 		}

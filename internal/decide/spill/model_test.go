@@ -59,6 +59,9 @@ const (
 	statefulSet = 2
 )
 
+// replacing is a spec that asks for the memory of refusals.
+var replacing = v1alpha1.NamespaceOffloadingSpec{Overflow: make([]v1alpha1.OverflowTier, 1), Unschedulable: &v1alpha1.Unschedulable{}}
+
 // world is one interleaving: a namespace, its tiers, and everybody who acts on them.
 type world struct {
 	*rand.Rand
@@ -162,7 +165,7 @@ func (w *world) others() {
 			w.wall = time.Duration(w.IntN(20)-10) * time.Hour
 		}
 	case 6: // The manager restarts. What it knows about full providers is in a status, which somebody may empty.
-		nso := &v1alpha1.NamespaceOffloading{}
+		nso := &v1alpha1.NamespaceOffloading{Spec: replacing}
 		if w.IntN(2) == 0 {
 			nso.Status.Full, _ = w.full.Status("", Open(w.tiers, len(w.tiers)), w.now)
 		}

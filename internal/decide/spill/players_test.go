@@ -110,3 +110,8 @@ func (w *world) providers() {
 		}
 	}
 }
+
+// Free reports whether the provider takes pods of any size from the namespace now. Admission knows no sizes.
+func (f *Full) Free(clusterID, namespace string, now time.Time) bool {
+	return !slices.ContainsFunc(f.entries[place{clusterID, namespace}], func(e entry) bool { return e.closed(now) > 0 })
+}

@@ -22,9 +22,12 @@ const (
 	mostSaid     = 256
 )
 
-// Read returns the memory that the status of an offloading holds.
+// Read returns the memory that the status of an offloading holds. It is empty if the spec asks for none.
 func Read(nso *v1alpha1.NamespaceOffloading) *Full {
 	f := &Full{}
+	if !nso.Spec.ReplacesUnschedulable() {
+		return f
+	}
 	for i := range nso.Status.Full {
 		full := &nso.Status.Full[i]
 		e := entry{size: sizeOf(full.Requests), tries: int(full.Refusals) - 1, last: full.LastRefusal.Time, why: Why{full.Reason, full.Message}}

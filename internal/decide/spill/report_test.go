@@ -17,7 +17,7 @@ import (
 var large = Size{{"cpu", 1500}, {"example.com/gpu", 3}, {"memory", 2 << 30}}
 
 func stored(f *Full, now time.Time) (*v1alpha1.NamespaceOffloading, time.Duration) {
-	nso := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: "team"}}
+	nso := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: "team"}, Spec: replacing}
 	all, again := f.Status("team", []string{"us", "eu"}, now)
 	nso.Status.Full = all
 	return nso, again

@@ -1,6 +1,7 @@
 // Package stuckpod decides, without any I/O, what happens to a pod on a virtual node that its provider refuses, or
-// that the provider's scheduler cannot place: in a namespace with spec.overflow it is deleted, so that its controller
-// creates another one, which goes elsewhere. The provider is left out for such pods for a while.
+// that the provider's scheduler cannot place, for lack of room. In a namespace with spec.overflow and
+// spec.unschedulable it is deleted, so that its controller creates another one, which goes elsewhere. The provider is
+// left out for such pods for a while.
 package stuckpod
 
 import (
@@ -11,11 +12,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
-	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -23,14 +25,15 @@ import (
 
 // Snapshot is the input of Decide.
 type Snapshot struct {
-	// Pod is on the virtual node of the provider ClusterID.
-	Pod       *corev1.Pod
-	ClusterID string
+	// Pod is on the virtual node of the Binding.
+	Pod     *corev1.Pod
+	Binding *v1alpha1.ClusterBinding
 	// Offloading is of the pod's namespace, or nil.
 	Offloading *v1alpha1.NamespaceOffloading
-	// Others are the pods of the namespace on the same virtual node.
-	Others []corev1.Pod
-	Now    time.Time
+	// Nodes are the other virtual nodes to which pods may go now, by clusterID. Due needs none.
+	Nodes map[string]*corev1.Node
+	// Seen is when this process first saw that the provider refuses the pod.
+	Seen, Now time.Time
 }
 
 // Plan is what to do.
@@ -45,48 +48,81 @@ type Plan struct {
 	RecheckAfter time.Duration
 }
 
-// Decide decides about one pod.
-func Decide(s Snapshot) Plan {
+// Due reports whether there is something to decide about the pod now. If not, wait is how long until there may be; 0:
+// never, unless something changes.
+func Due(s Snapshot) (due bool, wait time.Duration) {
 	stuck := pod.StuckOf(s.Pod)
-	if stuck == nil || !replaces(s.Offloading) || !slices.Contains(namespaceoffloading.InTiers(&s.Offloading.Status), s.ClusterID) {
-		return Plan{}
-	}
-	full, size, after := spill.Read(s.Offloading), spill.SizeOf(s.Pod), After(s.Offloading)
-	may, opens := elsewhere(s, full, size)
-	owner, why := keeps(s.Pod)
-	state := spill.Stuck{Since: stuck.Since, Recreated: owner != "", Claims: len(needs.Claims(s.Pod)) > 0, Elsewhere: may}
-	if wait := state.Due(after, s.Now); wait > 0 {
-		return Plan{RecheckAfter: wait}
-	}
-	var plan Plan
-	plan.Delete, _ = spill.GivesUp(state, after, s.Now)
-	news := state.IsNews(after, s.Now)
-	if plan.Delete || news {
-		if open, _ := full.Open(s.ClusterID, s.Pod.Namespace, size, s.Now); open {
-			ran(s, full)
-		}
-		full.Refused(s.ClusterID, s.Pod.Namespace, size, spill.Why{Reason: stuck.Reason, Message: stuck.Message}, s.Now)
-		plan.Status = changed(s, full)
-	}
-	since := stuck.Since.UTC().Format(time.RFC3339)
 	switch {
-	case plan.Delete:
-		_, closed := full.Open(s.ClusterID, s.Pod.Namespace, size, s.Now)
-		plan.Reason = v1alpha1.ReasonGivenUp
-		plan.Message = fmt.Sprintf("the pod has not started in provider %s since %s, so it is deleted, and %s creates another one, which does not go to %s until %s: %s",
-			s.ClusterID, since, owner, s.ClusterID, s.Now.Add(closed).UTC().Format(time.RFC3339), stuck.Message)
-		return plan
-	case news:
-		plan.Reason = v1alpha1.ReasonNotReplaced
-		plan.Message = fmt.Sprintf("the pod has not started in provider %s since %s, but it is not replaced: %s", s.ClusterID, since, cmp.Or(why, nowhere))
+	case !concerns(s):
+		return false, 0
+	case stuck == nil:
+		return s.Pod.Status.Phase == corev1.PodRunning && len(s.Offloading.Status.Full) > 0, 0
 	}
-	if why == "" { // It is looked at again when another place may take it.
-		plan.RecheckAfter = opens
-	}
-	return plan
+	wait = s.state(stuck).Due(After(s.Offloading), s.Now)
+	return wait == 0, wait
 }
 
-const nowhere = "no other provider of spec.overflow may take it now"
+// concerns reports whether anything is decided about the pods of a namespace in a provider. While the provider is away,
+// nobody knows how they are. A status about an earlier spec may list providers that are in no tier any more.
+func concerns(s Snapshot) bool {
+	nso := s.Offloading
+	return nso != nil && nso.DeletionTimestamp.IsZero() && nso.Spec.ReplacesUnschedulable() && nso.Status.ObservedGeneration == nso.Generation &&
+		Answers(s.Binding) && slices.Contains(namespaceoffloading.InTiers(&nso.Status), s.Binding.Spec.ClusterID)
+}
+
+// Answers reports whether a provider can be used, and what is known about its pods is current.
+func Answers(binding *v1alpha1.ClusterBinding) bool {
+	away, _ := namespaceoffloading.Away(binding)
+	return away == "" && binding.DeletionTimestamp.IsZero() && !meta.IsStatusConditionFalse(binding.Status.Conditions, v1alpha1.BindingFenced)
+}
+
+// state returns what is known about the pod. A beginning in the future is from another clock, or from before this clock
+// was set back: then the time counts from when this process saw it.
+func (s Snapshot) state(stuck *pod.Stuck) spill.Stuck {
+	since := stuck.Since
+	if since.After(s.Now) {
+		since = s.Seen
+	}
+	return spill.Stuck{Since: since, Recreated: staysFor(s.Pod) == "", Claims: claims(s.Pod)}
+}
+
+// Decide decides about one pod that is due.
+func Decide(s Snapshot) Plan {
+	full, stuck, size := spill.Read(s.Offloading), pod.StuckOf(s.Pod), spill.SizeOf(s.Pod)
+	namespace, id, after := s.Pod.Namespace, s.Binding.Spec.ClusterID, After(s.Offloading)
+	if stuck == nil { // It runs. What it shows about the provider counts from when it was started there.
+		if started := s.Pod.Status.StartTime; started != nil {
+			full.Ran(id, namespace, size, started.Time)
+		}
+		return Plan{Status: changed(s, full)}
+	}
+	state := s.state(stuck)
+	why := cmp.Or(staysFor(s.Pod), notRoom(stuck))
+	var opens time.Duration // When it is looked at again.
+	if why == "" {
+		if state.Elsewhere, opens = elsewhere(s, full, size); !state.Elsewhere {
+			why = nowhere
+		}
+	}
+	// A pod that came although the provider was left out would be replaced by one that comes, too.
+	if last, closed := full.Last(id, namespace, size, s.Now); why == "" && closed > 0 && s.Pod.CreationTimestamp.After(last) {
+		why, opens = "it was created after provider "+id+" had refused others, and went there nevertheless", closed
+	}
+	since := stuck.Since.UTC().Format(time.RFC3339)
+	if gives, _ := spill.GivesUp(state, after, s.Now); !gives || why != "" {
+		plan := Plan{RecheckAfter: opens}
+		if state.IsNews(after, s.Now) {
+			plan.Reason = v1alpha1.ReasonNotReplaced
+			plan.Message = fmt.Sprintf("the pod has not started in provider %s since %s, but it is not replaced: %s", id, since, why)
+		}
+		return plan
+	}
+	full.Refused(id, namespace, size, spill.Why{Reason: stuck.Reason, Message: stuck.Message}, s.Now)
+	_, closed := full.Open(id, namespace, size, s.Now)
+	return Plan{Status: changed(s, full), Delete: true, Reason: v1alpha1.ReasonGivenUp,
+		Message: fmt.Sprintf("the pod has not started in provider %s since %s, so it is deleted, and %s creates another one, which does not go to %s until %s: %s",
+			id, since, owner(s.Pod), id, s.Now.Add(closed).UTC().Format(time.RFC3339), stuck.Message)}
+}
 
 // After returns how long a provider must have refused a pod.
 func After(nso *v1alpha1.NamespaceOffloading) time.Duration {
@@ -96,34 +132,18 @@ func After(nso *v1alpha1.NamespaceOffloading) time.Duration {
 	return spill.DefaultUnschedulableAfter
 }
 
-// replaces reports whether pods of the namespace are replaced at all. A status about an earlier spec may list providers
-// that are in no tier any more.
-func replaces(nso *v1alpha1.NamespaceOffloading) bool {
-	return nso != nil && nso.DeletionTimestamp.IsZero() && len(nso.Spec.Overflow) > 0 && nso.Status.ObservedGeneration == nso.Generation &&
-		(nso.Spec.Unschedulable == nil || nso.Spec.Unschedulable.Action != v1alpha1.UnschedulableWait)
-}
-
-// keeps returns the controller that replaces the pod or, if the pod stays in any case, why.
-func keeps(stuck *corev1.Pod) (owner, why string) {
-	controller := metav1.GetControllerOfNoCopy(stuck)
-	switch {
-	case controller == nil:
-		return "", "it has no controller that would create another one"
-	case !slices.Contains([]string{"apps/v1 ReplicaSet", "v1 ReplicationController"}, controller.APIVersion+" "+controller.Kind):
-		return "", "its controller is a " + controller.Kind + ", and only those of a ReplicaSet or a ReplicationController are"
-	case len(needs.Claims(stuck)) > 0:
-		return controller.Kind + " " + controller.Name, "it uses PersistentVolumeClaims, which may be tied to the provider"
-	}
-	return controller.Kind + " " + controller.Name, ""
-}
-
 // elsewhere reports whether another place may take the pod. If not, opens is how long until one may; 0: unknown.
 func elsewhere(s Snapshot, full *spill.Full, size spill.Size) (may bool, opens time.Duration) {
-	if s.Offloading.Spec.Overflow[0].Local {
+	if s.Offloading.Spec.Overflow[0].Local && len(s.Pod.Spec.NodeSelector) == 0 {
 		return true, 0
 	}
+	required := nodeaffinity.GetRequiredNodeAffinity(s.Pod)
 	for _, id := range namespaceoffloading.InTiers(&s.Offloading.Status) {
-		if id == s.ClusterID {
+		node := s.Nodes[id]
+		if id == s.Binding.Spec.ClusterID || node == nil || node.Spec.Unschedulable {
+			continue
+		}
+		if matches, err := required.Match(node); !matches || err != nil {
 			continue
 		}
 		open, wait := full.Open(id, s.Pod.Namespace, size, s.Now)
@@ -133,15 +153,6 @@ func elsewhere(s Snapshot, full *spill.Full, size spill.Size) (may bool, opens t
 		opens = retry.Sooner(opens, wait)
 	}
 	return false, opens
-}
-
-// ran notes which pods the provider has run since it refused others.
-func ran(s Snapshot, full *spill.Full) {
-	for i := range s.Others {
-		if other := &s.Others[i]; other.Status.Phase == corev1.PodRunning {
-			full.Ran(s.ClusterID, s.Pod.Namespace, spill.SizeOf(other), other.CreationTimestamp.Time)
-		}
-	}
 }
 
 // changed returns the status with what is known about full providers, or nil if it is the same.
@@ -154,21 +165,7 @@ func changed(s Snapshot, full *spill.Full) *v1alpha1.NamespaceOffloadingStatus {
 	return status
 }
 
-// Says says what will happen to a pod that its provider refuses or cannot place; empty for other pods.
-func Says(stuck *corev1.Pod, nso *v1alpha1.NamespaceOffloading, clusterID string) string {
-	found := pod.StuckOf(stuck)
-	if found == nil || nso == nil {
-		return ""
-	}
-	owner, why := keeps(stuck)
-	switch {
-	case len(nso.Spec.Overflow) == 0:
-		return "it stays in provider " + clusterID + " until that can run it: only namespaces with spec.overflow replace such pods"
-	case !replaces(nso):
-		return "it stays in provider " + clusterID + " until that can run it: spec.unschedulable of the NamespaceOffloading says Wait, or its status is not about the present spec"
-	case why != "":
-		return "it stays in provider " + clusterID + " until that can run it: " + why
-	}
-	return fmt.Sprintf("if it has not started in provider %s at %s, and another place may take it, it is deleted, and %s creates another one",
-		clusterID, found.Since.Add(After(nso)).UTC().Format(time.RFC3339), owner)
+func owner(of *corev1.Pod) string {
+	controller := metav1.GetControllerOfNoCopy(of)
+	return controller.Kind + " " + controller.Name
 }
