@@ -121,7 +121,7 @@ func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffload
 		if len(tiers) > 0 {
 			usable, reopens := full.Usable(unscheduledpod.Known(tiers, pod), nso.Namespace, spill.SizeOf(pod), r.Clock.Now())
 			next := spill.Next(usable, unscheduledpod.Waiting(pod), r.Clock.Now())
-			if unfitAfter = retry.Sooner(retry.Sooner(unfitAfter, next.Wait), reopens); next.FitsNone {
+			if unfitAfter = retry.Sooner(retry.Sooner(unfitAfter, next.Wait), reopens); next.FitsNone && reopens == 0 {
 				unfit = append(unfit, name)
 			}
 		}

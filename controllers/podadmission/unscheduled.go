@@ -94,8 +94,8 @@ func (r *Unscheduled) plan(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, b
 	plan := unscheduledpod.Decide(pod, nso, spill.Open(usable, next.Tier), claims, now)
 	plan = unscheduledpod.Ordered(plan, pod, tiers, next, now)
 	plan.RecheckAfter = retry.Sooner(plan.RecheckAfter, reopens)
-	if said := full.Says(nso.Namespace, spill.Open(tiers, len(tiers)), size, now); (next.FitsNone || next.Opens) && plan.Message != "" && said != "" {
-		plan.Message += "; " + said
+	if next.FitsNone || next.Opens {
+		plan = unscheduledpod.LeftOut(plan, full.Says(nso.Namespace, spill.Open(tiers, len(tiers)), size, now))
 	}
 	return plan
 }

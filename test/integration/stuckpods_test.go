@@ -29,16 +29,15 @@ var _ = Describe("A pod that its provider", slow, func() {
 		Eventually(home.offloading(o.team)).Should(And(
 			HaveField("Full", ConsistOf(And(HaveField("Cluster", o.eu.Spec.ClusterID), HaveField("Refusals", BeEquivalentTo(1)), HaveField("Reason", v1alpha1.ReasonRejected)))),
 			HaveField("Conditions", ContainElements(
-				And(HaveField("Type", v1alpha1.OffloadingFull), HaveField("Message", ContainSubstring("exceeded quota: full"))),
-				HaveField("Type", v1alpha1.OffloadingPodsFit)))))
+				And(HaveField("Type", v1alpha1.OffloadingFull), HaveField("Message", ContainSubstring("exceeded quota: full")))))))
 		Eventually(o.told).Should(ContainElements(
 			And(HaveField("Reason", v1alpha1.ReasonGivenUp), HaveField("Message", ContainSubstring("exceeded quota: full"))),
-			And(HaveField("Reason", v1alpha1.ReasonFitsNoTier), HaveField("Message", ContainSubstring(o.eu.Spec.ClusterID+" takes no such pod until")))))
+			And(HaveField("Reason", v1alpha1.ReasonProvidersFull), HaveField("Message", ContainSubstring(o.eu.Spec.ClusterID+" takes no such pod until")))))
 
 		By("making room in eu, which the pod that waits finds after the back-off")
 		eu.drop(quota)
 		Eventually(o.placed).WithTimeout(2 * time.Minute).Should(Equal("1 here, 2 in eu, 2 in us, 0 nowhere"))
-		Eventually(home.offloading(o.team)).Should(HaveField("Conditions", Not(ContainElement(HaveField("Type", BeElementOf(v1alpha1.OffloadingFull, v1alpha1.OffloadingPodsFit))))))
+		Eventually(home.offloading(o.team)).Should(HaveField("Conditions", Not(ContainElement(HaveField("Type", v1alpha1.OffloadingFull)))))
 
 		By("starting the manager again, which writes nothing")
 		nso := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: o.team, Name: v1alpha1.OffloadingName}}
@@ -96,7 +95,7 @@ func (o *overflow) unplaced() int {
 		if pod.Spec.NodeName == "" && pod.Name != "fits" && len(pod.Status.Conditions) == 0 {
 			eu.setPodStatus(&pod, corev1.PodPending, func(status *corev1.PodStatus) {
 				*status = corev1.PodStatus{Phase: status.Phase, QOSClass: status.QOSClass}
-				status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available"}}
+				status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available: 1 Insufficient cpu."}}
 			})
 		}
 	}
