@@ -29,6 +29,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/podreturn"
 	"github.com/spillway-io/spillway/controllers/podtoken"
 	"github.com/spillway-io/spillway/controllers/release"
+	"github.com/spillway-io/spillway/controllers/stuckpod"
 	"github.com/spillway-io/spillway/controllers/toprovider/configmap"
 	"github.com/spillway-io/spillway/controllers/toprovider/endpointslice"
 	"github.com/spillway-io/spillway/controllers/toprovider/ingress"
@@ -128,8 +129,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		Kinds: kinds, Provides: o.Provides, Shown: fromProvider(local, o, authority, warnings), Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
 		ManagerNamespace: o.Settings.ManagerNamespace, Events: local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}
-	cached := local.GetClient()
-	present := inventory.New(o.Views)
+	cached, present := local.GetClient(), inventory.New(o.Views)
 	left := run.counter(present)
 	return firstOf([]added{
 		{"sync", run.all.Add(engine)},
@@ -176,6 +176,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		{"unplacedclaim", only(o.Provides, unplacedclaim.New(cached, o.Views.SharedCache, local), local)},
 		{"release", release.New(cached, o.Views).SetupWithManager(local)},
 		{"waitingpod", (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local)},
+		{"stuckpod", (&stuckpod.Reconciler{Client: cached, Inventory: present, Fleet: o.Fleet, Events: local.GetEventRecorder("spillway-stuckpod"), Clock: now}).SetupWithManager(run.local)},
 		{"leavingpods", only(run.sharing, (&leavingpods.Reconciler{
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager, run.local)},

@@ -528,6 +528,12 @@ var offloadingCases = map[string]validationCase{
 	"return, after too long":              {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.return": object{"after": "24h1s"}}, want: "after must be a duration from 1m to 24h, such as 10m"},
 	"return, none in a minute":            {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.return": object{"perMinute": int64(0)}}, want: "spec.return.perMinute in body should be greater than or equal to 1"},
 	"return, too many in a minute":        {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.return": object{"perMinute": int64(61)}}, want: "spec.return.perMinute in body should be less than or equal to 60"},
+	"unschedulable":                       {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"action": "Replace", "after": "1h"}}},
+	"unschedulable, defaults":             {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{}}},
+	"unschedulable, no overflow":          {set: fields{"spec.unschedulable": object{}}, want: "spec.unschedulable: Forbidden: unschedulable is allowed only with overflow: without tiers, pods tolerate every provider, and would go back to the one that refused them"},
+	"unschedulable, another action":       {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"action": "Evict"}}, want: `spec.unschedulable.action: Unsupported value: "Evict": supported values: "Replace", "Wait"`},
+	"unschedulable, too soon":             {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"after": "0s"}}, want: "after must be a duration from 1s to 1h, such as 5m"},
+	"unschedulable, too late":             {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"after": "61m"}}, want: "after must be a duration from 1s to 1h, such as 5m"},
 	"overflow taken back":                 {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu"))}, change: fields{"spec.overflow": nil}},
 
 	"API access":                  {set: fields{"spec.apiAccess": object{"serviceAccounts": texts("default", "system.controller")}}},

@@ -24,7 +24,7 @@ import (
 
 // observe collects what is known about a namespace. It reads caches.
 func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffloading, memory *memory) (Snapshot, error) {
-	s := Snapshot{Offloading: nso, Shared: r.Shared, Doubtful: r.Doubtful, Now: r.Clock.Now()}
+	s := Snapshot{Offloading: nso, Shared: r.Shared, Doubtful: spill.Read(nso).Doubtful, Now: r.Clock.Now()}
 	if s.Shared {
 		return s, nil
 	}

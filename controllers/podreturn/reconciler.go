@@ -56,10 +56,8 @@ type Reconciler struct {
 	Local *localroom.Rooms
 	// Shared reports that replicas share the bindings.
 	Shared bool
-	// Doubtful reports whether a provider has refused such a pod, and has run none since. It may be nil.
-	Doubtful func(clusterID, namespace string, size spill.Size) bool
-	Events   events.EventRecorder
-	Clock    clock.PassiveClock
+	Events events.EventRecorder
+	Clock  clock.PassiveClock
 
 	written  ownwrites.Versions
 	known    memories

@@ -18,7 +18,7 @@ import (
 var _ = Describe("spec.return", slow, func() {
 	It("brings pods back, from the last tier first, once an earlier tier has had room, unless a PodDisruptionBudget refuses", func() {
 		spec := unique("spec")
-		o := newOverflow(spec)
+		o := newOverflow(spec, "2")
 		o.set.Spec.Replicas = ptr.To[int32](5)
 		home.create(o.set)
 		Eventually(o.placed).WithTimeout(2 * time.Minute).Should(Equal("1 here, 2 in eu, 2 in us, 0 nowhere"))
