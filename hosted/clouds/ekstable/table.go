@@ -44,7 +44,7 @@ var Table = merge.New([]merge.Call{
 	{Name: UpdateGroupVersion, Guard: merge.ByOperations, Whole: true, Parallel: true, Nodes: merge.NodesReplaced, Rights: listed("eks:UpdateNodegroupVersion")},
 	{
 		Name: UpdateGroupTemplate, Guard: merge.ByOperations, Whole: true, Parallel: true, Nodes: merge.NodesReplaced,
-		Rights: listed("ec2:CreateLaunchTemplateVersion", "eks:UpdateNodegroupVersion"),
+		Rights: listed("ec2:CreateLaunchTemplateVersion", "ec2:DeleteLaunchTemplateVersions", "eks:UpdateNodegroupVersion"),
 	},
 	{Name: UpdateGroupSize, Guard: merge.ByOperations, Whole: true, Parallel: true, Nodes: merge.NodesResized, Rights: listed("eks:UpdateNodegroupConfig")},
 	{Name: UpdateGroupLabels, Guard: merge.ByOperations, Parallel: true, Rights: listed("eks:UpdateNodegroupConfig")},
