@@ -141,6 +141,14 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 		home.drop(nso)
 		Eventually(home.offloading(t.namespace)).Should(HaveField("Conditions", ContainElement(isFalse(v1alpha1.ReasonVolumesRemain, remote.Name))))
 
+		By("somebody deleting the NamespaceMap")
+		nsm := &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: t.cb.Name}}
+		deleted, err := now(home, nsm)()
+		Expect(err).NotTo(HaveOccurred())
+		home.drop(nsm)
+		Eventually(now(home, nsm)).Should(And(HaveField("UID", Not(Equal(deleted.UID))), HaveField("Status.CurrentMapping", ContainElement(HaveField("Reason", v1alpha1.ReasonVolumesRemain)))))
+		Expect(home.fetching(nso)()).To(Succeed(), "it should wait for the volumes")
+
 		By("its claim being deleted")
 		home.drop(local)
 		for plane, gone := range map[*controlPlane]client.Object{eu: remote, home: shown} {

@@ -18,7 +18,7 @@ func remaining(s Snapshot) (evicting, volumes, left, unreachable []string) {
 		switch {
 		case c.released(s):
 		case c.keepsVolumes(s) && c.Pods.Count == 0:
-			volumes = append(volumes, c.ClusterID+": "+c.RemoteNamespace+": "+c.Current.Message)
+			volumes = append(volumes, c.ClusterID+": "+c.RemoteNamespace+": "+c.whyKept())
 		case c.Unreachable != "":
 			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withRemaining())
 		case c.Pods.Count > 0:
@@ -85,8 +85,16 @@ func (c Cluster) whyRemaining() string {
 	return ""
 }
 
+// whyKept says which volumes keep the remote namespace.
+func (c Cluster) whyKept() string {
+	if c.Current != nil {
+		return c.Current.Message
+	}
+	return namespacemap.VolumesForgotten(c.Recorded)
+}
+
 // mayBeRequested reports whether the provider was, or may have been, asked for the remote namespace.
-func (c Cluster) mayBeRequested() bool { return c.Desired || c.Current != nil }
+func (c Cluster) mayBeRequested() bool { return c.Desired || c.Current != nil || len(c.Recorded) > 0 }
 
 // withPods says which pods are left at a provider.
 func (c Cluster) withPods() string {
@@ -133,7 +141,8 @@ func (c Cluster) timed(s Snapshot) bool {
 // keepsVolumes reports whether the remote namespace stays because of the volumes in it. No timeout gives up data, also
 // not while the provider is away.
 func (c Cluster) keepsVolumes(s Snapshot) bool {
-	return c.Current != nil && c.Current.Reason == v1alpha1.ReasonVolumesRemain && !namespacemap.LosesVolumes(s.Offloading)
+	remain := c.Current != nil && c.Current.Reason == v1alpha1.ReasonVolumesRemain
+	return (remain || c.Current == nil && len(c.Recorded) > 0) && !namespacemap.LosesVolumes(s.Offloading)
 }
 
 // left reports whether the owner of the offloading leaves the remote namespace with its volumes in the provider.
