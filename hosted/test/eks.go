@@ -20,8 +20,8 @@ type EKS struct {
 	cluster object
 	groups  map[string]object
 	addons  map[string]bool
-	// addonHas is more about each of them.
-	addonHas object
+	// addonHas is more about each of them, and addonHad was before an update.
+	addonHas, addonHad object
 	// updates by the group or add-on that they belong to ("" for the cluster), in their order.
 	updates map[string][]object
 	// tokens have the answers to the requests with these tokens.
@@ -75,6 +75,9 @@ func (e *EKS) Finish(failure string) {
 		update["status"] = "Successful"
 		if failure != "" {
 			update["status"], e.cluster = "Failed", e.shown
+			if update["type"] == "AddonUpdate" {
+				e.addonHas = e.addonHad
+			}
 			update["errors"] = []any{object{"errorCode": "Unknown", "errorMessage": failure}}
 		}
 	}

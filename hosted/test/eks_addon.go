@@ -35,6 +35,7 @@ func (e *EKS) updateAddon(name string, body object) (object, *failure) {
 	if body["serviceAccountRoleArn"] == "" {
 		return nil, invalid
 	}
+	e.addonHad = maps.Clone(e.addonHas)
 	e.role(body)
 	params := object{}
 	if role := body["serviceAccountRoleArn"]; role != nil {
