@@ -270,6 +270,9 @@ func TestDeletionSteps(t *testing.T) {
 		"it hangs, and the provider says why": {
 			[]Cluster{saying(going("eu"), v1alpha1.ReasonNotRequired, namespacemap.WithBlocker("it goes", "ContentRemaining: x"))}, at(0), v1alpha1.ReasonDeletingNamespaces,
 			"deleting remote namespaces: eu: team-c (the provider says ContentRemaining: x)", false, 0},
+		"several hang, and each provider says much": {
+			[]Cluster{saying(going("eu"), v1alpha1.ReasonDeletionFailed, strings.Repeat("x", 500)), saying(going("us"), v1alpha1.ReasonDeletionFailed, "no"), leftover("ap")}, at(0),
+			v1alpha1.ReasonDeletingNamespaces, "deleting remote namespaces: eu: team-c (" + strings.Repeat("x", 199) + "…); us: team-c (no); ap: team-c", false, 0},
 		"it has volumes, whatever time has passed": {
 			[]Cluster{timeout(saying(going("eu"), v1alpha1.ReasonVolumesRemain, "claim data"), time.Minute), leftover("us")}, at(time.Hour), v1alpha1.ReasonVolumesRemain,
 			"eu: team-c: claim data; us: team-c", false, 0},

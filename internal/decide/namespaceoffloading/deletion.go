@@ -8,7 +8,16 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/retry"
+)
+
+const (
+	// maxWhys limits what the message says about why remote namespaces are left. The rest is for their names. Each
+	// provider has the same share.
+	maxWhys = 600
+	// minWhy is the smallest share. A shorter text would tell nothing.
+	minWhy = 40
 )
 
 // remaining says what is left in each provider that the deletion waits for: pods, volumes, or only the remote
@@ -24,7 +33,7 @@ func remaining(s Snapshot) (evicting, volumes, left, unreachable []string) {
 		case c.Pods.Count > 0:
 			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+refusals(c.Pods))
 		default:
-			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.whyRemaining())
+			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.whyRemaining(maxWhys/len(s.Clusters)))
 		}
 	}
 	return evicting, volumes, left, unreachable
@@ -77,10 +86,10 @@ func (c Cluster) withRemaining() string {
 	return left + " and " + strings.TrimPrefix(c.withPods(), ", with ")
 }
 
-// whyRemaining says why the remote namespace still exists, if that is known.
-func (c Cluster) whyRemaining() string {
-	if why := namespacemap.WhyRemaining(c.Current); why != "" {
-		return " (" + why + ")"
+// whyRemaining says in at most that many characters why the remote namespace still exists, if that is known.
+func (c Cluster) whyRemaining(most int) string {
+	if why := namespacemap.WhyRemaining(c.Current); why != "" && most >= minWhy {
+		return " (" + text.Bound(why, most) + ")"
 	}
 	return ""
 }
