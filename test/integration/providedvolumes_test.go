@@ -82,6 +82,8 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 
 	It("is mounted by pods, grows, holds up the end of its offloading, and goes with its claim", func() {
 		local, remote := claimed(here)
+		eu.warn(remote, "no room on this disk", func(event *corev1.Event) { event.Reason = "ProvisioningFailed" })
+		t.tells(local, "ProvisioningFailed", "no room on this disk")
 		shown, _ := provided(local, remote)
 		Expect(shown.Spec).To(And(
 			HaveField("Capacity", storage("2Gi")), HaveField("PersistentVolumeReclaimPolicy", corev1.PersistentVolumeReclaimDelete),
