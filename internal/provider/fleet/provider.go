@@ -83,7 +83,11 @@ func (p *Provider) Fenced() error {
 
 // Reopened calls the follower whenever the Lease in the provider is renewed after it had expired, until ctx ends. The
 // follower must not block.
-func (p *Provider) Reopened(ctx context.Context, follower func()) { p.reopened(ctx, follower) }
+func (p *Provider) Reopened(ctx context.Context, follower func()) {
+	if p.reopened != nil {
+		p.reopened(ctx, follower)
+	}
+}
 
 // engaged has the connected providers that the controllers are engaged with.
 type engaged struct {
