@@ -28,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/podadmission"
 	"github.com/spillway-io/spillway/controllers/podtoken"
 	"github.com/spillway-io/spillway/controllers/release"
+	"github.com/spillway-io/spillway/controllers/stuckpod"
 	"github.com/spillway-io/spillway/controllers/toprovider/configmap"
 	"github.com/spillway-io/spillway/controllers/toprovider/endpointslice"
 	"github.com/spillway-io/spillway/controllers/toprovider/ingress"
@@ -174,6 +175,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		{"unplacedclaim", only(o.Provides, unplacedclaim.New(cached, o.Views.SharedCache, local), local)},
 		{"release", release.New(cached, o.Views).SetupWithManager(local)},
 		{"waitingpod", (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local)},
+		{"stuckpod", (&stuckpod.Reconciler{Client: cached, Inventory: present, Fleet: o.Fleet, Events: local.GetEventRecorder("spillway-stuckpod"), Clock: now}).SetupWithManager(run.local)},
 		{"leavingpods", only(run.sharing, (&leavingpods.Reconciler{
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager, run.local)},

@@ -101,6 +101,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.remoteNamespaceName) == has(oldSelf.remoteNamespaceName)",fieldPath=".remoteNamespaceName",message="remoteNamespaceName is immutable: it cannot be added or removed"
 // +kubebuilder:validation:XValidation:rule="!has(self.overflow) || !has(self.clusterSelector)",fieldPath=".clusterSelector",reason=FieldValueForbidden,message="clusterSelector is not allowed with overflow, whose tiers have selectors of their own"
 // +kubebuilder:validation:XValidation:rule="!has(self.overflow) || !has(self.podOffloadingStrategy) || self.podOffloadingStrategy == (has(self.overflow[0].local) && self.overflow[0].local ? 'LocalAndRemote' : 'Remote')",fieldPath=".podOffloadingStrategy",message="overflow needs podOffloadingStrategy LocalAndRemote if its first tier is local, and Remote if not"
+// +kubebuilder:validation:XValidation:rule="!has(self.unschedulable) || has(self.overflow)",fieldPath=".unschedulable",reason=FieldValueForbidden,message="unschedulable is allowed only with overflow: without tiers, pods tolerate every provider, and would go back to the one that refused them"
 type NamespaceOffloadingSpec struct {
 	// namespaceMappingStrategy says how the remote namespaces are named. DefaultName appends the ID
 	// of the consumer to the local name. EnforceSameName uses the local name. SelectedName uses
@@ -151,6 +152,11 @@ type NamespaceOffloadingSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.map(t, has(t.clusterSelector) && has(t.clusterSelector.nodeSelectorTerms) ? t.clusterSelector.nodeSelectorTerms.map(s, s.matchExpressions.map(r, has(r.values) ? size(r.values) : 0).sum()).sum() : 0).sum() <= 128",message="overflow must have at most 128 values in all its tiers together"
 	Overflow []OverflowTier `json:"overflow,omitempty"`
 
+	// unschedulable says what happens to a pod that its provider refuses, or that the provider's
+	// scheduler cannot place, for lack of room. Only with overflow. If it is unset, such pods wait.
+	// +optional
+	Unschedulable *Unschedulable `json:"unschedulable,omitempty"`
+
 	// resources are the kinds of objects that Spillway sends in addition to the pods and what these
 	// refer to: Services, NetworkPolicies, PodDisruptionBudgets. Defaults to [Services,
 	// NetworkPolicies]. An empty list sends none. If you remove a kind from the list, Spillway
@@ -171,10 +177,11 @@ type NamespaceOffloadingSpec struct {
 
 // NamespaceOffloadingStatus is the observed state of a NamespaceOffloading.
 type NamespaceOffloadingStatus struct {
-	// conditions are Ready, with spec.overflow Overflow, and three that are present only at times.
+	// conditions are Ready, with spec.overflow Overflow, and four that are present only at times.
 	// ProvidersReachable: while a provider cannot be reached, or its ClusterBinding is paused.
 	// PodsCurrent: while pods wait for a node with the affinity of an earlier spec. PodsFit: while pods
-	// wait although they may use every tier of spec.overflow.
+	// wait although they may use every tier of spec.overflow. Full: while a provider is left out because
+	// it has refused pods.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -209,6 +216,14 @@ type NamespaceOffloadingStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Overflow []OverflowTierStatus `json:"overflow,omitempty"`
+
+	// full are the providers of spec.overflow that have refused pods of the namespace, or could not
+	// place them. An entry is removed once a pod of that size runs there, or an hour after its back-off
+	// has ended.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Full []FullProvider `json:"full,omitempty"`
 }
 
 // RemoteNamespaceStatus describes one remote namespace.

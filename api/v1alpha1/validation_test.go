@@ -519,6 +519,12 @@ var offloadingCases = map[string]validationCase{
 	"overflow, key too long":              {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": term(long(318), "Exists")})}, want: inTiers + "[0].matchExpressions[0].key: Too long: may not be more than 317 bytes"},
 	"overflow, value too long":            {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": term("a", "In", long(64))})}, want: inTiers + "[0].matchExpressions[0].values[0]: Too long: may not be more than 63 bytes"},
 	"overflow, too many values in a term": {set: fields{"spec.overflow": tiers(object{"local": true}, object{"clusterSelector": term("a", "In", slices.Repeat([]string{"v"}, 65)...)})}, want: inTiers + "[0].matchExpressions[0].values: Too many: 65: must have at most 64 items"},
+	"unschedulable":                       {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"action": "Replace", "after": "1h"}}},
+	"unschedulable, defaults":             {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{}}},
+	"unschedulable, no overflow":          {set: fields{"spec.unschedulable": object{}}, want: "spec.unschedulable: Forbidden: unschedulable is allowed only with overflow: without tiers, pods tolerate every provider, and would go back to the one that refused them"},
+	"unschedulable, another action":       {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"action": "Evict"}}, want: `spec.unschedulable.action: Unsupported value: "Evict": supported values: "Replace", "Wait"`},
+	"unschedulable, too soon":             {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"after": "0s"}}, want: "after must be a duration from 1s to 1h, such as 5m"},
+	"unschedulable, too late":             {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu")), "spec.unschedulable": object{"after": "61m"}}, want: "after must be a duration from 1s to 1h, such as 5m"},
 	"overflow taken back":                 {set: fields{"spec.overflow": tiers(object{"local": true}, inTier("eu"))}, change: fields{"spec.overflow": nil}},
 
 	"API access":                  {set: fields{"spec.apiAccess": object{"serviceAccounts": texts("default", "system.controller")}}},

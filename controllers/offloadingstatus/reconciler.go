@@ -108,6 +108,7 @@ func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffload
 	var outdated, virtual, unfit []types.NamespacedName
 	var unfitAfter time.Duration
 	tiers, _ := namespaceoffloading.Tiers(nso, world.Bindings)
+	full := spill.Read(nso)
 	by := map[unscheduledpod.Fate][]types.NamespacedName{}
 	for i := range pods.Items {
 		pod, name := &pods.Items[i], client.ObjectKeyFromObject(&pods.Items[i])
@@ -118,8 +119,9 @@ func (r *Reconciler) waiting(ctx context.Context, nso *v1alpha1.NamespaceOffload
 			virtual = append(virtual, name)
 		}
 		if len(tiers) > 0 {
-			next := spill.Next(unscheduledpod.Known(tiers, pod), unscheduledpod.Waiting(pod), r.Clock.Now())
-			if unfitAfter = retry.Sooner(unfitAfter, next.Wait); next.FitsNone {
+			usable, reopens := full.Usable(unscheduledpod.Known(tiers, pod), nso.Namespace, spill.SizeOf(pod), r.Clock.Now())
+			next := spill.Next(usable, unscheduledpod.Waiting(pod), r.Clock.Now())
+			if unfitAfter = retry.Sooner(retry.Sooner(unfitAfter, next.Wait), reopens); next.FitsNone && reopens == 0 {
 				unfit = append(unfit, name)
 			}
 		}

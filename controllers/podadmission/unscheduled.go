@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -87,9 +88,16 @@ func (r *Unscheduled) plan(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, b
 	}
 	tiers, _ := namespaceoffloading.Tiers(nso, bindings)
 	tiers = unscheduledpod.Able(tiers, claims)
-	next := spill.Next(tiers, unscheduledpod.Waiting(pod), now)
-	plan := unscheduledpod.Decide(pod, nso, spill.Open(tiers, next.Tier), claims, now)
-	return unscheduledpod.Ordered(plan, pod, tiers, next, now)
+	full, size := spill.Read(nso), spill.SizeOf(pod)
+	usable, reopens := full.Usable(tiers, nso.Namespace, size, now)
+	next := spill.Next(usable, unscheduledpod.Waiting(pod), now)
+	plan := unscheduledpod.Decide(pod, nso, spill.Open(usable, next.Tier), claims, now)
+	plan = unscheduledpod.Ordered(plan, pod, tiers, next, now)
+	plan.RecheckAfter = retry.Sooner(plan.RecheckAfter, reopens)
+	if next.FitsNone || next.Opens {
+		plan = unscheduledpod.LeftOut(plan, full.Says(nso.Namespace, spill.Open(tiers, len(tiers)), size, now))
+	}
+	return plan
 }
 
 // prepare adds what is planned, and informs the owner of the pod.
@@ -132,10 +140,17 @@ func (r *Unscheduled) SetupWithManager(mgr ctrl.Manager) error {
 		Named("unscheduledpod").
 		For(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }})).
 		WatchesRawSource(r.claimChanges()).
-		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.podsOf), builder.WithPredicates(trigger.NotStatus())).
+		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.podsOf), builder.WithPredicates(predicate.Or(trigger.NotStatus(), reopened()))).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.allPods), builder.WithPredicates(trigger.NotStatus())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retry.Backoff[reconcile.Request]()}).
 		Complete(r)
+}
+
+// reopened passes changes of which providers are full.
+func reopened() predicate.Predicate {
+	return trigger.OnlyUpdated(func(before, after *v1alpha1.NamespaceOffloading) bool {
+		return !equality.Semantic.DeepEqual(before.Status.Full, after.Status.Full)
+	})
 }
 
 func (r *Unscheduled) podsOf(ctx context.Context, nso client.Object) []reconcile.Request {

@@ -28,6 +28,7 @@ type Inventory struct {
 
 	known
 	waiting
+	problems
 	running  context.Context // Set by Start; nil before. Under the lock.
 	handlers []func(Change)  // Under the lock, too.
 }

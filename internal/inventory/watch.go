@@ -58,7 +58,12 @@ func (r *Inventory) podChanged(name string, e informer.Change) {
 	case known && !there:
 		pod = before
 		r.refuse(name, client.ObjectKeyFromObject(pod), "")
-	case !there, e.Initially, known && !matters(before, pod):
+	case !there, e.Initially:
+		return
+	case known && !matters(before, pod):
+		if problemOf(before) != problemOf(pod) {
+			r.problems.notify(name, pod)
+		}
 		return
 	}
 	r.notify(Change{Binding: name, Pod: pod})

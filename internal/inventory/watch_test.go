@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/cache/informer"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -36,6 +38,30 @@ func TestMatters(t *testing.T) {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+// TestProblems: those who follow problems are told only of those of a pod that is known, and nobody else is.
+func TestProblems(t *testing.T) {
+	r := New(nil)
+	r.nodes["eu"] = &node{refused: map[types.NamespacedName]string{}}
+	var told, changes int
+	r.problems.handlers = append(r.problems.handlers, func(string, *corev1.Pod) { told++ })
+	r.subscribe(func(Change) { changes++ })
+	pod := func(conditions ...corev1.PodCondition) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Status: corev1.PodStatus{Conditions: conditions}}
+	}
+	rejected := corev1.PodCondition{Type: v1alpha1.PodOffloaded, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonRejected}
+	later, ready := rejected, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}
+	later.Message = "later"
+	for i, step := range []struct {
+		before, after *corev1.Pod
+		told          int
+	}{{pod(), pod(ready), 0}, {pod(), pod(rejected), 1}, {pod(rejected), pod(later, ready), 1}, {pod(rejected), pod(), 2}} {
+		r.podChanged("eu", informer.Change{Before: step.before, After: step.after})
+		if told != step.told || changes != 0 {
+			t.Errorf("step %d: told of %d problems and %d changes, want %d", i, told, changes, step.told)
+		}
 	}
 }
 

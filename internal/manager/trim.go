@@ -7,6 +7,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
 func trimForeignNode(obj any) (any, error) {
@@ -43,7 +44,7 @@ func trimWaitingPod(obj any) (any, error) {
 	if small := withClaims(pod); small != nil {
 		return &waitingPod{ObjectMeta: identityOf(pod), fullPod: small}, nil
 	}
-	waiting := &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod), nominated: pod.Status.NominatedNodeName}
+	waiting := &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod), nominated: pod.Status.NominatedNodeName, requests: spill.SizeOf(pod)}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
 			waiting.unschedulable, waiting.seen = c.LastTransitionTime.Unix(), c.ObservedGeneration
@@ -59,7 +60,7 @@ func withClaims(pod *corev1.Pod) *corev1.Pod {
 	if len(names) == 0 {
 		return nil
 	}
-	small := &corev1.Pod{ObjectMeta: identityOf(pod), Spec: corev1.PodSpec{Tolerations: pod.Spec.Tolerations, Affinity: requiredNodes(pod)}}
+	small := &corev1.Pod{ObjectMeta: identityOf(pod), Spec: corev1.PodSpec{Tolerations: pod.Spec.Tolerations, Affinity: requiredNodes(pod), Containers: requesting(spill.SizeOf(pod))}}
 	for _, name := range names {
 		small.Spec.Volumes = append(small.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
@@ -80,7 +81,14 @@ func TestTrimWaitingPod(t *testing.T) {
 	overflowing.Annotations[v1alpha1.AnnotationOverflow] = "1=2026-01-02T03:04:05Z"
 	overflowing.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 		LastTransitionTime: metav1.NewTime(builder.Epoch), ObservedGeneration: 2, Message: "0/3 nodes are available"}}
+	sized := func(of *corev1.Pod) *corev1.Pod {
+		pod := of.DeepCopy()
+		pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("500m"), "memory": resource.MustParse("1Gi")}
+		pod.Spec.Containers = append(pod.Spec.Containers, pod.Spec.Containers[0])
+		return pod
+	}
 	for name, pod := range map[string]*corev1.Pod{
+		"it has a size": sized(overflowing), "it has a size, and claims": sized(claiming),
 		"it overflows": overflowing, "of a Deployment": waitingPodOf("ReplicaSet"), "of a DaemonSet": waitingPodOf("DaemonSet"), "being deleted": going, "it tolerates all": tolerant,
 		"never sent": refused, "not sent everywhere": described, "it names claims": claiming,
 	} {
@@ -88,6 +96,9 @@ func TestTrimWaitingPod(t *testing.T) {
 			small := trimmed(t, pod)
 			if diff := cmp.Diff(needs.Claims(pod), needs.Claims(small)); diff != "" {
 				t.Errorf("claims (-whole +trimmed):\n%s", diff)
+			}
+			if diff := cmp.Diff(spill.SizeOf(pod), spill.SizeOf(small)); diff != "" {
+				t.Errorf("size (-whole +trimmed):\n%s", diff)
 			}
 			claims := []unscheduledpod.Claim{{Name: "data-db-0", Refusal: persistentvolumeclaim.NotBound(pod)}}[:min(1, len(needs.Claims(pod)))]
 			want, got := unscheduledpod.Decide(pod, nso, []string{"eu"}, claims, builder.Epoch), unscheduledpod.Decide(small, nso, []string{"eu"}, claims, builder.Epoch)
@@ -101,7 +112,7 @@ func TestTrimWaitingPod(t *testing.T) {
 				t.Errorf("patch (-whole +trimmed):\n%s", diff)
 			}
 			whole := pod == refused || pod == described // Such pods are rare, and decisions read all of them.
-			if small.ManagedFields != nil || !whole && (small.Spec.Containers != nil || small.Labels != nil || small.Status.Phase != "") {
+			if small.ManagedFields != nil || !whole && (len(small.Spec.Containers) != min(1, len(spill.SizeOf(pod))) || small.Labels != nil || small.Status.Phase != "") {
 				t.Errorf("too much is kept: %+v", small)
 			}
 		})

@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
 // waitingPod is what the cache holds of a pod that waits for a node. It has only the fields that are
@@ -20,6 +22,8 @@ type waitingPod struct {
 	unschedulable, seen int64
 	// nominated is the node on which the scheduler makes room.
 	nominated string
+	// requests is what the pod requests.
+	requests spill.Size
 	// fullPod, if set, replaces the fields above. It is the whole pod if the pod can never be sent, or
 	// not to every provider. It is a part of the pod, with more fields than above, if the pod names
 	// PersistentVolumeClaims. Few pods do.
@@ -37,6 +41,7 @@ func (w *waitingPod) DeepCopyObject() runtime.Object {
 		return w.fullPod.DeepCopy()
 	}
 	pod := corev1.Pod{ObjectMeta: w.ObjectMeta, Spec: corev1.PodSpec{Tolerations: w.tolerations, Affinity: w.affinity}}
+	pod.Spec.Containers = requesting(w.requests)
 	pod.Status.NominatedNodeName = w.nominated
 	if w.unschedulable != 0 {
 		pod.Status.Conditions = []corev1.PodCondition{{
@@ -45,4 +50,12 @@ func (w *waitingPod) DeepCopyObject() runtime.Object {
 		}}
 	}
 	return pod.DeepCopy()
+}
+
+// requesting returns a container that requests as much as a pod, or none if the pod requests nothing.
+func requesting(requests spill.Size) []corev1.Container {
+	if len(requests) == 0 {
+		return nil
+	}
+	return []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: requests.Requests()}}}
 }

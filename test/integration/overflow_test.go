@@ -24,7 +24,7 @@ import (
 
 var _ = Describe("spec.overflow", slow, func() {
 	It("fills the tiers in order, with one write for each tier that a pod overflows to, and empties the last one first", func() {
-		o := newOverflow(unique("spec"))
+		o := newOverflow(unique("spec"), "2")
 		o.set.Spec.Replicas = ptr.To[int32](6)
 		home.create(o.set)
 
@@ -62,14 +62,14 @@ var _ = Describe("spec.overflow", slow, func() {
 })
 
 // overflow is a namespace with three tiers, and a ReplicaSet of pods that each need a slot. Only the nodes of this
-// spec have slots: one here, two in eu and two in us. A real scheduler places the pods.
+// spec have slots: one here, and some in eu and us. A real scheduler places the pods.
 type overflow struct {
 	team, local string
 	eu, us      *v1alpha1.ClusterBinding
 	set         *appsv1.ReplicaSet
 }
 
-func newOverflow(spec string) *overflow {
+func newOverflow(spec, slots string, changes ...func(*v1alpha1.NamespaceOffloading)) *overflow {
 	GinkgoHelper()
 	slot := corev1.ResourceName("example.com/" + spec)
 	withSlots := func(slots string) *corev1.Node {
@@ -77,8 +77,8 @@ func newOverflow(spec string) *overflow {
 		node.Status.Capacity[slot], node.Status.Allocatable[slot] = resource.MustParse(slots), resource.MustParse(slots)
 		return node
 	}
-	eu.create(withSlots("2"))
-	us.create(withSlots("2"))
+	eu.create(withSlots(slots))
+	us.create(withSlots(slots))
 	local := withSlots("1")
 	home.create(local)
 	home.keepsAlive(local.Name)
@@ -94,6 +94,9 @@ func newOverflow(spec string) *overflow {
 			tier := builder.Tier(selecting(labelSpec, spec, region, name).NodeSelectorTerms[0].MatchExpressions)
 			tier.After = second
 			nso.Spec.Overflow = append(nso.Spec.Overflow, tier)
+		}
+		for _, change := range changes {
+			change(nso)
 		}
 	})
 	home.offloadingIsReady(o.team)

@@ -236,8 +236,11 @@ func syncSpec(s snapshot) decide.Plan {
 func syncStatus(s snapshot, problem *field.Problem, sent bool) decide.Plan {
 	reported := statusOf(s)
 	told := problem
+	waits, wait := unplaced(s)
 	if problem == nil && terminal(s.Local) {
 		problem = remarked(s.Local)
+	} else if problem == nil && waits != nil {
+		problem = waits // The provider's own event says it, too.
 	} else if remark := remarkOn(s); problem == nil && remark != nil {
 		problem = &field.Problem{Reason: v1alpha1.ReasonOffloaded, Message: remark.Message}
 		if !remark.Quiet && !hasMessage(s.Local, problem.Message) {
@@ -248,7 +251,9 @@ func syncStatus(s snapshot, problem *field.Problem, sent bool) decide.Plan {
 	if sent && !terminal(s.Local) {
 		status.SetObserved(&reported, s.Local, s.Remote)
 	}
-	return write(s, reported, told)
+	plan := write(s, reported, told)
+	plan.RecheckAfter = wait
+	return plan
 }
 
 // statusOf returns the status for the local pod, from the provider's.

@@ -85,13 +85,13 @@ func TestWholePlans(t *testing.T) {
 			Problem: no, Event: no, RetryAfter: time.Minute}},
 		"it is refused for another reason than before": {in(local(condition("spillway.io/Offloaded", "False", "Other", "", before), generation(2)), nil, refusedTo(decide.Create, "Rejected", time.Minute)), decide.Plan{
 			Actions: []decide.Action{written(local(condition("spillway.io/Offloaded", "False", "Other", "", before)),
-				local(generation(2), condition("spillway.io/Offloaded", "False", "Rejected", "no", before)), true)},
+				local(generation(2), condition("spillway.io/Offloaded", "False", "Rejected", "no", now)), true)},
 			Problem: no, Event: no, RetryAfter: time.Minute}},
 		"it says so, of an earlier generation": {in(local(condition("spillway.io/Offloaded", "False", "Rejected", "no", before), generation(2)), nil, refusedTo(decide.Create, "Rejected", time.Minute)), decide.Plan{
 			Problem: no, RetryAfter: time.Minute}},
 		"it says the same, of another reason": {in(local(condition("spillway.io/Offloaded", "False", "Other", "no", before)), nil, refusedTo(decide.Create, "Rejected", time.Minute)), decide.Plan{
 			Actions: []decide.Action{written(local(condition("spillway.io/Offloaded", "False", "Other", "no", before)),
-				local(condition("spillway.io/Offloaded", "False", "Rejected", "no", before)), true)},
+				local(condition("spillway.io/Offloaded", "False", "Rejected", "no", now)), true)},
 			Problem: no, Event: no, RetryAfter: time.Minute}},
 		"it may not go": {in(local(host), nil), decide.Plan{
 			Actions: []decide.Action{written(local(), local(condition("spillway.io/Offloaded", "False", "PodSecurity", mayNot, now)), true)},

@@ -73,17 +73,23 @@ func tolerations(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) (all *corev
 }
 
 // first returns the missing tolerations of the first tier. Which providers are in it, only the status says, unless it
-// is about an earlier spec. The first that has any is meant. A local tier needs none.
+// is about an earlier spec. The first that has any is meant. Providers that are full are left out: the manager adds what
+// a smaller pod lacks, or the next tier. A local tier needs none.
 func first(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) []corev1.Toleration {
 	if nso.Spec.PodOffloadingStrategy != v1alpha1.PodsRemote || nso.Status.ObservedGeneration != nso.Generation {
 		return nil
 	}
 	for _, tier := range nso.Status.Overflow {
 		if len(tier.Clusters) > 0 {
-			return Missing(pod, tier.Clusters)
+			return Missing(pod, slices.DeleteFunc(slices.Clone(tier.Clusters), func(id string) bool { return isFull(nso, id) }))
 		}
 	}
 	return nil
+}
+
+// isFull reports whether a provider has refused pods of the namespace, of whatever size, and is left out until a time.
+func isFull(nso *v1alpha1.NamespaceOffloading, clusterID string) bool {
+	return nso.Spec.ReplacesUnschedulable() && slices.ContainsFunc(nso.Status.Full, func(f v1alpha1.FullProvider) bool { return f.Cluster == clusterID && f.Until != nil })
 }
 
 // Missing returns the tolerations of virtual nodes that a pod lacks.

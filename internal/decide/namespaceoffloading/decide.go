@@ -104,8 +104,9 @@ func Decide(s Snapshot) Plan {
 	again := s.setOutage(&status.Conditions)
 	outdated := s.setOutdated(&status.Conditions)
 	setOverflow(&status, s)
+	reopens := SetFull(&status, s.Offloading, spill.Read(s.Offloading), s.Now)
 
-	plan := Plan{Status: status, RecheckAfter: retry.Sooner(again, s.Waiting.UnfitAfter)}
+	plan := Plan{Status: status, RecheckAfter: retry.Sooner(retry.Sooner(again, s.Waiting.UnfitAfter), reopens)}
 	if !reportsOutdated(s.Offloading) || before.ObservedGeneration != s.Offloading.Generation {
 		plan.Outdated = outdated
 	}
@@ -114,7 +115,7 @@ func Decide(s Snapshot) Plan {
 		(s.Outdated.Count+s.Waiting.Virtual.Count+s.Waiting.Unfit.Count > 0 && ReportsWaiting(s.Offloading) && equality.Semantic.DeepEqual(before.RemoteNamespaceConditions, status.RemoteNamespaceConditions))
 	sameStep := before.OffloadingPhase == phase && condition.Reason == conditions.Reason(before.Conditions, v1alpha1.OffloadingReady)
 	// New pods get their first tier from the status.
-	sameTiers := equality.Semantic.DeepEqual(before.Overflow, status.Overflow)
+	sameTiers := equality.Semantic.DeepEqual(before.Overflow, status.Overflow) && equality.Semantic.DeepEqual(before.Full, status.Full)
 	plan.Progress = goesOn && sameStep && sameTiers && before.ObservedGeneration == s.Offloading.Generation
 	return plan
 }

@@ -2,9 +2,11 @@ package namespaceoffloading
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -61,5 +63,43 @@ func TestOverflow(t *testing.T) {
 				t.Errorf("Overflow is %s with %s", overflow.Status, overflow.Reason)
 			}
 		})
+	}
+}
+
+// TestFull: the end of a back-off is reported when it comes, and what is known about a provider goes with its tier.
+func TestFull(t *testing.T) {
+	at := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: builder.Epoch.Add(d)} }
+	nso := builder.Offloading("team").Obj()
+	nso.Spec.Overflow, nso.Spec.Unschedulable = make([]v1alpha1.OverflowTier, 2), &v1alpha1.Unschedulable{}
+	nso.Status.Full = []v1alpha1.FullProvider{
+		{Cluster: "eu", Refusals: 1, LastRefusal: *at(0), Until: at(time.Minute), Message: "quota"},
+		{Cluster: "gone", Refusals: 1, LastRefusal: *at(0), Until: at(time.Minute)},
+		{Cluster: "us", Refusals: 2, LastRefusal: *at(-time.Minute), Until: at(time.Minute), Message: "full"},
+	}
+	s := Snapshot{Offloading: nso, Tiers: []spill.Tier{{Clusters: []string{"us"}}, {Clusters: []string{"eu"}}}}
+	for _, step := range []struct {
+		after, again time.Duration
+		want         string
+	}{
+		{0, time.Minute, "pods are kept away from eu until 2026-01-02T03:05:05Z: quota; pods are kept away from us until 2026-01-02T03:05:05Z: full"},
+		{59 * time.Second, time.Second, "pods are kept away from eu until 2026-01-02T03:05:05Z: quota; pods are kept away from us until 2026-01-02T03:05:05Z: full"},
+		{time.Minute, time.Hour, ""},
+	} {
+		s.Now = builder.Epoch.Add(step.after)
+		plan := Decide(s)
+		said := ""
+		if c := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.OffloadingFull); c != nil {
+			said = c.Message
+		}
+		if len(plan.Status.Full) != 2 || said != step.want || plan.RecheckAfter != step.again {
+			t.Errorf("after %v: %q, again after %v, %+v", step.after, said, plan.RecheckAfter, plan.Status.Full)
+		}
+		s.Offloading.Status = plan.Status
+		if again := Decide(s).Status; !equality.Semantic.DeepEqual(plan.Status, again) {
+			t.Errorf("after %v, written again: %s", step.after, cmp.Diff(plan.Status, again))
+		}
+	}
+	if nso.Spec.Unschedulable.Action = v1alpha1.UnschedulableWait; len(Decide(s).Status.Full) != 0 {
+		t.Error("although pods wait, providers are full")
 	}
 }

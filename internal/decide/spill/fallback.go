@@ -3,7 +3,7 @@ package spill
 import "time"
 
 // DefaultUnschedulableAfter is how long a provider may fail to place a pod before the pod is given up there.
-const DefaultUnschedulableAfter = 2 * time.Minute
+const DefaultUnschedulableAfter = 5 * time.Minute
 
 // Stuck is a pod on a virtual node that does not run in the provider.
 type Stuck struct {
@@ -16,6 +16,20 @@ type Stuck struct {
 	Claims bool
 	// Elsewhere reports that some other place may take a pod of this size: see Full.Open.
 	Elsewhere bool
+}
+
+// newsFor is how long it is news that a pod is due. A manager that starts later tells nobody again.
+const newsFor = firstBackoff
+
+// Due returns how long until the pod has been refused for long enough; 0: it has.
+func (s Stuck) Due(after time.Duration, now time.Time) time.Duration {
+	return max(0, remaining(s.Since, after, now))
+}
+
+// IsNews reports whether the pod has been refused for long enough since a moment ago.
+func (s Stuck) IsNews(after time.Duration, now time.Time) bool {
+	late := now.Sub(s.Since) - after
+	return late >= 0 && late < newsFor
 }
 
 // GivesUp decides whether a pod is deleted in the consumer, so that its controller creates another one. If not,

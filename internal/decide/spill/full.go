@@ -15,8 +15,8 @@ const (
 	mostSizes = 8
 )
 
-// Full remembers which pods a provider has refused. Its zero value is empty. Its times must come from a clock that
-// is never set back. It is a memory only: a manager that starts lets each provider refuse once more.
+// Full remembers which pods a provider has refused. Its zero value is empty. The status of the NamespaceOffloading
+// holds it: see Read. If that is lost, each provider refuses once more.
 type Full struct {
 	entries map[place][]entry
 }
@@ -26,16 +26,30 @@ type place struct{ clusterID, namespace string }
 type entry struct {
 	size  Size
 	tries int
-	until time.Time
+	// last is when a pod was refused last, and until when the back-off ends.
+	last, until time.Time
+	why         Why
 }
+
+// Why is what a provider said about a pod that it refused.
+type Why struct{ Reason, Message string }
 
 func (e entry) backoff() time.Duration {
 	return min(firstBackoff<<min(e.tries, 10), mostBackoff)
 }
 
+// closed returns how long the back-off still lasts. One that would last longer than any was noted before the clock was
+// set back, and has ended.
+func (e entry) closed(now time.Time) time.Duration {
+	if left := e.until.Sub(now); left > 0 && left <= mostBackoff {
+		return left
+	}
+	return 0
+}
+
 // Refused notes that a provider has refused or not placed a pod. A refusal during a back-off is about a pod that was
 // sent before it began, and does not lengthen it. The refusal of a large pod says nothing about smaller ones.
-func (f *Full) Refused(clusterID, namespace string, size Size, now time.Time) {
+func (f *Full) Refused(clusterID, namespace string, size Size, why Why, now time.Time) {
 	if open, _ := f.Open(clusterID, namespace, size, now); !open {
 		return
 	}
@@ -43,7 +57,7 @@ func (f *Full) Refused(clusterID, namespace string, size Size, now time.Time) {
 	if f.entries == nil {
 		f.entries = map[place][]entry{}
 	}
-	added := entry{size: size}
+	added := entry{size: size, last: now, why: why}
 	all := slices.DeleteFunc(f.entries[at], func(e entry) bool {
 		covered := e.size.Covers(size)
 		if covered && size.Covers(e.size) {
@@ -64,13 +78,14 @@ func (f *Full) Refused(clusterID, namespace string, size Size, now time.Time) {
 	f.entries[at] = append(all, added)
 }
 
-// Ran notes that a pod runs in a provider. So pods that request no more are welcome there, as far as is known.
-func (f *Full) Ran(clusterID, namespace string, size Size) {
+// Ran notes that a pod was started in a provider then. So pods that request no more are welcome there, as
+// far as is known.
+func (f *Full) Ran(clusterID, namespace string, size Size, started time.Time) {
 	at := place{clusterID, namespace}
 	if f.entries[at] == nil {
 		return
 	}
-	f.entries[at] = slices.DeleteFunc(f.entries[at], func(e entry) bool { return size.Covers(e.size) })
+	f.entries[at] = slices.DeleteFunc(f.entries[at], func(e entry) bool { return size.Covers(e.size) && !started.Before(e.last) })
 	if len(f.entries[at]) == 0 {
 		delete(f.entries, at)
 	}
@@ -78,8 +93,8 @@ func (f *Full) Ran(clusterID, namespace string, size Size) {
 
 // Open reports whether a pod of that size may try the provider now. If not, wait is how long not.
 func (f *Full) Open(clusterID, namespace string, size Size, now time.Time) (open bool, wait time.Duration) {
-	if e := f.find(clusterID, namespace, size); e != nil && e.until.After(now) {
-		return false, e.until.Sub(now)
+	if e := f.find(clusterID, namespace, size); e != nil && e.closed(now) > 0 {
+		return false, e.closed(now)
 	}
 	return true, 0
 }
@@ -90,9 +105,12 @@ func (f *Full) Doubtful(clusterID, namespace string, size Size) bool {
 	return f.find(clusterID, namespace, size) != nil
 }
 
-// Free reports whether the provider takes pods of any size from the namespace now. Admission knows no sizes.
-func (f *Full) Free(clusterID, namespace string, now time.Time) bool {
-	return !slices.ContainsFunc(f.entries[place{clusterID, namespace}], func(e entry) bool { return e.until.After(now) })
+// Last returns when the provider has refused such a pod last, and how long none may try it; 0: one may try it now.
+func (f *Full) Last(clusterID, namespace string, size Size, now time.Time) (refused time.Time, closed time.Duration) {
+	if e := f.find(clusterID, namespace, size); e != nil {
+		return e.last, e.closed(now)
+	}
+	return time.Time{}, 0
 }
 
 // find returns the refusal of a pod that requested no more, with the longest wait.

@@ -63,12 +63,10 @@ func (w *world) fallback(p *pod) {
 		s.Elsewhere = s.Elsewhere || c != p.node && open
 		w.again(wait)
 	}
-	if remaining(s.Since, after, w.clock()) <= 0 {
-		w.full.Refused(p.node.name, "", p.size, w.now)
-	}
 	gives, wait := w.bug.givesUpOf(s, after, w.clock())
 	w.again(wait)
 	if gives {
+		w.full.Refused(p.node.name, "", p.size, Why{}, w.now)
 		if p.set == statefulSet {
 			w.violation("pod %d of a StatefulSet is given up", p.id)
 		}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // cluster is a provider, or the consumer's own nodes. Its node shows a capacity. What it can really run may be less.
@@ -56,6 +58,9 @@ const (
 	returnAfter = 3 * time.Minute
 	statefulSet = 2
 )
+
+// replacing is a spec that asks for the memory of refusals.
+var replacing = v1alpha1.NamespaceOffloadingSpec{Overflow: make([]v1alpha1.OverflowTier, 1), Unschedulable: &v1alpha1.Unschedulable{}}
 
 // world is one interleaving: a namespace, its tiers, and everybody who acts on them.
 type world struct {
@@ -159,8 +164,12 @@ func (w *world) others() {
 		if w.jumps {
 			w.wall = time.Duration(w.IntN(20)-10) * time.Hour
 		}
-	case 6: // The manager restarts.
-		w.full, w.lastReturn = Full{}, time.Time{}
+	case 6: // The manager restarts. What it knows about full providers is in a status, which somebody may empty.
+		nso := &v1alpha1.NamespaceOffloading{Spec: replacing}
+		if w.IntN(2) == 0 {
+			nso.Status.Full, _ = w.full.Status("", Open(w.tiers, len(w.tiers)), w.now)
+		}
+		w.full, w.lastReturn = *Read(nso), time.Time{}
 		for i := range w.rooms {
 			w.rooms[i] = Room{After: returnAfter}
 		}

@@ -98,7 +98,7 @@ func (w *world) providers() {
 		case p.node == nil || p.running || p.node.down:
 		case p.amount() < p.node.refuse && p.node.real-w.used(p.node, true) >= p.amount():
 			p.running, p.stuck = true, time.Time{}
-			w.full.Ran(p.node.name, "", p.size)
+			w.full.Ran(p.node.name, "", p.size, w.now)
 			if p.asked == nil || w.bug.overwrites {
 				p.cost = w.bug.costOf(p.node.tier)
 			}
@@ -109,4 +109,9 @@ func (w *world) providers() {
 			w.due = w.now
 		}
 	}
+}
+
+// Free reports whether the provider takes pods of any size from the namespace now. Admission knows no sizes.
+func (f *Full) Free(clusterID, namespace string, now time.Time) bool {
+	return !slices.ContainsFunc(f.entries[place{clusterID, namespace}], func(e entry) bool { return e.closed(now) > 0 })
 }

@@ -4,9 +4,9 @@
 // A tier is an entry of spec.overflow of a NamespaceOffloading. A new pod may use the first tier only. Next opens
 // the next tier for a pod once the scheduler has reported long enough that the open ones have no room.
 //
-// Nothing calls the rest yet, but the model of the tests: GivesUp, for a pod that its provider refuses or cannot
-// place; Full, which keeps its successors away for a while; and Return, for a pod that moves to an earlier tier
-// that has had room for it for a while.
+// GivesUp is for a pod that its provider refuses or cannot place, and Full keeps its successors away for a while.
+// Nothing calls Return yet, but the model of the tests. It is for a pod that moves to an earlier tier that has had room
+// for it for a while.
 //
 // Every decision reads what it needs from the objects, or from a memory that may be lost at any time. Losing it
 // makes pods wait longer, or try a full provider once more. It never breaks the order.

@@ -91,7 +91,7 @@ func TestOpened(t *testing.T) {
 func TestFullForgetsSizes(t *testing.T) {
 	var f Full
 	for n := int64(1); n <= mostSizes+1; n++ { // None has as much of both as another.
-		f.Refused("eu", "team", Size{{"cpu", n}, {"memory", 100 - n}}, start)
+		f.Refused("eu", "team", Size{{"cpu", n}, {"memory", 100 - n}}, Why{}, start)
 	}
 	if n := len(f.entries[place{"eu", "team"}]); n != 1 {
 		t.Errorf("%d sizes are remembered", n)

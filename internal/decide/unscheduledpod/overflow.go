@@ -94,6 +94,20 @@ func Ordered(plan Plan, pod *corev1.Pod, tiers []spill.Tier, d spill.Decision, n
 	return plan
 }
 
+// LeftOut completes the message of a plan for a pod to which providers are closed for a while. said says which, until when
+// and why; empty: none is. Such a pod may not use every tier.
+func LeftOut(plan Plan, said string) Plan {
+	switch {
+	case said == "" || plan.Message == "":
+	case plan.Reason == v1alpha1.ReasonFitsNoTier:
+		plan.Reason = v1alpha1.ReasonProvidersFull
+		plan.Message = "the scheduler finds no room for the pod where it may go, and other providers of spec.overflow are left out: " + said
+	default:
+		plan.Message += "; " + said
+	}
+	return plan
+}
+
 func clusterIDs(tolerations []corev1.Toleration) string {
 	var ids []string
 	for _, t := range tolerations {

@@ -90,6 +90,21 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
+func TestLeftOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason, said, want string
+	}{
+		"none is":             {v1alpha1.ReasonFitsNoTier, "", "FitsNoTier: m"},
+		"one is, and no room": {v1alpha1.ReasonFitsNoTier, "eu", "ProvidersFull: the scheduler finds no room for the pod where it may go, and other providers of spec.overflow are left out: eu"},
+		"a tier opens":        {v1alpha1.ReasonTierOpened, "eu", "TierOpened: m; eu"},
+	} {
+		plan := LeftOut(Plan{Reason: test.reason, Message: "m"}, test.said)
+		if got := plan.Reason + ": " + plan.Message; got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 // TestOverflowOfSpecialPods decides about pods that not every provider takes.
 func TestOverflowOfSpecialPods(t *testing.T) {
 	now := builder.Epoch

@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/stuckpod"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -200,6 +201,9 @@ func (s Seen) local() []string {
 func (e *Explanation) remote(s Seen) {
 	e.Provider = strings.TrimPrefix(s.Pod.Spec.NodeName, v1alpha1.VirtualNodePrefix)
 	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.rule())
+	if says := stuckpod.Says(s.Pod, s.Offloading, e.Provider, s.Binding); says != "" {
+		e.Where = append(e.Where, says)
+	}
 	if !pod.Sent(s.Pod) {
 		e.Where = append(e.Where, "it has not started there yet")
 		return

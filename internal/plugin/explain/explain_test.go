@@ -85,6 +85,15 @@ func TestExplain(t *testing.T) {
 	overflowed := func(p *corev1.Pod) {
 		p.Annotations = map[string]string{v1alpha1.AnnotationOverflow: "1=2026-01-02T03:04:05Z"}
 	}
+	rejected := func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: ptr.To(true)}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: v1alpha1.PodOffloaded, Status: corev1.ConditionFalse, Reason: "Rejected", Message: "exceeded quota: full", LastTransitionTime: metav1.NewTime(time.Unix(0, 0))}}
+	}
+	tiers.Spec.Unschedulable, tiers.Status.Overflow = &v1alpha1.Unschedulable{}, []v1alpha1.OverflowTierStatus{{}, {Clusters: []string{"eu"}}}
+	ofStatefulSet := func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "StatefulSet" }
+	paused := &v1alpha1.ClusterBinding{Spec: v1alpha1.ClusterBindingSpec{Paused: true}}
+	full := tiers.DeepCopy()
+	full.Status.Conditions = []metav1.Condition{conditions.New("Ready", "True", "Ready", ""), conditions.New("Full", "True", "ProvidersFull", "pods are kept away from eu")}
 	failed := func(p *corev1.Pod) {
 		started(p)
 		p.Status.Phase = corev1.PodFailed
@@ -109,6 +118,11 @@ func TestExplain(t *testing.T) {
 		"here, first":                  {Seen{Pod: pod("n"), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalFirst)}, []string{"if there is no room"}, "", "", []string{"toleration"}},
 		"waits for the first tier":     {Seen{Pod: pod("", intolerant, unscheduled), Offloading: tiers}, []string{"in order, and this one may use the first only"}, "", "", []string{"spillway-pods", "the scheduler picks"}},
 		"waits for the second tier":    {Seen{Pod: pod("", overflowed), Offloading: tiers}, []string{"after the first (0), these were opened for this one: 1=2026-01-02T03:04:05Z"}, "", "", []string{"the first only"}},
+		"waits while a tier is full":   {Seen{Pod: pod("", intolerant, unscheduled), Offloading: full}, []string{"NamespaceOffloading ProvidersFull: pods are kept away from eu"}, "", "", nil},
+		"refused there, with tiers":    {Seen{Pod: pod("spillway-eu", rejected, intolerant), Offloading: tiers}, []string{"if it has not started in provider eu at 1970-01-01T00:05:00Z, and another place may take it, it is deleted, and ReplicaSet web creates another one", "Rejected: exceeded quota"}, "eu", "", nil},
+		"refused there, and stays":     {Seen{Pod: pod("spillway-eu", rejected, ofStatefulSet), Offloading: tiers}, []string{"it stays in provider eu until that can run it: its controller is a StatefulSet"}, "eu", "", []string{"is deleted"}},
+		"refused there, which is away": {Seen{Pod: pod("spillway-eu", rejected, intolerant), Offloading: tiers, Binding: paused}, []string{"Rejected: exceeded quota"}, "eu", "", []string{"is deleted"}},
+		"refused there, without tiers": {Seen{Pod: pod("spillway-eu", rejected), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"only namespaces with spec.overflow and spec.unschedulable replace such pods"}, "eu", "", nil},
 		"here, always":                 {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocal)}, []string{"pods run here"}, "", "", []string{"toleration"}},
 		"not started there":            {Seen{Pod: pod("spillway-eu"), Offloading: offloading(v1alpha1.PodsRemote), Binding: away}, []string{"the provider eu", "not started there yet", "ClusterBinding eu Unreachable: no answer", "NameConflict"}, "eu", "", nil},
 		"started":                      {Seen{Pod: pod("spillway-eu", started), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"the remote pod is team-a-home/web, with the address 10.0.0.1", "not sent to the provider:\n  - without the toleration a"}, "eu", "team-a-home/web", []string{"not started"}},

@@ -30,7 +30,7 @@ func (w Wait) String() string {
 }
 
 // alarms are the conditions that are True if there is a problem. All others are False then.
-var alarms = []string{v1alpha1.BindingLimited, v1alpha1.BindingClockSkewed, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingShared}
+var alarms = []string{v1alpha1.BindingLimited, v1alpha1.BindingClockSkewed, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingShared, v1alpha1.OffloadingFull}
 
 // alarming has reasons that are reported although their condition shows no problem.
 var alarming = []string{v1alpha1.ReasonExpiresSoon, v1alpha1.ReasonNoUsableNodes}

@@ -1,0 +1,112 @@
+package stuckpod
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
+	"github.com/spillway-io/spillway/internal/decide/stuckpod"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+// workers is how many pods are handled at a time: a provider that does not answer holds one of them up.
+const workers = 4
+
+// SetupWithManager adds the controller to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return builder.TypedControllerManagedBy[inventory.Request](mgr).
+		Named("stuckpod").
+		WatchesRawSource(inventory.Source(r.Inventory, 0, r.ofChange)).
+		WatchesRawSource(inventory.ProblemSource(r.Inventory, r.ofPod)).
+		Watches(&v1alpha1.NamespaceOffloading{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofOffloading), builder.WithPredicates(changed())).
+		Watches(&v1alpha1.ClusterBinding{}, trigger.OnChange(r.ofBinding)).
+		WithOptions(trigger.Options[inventory.Request](mgr, workers)).
+		Complete(r)
+}
+
+// changed passes changes of an offloading after which other places may take a pod. What exists at the start is handled
+// when the pods are known.
+func changed() predicate.Predicate {
+	only := trigger.OnlyUpdated(func(before, after *v1alpha1.NamespaceOffloading) bool {
+		return before.Status.ObservedGeneration != after.Status.ObservedGeneration ||
+			!equality.Semantic.DeepEqual(before.Status.Overflow, after.Status.Overflow) || !equality.Semantic.DeepEqual(before.Status.Full, after.Status.Full)
+	})
+	only.DeleteFunc = func(event.DeleteEvent) bool { return false }
+	return only
+}
+
+// ofBinding enqueues all stuck pods once a provider answers again: its own, and those that may go there.
+func (r *Reconciler) ofBinding(ctx context.Context, before, after *v1alpha1.ClusterBinding) []inventory.Request {
+	switch {
+	case after == nil:
+		r.seen.forgetAll(before.Name)
+		return nil
+	case before != nil && stuckpod.Answers(before) || !stuckpod.Answers(after):
+		return nil
+	}
+	return r.everywhere(ctx, corev1.NamespaceAll)
+}
+
+// ofChange enqueues all stuck pods of a binding once they are known, and forgets those that are gone.
+func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []inventory.Request {
+	switch {
+	case change.Copies:
+		return nil
+	case change.Pod == nil:
+		return r.stuck(ctx, change.Binding, corev1.NamespaceAll)
+	}
+	if req := (inventory.Request{Binding: change.Binding, NamespacedName: client.ObjectKeyFromObject(change.Pod)}); r.seen.has(req) {
+		return []inventory.Request{req}
+	}
+	return nil
+}
+
+// ofPod enqueues a pod whose provider has begun to refuse it, or runs it although the provider was full.
+func (r *Reconciler) ofPod(ctx context.Context, binding string, of *corev1.Pod) []inventory.Request {
+	if pod.StuckOf(of) == nil && !r.wasFull(ctx, of) {
+		return nil
+	}
+	return []inventory.Request{{Binding: binding, NamespacedName: client.ObjectKeyFromObject(of)}}
+}
+
+func (r *Reconciler) wasFull(ctx context.Context, of *corev1.Pod) bool {
+	nso, key := &v1alpha1.NamespaceOffloading{}, client.ObjectKey{Namespace: of.Namespace, Name: v1alpha1.OffloadingName}
+	return of.Status.Phase == corev1.PodRunning && r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy) == nil && len(nso.Status.Full) > 0
+}
+
+func (r *Reconciler) ofOffloading(ctx context.Context, nso client.Object) []inventory.Request {
+	return r.everywhere(ctx, nso.GetNamespace())
+}
+
+func (r *Reconciler) everywhere(ctx context.Context, namespace string) []inventory.Request {
+	var requests []inventory.Request
+	for _, binding := range r.Inventory.Bindings() {
+		requests = append(requests, r.stuck(ctx, binding, namespace)...)
+	}
+	return requests
+}
+
+// stuck returns the pods of a binding that their provider refuses or cannot place.
+func (r *Reconciler) stuck(ctx context.Context, binding, namespace string) []inventory.Request {
+	pods, err := r.Inventory.Pods(ctx, binding, namespace)
+	if err != nil {
+		return nil // They are enqueued when they are known; or the manager stops.
+	}
+	var requests []inventory.Request
+	for i := range pods {
+		if pod.StuckOf(&pods[i]) != nil {
+			requests = append(requests, inventory.Request{Binding: binding, NamespacedName: client.ObjectKeyFromObject(&pods[i])})
+		}
+	}
+	return requests
+}

@@ -1,0 +1,70 @@
+package pod
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
+)
+
+// mostSaid is the most characters of a provider's scheduler that a condition repeats.
+const mostSaid = 512
+
+// unplaced returns why a pod that is in the provider does not start there: the provider's scheduler finds no node for
+// it. It is nil if that is not so, or has not lasted long enough to be worth a write; then wait is how long until it
+// has. The message stays the first one, because the scheduler counts the nodes in it, and each change would take a
+// write. The events of the pod have the latest.
+func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
+	if s.Remote.Spec.NodeName != "" || terminal(s.Local) {
+		return nil, 0
+	}
+	said := conditionOf(s.Remote, corev1.PodScheduled)
+	if said == nil || said.Status != corev1.ConditionFalse || said.Reason != corev1.PodReasonUnschedulable {
+		return nil, 0
+	}
+	if was := conditionOf(s.Local, v1alpha1.PodOffloaded); was != nil && was.Reason == v1alpha1.ReasonUnschedulable {
+		return &field.Problem{Reason: was.Reason, Message: was.Message}, 0
+	}
+	if !s.Local.DeletionTimestamp.IsZero() || !s.Remote.DeletionTimestamp.IsZero() {
+		return nil, 0
+	}
+	// A provider may report any time.
+	if waited := s.Now.Add(s.ClockSkew).Sub(said.LastTransitionTime.Time); waited >= 0 && waited < Patience {
+		return nil, Patience - waited
+	}
+	unschedulable := field.Problemf(v1alpha1.ReasonUnschedulable, "the scheduler of provider %s finds no node for pod %s/%s: %s",
+		s.ClusterID, s.Remote.Namespace, s.Remote.Name, field.Bounded(said.Message, mostSaid))
+	return &unschedulable, 0
+}
+
+// Stuck is why a pod on a virtual node does not run, and since when.
+type Stuck struct {
+	field.Problem
+	Since time.Time
+}
+
+// StuckOf reads from a pod on a virtual node that its provider refuses it, or cannot place it. It returns nil if the
+// provider does neither: the pod runs, has ended, is being deleted, or waits for something else.
+func StuckOf(local *corev1.Pod) *Stuck {
+	c := conditionOf(local, v1alpha1.PodOffloaded)
+	if c == nil || c.Status != corev1.ConditionFalse || !isStuck(c.Reason) || local.Status.Phase == corev1.PodRunning || terminal(local) || !local.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	if Sent(local) != (c.Reason == v1alpha1.ReasonUnschedulable) { // What is refused of a pod that was sent is a change of it.
+		return nil
+	}
+	return &Stuck{field.Problem{Reason: c.Reason, Message: c.Message}, c.LastTransitionTime.Time}
+}
+
+// isStuck reports whether PodOffloaded has a reason of a pod that the provider refuses or cannot place. Others are
+// about the consumer, or about Spillway.
+func isStuck(reason string) bool {
+	return slices.Contains([]string{v1alpha1.ReasonRejected, v1alpha1.ReasonServerError, v1alpha1.ReasonUnschedulable}, reason)
+}
+
+func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	return field.First(pod.Status.Conditions, func(c *corev1.PodCondition) bool { return c.Type == kind })
+}

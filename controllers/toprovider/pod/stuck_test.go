@@ -1,0 +1,96 @@
+package pod_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
+)
+
+func saysUnschedulable(message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message,
+			LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))})
+	}
+}
+
+// hasSaid gives a pod the condition PodOffloaded, which it has had for a minute.
+func hasSaid(status corev1.ConditionStatus, reason string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: v1alpha1.PodOffloaded, Status: status, Reason: reason, Message: "old",
+			LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))})
+	}
+}
+
+// TestUnplaced: the condition of a pod says that the scheduler of the provider finds no node for it, since when, and no
+// more once it does.
+func TestUnplaced(t *testing.T) {
+	node := func(p *corev1.Pod) { p.Spec.NodeName = "n" }
+	const said = "False Unschedulable: the scheduler of provider eu finds no node for pod team-home/web: 0/2 nodes are available"
+	for name, test := range map[string]struct {
+		local, remote []func(*corev1.Pod)
+		want          string
+	}{
+		"it has a node":           {nil, []func(*corev1.Pod){node}, ""},
+		"it waits for a node":     {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s"},
+		"it waited for a Secret":  {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonReferenceNotFound)}, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s"},
+		"the scheduler says more": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){saysUnschedulable("0/3 nodes are available")}, "False Unschedulable: old 1m0s"},
+		"it has got a node there": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){node}, "True Offloaded:  0s"},
+		"it waits for a moment":   {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }}, "2s"},
+		"its clock is ahead":      {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available"), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(time.Hour)) }}, said + " 0s"},
+		"it has gates there":      {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := in(local(append([]func(*corev1.Pod){started}, test.local...)...), remote(append([]func(*corev1.Pod){phase("Pending")}, test.remote...)...))
+			status := s.Local.Status
+			plan := decide.Next(fixture.Of(s), pod.Syncer{})
+			for _, a := range plan.Actions {
+				status = a.Object.(*corev1.Pod).Status
+			}
+			got := ""
+			for _, c := range status.Conditions {
+				if c.Type == v1alpha1.PodOffloaded {
+					got = string(c.Status) + " " + c.Reason + ": " + c.Message + " " + now.Sub(c.LastTransitionTime.Time).String()
+				}
+			}
+			if got == "" && plan.RecheckAfter > 0 {
+				got = plan.RecheckAfter.String()
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestStuckOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		pod  []func(*corev1.Pod)
+		want bool
+	}{
+		"it runs":                           {[]func(*corev1.Pod){started, phase("Running")}, false},
+		"the provider refuses it":           {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonRejected)}, true},
+		"the provider fails":                {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonServerError)}, true},
+		"it waits for a Secret":             {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonReferenceNotFound)}, false},
+		"the provider is away":              {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonProviderAway)}, false},
+		"it has no node there":              {[]func(*corev1.Pod){started, hasSaid("False", v1alpha1.ReasonUnschedulable)}, true},
+		"it is there, and a change refused": {[]func(*corev1.Pod){started, hasSaid("False", v1alpha1.ReasonRejected)}, false},
+		"it was refused":                    {[]func(*corev1.Pod){hasSaid("True", v1alpha1.ReasonOffloaded)}, false},
+		"it is being deleted":               {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonRejected), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now} }}, false},
+		"it has ended":                      {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonRejected), phase("Failed")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := pod.StuckOf(local(test.pod...))
+			if (got != nil) != test.want || got != nil && now.Sub(got.Since) != time.Minute {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}

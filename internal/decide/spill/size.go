@@ -1,0 +1,59 @@
+package spill
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+// SizeOf returns what a pod requests.
+func SizeOf(pod *corev1.Pod) Size {
+	return sizeOf(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}))
+}
+
+func sizeOf(requests corev1.ResourceList) Size {
+	size := make(Size, 0, len(requests))
+	for name, quantity := range requests {
+		value := quantity.Value()
+		if name == corev1.ResourceCPU {
+			value = quantity.MilliValue()
+		}
+		if value > 0 {
+			size = append(size, Amount{name, value})
+		}
+	}
+	slices.SortFunc(size, func(a, b Amount) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return size
+}
+
+// Requests returns the size as requests of a pod.
+func (s Size) Requests() corev1.ResourceList {
+	if len(s) == 0 {
+		return nil
+	}
+	requests := corev1.ResourceList{}
+	for _, a := range s {
+		quantity := resource.NewQuantity(a.Value, resource.DecimalSI)
+		switch {
+		case a.Name == corev1.ResourceCPU:
+			quantity = resource.NewMilliQuantity(a.Value, resource.DecimalSI)
+		case a.Value%(1<<20) == 0:
+			quantity = resource.NewQuantity(a.Value, resource.BinarySI)
+		}
+		requests[a.Name] = *quantity
+	}
+	return requests
+}
+
+// String lists the amounts: cpu 500m, memory 1Gi.
+func (s Size) String() string {
+	requests, parts := s.Requests(), make([]string, len(s))
+	for i, a := range s {
+		quantity := requests[a.Name]
+		parts[i] = string(a.Name) + " " + quantity.String()
+	}
+	return strings.Join(parts, ", ")
+}
