@@ -80,7 +80,7 @@ func TestDecide(t *testing.T) {
 		"the other one has enough":            {bindings{eu, us}, shipped, nil, "create 10Gi of fast in eu, create enough of fast in us, ask true"},
 		"its driver reports nothing":          {bindings{mapping("eu", true, "")}, shipped, nil, "create enough of fast in eu, ask true"},
 		"all is there":                        {bindings{eu, us}, asks, made(eu, us), ""},
-		"Spillway is installed again":         {bindings{eu, us}, shipped, made(eu, us), "ask true"},
+		"somebody has reset the driver":       {bindings{eu, us}, shipped, made(eu, us), "ask true"},
 		"it has less now":                     {bindings{mapping("eu", true, "9Gi")}, asks, made(eu), "change 9Gi of fast in eu"},
 		"another one comes":                   {bindings{eu, us}, asks, made(eu), "create enough of fast in us"},
 		"another one goes":                    {bindings{eu}, asks, made(eu, us), "delete enough of fast in us"},

@@ -4,17 +4,18 @@
 // # How it works
 //
 // The scheduler asks for the room if the CSIDriver of a StorageClass's provisioner says so. For the StorageClasses that
-// providers serve, that is csi.spillway.io, which is installed with Spillway. Then a CSIStorageCapacity of that class must
-// have enough room for the claim, and match the node. So this controller sets storageCapacity of that CSIDriver, and
-// creates a CSIStorageCapacity for each StorageClass that any binding maps, with the label of the virtual node as topology. The status of a binding has what its provider
-// says. A provider that reports nothing has enough room.
+// providers serve, that is csi.spillway.io, which is installed with Spillway. Then a CSIStorageCapacity of that class
+// must have enough room for the claim, and match the node. So this controller sets storageCapacity of that CSIDriver,
+// and creates a CSIStorageCapacity for each StorageClass that any binding maps, with the label of the virtual node as
+// topology. The status of a binding has what its provider says. A provider that reports nothing has enough room.
 //
 // decide.go decides, without any I/O, which of them there are.
 //
 // # What it trades away
 //
-// It does not watch what it has written. What somebody deletes or changes, for example by installing Spillway again, is
-// corrected with the next change of a binding's classes, or by the next manager. Until then, the scheduler does not ask.
+// It does not watch what it has written. What somebody deletes or changes is corrected with the next change of a
+// binding's classes, or by the next manager. Until then, the scheduler does not ask. To install Spillway again changes
+// nothing: the shipped CSIDriver does not say whether the scheduler asks.
 package importedcapacity
 
 import (

@@ -139,10 +139,10 @@ func (r *Reconciler) entries(ctx context.Context, provider *fleet.Provider, bind
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.begin(ctx, nsm); err != nil {
+	plan := namespacemap.Decide(snapshot)
+	if err := r.begin(ctx, nsm, plan.Known); err != nil {
 		return retry.Done(err)
 	}
-	plan := namespacemap.Decide(snapshot)
 	tryAgain, actErr := r.newExecutor(provider, binding, r.outcomes).act(ctx, snapshot.BackingOff, &plan)
 	_, again := r.outcomes.backingOff(binding.Name, mayNeedAction(snapshot))
 	wait, reportErr := r.report(ctx, nsm, namespacemap.Report(nsm, plan.Known, metav1.NewTime(r.Clock.Now())))
@@ -274,12 +274,13 @@ func (r *Reconciler) write(ctx context.Context, nsm *v1alpha1.NamespaceMap, stat
 
 // begin records in the status of a new map that it has been processed, before it creates anything for the map
 // in the provider. A map without that record has nothing in the provider, so nobody must wait for a provider
-// that was never usable.
-func (r *Reconciler) begin(ctx context.Context, nsm *v1alpha1.NamespaceMap) error {
+// that was never usable. The record names the remote namespaces of an earlier map, which somebody has deleted:
+// deletions in the consumer wait for these.
+func (r *Reconciler) begin(ctx context.Context, nsm *v1alpha1.NamespaceMap, known map[string]namespacemap.Known) error {
 	if nsm.Status.ObservedGeneration != 0 {
 		return nil
 	}
-	return r.write(ctx, nsm, namespacemap.Report(nsm, nil, metav1.NewTime(r.Clock.Now())))
+	return r.write(ctx, nsm, namespacemap.Report(nsm, known, metav1.NewTime(r.Clock.Now())))
 }
 
 // reportUnreachable reports on every entry that nothing newer is known, once it is certain that the provider

@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
@@ -31,7 +32,7 @@ const workers = 256
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, all mcmanager.Manager) error {
 	r.outcomes, r.mounts = newOutcomes(firstRetry, mostRetry, r.Clock), newOutcomes(firstMountRetry, mostMountRetry, r.Clock)
 	providers := &trigger.Providers{Watch: func(ctx context.Context, provider cluster.Cluster, changed func()) error {
-		return errors.Join(trigger.Changes(ctx, provider, &corev1.Namespace{}, remoteChanges, changed), followClaims(ctx, r, provider, changed))
+		return errors.Join(trigger.Changes(ctx, provider, &corev1.Namespace{}, remoteChanges, changed), followClaims(ctx, r, provider, changed), followFence(ctx, provider, changed))
 	}}
 	return errors.Join(all.Add(providers), ctrl.NewControllerManagedBy(mgr).
 		Named("namespacemap").
@@ -47,6 +48,16 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, all mcmanager.Manager) e
 		WatchesRawSource(shard.Source(r.Owner, trigger.Named)).
 		WithOptions(trigger.Options[reconcile.Request](mgr, workers)).
 		Complete(r))
+}
+
+// followFence calls changed when the Lease in a provider is renewed after it had expired: nothing could be written, and
+// the back-off has grown meanwhile.
+func followFence(ctx context.Context, engaged cluster.Cluster, changed func()) error {
+	provider, err := fleet.Of(engaged)
+	if err == nil {
+		provider.Reopened(ctx, changed)
+	}
+	return err
 }
 
 // empties passes the event that the deletion of a binding has reached the remote namespaces, or may lose the

@@ -70,7 +70,7 @@ func (r *Lifecycle) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	answers := refused.answers()
 	r.Inventory.NoteWaiting(nso.Namespace, answers)
-	world, err := inventory.ReadProviders(ctx, r.Client, r.Counter, nso)
+	world, err := inventory.ReadProviders(ctx, r.Client, r.Counter, r.Inventory, nso)
 	if errors.Is(err, inventory.ErrUnknown) {
 		return retry.Done(refused.error()) // It is enqueued again once the pods are known.
 	}

@@ -68,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if r.written.IsStale(nso) {
 		return ctrl.Result{RequeueAfter: ownwrites.StaleRetry}, nil
 	}
-	world, err := inventory.ReadProviders(ctx, r.Client, r.Counter, nso)
+	world, err := inventory.ReadProviders(ctx, r.Client, r.Counter, r.Inventory, nso)
 	if errors.Is(err, inventory.ErrUnknown) {
 		return ctrl.Result{}, nil // It is enqueued again once the pods are known.
 	}

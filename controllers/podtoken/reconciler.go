@@ -222,6 +222,9 @@ func (r *reconciler) issueAndReport(ctx context.Context, s snapshot, p plan) (ct
 	if readable, err := r.watched(ctx, key); !readable {
 		return ctrl.Result{}, err
 	}
+	if err := r.Provider.Fenced(); err != nil {
+		return ctrl.Result{}, fmt.Errorf("writing the tokens of pod %s: %w", key, err) // It is enqueued when the Lease is renewed.
+	}
 	if !s.Issued.unwritten(s.Now) {
 		if wait := r.ledger.wait(uid); wait > 0 {
 			before := r.pods.change(key, uid, func(w *waiting) { w.problem = lost(p, r.Mark.ClusterID) })

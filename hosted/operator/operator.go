@@ -101,5 +101,8 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}).SetupWithManager(mgr); err != nil {
 		return nil, fmt.Errorf("adding the controller: %w", err)
 	}
+	if err := mgr.Add(confinement{mgr.GetClient(), o.ManagerNamespace}); err != nil {
+		return nil, fmt.Errorf("adding the check of the policy: %w", err)
+	}
 	return mgr, nil
 }

@@ -20,14 +20,10 @@ type EC2 struct {
 	tokens map[string][2]string
 	// roots are the root devices of images.
 	roots map[string]string
+	// refuse is an action for which the caller has no right.
+	refuse string
 	// forms are all requests.
 	forms []url.Values
-}
-
-type launchTemplate struct {
-	id, name string
-	tags     object
-	versions []object // As they were sent, from version 1.
 }
 
 // NewEC2 returns an account without launch templates.
@@ -55,7 +51,7 @@ func (e *EC2) data(of object) object {
 	version, _ := of["version"].(string)
 	number, err := strconv.Atoi(version)
 	template := e.templates[id]
-	if template == nil || err != nil || number < 1 || number > len(template.versions) {
+	if template == nil || err != nil || !template.has(number) {
 		return nil
 	}
 	return template.versions[number-1]
@@ -83,6 +79,8 @@ func (e *EC2) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	before, known := e.tokens[token]
 	code, answer := "", before[1]
 	switch {
+	case action == e.refuse:
+		code = "UnauthorizedOperation"
 	case known && token != "" && before[0] != r.PostForm.Encode():
 		code = "IdempotentParameterMismatch"
 	case !known || token == "":
@@ -116,6 +114,7 @@ func (e *EC2) do(action string, form object) (answer, code string) {
 		return e.create(form, data)
 	case "CreateLaunchTemplateVersion":
 		template.versions = append(template.versions, data)
+		template.describe(form)
 		return element("launchTemplateVersion", template.version(len(template.versions))), ""
 	case "DeleteLaunchTemplate":
 		delete(e.templates, id)
@@ -123,11 +122,10 @@ func (e *EC2) do(action string, form object) (answer, code string) {
 	case "DescribeLaunchTemplates":
 		return e.list(form), ""
 	case "DescribeLaunchTemplateVersions":
-		number, err := strconv.Atoi(listed(form, "LaunchTemplateVersion")[0].(string))
-		if err != nil || number < 1 || number > len(template.versions) {
-			return "", "InvalidLaunchTemplateId.VersionNotFound"
-		}
-		return element("launchTemplateVersion", object{"1": template.version(number)}), ""
+		return template.list(form)
+	case "DeleteLaunchTemplateVersions":
+		template.delete(listed(form, "LaunchTemplateVersion"))
+		return "", ""
 	case "DescribeImages":
 		image, _ := listed(form, "ImageId")[0].(string)
 		if e.roots[image] == "" {
@@ -146,7 +144,8 @@ func (e *EC2) create(form, data object) (answer, code string) {
 			return "", "InvalidLaunchTemplateName.AlreadyExistsException"
 		}
 	}
-	template := &launchTemplate{id: fmt.Sprintf("lt-%d", len(e.forms)), name: name, tags: object{}, versions: []object{data}}
+	template := &launchTemplate{id: fmt.Sprintf("lt-made-%d", len(e.forms)), name: name, tags: object{}, versions: []object{data}}
+	template.describe(form)
 	for _, specification := range listed(form, "TagSpecification") {
 		for _, tag := range listed(specification.(object), "Tag") {
 			template.tags[tag.(object)["Key"].(string)] = tag.(object)["Value"]
@@ -174,18 +173,6 @@ func (e *EC2) list(form object) string {
 		}
 	}
 	return "<launchTemplates>" + found + "</launchTemplates>"
-}
-
-func (t *launchTemplate) shown() object {
-	tags := object{}
-	for i, key := range slices.Sorted(maps.Keys(t.tags)) {
-		tags[strconv.Itoa(i+1)] = object{"Key": key, "Value": t.tags[key]}
-	}
-	return object{"LaunchTemplateId": t.id, "LaunchTemplateName": t.name, "LatestVersionNumber": strconv.Itoa(len(t.versions)), "Tag": tags}
-}
-
-func (t *launchTemplate) version(number int) object {
-	return object{"LaunchTemplateId": t.id, "LaunchTemplateName": t.name, "VersionNumber": strconv.Itoa(number), "LaunchTemplateData": t.versions[number-1]}
 }
 
 // nested turns form keys such as A.B.1.C into a tree.

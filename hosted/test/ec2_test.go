@@ -3,6 +3,7 @@ package hosted
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -285,15 +286,17 @@ func TestRecordedEC2(t *testing.T) {
 	if _, err := push(t, client, `nodeGroups: [{nodegroupName: b, nodeRole: "arn:r", subnets: [s1], imageId: ami-1, ec2SshKey: k, instanceType: i, diskSize: 30, userData: u, resourceTags: {t: v}}]`, "make"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := push(t, client, `nodeGroups: [{nodegroupName: b, diskSize: 50}]`, "change"); err != nil {
-		t.Fatal(err)
+	for size := 43; size <= 50; size++ {
+		if _, err := push(t, client, fmt.Sprintf("nodeGroups: [{nodegroupName: b, diskSize: %d}]", size), fmt.Sprint(size)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	versions, err := client.EC2.DescribeLaunchTemplateVersions(t.Context(), &ec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateId: aws.String(only(cluster)), Versions: []string{"2"}})
+	versions, err := client.EC2.DescribeLaunchTemplateVersions(t.Context(), &ec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateId: aws.String(only(cluster)), Versions: []string{"9"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	read := text(t, versions.LaunchTemplateVersions)
-	for _, value := range []string{`"ImageId":"ami-1"`, `"KeyName":"k"`, `"InstanceType":"i"`, `"VolumeSize":50`, `"DeviceName":"/dev/sda1"`, `"UserData":"dQ=="`, `"Key":"t","Value":"v"`, `"ResourceType":"volume"`, `"VersionNumber":2`} {
+	for _, value := range []string{`"ImageId":"ami-1"`, `"KeyName":"k"`, `"InstanceType":"i"`, `"VolumeSize":50`, `"DeviceName":"/dev/sda1"`, `"UserData":"dQ=="`, `"Key":"t","Value":"v"`, `"ResourceType":"volume"`, `"VersionNumber":9`, `"VersionDescription":"Created by Spillway"`} {
 		if !strings.Contains(read, value) {
 			t.Errorf("the SDK has not read %s: %s", value, read)
 		}
@@ -319,7 +322,7 @@ func TestRecordedEC2(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 6 {
+	if len(seen) != 7 {
 		t.Errorf("the client makes %v", seen)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -19,9 +20,9 @@ type EKS struct {
 	cluster object
 	groups  map[string]object
 	addons  map[string]bool
-	// addonHas is more about each of them.
-	addonHas object
-	// updates by the group that they belong to ("" for the cluster), in their order.
+	// addonHas is more about each of them, and addonHad was before an update.
+	addonHas, addonHad object
+	// updates by the group or add-on that they belong to ("" for the cluster), in their order.
 	updates map[string][]object
 	// tokens have the answers to the requests with these tokens.
 	tokens map[string]object
@@ -40,7 +41,7 @@ type object = map[string]any
 
 // NewEKS returns a cluster in EKS' format, with its node groups. If it is nil, there is none yet.
 func NewEKS(cluster object, groups ...object) *EKS {
-	e := &EKS{cluster: cluster, groups: map[string]object{}, addons: map[string]bool{}, updates: map[string][]object{}, tokens: map[string]object{}, EC2: NewEC2()}
+	e := &EKS{cluster: cluster, groups: map[string]object{}, addons: map[string]bool{}, addonHas: object{}, updates: map[string][]object{}, tokens: map[string]object{}, EC2: NewEC2()}
 	for _, group := range groups {
 		e.groups[group["nodegroupName"].(string)] = group
 	}
@@ -67,13 +68,16 @@ func (e *EKS) Slow() {
 func (e *EKS) Finish(failure string) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
-	for _, update := range e.updates[""] {
+	for _, update := range slices.Concat(e.updates[""], e.updates[addonKey("aws-ebs-csi-driver")]) {
 		if update["status"] != "InProgress" {
 			continue
 		}
 		update["status"] = "Successful"
 		if failure != "" {
 			update["status"], e.cluster = "Failed", e.shown
+			if update["type"] == "AddonUpdate" {
+				e.addonHas = e.addonHad
+			}
 			update["errors"] = []any{object{"errorCode": "Unknown", "errorMessage": failure}}
 		}
 	}
@@ -209,7 +213,7 @@ func (e *EKS) route(r *http.Request, body object) (object, *failure) {
 		e.cluster["version"] = body["version"]
 		return e.update("", "VersionUpdate", object{"Version": body["version"]}), nil
 	case rest[0] == "updates":
-		return e.describeUpdates(r.URL.Query().Get("nodegroupName"), rest[1:])
+		return e.describeUpdates(r.URL.Query(), rest[1:])
 	case rest[0] == "node-groups":
 		return e.group(r.Method, rest[1:], body)
 	case rest[0] == "addons":
@@ -317,19 +321,24 @@ func (e *EKS) update(group, kind string, params object) object {
 		"id":     fmt.Sprintf("update-%d", len(e.changes)),
 		"status": "Successful", "type": kind, "createdAt": 1_800_000_000 + len(e.changes), "params": list,
 	}
-	if e.slow && group == "" || e.slowGroups && group != "" {
+	isGroup := e.groups[group] != nil
+	if e.slow && !isGroup || e.slowGroups && isGroup {
 		update["status"] = "InProgress"
 	}
-	if e.slowGroups && group != "" {
+	if e.slowGroups && isGroup {
 		e.groups[group]["status"] = "UPDATING"
 	}
 	e.updates[group] = append(e.updates[group], update)
 	return object{"update": update}
 }
 
-func (e *EKS) describeUpdates(group string, id []string) (object, *failure) {
-	if group != "" && e.groups[group] == nil {
+func (e *EKS) describeUpdates(of url.Values, id []string) (object, *failure) {
+	group, addon := of.Get("nodegroupName"), of.Get("addonName")
+	if group != "" && e.groups[group] == nil || addon != "" && !e.addons[addon] {
 		return nil, missing
+	}
+	if addon != "" {
+		group = addonKey(addon)
 	}
 	ids := []any{}
 	for _, update := range e.updates[group] {
@@ -367,20 +376,4 @@ func (e *EKS) tag(method, arn string, body object, remove []string) (object, *fa
 	}
 	owner["tags"] = tags
 	return object{}, nil
-}
-
-func (e *EKS) addon(method string, path []string, body object) (object, *failure) {
-	name, _ := body["addonName"].(string)
-	if len(path) == 1 {
-		name = path[0]
-	}
-	if method != http.MethodPost && !e.addons[name] {
-		return nil, missing
-	}
-	if method != http.MethodGet {
-		e.addons[name] = method == http.MethodPost
-	}
-	addon := object{"addonName": name, "status": "ACTIVE"}
-	maps.Copy(addon, e.addonHas)
-	return object{"addon": addon}, nil
 }

@@ -18,7 +18,7 @@ import (
 var operations = []string{
 	"DescribeCluster", "ListNodegroups", "DescribeNodegroup", "DescribeAddon", "ListUpdates", "DescribeUpdate", "UpdateClusterVersion",
 	"UpdateClusterConfig", "UpdateNodegroupVersion", "UpdateNodegroupConfig", "CreateNodegroup", "DeleteNodegroup", "CreateAddon",
-	"DeleteAddon", "TagResource", "UntagResource", "ListTagsForResource", "CreateCluster", "DeleteCluster",
+	"UpdateAddon", "DeleteAddon", "TagResource", "UntagResource", "ListTagsForResource", "CreateCluster", "DeleteCluster",
 }
 
 // names replace the placeholders of the recordings with existing objects.

@@ -160,6 +160,7 @@ func TestSendEKS(t *testing.T) {
 		"a tag":                {`tags: {owner: us}`, "POST /tags/arn:cluster/shop"},
 		"a tag that goes":      {`tags: {owner: null}`, "DELETE /tags/arn:cluster/shop"},
 		"add-on":               {`ebsCSIDriver: true`, "POST /clusters/shop/addons"},
+		"add-on with a role":   {`{ebsCSIDriver: true, ebsCSIDriverRole: "arn:ebs"}`, "POST /clusters/shop/addons"},
 		"a group":              {`nodeGroups: [{nodegroupName: b, nodeRole: "arn:r", subnets: [s1], desiredSize: 1, minSize: 1, maxSize: 1, labels: {a: b}}]`, "POST /clusters/shop/node-groups"},
 		"version of a group":   {`nodeGroups: [{nodegroupName: a, version: "1.33"}]`, "POST /clusters/shop/node-groups/a/update-version"},
 		"launch template":      {`nodeGroups: [{nodegroupName: a, launchTemplate: {version: 4}}]`, "POST /clusters/shop/node-groups/a/update-version"},

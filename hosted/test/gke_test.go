@@ -179,7 +179,7 @@ func TestSendGKE(t *testing.T) {
 		"a taint of a pool":   {`nodePools: [{name: a, config: {taints: [{key: k, value: v, effect: NO_SCHEDULE}, {key: l, value: w, effect: NO_EXECUTE}]}}]`, "nodePools.update a"},
 		"no taints":           {`nodePools: [{name: a, config: {taints: []}}]`, "nodePools.update a"},
 		"image of a pool":     {`nodePools: [{name: a, config: {imageType: COS_CONTAINERD}}]`, "nodePools.update a"},
-		"nodes of a pool":     {`nodePools: [{name: a, config: {machineType: e2-standard-8, diskSizeGb: 200}}]`, "nodePools.update a"},
+		"nodes of a pool":     {`nodePools: [{name: a, config: {machineType: e2-standard-8, diskType: pd-ssd, diskSizeGb: 200}}]`, "nodePools.update a"},
 		"labels of a pool":    {`nodePools: [{name: a, config: {labels: {tier: null, zone: null}}}]`, "nodePools.update a"},
 	}
 	for name, test := range tests {

@@ -95,6 +95,36 @@ func TestHalfAKeyOfGKE(t *testing.T) {
 	}
 }
 
+// TestKeyOfNewPool: the disks of a new pool are encrypted with the key of the cluster, unless the pool has its own.
+func TestKeyOfNewPool(t *testing.T) {
+	const path = "projects/p/locations/europe-west3/keyRings/ring/cryptoKeys/"
+	for more, want := range map[string]string{"": path + "key", ", config: {bootDiskKmsKey: " + path + "own}": path + "own"} {
+		cluster, client, _ := newGKE(t, clusterOfGKE)
+		reading := readOfGKE(t, client)
+		writes := mergeGKE(t, reading, "nodePools: [{name: b, initialNodeCount: 1"+more+"}]").Writes
+		if _, err := client.Send(t.Context(), reading, writes[0], ""); err != nil {
+			t.Fatal(err)
+		}
+		if key := cloud.Text(cluster.pool("b"), "config.bootDiskKmsKey"); key != want {
+			t.Errorf("%q: the key is %q, want %q", more, key, want)
+		}
+	}
+}
+
+// TestFailedInGKE: an operation that has failed says why.
+func TestFailedInGKE(t *testing.T) {
+	cluster, client, _ := newGKE(t, clusterOfGKE)
+	reading := readOfGKE(t, client)
+	id, err := client.Send(t.Context(), reading, mergeGKE(t, reading, "nodePools: [{name: a, initialNodeCount: 5}]").Writes[0], "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster.operations[0]["error"] = object{"code": 8, "message": "no quota"}
+	if got, err := client.Operation(t.Context(), `nodePools["a"]`, id); err != nil || !got.Done || !got.Failed || got.Message != "no quota" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 // TestAutopilot: Google's own pools are not part of the configuration.
 func TestAutopilot(t *testing.T) {
 	cluster, client, _ := newGKE(t, clusterOfGKE)

@@ -55,13 +55,18 @@ type connected struct {
 	graph                              *graph
 	waits                              *waits.Waits
 	workers                            *work.Workers
+	fenced                             *fenced
 	// tokens gives pods their API tokens. It is set before the workers start.
 	tokens observe.Tokens
 }
 
 // Reconcile reconciles an object of any kind.
 func (c *connected) Reconcile(ctx context.Context, key decide.Key) (reconcile.Result, error) {
-	return c.graph.kinds[key.Kind].Reconcile(ctx, key)
+	result, err := c.graph.kinds[key.Kind].Reconcile(ctx, key)
+	if err != nil {
+		c.fenced.failed(key)
+	}
+	return result, err
 }
 
 // enqueue enqueues objects with the lowest priority.
@@ -77,6 +82,7 @@ func (c *connected) follow(ctx context.Context) error {
 		c.provider.Room.Want(ctx, binding.Spec.Import.CSI)
 	}
 	c.namespaces.mapped(c.namespaces.current().Binding())
+	c.provider.Reopened(ctx, c.fenced.reopened)
 	// Any object may need one of a kind that becomes readable or unreadable.
 	c.provider.Rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
 	c.Views.Served.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })

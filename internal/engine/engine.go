@@ -188,6 +188,7 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 	c.workers = work.New(c)
 	c.graph = &graph{kinds: map[string]Runner{}, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, resolve: c.namespaces.resolve}
 	c.waits = waits.New(c.enqueue, c.graph.dependants)
+	c.fenced = &fenced{closed: provider.Fenced, enqueue: c.enqueue}
 	c.namespaces.enqueue, c.namespaces.enqueuePeers = c.graph.EnqueueNamespace, c.graph.EnqueuePeers
 	return c
 }

@@ -51,15 +51,25 @@ func Volumes(ctx context.Context, r *Inventory, clusterID string) ([]string, err
 // RemoteClaims returns the names of the claims in a namespace of a provider for whose volumes PersistentVolumes of the
 // consumer stand, in any state.
 func RemoteClaims(ctx context.Context, r *Inventory, clusterID, namespace string) ([]string, error) {
-	volumes, err := volumesIn(ctx, r, clusterID)
+	all, err := allRemoteClaims(ctx, r, clusterID)
 	var names []string
-	for _, volume := range volumes {
-		if in, name, _ := strings.Cut(volume.Annotations[v1alpha1.AnnotationRemoteClaim], "/"); in == namespace && name != "" {
+	for _, claim := range all {
+		if in, name, _ := strings.Cut(claim, "/"); in == namespace && name != "" {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
 	return names, err
+}
+
+// allRemoteClaims returns such claims in all namespaces of a provider, as namespace/name.
+func allRemoteClaims(ctx context.Context, r *Inventory, clusterID string) ([]string, error) {
+	volumes, err := volumesIn(ctx, r, clusterID)
+	var all []string
+	for _, volume := range volumes {
+		all = append(all, volume.Annotations[v1alpha1.AnnotationRemoteClaim])
+	}
+	slices.Sort(all)
+	return all, err
 }
 
 // volumesIn returns the metadata of such volumes. Callers share it, and must not change it.

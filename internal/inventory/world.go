@@ -25,8 +25,8 @@ type Counter interface {
 var _ Counter = &Inventory{}
 
 // ReadProviders collects what is known about all providers, for decisions about one offloading. cache has the
-// ClusterBindings and NamespaceMaps. The returned objects are shared.
-func ReadProviders(ctx context.Context, cache client.Reader, counter Counter, nso *v1alpha1.NamespaceOffloading) (namespaceoffloading.Providers, error) {
+// ClusterBindings and NamespaceMaps, and volumes the PersistentVolumes. The returned objects are shared.
+func ReadProviders(ctx context.Context, cache client.Reader, counter Counter, volumes *Inventory, nso *v1alpha1.NamespaceOffloading) (namespaceoffloading.Providers, error) {
 	bindings, err := consumer.Bindings(ctx, cache)
 	if err != nil {
 		return namespaceoffloading.Providers{}, err
@@ -35,13 +35,19 @@ func ReadProviders(ctx context.Context, cache client.Reader, counter Counter, ns
 	if err := cache.List(ctx, &nsms, client.UnsafeDisableDeepCopy); err != nil {
 		return namespaceoffloading.Providers{}, fmt.Errorf("listing NamespaceMaps: %w", err)
 	}
-	world := namespaceoffloading.Providers{Bindings: bindings, Maps: nsms.Items, Pods: map[string]eviction.Remaining{}}
+	world := namespaceoffloading.Providers{Bindings: bindings, Maps: nsms.Items, Pods: map[string]eviction.Remaining{}, Recorded: map[string][]string{}}
 	byName := make(map[string]*v1alpha1.NamespaceMap, len(nsms.Items))
 	for i := range nsms.Items {
 		byName[nsms.Items[i].Name] = &nsms.Items[i]
 	}
 	for _, binding := range bindings.Usable() {
-		if !MustLeave(nso, binding, byName[binding.Name]) {
+		nsm := byName[binding.Name]
+		if !nso.DeletionTimestamp.IsZero() && !namespaceoffloading.Reported(nsm) {
+			if world.Recorded[binding.Name], err = allRemoteClaims(ctx, volumes, binding.Spec.ClusterID); err != nil {
+				return world, err
+			}
+		}
+		if !MustLeave(nso, binding, nsm) {
 			continue
 		}
 		left, err := counter.Remaining(ctx, binding.Name, nso.Namespace)

@@ -7,8 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
 )
 
 // TestManagerCapacities: the manager writes no driver and no room of the consumer's own nodes.
@@ -45,4 +47,39 @@ func TestManagerCapacities(t *testing.T) {
 		"somebody else's room goes":   {deleting(manager, theirs), unmarked},
 		"the room of a provider goes": {deleting(manager, there), ""},
 	})
+}
+
+// TestDriverInstalledAgain: whoever installs Spillway again, as kubectl spillway install does, leaves alone what the
+// manager has set of the driver.
+func TestDriverInstalledAgain(t *testing.T) {
+	inConsumer(t)
+	shipped, err := config.Objects("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.StorageDriver}}
+	set := func(asks string) error {
+		return server(t).Patch(t.Context(), driver.DeepCopy(), merge(`{"spec":{"storageCapacity":`+asks+`}}`), client.FieldOwner("spillway"))
+	}
+	defer func() {
+		if err := set("false"); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, asks := range []string{"false", "true"} {
+		if err := set(asks); err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range shipped {
+			if object.GetKind() != "CSIDriver" {
+				continue
+			}
+			if err := server(t).Patch(t.Context(), object.DeepCopy(), client.Apply, client.FieldOwner("kubectl-spillway")); err != nil { //nolint:staticcheck // As the command does, of an object that is whole.
+				t.Errorf("asks: %s: %v", asks, err)
+			}
+		}
+	}
+	if err := server(t).Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil || !ptr.Deref(driver.Spec.StorageCapacity, false) {
+		t.Errorf("the scheduler asks: %v, %v", driver.Spec.StorageCapacity, err)
+	}
 }

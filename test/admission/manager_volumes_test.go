@@ -58,6 +58,7 @@ func TestManagerVolumes(t *testing.T) {
 		}, other},
 		"of another name":                {func(v *corev1.PersistentVolume) { v.Name = "disk" }, other},
 		"for any claim":                  {func(v *corev1.PersistentVolume) { v.Spec.ClaimRef = nil }, other},
+		"for any claim of that name":     {func(v *corev1.PersistentVolume) { v.Spec.ClaimRef.UID = "" }, other},
 		"for another claim of that name": {func(v *corev1.PersistentVolume) { v.Spec.ClaimRef.UID = "another" }, other},
 		"for all nodes":                  {func(v *corev1.PersistentVolume) { v.Spec.NodeAffinity = nil }, other},
 		"for other nodes": {func(v *corev1.PersistentVolume) {
@@ -96,6 +97,10 @@ func TestManagerVolumes(t *testing.T) {
 	}
 	disk := temporary(t, claimOf(metav1.ObjectMeta{Namespace: claim.Namespace, Name: "disk"}, ""))
 	tries["a claim is bound to another volume"] = try{patching(server(t), disk, `{"spec":{"volumeName":"spillway-disk"}}`), ""}
+	freed := func(v *corev1.PersistentVolume) { v.Spec.ClaimRef.UID = "" } // As Kubernetes does.
+	elsewhere := standIn("elsewhere", freed, func(v *corev1.PersistentVolume) { v.Name = "spillway-us-elsewhere" })
+	tries["it goes, because its claim is bound elsewhere"] = try{deleting(manager, temporary(t, standIn("freed", freed))), ""}
+	tries["it goes, and is of another provider"] = try{deleting(manager, temporary(t, elsewhere)), other}
 	tries["it goes"] = try{deleting(manager, standIn("there")), ""}
 	attempt(t, tries)
 }

@@ -97,19 +97,22 @@ var _ = Describe("Taking back, in order", func() {
 		home.offloadingIsReady(team)
 		home.bindingIsReady(toEU)
 		home.renewed(toEU) // There is a Lease.
-		eu.hold(remoteName(team))
+		backup := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: remoteName(team), Name: "backup", Finalizers: []string{holdFinalizer}}}
+		eu.make(backup)
 		steps := home.drainedOf(toEU)
 
 		home.drop(toEU)
 		Eventually(home.condition(toEU, v1alpha1.BindingDrained)).Should(
 			isFalse(v1alpha1.ReasonDeletingNamespaces, "1 remote namespace", remoteName(team)), "the remote namespace is held")
+		held := []string{"NamespaceContentRemaining: Some resources are remaining: configmaps. has 1 resource instances", "NamespaceFinalizersRemaining: ", holdFinalizer + " in 1 resource instances"}
+		Eventually(home.condition(toEU, v1alpha1.BindingDrained)).Should(isFalse(v1alpha1.ReasonDeletingNamespaces, held...), "the provider says by what")
 		Expect(home.condition(toEU, v1alpha1.BindingReady)()).To(isFalse(v1alpha1.ReasonDeleting, v1alpha1.BindingDrained))
 		Eventually(home.entry(toEU, team)).Should(mapped(v1alpha1.MappingTerminating, v1alpha1.ReasonNotRequired))
 		Eventually(home.offloading(team)).Should(And(inPhase(v1alpha1.OffloadingPhaseNoClusterSelected),
 			remoteCondition(toEU, v1alpha1.RemoteNamespaceRequired, isFalse(v1alpha1.ReasonClusterNotSelected))))
 		Expect(home.virtualNode(toEU).Spec.Unschedulable).To(BeTrue(), "the node is cordoned, and stays until the namespaces have gone")
 
-		eu.release(remoteName(team))
+		change(eu, backup, func(backup *corev1.ConfigMap) { backup.Finalizers = nil })
 		Eventually(home.fetching(toEU)).Should(absent, "the remote namespace has gone")
 		Expect(eu.ofBinding(toEU)()).To(BeEmpty())
 		Expect(steps.all()).To(HaveExactElements(v1alpha1.ReasonCordoning, v1alpha1.ReasonDeletingNamespaces,

@@ -70,6 +70,21 @@ var _ = Describe("A claim for a volume of a provider", Ordered, func() {
 	}
 	says := func(reason string) OmegaMatcher { return ContainElement(HaveField("Reason", reason)) }
 
+	// standIn is a volume for the claim, as a manager creates it for a class that retains volumes.
+	standIn := func(clusterID string, local *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
+		volume := newVolume(func(source *corev1.PersistentVolumeSource) {
+			source.CSI = &corev1.CSIPersistentVolumeSource{Driver: v1alpha1.StorageDriver, VolumeHandle: "remote-uid"}
+		})
+		volume.Name, volume.Spec.StorageClassName, volume.Spec.AccessModes = field.VolumeName(clusterID, local.UID), here, local.Spec.AccessModes
+		volume.Labels, volume.Finalizers = map[string]string{v1alpha1.LabelSyncedTo + clusterID: v1alpha1.SyncedToTrue}, []string{v1alpha1.FinalizerSync + clusterID}
+		volume.Annotations = map[string]string{v1alpha1.AnnotationRemoteClaim: t.remote + "/" + local.Name, field.AnnotationProvisionedBy: v1alpha1.StorageDriver}
+		volume.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: local.Namespace, Name: local.Name, UID: local.UID}
+		volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: v1alpha1.LabelCluster, Operator: corev1.NodeSelectorOpIn, Values: []string{clusterID}}},
+		}}}}
+		return volume
+	}
+
 	It("names its provider if no pod chooses one", func() {
 		local := claim(atOnce)
 		Eventually(home.eventsAbout(local)).Should(ContainElement(And(
@@ -95,20 +110,6 @@ var _ = Describe("A claim for a volume of a provider", Ordered, func() {
 	})
 
 	It("loses a volume that the scheduler does not want any more", func() {
-		// standIn is a volume for the claim, as a manager creates it.
-		standIn := func(clusterID string, local *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
-			volume := newVolume(func(source *corev1.PersistentVolumeSource) {
-				source.CSI = &corev1.CSIPersistentVolumeSource{Driver: v1alpha1.StorageDriver, VolumeHandle: "remote-uid"}
-			})
-			volume.Name, volume.Spec.StorageClassName, volume.Spec.AccessModes = field.VolumeName(clusterID, local.UID), here, local.Spec.AccessModes
-			volume.Labels, volume.Finalizers = map[string]string{v1alpha1.LabelSyncedTo + clusterID: v1alpha1.SyncedToTrue}, []string{v1alpha1.FinalizerSync + clusterID}
-			volume.Annotations = map[string]string{v1alpha1.AnnotationRemoteClaim: t.remote + "/" + local.Name, field.AnnotationProvisionedBy: v1alpha1.StorageDriver}
-			volume.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: local.Namespace, Name: local.Name, UID: local.UID}
-			volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: v1alpha1.LabelCluster, Operator: corev1.NodeSelectorOpIn, Values: []string{clusterID}}},
-			}}}}
-			return volume
-		}
 		const other = "elsewhere"
 		running.stop()
 		local := claim(here)
@@ -118,6 +119,19 @@ var _ = Describe("A claim for a volume of a provider", Ordered, func() {
 		})
 		unwanted := standIn(t.cb.Spec.ClusterID, local)
 		home.create(unwanted)
+
+		By("another one having a disk of home, before a manager has created its volume")
+		taken, disk := claim(here), newVolume(nfs)
+		change(home, taken, func(claim *corev1.PersistentVolumeClaim) {
+			metav1.SetMetaDataLabel(&claim.ObjectMeta, v1alpha1.LabelSyncedTo+t.cb.Spec.ClusterID, v1alpha1.SyncedToTrue)
+		})
+		disk.Spec.StorageClassName, disk.Spec.AccessModes = here, taken.Spec.AccessModes
+		bindTo(disk, taken)
+		home.make(disk)
+		Eventually(now(home, taken)).Should(And(HaveField("Spec.VolumeName", disk.Name), HaveField("Status.Phase", corev1.ClaimBound)))
+		late := standIn(t.cb.Spec.ClusterID, taken)
+		home.create(late)
+		Eventually(now(home, late)).Should(HaveField("Spec.ClaimRef.UID", BeEmpty()), "Kubernetes would bind a later claim of that name to it")
 		running = startManager(home, manager.Options{ConsumerID: homeID, Provides: true})
 		Eventually(func(g Gomega) {
 			held, err := now(home, unwanted)()
@@ -129,6 +143,7 @@ var _ = Describe("A claim for a volume of a provider", Ordered, func() {
 		home.make(wanted)
 		Eventually(now(home, local)).Should(HaveField("Spec.VolumeName", wanted.Name))
 		Eventually(home.fetching(unwanted)).Should(absent)
+		Eventually(home.fetching(late)).Should(absent)
 	})
 
 	It("shows nothing of a volume but its size", func() {

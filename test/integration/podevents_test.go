@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
@@ -20,7 +21,7 @@ import (
 	"github.com/spillway-io/spillway/test/requests"
 )
 
-// The specs write the provider's warnings, as a kubelet or a scheduler would.
+// The specs write the provider's warnings, as a kubelet, a scheduler or the controllers of a cloud would.
 var _ = Describe("Warnings of a provider", Ordered, func() {
 	var (
 		spec        = unique("spec")
@@ -36,6 +37,16 @@ var _ = Describe("Warnings of a provider", Ordered, func() {
 		home.offloadingIsReady(team)
 	})
 
+	// ask makes the binding ask for other events, until the spec ends.
+	ask := func(events v1alpha1.ProviderEvents) {
+		GinkgoHelper()
+		set := func(events v1alpha1.ProviderEvents) {
+			change(home, toEU, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Events = events })
+		}
+		DeferCleanup(set, v1alpha1.ProviderEventsWarnings)
+		set(events)
+	}
+
 	BeforeEach(func() {
 		pod = home.runPod(toEU, team)
 		remote = eu.remotePod(toEU, pod)
@@ -47,7 +58,7 @@ var _ = Describe("Warnings of a provider", Ordered, func() {
 			And(HaveField("Message", "no such image"), HaveField("Reason", "Failed"), HaveField("Count", BeEquivalentTo(1)))))
 		shown := home.onlyEvent(pod)
 		Expect(shown.Type).To(Equal(corev1.EventTypeWarning))
-		Expect(shown.Source).To(Equal(corev1.EventSource{Component: podevent.Component, Host: toEU.VirtualNodeName()}))
+		Expect(shown.Source).To(Equal(corev1.EventSource{Component: toEU.VirtualNodeName()}))
 		Expect(shown.ReportingInstance).To(Equal(toEU.Spec.ClusterID))
 	})
 
@@ -89,13 +100,42 @@ var _ = Describe("Warnings of a provider", Ordered, func() {
 			all, err := home.fromProviders(team)()
 			return slices.DeleteFunc(all, func(e corev1.Event) bool { return e.InvolvedObject.UID != pod.UID }), err
 		}
-		ask := func(events v1alpha1.ProviderEvents) {
-			change(home, toEU, func(cb *v1alpha1.ClusterBinding) { cb.Spec.Events = events })
-		}
-		DeferCleanup(ask, v1alpha1.ProviderEventsWarnings)
 		eu.warn(remote, "it has started", normal)
 		ask(v1alpha1.ProviderEventsAll)
 		Eventually(shown).Should(ConsistOf(And(HaveField("Type", corev1.EventTypeNormal), HaveField("Reason", "Started"), HaveField("Message", "it has started"))))
+	})
+
+	It("are shown on a Service that was sent, and on no other", func() {
+		newService := func(namespace string) *corev1.Service {
+			return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: unique("web")}, Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}}}
+		}
+		sent, foreign := newService(team), newService(remote.Namespace)
+		home.create(sent)
+		eu.create(foreign)
+		namesake := in(team, foreign) // It cannot be sent.
+		namesake.Spec.Ports = foreign.Spec.Ports
+		home.create(namesake)
+		Eventually(eu.fetching(in(remote.Namespace, sent))).Should(Succeed())
+		there, err := now(eu, in(remote.Namespace, sent))()
+		Expect(err).NotTo(HaveOccurred())
+		shown := func() (all []string, err error) {
+			events, err := home.fromProviders(team)()
+			for _, event := range events {
+				if event.InvolvedObject.Kind == "Service" {
+					all = append(all, event.InvolvedObject.Name+": "+event.Type+": "+event.Message+" from "+event.Source.Component)
+				}
+			}
+			return all, err
+		}
+		normal := func(event *corev1.Event) { event.Type = corev1.EventTypeNormal }
+		from := " from " + toEU.VirtualNodeName()
+
+		eu.warn(foreign, "about a Service of somebody else")
+		eu.warn(there, "Ensuring load balancer", normal)
+		eu.warn(there, "no more load balancers")
+		Eventually(shown).Should(ConsistOf(sent.Name + ": Warning: no more load balancers" + from))
+		ask(v1alpha1.ProviderEventsAll)
+		Eventually(shown).Should(ConsistOf(sent.Name+": Warning: no more load balancers"+from, sent.Name+": Normal: Ensuring load balancer"+from))
 	})
 
 	It("are bounded, whatever a provider writes", slow, func() {
@@ -161,15 +201,19 @@ var _ = Describe("Warnings of a provider", Ordered, func() {
 	})
 })
 
-// warn writes a warning about a pod.
-func (c *controlPlane) warn(pod *corev1.Pod, message string, options ...func(*corev1.Event)) *corev1.Event {
+// warn writes a warning about an object.
+func (c *controlPlane) warn(object client.Object, message string, options ...func(*corev1.Event)) *corev1.Event {
 	GinkgoHelper()
-	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	gvk, err := apiutil.GVKForObject(object, c.Scheme())
+	Expect(err).NotTo(HaveOccurred())
+	about := corev1.ObjectReference{Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID()}
+	about.APIVersion, about.Kind = gvk.ToAPIVersionAndKind()
+	at := metav1.NewTime(time.Now().Truncate(time.Second))
 	event := &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: pod.Namespace, Name: unique("warning")},
-		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		ObjectMeta:     metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: unique("warning")},
+		InvolvedObject: about,
 		Type:           corev1.EventTypeWarning, Reason: "Failed", Message: message, Count: 1,
-		FirstTimestamp: now, LastTimestamp: now, Source: corev1.EventSource{Component: "kubelet"},
+		FirstTimestamp: at, LastTimestamp: at, Source: corev1.EventSource{Component: "kubelet"},
 	}
 	for _, option := range options {
 		option(event)

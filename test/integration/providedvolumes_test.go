@@ -82,6 +82,8 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 
 	It("is mounted by pods, grows, holds up the end of its offloading, and goes with its claim", func() {
 		local, remote := claimed(here)
+		eu.warn(remote, "no room on this disk", func(event *corev1.Event) { event.Reason = "ProvisioningFailed" })
+		t.tells(local, "ProvisioningFailed", "no room on this disk")
 		shown, _ := provided(local, remote)
 		Expect(shown.Spec).To(And(
 			HaveField("Capacity", storage("2Gi")), HaveField("PersistentVolumeReclaimPolicy", corev1.PersistentVolumeReclaimDelete),
@@ -140,6 +142,14 @@ var _ = Describe("A volume that the provider creates", Ordered, func() {
 		Eventually(eu.fetching(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: t.remote, Name: pod.Name}})).Should(absent)
 		home.drop(nso)
 		Eventually(home.offloading(t.namespace)).Should(HaveField("Conditions", ContainElement(isFalse(v1alpha1.ReasonVolumesRemain, remote.Name))))
+
+		By("somebody deleting the NamespaceMap")
+		nsm := &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: t.cb.Name}}
+		deleted, err := now(home, nsm)()
+		Expect(err).NotTo(HaveOccurred())
+		home.drop(nsm)
+		Eventually(now(home, nsm)).Should(And(HaveField("UID", Not(Equal(deleted.UID))), HaveField("Status.CurrentMapping", ContainElement(HaveField("Reason", v1alpha1.ReasonVolumesRemain)))))
+		Expect(home.fetching(nso)()).To(Succeed(), "it should wait for the volumes")
 
 		By("its claim being deleted")
 		home.drop(local)

@@ -14,7 +14,7 @@ const startupObjective = 5.0
 
 // rates are the pods created each second, in turn, until the objective is missed. rateSeconds is how long
 // pods are created at each rate.
-var rates = []float64{10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120}
+var rates = []float64{10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250}
 
 const rateSeconds = 20
 
@@ -23,6 +23,7 @@ const rateSeconds = 20
 func TestRate(t *testing.T) {
 	b := startPods(t, providers[:1])
 	var columns []column
+	var provider float64 // The highest rate that the provider keeps alone.
 	for _, way := range []Way{Direct, Floor, Ours} {
 		b.roll(t, PodsCase{N: warmUp, Providers: 1}, way)
 		highest := 0.0
@@ -34,6 +35,13 @@ func TestRate(t *testing.T) {
 				break
 			}
 			highest = rate
+		}
+		switch way {
+		case Direct:
+			provider = highest
+		case Ours:
+			run := b.atRate(t, way, provider)
+			figures = append(figures, measured(fmt.Sprintf("p99 at the provider's rate of %.0f pods/s, s", provider), "%.2f", run.Create.P99))
 		}
 		figures = append([]figure{measured(fmt.Sprintf("highest pods/s with p99 ≤ %.0f s", startupObjective), "%.0f", highest)}, figures...)
 		columns = append(columns, column{string(way), figures})

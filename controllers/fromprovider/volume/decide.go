@@ -56,7 +56,7 @@ func decideVolume(s snapshot) plan {
 		return plan{labelled: s.labelled()}
 	case s.volume == nil:
 		return s.creation()
-	case s.unused():
+	case s.unused(), s.isElsewhere():
 		return s.withdrawal()
 	case s.unbound():
 		return s.withoutFinalizer()

@@ -197,6 +197,9 @@ func TestOldVolume(t *testing.T) {
 	const retained, retainedLeaving = `{spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`,
 		`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {persistentVolumeReclaimPolicy: Retain}, status: {phase: Released}}`
 	const unbound = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Available}}`
+	const elsewhere = `{metadata: {annotations: {pv.kubernetes.io/bind-completed: "yes"}}, spec: {volumeName: another}, status: {phase: Bound}}`
+	const free, freeLeaving = `{spec: {persistentVolumeReclaimPolicy: Retain, claimRef: {uid: ""}}, status: {phase: Available}}`,
+		`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {persistentVolumeReclaimPolicy: Retain, claimRef: {uid: ""}}, status: {phase: Available}}`
 	const kept = `{metadata: {annotations: {spillway.io/kept-for: spillway-eu-claim-uid}}}`
 	for name, test := range map[string]struct{ local, remote, volume, want string }{
 		"in use":                            {volume: bound, local: settled, want: "nothing"},
@@ -219,7 +222,13 @@ func TestOldVolume(t *testing.T) {
 		"retained, leaving, and kept there": {volume: retainedLeaving, local: "none", remote: kept, want: "finalizers []"},
 		"deleted before it is bound":        {volume: unbound, want: "finalizers []"},
 		"deleted before it is bound, and there is another": {volume: unbound, local: `{spec: {volumeName: another}}`, want: "nothing"},
-		"its claim has another":                            {volume: released, local: `{spec: {volumeName: another}}`, want: "nothing"},
+		"its claim names another":                          {volume: `{status: {phase: Available}}`, local: `{spec: {volumeName: another}}`, want: "nothing"},
+		"its claim has another":                            {volume: released, local: elsewhere, want: "nothing"},
+		"its claim has another, and nothing is there":      {volume: released, local: elsewhere, remote: `{spec: {volumeName: ""}}`, want: "confirmed delete"},
+		"its claim has another, and all is gone there":     {volume: released, local: elsewhere, remote: "none", want: "confirmed delete"},
+		"retained, and its claim has another":              {volume: free, local: elsewhere, want: "confirmed delete"},
+		"retained, its claim has another, and it leaves":   {volume: freeLeaving, local: elsewhere, want: "confirmed finalizers []"},
+		"retained, and freed by an administrator":          {volume: free, local: "none", remote: kept, want: "nothing"},
 		"its claim asks another, and it is being deleted":  {volume: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Bound}}`, local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: spillway-us}}}`, want: "confirmed finalizers []"},
 		"its claim asks it again, and it is being deleted": {volume: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Bound}}`, want: "VolumeLost"},
 		"its claim asks another provider":                  {volume: `{status: {phase: Available}}`, local: `{metadata: {annotations: {volume.kubernetes.io/selected-node: spillway-us}}}`, want: "confirmed delete"},

@@ -119,7 +119,7 @@ func (r *reconciler) observe(ctx context.Context, key decide.Key) (snapshot, err
 		s.unlabelled, err = r.unlabelled(ctx, key.UID)
 	}
 	if err == nil && s.claim == nil && s.volume != nil && s.volume.Status.Phase != corev1.VolumeReleased {
-		s.claim, err = claimOf(ctx, r.live, key) // A claim that asks another provider may have lost its label.
+		s.claim, err = claimOf(ctx, r.live, keyIn(s.volume, key)) // A claim that asks another provider may have lost its label.
 	}
 	if err == nil && s.mayCreate() { // What the volume says about the data lasts, so no cache is asked.
 		s.class, err = classOf(ctx, r.live, s.claim)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -15,14 +16,25 @@ import (
 
 // unused reports whether the claim is not bound, and waits for a volume of another provider. The scheduler has changed
 // its mind just before the volume was created. Kubernetes may try to bind the claim to this volume first, again and
-// again, and the policy spillway-manager-objects refuses that. No pod has used the volume. Once the claim is bound to
-// another one, Kubernetes decides what becomes of this one, and the provider's claim goes with the consumer's.
+// again, and the policy spillway-manager-objects refuses that. No pod has used the volume.
 func (s snapshot) unused() bool {
 	if !isFree(s) {
 		return false
 	}
 	asked := persistentvolumeclaim.AskedNode(s.claim)
 	return asked != "" && asked != v1alpha1.VirtualNodePrefix+s.clusterID
+}
+
+// isElsewhere reports whether Kubernetes has bound the claim to another volume, and this one is of no use any more. A claim
+// never changes its volume, so no pod has used this one. With the policy Retain, Kubernetes takes the UID out of the
+// volume's claimRef, and would bind a later claim of that name to it, which could not use it. With Delete, Kubernetes
+// releases the volume. Then the provider's claim goes with the consumer's, if it has a volume, and this one says so.
+func (s snapshot) isElsewhere() bool {
+	claim := s.claim
+	if claim == nil || claim.Annotations[field.AnnotationBindCompleted] == "" || claim.Spec.VolumeName == "" || claim.Spec.VolumeName == s.volume.Name {
+		return false
+	}
+	return s.remote == nil || s.remote.Spec.VolumeName == "" || s.volume.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete
 }
 
 // isFree reports whether the volume is for the claim, and the claim is not bound to any.
@@ -51,6 +63,15 @@ func (s snapshot) withdrawal() plan {
 		p.confirms = s.claim
 	}
 	return p
+}
+
+// keyIn returns a key with the name of the claim, if the key or the volume has it. Kubernetes takes only the UID out of a
+// claimRef.
+func keyIn(volume *corev1.PersistentVolume, key decide.Key) decide.Key {
+	if ref := volume.Spec.ClaimRef; key.Name == "" && ref != nil {
+		key.NamespacedName = types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
+	}
+	return key
 }
 
 // claimOf reads a claim without a cache, or returns nil if there is none with that UID, or its name is not known.

@@ -90,6 +90,13 @@ type EKSConfig struct {
 	// +optional
 	EBSCSIDriver *bool `json:"ebsCSIDriver,omitempty"`
 
+	// ebsCSIDriverRole is the ARN of the IAM role that the add-on aws-ebs-csi-driver uses. The
+	// cluster needs the add-on. The empty string removes the role: then the add-on uses the role of
+	// the nodes, or its EKS Pod Identity.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	EBSCSIDriverRole *string `json:"ebsCSIDriverRole,omitempty"`
+
 	// nodeGroups are the managed node groups that Spillway manages. spec.nodePoolPolicy says what
 	// happens to others.
 	// +optional

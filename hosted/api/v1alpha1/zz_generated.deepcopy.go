@@ -477,6 +477,11 @@ func (in *EKSConfig) DeepCopyInto(out *EKSConfig) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.EBSCSIDriverRole != nil {
+		in, out := &in.EBSCSIDriverRole, &out.EBSCSIDriverRole
+		*out = new(string)
+		**out = **in
+	}
 	if in.NodeGroups != nil {
 		in, out := &in.NodeGroups, &out.NodeGroups
 		*out = make([]EKSNodeGroup, len(*in))

@@ -9,12 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 
-	"github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/hosted/clouds/cloud"
 )
-
-// addon is the add-on that ebsCSIDriver installs.
-const addon = "aws-ebs-csi-driver"
 
 // errOpen: EKS treats an empty list as all addresses.
 var errOpen = fmt.Errorf("%w: eksConfig.publicAccessSources is empty, which EKS treats as 0.0.0.0/0: all addresses. "+
@@ -81,40 +77,4 @@ func loggingSetup(logs []string) *types.Logging {
 		}
 	}
 	return &types.Logging{ClusterLogging: slices.DeleteFunc([]types.LogSetup{on, off}, func(s types.LogSetup) bool { return len(s.Types) == 0 })}
-}
-
-func (c controlPlane) addon(ctx context.Context, r request) (*types.Update, error) {
-	if aws.ToBool(r.config.EBSCSIDriver) {
-		_, err := c.api.CreateAddon(ctx, &eks.CreateAddonInput{ClusterName: &c.Name, AddonName: aws.String(addon), ClientRequestToken: r.token})
-		return nil, err
-	}
-	_, err := c.api.DeleteAddon(ctx, &eks.DeleteAddonInput{ClusterName: &c.Name, AddonName: aws.String(addon)})
-	return nil, gone(err)
-}
-
-// readAddon notes whether the cluster has the add-on, and what is wrong with it.
-func (c controlPlane) readAddon(ctx context.Context, config *v1alpha1.EKSConfig, reading *cloud.Reading) error {
-	out, err := c.api.DescribeAddon(ctx, &eks.DescribeAddonInput{ClusterName: &c.Name, AddonName: aws.String(addon)})
-	if err != nil && !notFound(err) {
-		return c.wrap(err, "reading the add-on "+addon)
-	}
-	if config.EBSCSIDriver = aws.Bool(err == nil); err != nil {
-		return nil
-	}
-	switch status := out.Addon.Status; status {
-	case types.AddonStatusDegraded, types.AddonStatusCreateFailed, types.AddonStatusUpdateFailed, types.AddonStatusDeleteFailed:
-		reading.Troubles = append(reading.Troubles, cloud.NewTrouble("", "the add-on "+addon, string(status), addonIssues(out.Addon.Health)...))
-	}
-	return nil
-}
-
-func addonIssues(health *types.AddonHealth) []string {
-	if health == nil {
-		return nil
-	}
-	var issues []string
-	for _, issue := range health.Issues {
-		issues = append(issues, string(issue.Code)+": "+aws.ToString(issue.Message))
-	}
-	return issues
 }

@@ -210,7 +210,7 @@ func (n nodeGroups) template(ctx context.Context, r request) (*types.Update, err
 	if err != nil {
 		return nil, err
 	}
-	at, err := n.templates.add(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &r.template.ID, LaunchTemplateData: data, ClientToken: r.versionToken(data)})
+	at, err := n.templates.add(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &r.template.ID, LaunchTemplateData: data, ClientToken: r.versionToken(data), VersionDescription: aws.String(createdByUs)})
 	if err != nil {
 		return nil, err
 	}
@@ -222,6 +222,7 @@ func (n nodeGroups) template(ctx context.Context, r request) (*types.Update, err
 	if err != nil {
 		return nil, err
 	}
+	n.templates.prune(ctx, r)
 	return out.Update, nil
 }
 

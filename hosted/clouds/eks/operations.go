@@ -17,9 +17,21 @@ import (
 )
 
 // OperationIDs lists the updates. EKS does not refuse updates of others; this list shows them. Setting tags,
-// and creating or deleting groups and add-ons, are not updates in EKS, and not listed.
+// and creating or deleting groups and add-ons, are not updates in EKS, and not listed. The list of the cluster has
+// the updates of its add-on.
 func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error) {
-	in := &eks.ListUpdatesInput{Name: &c.Name, NodegroupName: groupOf(item)}
+	ids, err := c.updates(ctx, &eks.ListUpdatesInput{Name: &c.Name, NodegroupName: groupOf(item)})
+	if err != nil || item != "" {
+		return ids, err
+	}
+	more, err := c.updates(ctx, &eks.ListUpdatesInput{Name: &c.Name, AddonName: aws.String(addon)})
+	for _, id := range more {
+		ids = append(ids, ofAddon+id)
+	}
+	return ids, err
+}
+
+func (c *Client) updates(ctx context.Context, in *eks.ListUpdatesInput) ([]string, error) {
 	var ids []string
 	pages := eks.NewListUpdatesPaginator(c.API, in)
 	for number := 1; pages.HasMorePages(); number++ {
@@ -28,7 +40,7 @@ func (c *Client) OperationIDs(ctx context.Context, item string) ([]string, error
 		}
 		page, err := pages.NextPage(ctx)
 		if notFound(err) {
-			// The group does not exist yet, or any more, so it has no updates.
+			// The group or add-on does not exist yet, or any more, so it has no updates.
 			return nil, nil
 		}
 		if err != nil {
@@ -44,7 +56,11 @@ func (c *Client) Operation(ctx context.Context, item, id string) (cloud.Operatio
 	if strings.HasPrefix(id, deletion) {
 		return c.groups().deleted(ctx, item, id)
 	}
-	out, err := c.API.DescribeUpdate(ctx, &eks.DescribeUpdateInput{Name: &c.Name, NodegroupName: groupOf(item), UpdateId: &id})
+	in := &eks.DescribeUpdateInput{Name: &c.Name, NodegroupName: groupOf(item), UpdateId: &id}
+	if update, ok := strings.CutPrefix(id, ofAddon); ok {
+		in.UpdateId, in.AddonName = &update, aws.String(addon)
+	}
+	out, err := c.API.DescribeUpdate(ctx, in)
 	if notFound(err) {
 		err = cloud.ErrNotFound
 	}
@@ -74,7 +90,7 @@ var (
 	clusterPaths = map[types.UpdateParamType]string{
 		types.UpdateParamTypeVersion: "kubernetesVersion", types.UpdateParamTypeEndpointPublicAccess: "publicAccess",
 		types.UpdateParamTypeEndpointPrivateAccess: "privateAccess", types.UpdateParamTypePublicAccessCidrs: "publicAccessSources",
-		types.UpdateParamTypeClusterLogging: "loggingTypes",
+		types.UpdateParamTypeClusterLogging: "loggingTypes", types.UpdateParamTypeServiceAccountRoleArn: "ebsCSIDriverRole",
 	}
 	groupPaths = map[types.UpdateParamType]string{
 		types.UpdateParamTypeVersion: "version", types.UpdateParamTypeDesiredSize: "desiredSize", types.UpdateParamTypeMinSize: "minSize",

@@ -20,9 +20,11 @@ type request struct {
 	group  v1alpha1.EKSNodeGroup
 	token  *string
 	arn    string
-	// was is the group as it was read. template is our launch template of it; nil if it has none.
+	// was is the group as it was read. template is our launch template of it; nil if it has none. shared says that
+	// another group uses it, too.
 	was      v1alpha1.EKSNodeGroup
 	template *templateVersion
+	shared   bool
 	// tags are the tags that were read, and subnets those of the cluster.
 	tags    map[string]*string
 	subnets []string
@@ -71,6 +73,9 @@ func (r *request) read(reading cloud.Reading) error {
 	}
 	if ours, ok := reading.Raw[r.Item]["template"].(templateVersion); ok {
 		r.template = &ours
+		r.shared = slices.ContainsFunc(config.NodeGroups, func(group v1alpha1.EKSNodeGroup) bool {
+			return group.LaunchTemplate != nil && aws.ToString(group.LaunchTemplate.ID) == ours.ID
+		})
 	}
 	return nil
 }

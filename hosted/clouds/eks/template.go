@@ -76,7 +76,7 @@ func (t templates) name(group string) string {
 func (t templates) read(ctx context.Context, groups []v1alpha1.EKSNodeGroup, reading *cloud.Reading) error {
 	var owners []string
 	for _, group := range groups {
-		if of := group.LaunchTemplate; of != nil && aws.ToString(of.Name) == t.name(group.NodegroupName) {
+		if t.named(group) {
 			owners = append(owners, t.owner(group.NodegroupName))
 		}
 	}
@@ -90,7 +90,7 @@ func (t templates) read(ctx context.Context, groups []v1alpha1.EKSNodeGroup, rea
 	for i := range groups {
 		group := &groups[i]
 		of := group.LaunchTemplate
-		if of == nil || !ours[aws.ToString(of.ID)] || of.Version == nil {
+		if !t.named(*group) || !ours[aws.ToString(of.ID)] || of.Version == nil {
 			continue
 		}
 		at := templateVersion{ID: *of.ID, Version: strconv.FormatInt(*of.Version, 10)}
@@ -107,6 +107,12 @@ func (t templates) read(ctx context.Context, groups []v1alpha1.EKSNodeGroup, rea
 		reading.Raw[itemPath(group.NodegroupName)] = map[string]any{"template": at}
 	}
 	return nil
+}
+
+// named reports whether the template of a group has the name of our template of that group. Somebody may have given the
+// template of one group to another.
+func (t templates) named(group v1alpha1.EKSNodeGroup) bool {
+	return group.LaunchTemplate != nil && aws.ToString(group.LaunchTemplate.Name) == t.name(group.NodegroupName)
 }
 
 // list returns the IDs of our templates of these owners. The wildcard * is allowed.

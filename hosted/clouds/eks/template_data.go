@@ -67,17 +67,17 @@ func (t templates) data(ctx context.Context, g v1alpha1.EKSNodeGroup) (*types.Re
 	return data, nil
 }
 
-// tokenFor returns a token that depends on the data. EC2 refuses a token that it has seen with other data,
-// for example if somebody has changed a field since.
+// tokenFor returns a token that depends on the data and the description. EC2 refuses a token that it has seen with other
+// values, for example if somebody has changed a field since.
 func (r request) tokenFor(data *types.RequestLaunchTemplateData) *string {
-	sum := sha256.Sum256([]byte(text(data)))
+	sum := sha256.Sum256([]byte(createdByUs + string(text(data))))
 	return aws.String(aws.ToString(r.token) + "-" + hex.EncodeToString(sum[:8]))
 }
 
 // versionToken returns a token for a new version of a group's template. If the group is refused, the same version is
 // used by the next request with the same data, and no second one is created.
 func (r request) versionToken(data *types.RequestLaunchTemplateData) *string {
-	sum := sha256.Sum256([]byte(r.template.ID + "/" + r.template.Version + "/" + string(text(data))))
+	sum := sha256.Sum256([]byte(r.template.ID + "/" + r.template.Version + "/" + createdByUs + string(text(data))))
 	return aws.String(hex.EncodeToString(sum[:16]))
 }
 

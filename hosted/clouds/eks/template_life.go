@@ -22,7 +22,7 @@ func (t templates) create(ctx context.Context, r request) (*types.LaunchTemplate
 	}
 	name := t.name(r.group.NodegroupName)
 	out, err := t.ec2.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
-		LaunchTemplateName: &name, LaunchTemplateData: data, ClientToken: r.tokenFor(data),
+		LaunchTemplateName: &name, LaunchTemplateData: data, ClientToken: r.tokenFor(data), VersionDescription: aws.String(createdByUs),
 		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeLaunchTemplate, Tags: []ec2types.Tag{
 			{Key: aws.String(templateTag), Value: aws.String(t.owner(r.group.NodegroupName))},
 		}}},
@@ -38,7 +38,7 @@ func (t templates) create(ctx context.Context, r request) (*types.LaunchTemplate
 		return nil, err
 	}
 	for id := range ours {
-		return t.add(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &id, LaunchTemplateData: data, ClientToken: r.tokenFor(data)})
+		return t.add(ctx, &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &id, LaunchTemplateData: data, ClientToken: r.tokenFor(data), VersionDescription: aws.String(createdByUs)})
 	}
 	return nil, fmt.Errorf("%w: launch template %s exists without the tag %s: Spillway did not create it", cloud.ErrRefused, name, templateTag)
 }

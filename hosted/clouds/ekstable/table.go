@@ -23,7 +23,7 @@ const (
 	UpdateGroupSize     = "UpdateNodegroupConfig(scaling)"
 	UpdateGroupLabels   = "UpdateNodegroupConfig(labels)"
 	TagGroup            = "TagResource(nodegroup)"
-	SetAddon            = "CreateAddon"
+	SetAddon            = "SetAddon(ebsCSIDriver)"
 )
 
 // autoscaled is the tag with which users assign a group to the cluster autoscaler. EKS has no field for it.
@@ -44,12 +44,15 @@ var Table = merge.New([]merge.Call{
 	{Name: UpdateGroupVersion, Guard: merge.ByOperations, Whole: true, Parallel: true, Nodes: merge.NodesReplaced, Rights: listed("eks:UpdateNodegroupVersion")},
 	{
 		Name: UpdateGroupTemplate, Guard: merge.ByOperations, Whole: true, Parallel: true, Nodes: merge.NodesReplaced,
-		Rights: listed("ec2:CreateLaunchTemplateVersion", "eks:UpdateNodegroupVersion"),
+		Rights: listed("ec2:CreateLaunchTemplateVersion", "ec2:DeleteLaunchTemplateVersions", "eks:UpdateNodegroupVersion"),
 	},
 	{Name: UpdateGroupSize, Guard: merge.ByOperations, Whole: true, Parallel: true, Nodes: merge.NodesResized, Rights: listed("eks:UpdateNodegroupConfig")},
 	{Name: UpdateGroupLabels, Guard: merge.ByOperations, Parallel: true, Rights: listed("eks:UpdateNodegroupConfig")},
 	{Name: TagGroup, Guard: merge.ByReading, Parallel: true, Rights: tagging},
-	{Name: SetAddon, Guard: merge.ByOperations, Rights: listed("eks:CreateAddon", "eks:DeleteAddon")},
+	{
+		Name: SetAddon, Guard: merge.ByOperations, Whole: true,
+		Rights: listed("eks:CreateAddon", "eks:UpdateAddon", "eks:DeleteAddon", "iam:PassRole"),
+	},
 }, slices.Concat(cluster, group, template))
 
 // tagging are the rights to set and remove tags, and to read them before and after.
@@ -79,6 +82,7 @@ var cluster = []merge.Field{
 	{Path: "tags", Shape: merge.Map, Call: TagCluster},
 	{Path: "loggingTypes", Shape: merge.Set, Call: UpdateLogging},
 	{Path: "ebsCSIDriver", Shape: merge.Scalar, Call: SetAddon},
+	{Path: "ebsCSIDriverRole", Shape: merge.Scalar, Call: SetAddon},
 	{Path: "nodeGroups", Shape: merge.Keyed, Key: "nodegroupName", Call: CreateGroup, Delete: DeleteGroup},
 }
 

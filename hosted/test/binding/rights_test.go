@@ -17,6 +17,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	hosted "github.com/spillway-io/spillway/hosted/api/v1alpha1"
+	program "github.com/spillway-io/spillway/hosted/operator"
 	"github.com/spillway-io/spillway/test/manifests"
 )
 
@@ -60,6 +61,29 @@ func TestOperatorRights(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestConfined: the operator finds out whether the policy confines the account that it runs as.
+func TestConfined(t *testing.T) {
+	shipped, err := client.New(operator(t), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		as   client.Client
+		want bool
+	}{"the shipped account": {shipped, true}, "another account": {consumer, false}} {
+		// An API server applies a policy a moment after the write.
+		var confined bool
+		err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+			is, err := program.Confined(ctx, test.as, managerNamespace)
+			confined = is
+			return is == test.want, err
+		})
+		if err != nil {
+			t.Errorf("%s: confined: %v, want %v (%v)", name, confined, test.want, err)
+		}
 	}
 }
 

@@ -121,8 +121,22 @@ func TestCommands(t *testing.T) {
 
 	// The cloud's value holds. The file follows, with its comments.
 	cluster.Edit(setTag("tags", "owner", "console"))
-	r.settle("commands")
+	generation := r.settle("commands").Generation
+
+	// The API server refuses something else in the file. It is asked before the file is written, and without writing, too.
+	refused := strings.Replace(commands, "spec:\n", "spec:\n  deletionPolicy: Never\n", 1)
+	for _, more := range [][]string{nil, {"--dry-run"}} {
+		write(refused)
+		expect(1, "the API server refuses the spec", append([]string{"adopt", "commands", "--drifted", "-f", file}, more...)...)
+		if got, err := os.ReadFile(file); err != nil || string(got) != refused {
+			t.Errorf("%q: the file has changed: %s, %v", more, got, err)
+		}
+	}
 	write(commands)
+	expect(0, `tags["owner"]: "shop" -> "console"`, "adopt", "commands", "--drifted", "-f", file, "--dry-run")
+	if got, err := os.ReadFile(file); err != nil || string(got) != commands || r.get("commands").Generation != generation {
+		t.Errorf("--dry-run has written: %s, %v, generation %d", got, err, r.get("commands").Generation)
+	}
 	expect(0, `tags["owner"]: "shop" -> "console"`, "adopt", "commands", "--drifted", "-f", file)
 	if got, err := os.ReadFile(file); err != nil || string(got) != strings.Replace(commands, "owner: shop", "owner: console", 1) {
 		t.Errorf("the file has %s, %v", got, err)

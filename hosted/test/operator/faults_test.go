@@ -208,6 +208,36 @@ func TestFailedUpdate(t *testing.T) {
 	}
 }
 
+// TestFailedAddon: an update of the add-on fails. It waits by itself, and is sent again after an hour.
+func TestFailedAddon(t *testing.T) {
+	r := newRig(t)
+	cluster := r.clouds.addEKS(t, "addon")
+	r.cluster("addon", "eksConfig: {displayName: addon, region: r, ebsCSIDriver: true}")
+	r.settle("addon")
+	cluster.Slow()
+	r.edit("addon", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.EBSCSIDriverRole = ptr.To("arn:ebs") })
+	r.next("addon")
+	r.condition(r.get("addon"), v1alpha1.HostedUpdating, v1alpha1.ReasonWaiting, "SetAddon(ebsCSIDriver)")
+	cluster.Finish("no such role")
+	r.next("addon")
+	r.condition(r.get("addon"), v1alpha1.HostedUpdating, v1alpha1.ReasonUpdateFailed, "no such role")
+	r.edit("addon", func(h *v1alpha1.HostedCluster) { h.Spec.EKSConfig.Tags = map[string]*string{"owner": ptr.To("us")} })
+	for range 3 {
+		r.next("addon")
+	}
+	const create, update, tag = "POST /clusters/addon/addons", "POST /clusters/addon/addons/aws-ebs-csi-driver/update", "POST /tags/arn:cluster/addon"
+	if want := []string{create, update, tag}; !slices.Equal(cluster.Changes(), want) {
+		t.Errorf("changes %v, want %v", cluster.Changes(), want)
+	}
+	r.clock.SetTime(r.clock.Now().Add(time.Hour))
+	r.next("addon")
+	cluster.Finish("")
+	h := r.settle("addon")
+	if role := h.Status.UpstreamSpec.EKSConfig.EBSCSIDriverRole; role == nil || *role != "arn:ebs" || len(cluster.Changes()) != 4 {
+		t.Errorf("after an hour: %v, %v", role, cluster.Changes())
+	}
+}
+
 // TestRefusedWaitsAlone: EKS refuses the launch template of a group. All other changes are sent, also to the same
 // group and in later edits. The refused request is sent again only when it is due, or with another value.
 func TestRefusedWaitsAlone(t *testing.T) {

@@ -19,7 +19,7 @@ var planned = map[string]struct{ before, candidate string }{
 	"eks": {
 		before: `kubernetesVersion: "1.32", nodeGroups: [{nodegroupName: a}, {nodegroupName: b, nodeRole: r, subnets: [s], instanceType: m5.large},
 			{nodegroupName: d, nodeRole: r, subnets: [s]}]`,
-		candidate: `kubernetesVersion: "1.33", publicAccess: false, publicAccessSources: [192.0.2.0/24], tags: {owner: me}, loggingTypes: [audit], ebsCSIDriver: true,
+		candidate: `kubernetesVersion: "1.33", publicAccess: false, publicAccessSources: [192.0.2.0/24], tags: {owner: me}, loggingTypes: [audit], ebsCSIDriver: true, ebsCSIDriverRole: arn,
 			nodeGroups: [{nodegroupName: a, maxSize: 7, labels: {l: "1"}, tags: {x: "2"}},
 				{nodegroupName: b, nodeRole: r, subnets: [s], instanceType: m5.xlarge, version: "1.33"}, {nodegroupName: c, nodeRole: r, subnets: [s]}]`,
 	},

@@ -3,6 +3,7 @@ package namespacemap
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -11,8 +12,9 @@ import (
 )
 
 const (
-	// maxBlocker limits the text of each of the provider's conditions, so that all five fit into a message.
-	maxBlocker = 120
+	// maxBlockers limits the provider's words in a message. Spillway's own words come before them, and both have to
+	// fit into maxMessage.
+	maxBlockers = 390
 	// blockerPrefix marks in Spillway's messages where the provider's words begin.
 	blockerPrefix = "the provider says "
 
@@ -21,22 +23,38 @@ const (
 )
 
 // DeletionBlocker returns the provider's words about why it cannot finish the deletion of a namespace; "" if there
-// are none.
+// are none. The conditions share the room. What one does not need is left for those after it, so that a single one is
+// hardly ever cut: the names of finalizers and APIs are at the end of Kubernetes' sentences.
 func DeletionBlocker(namespace *corev1.Namespace) string {
 	if namespace.DeletionTimestamp.IsZero() {
 		return ""
 	}
-	var held []string
+	held := blocking(namespace.Status.Conditions)
+	room := maxBlockers
+	for _, condition := range held {
+		room -= len(condition.Type) + len(": ") + len("; ")
+	}
+	said := make([]string, len(held))
+	for i, condition := range held {
+		words := text.Bound(condition.Message, room/(len(held)-i))
+		room -= utf8.RuneCountInString(words)
+		said[i] = string(condition.Type) + ": " + words
+	}
+	return strings.Join(said, "; ")
+}
+
+// blocking returns the conditions that hold up a deletion, at most one of each type.
+func blocking(conditions []corev1.NamespaceCondition) (held []corev1.NamespaceCondition) {
 	for _, kind := range []corev1.NamespaceConditionType{
 		corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure, corev1.NamespaceDeletionContentFailure,
 		corev1.NamespaceContentRemaining, corev1.NamespaceFinalizersRemaining,
 	} {
-		i := slices.IndexFunc(namespace.Status.Conditions, func(c corev1.NamespaceCondition) bool { return c.Type == kind })
-		if i >= 0 && namespace.Status.Conditions[i].Status == corev1.ConditionTrue {
-			held = append(held, string(kind)+": "+text.Bound(namespace.Status.Conditions[i].Message, maxBlocker))
+		i := slices.IndexFunc(conditions, func(c corev1.NamespaceCondition) bool { return c.Type == kind })
+		if i >= 0 && conditions[i].Status == corev1.ConditionTrue {
+			held = append(held, conditions[i])
 		}
 	}
-	return strings.Join(held, "; ")
+	return held
 }
 
 // WithBlocker adds to a message about a deletion why the provider cannot finish it.

@@ -35,12 +35,21 @@ func VolumesRemain(claims []string) string {
 	if len(claims) == 0 {
 		return ""
 	}
+	return fmt.Sprintf("the remote namespace is not deleted, because the volumes of these claims would be lost: %s; delete the claims, %s; "+
+		"to keep them there, set %s=%s on the NamespaceOffloading that is being deleted, and create it again", firstOf(claims), orLose, v1alpha1.AnnotationKeepVolumes, v1alpha1.KeepVolumes)
+}
+
+// VolumesForgotten says that it is not known whether these claims exist, because the NamespaceMap says nothing.
+func VolumesForgotten(claims []string) string {
+	return "the NamespaceMap of the ClusterBinding does not say yet whether the remote namespace exists; the consumer has PersistentVolumes for these claims in it: " + firstOf(claims)
+}
+
+func firstOf(claims []string) string {
 	named := strings.Join(claims[:min(len(claims), mostVolumes)], ", ")
 	if more := len(claims) - mostVolumes; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("the remote namespace is not deleted, because the volumes of these claims would be lost: %s; delete the claims, %s; "+
-		"to keep them there, set %s=%s on the NamespaceOffloading that is being deleted, and create it again", named, orLose, v1alpha1.AnnotationKeepVolumes, v1alpha1.KeepVolumes)
+	return named
 }
 
 // VolumesUnknown says that a remote namespace is not deleted, because the provider does not let the manager see

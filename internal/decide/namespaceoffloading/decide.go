@@ -35,6 +35,9 @@ type Cluster struct {
 	Desired bool
 	// Current is the entry of the NamespaceMap's status, if there is one.
 	Current *v1alpha1.CurrentMapping
+	// Recorded are the claims in the remote namespace for whose volumes PersistentVolumes of the consumer stand, if no
+	// NamespaceMap says whether the remote namespace exists: somebody has deleted it.
+	Recorded []string
 	// Unreachable says why the provider cannot be reached; empty if it can.
 	Unreachable string
 	// Refused says which of the manager's writes the consumer refuses; empty if none.

@@ -60,6 +60,10 @@ func silent(c Cluster) Cluster {
 	return c
 }
 
+func forgotten(id string) Cluster {
+	return Cluster{ClusterID: id, RemoteNamespace: "team-c", Recorded: []string{"data"}}
+}
+
 func withPods(c Cluster, names ...string) Cluster {
 	c.Pods = eviction.Remaining{Count: len(names), Names: names}
 	return c
@@ -266,12 +270,18 @@ func TestDeletionSteps(t *testing.T) {
 		"it hangs, and the provider says why": {
 			[]Cluster{saying(going("eu"), v1alpha1.ReasonNotRequired, namespacemap.WithBlocker("it goes", "ContentRemaining: x"))}, at(0), v1alpha1.ReasonDeletingNamespaces,
 			"deleting remote namespaces: eu: team-c (the provider says ContentRemaining: x)", false, 0},
+		"several hang, and each provider says much": {
+			[]Cluster{saying(going("eu"), v1alpha1.ReasonDeletionFailed, strings.Repeat("x", 500)), saying(going("us"), v1alpha1.ReasonDeletionFailed, "no"), leftover("ap")}, at(0),
+			v1alpha1.ReasonDeletingNamespaces, "deleting remote namespaces: eu: team-c (" + strings.Repeat("x", 199) + "…); us: team-c (no); ap: team-c", false, 0},
 		"it has volumes, whatever time has passed": {
 			[]Cluster{timeout(saying(going("eu"), v1alpha1.ReasonVolumesRemain, "claim data"), time.Minute), leftover("us")}, at(time.Hour), v1alpha1.ReasonVolumesRemain,
 			"eu: team-c: claim data; us: team-c", false, 0},
 		"it has volumes in a provider that does not answer, whatever time has passed": {
 			[]Cluster{timeout(silent(saying(going("eu"), v1alpha1.ReasonVolumesRemain, "claim data")), time.Minute)}, at(time.Hour), v1alpha1.ReasonVolumesRemain,
 			"eu: team-c: claim data", false, 0},
+		"its map is gone, and it has volumes, whatever time has passed": {
+			[]Cluster{timeout(silent(forgotten("eu")), time.Minute)}, at(time.Hour), v1alpha1.ReasonVolumesRemain,
+			"eu: team-c: " + namespacemap.VolumesForgotten([]string{"data"}), false, 0},
 		"its deletion is refused": {
 			[]Cluster{saying(going("eu"), v1alpha1.ReasonDeletionFailed, "no")}, at(0), v1alpha1.ReasonDeletingNamespaces,
 			"deleting remote namespaces: eu: team-c (no)", false, 0},
@@ -316,6 +326,9 @@ func TestAnswersAboutVolumes(t *testing.T) {
 		"they stay":                  {keep, []Cluster{volumes}, true, ""},
 		"they stay, pods are there":  {keep, []Cluster{withPods(volumes, "team/a")}, false, ""},
 		"they stay, others must go":  {keep, []Cluster{volumes, accepted("us")}, false, ""},
+		"none, and the map is gone":  {"", []Cluster{forgotten("eu")}, false, ""},
+		"they stay, as the map says": {keep, []Cluster{forgotten("eu")}, true, ""},
+		"they go with the namespace": {lose, []Cluster{forgotten("eu")}, false, ""},
 		"they go, after the timeout": {lose, []Cluster{volumes}, true, "remote namespaces left until their provider deletes them: eu: team-c"},
 	} {
 		nso := builder.Offloading("team").Deleted(0).Obj()

@@ -8,7 +8,16 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/retry"
+)
+
+const (
+	// maxWhys limits what the message says about why remote namespaces are left. The rest is for their names. Each
+	// provider has the same share.
+	maxWhys = 600
+	// minWhy is the smallest share. A shorter text would tell nothing.
+	minWhy = 40
 )
 
 // remaining says what is left in each provider that the deletion waits for: pods, volumes, or only the remote
@@ -18,13 +27,13 @@ func remaining(s Snapshot) (evicting, volumes, left, unreachable []string) {
 		switch {
 		case c.released(s):
 		case c.keepsVolumes(s) && c.Pods.Count == 0:
-			volumes = append(volumes, c.ClusterID+": "+c.RemoteNamespace+": "+c.Current.Message)
+			volumes = append(volumes, c.ClusterID+": "+c.RemoteNamespace+": "+c.whyKept())
 		case c.Unreachable != "":
 			unreachable = append(unreachable, c.ClusterID+": "+c.Unreachable+c.withRemaining())
 		case c.Pods.Count > 0:
 			evicting = append(evicting, c.ClusterID+": "+c.Pods.String()+refusals(c.Pods))
 		default:
-			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.whyRemaining())
+			left = append(left, c.ClusterID+": "+c.RemoteNamespace+c.whyRemaining(maxWhys/len(s.Clusters)))
 		}
 	}
 	return evicting, volumes, left, unreachable
@@ -77,16 +86,24 @@ func (c Cluster) withRemaining() string {
 	return left + " and " + strings.TrimPrefix(c.withPods(), ", with ")
 }
 
-// whyRemaining says why the remote namespace still exists, if that is known.
-func (c Cluster) whyRemaining() string {
-	if why := namespacemap.WhyRemaining(c.Current); why != "" {
-		return " (" + why + ")"
+// whyRemaining says in at most that many characters why the remote namespace still exists, if that is known.
+func (c Cluster) whyRemaining(most int) string {
+	if why := namespacemap.WhyRemaining(c.Current); why != "" && most >= minWhy {
+		return " (" + text.Bound(why, most) + ")"
 	}
 	return ""
 }
 
+// whyKept says which volumes keep the remote namespace.
+func (c Cluster) whyKept() string {
+	if c.Current != nil {
+		return c.Current.Message
+	}
+	return namespacemap.VolumesForgotten(c.Recorded)
+}
+
 // mayBeRequested reports whether the provider was, or may have been, asked for the remote namespace.
-func (c Cluster) mayBeRequested() bool { return c.Desired || c.Current != nil }
+func (c Cluster) mayBeRequested() bool { return c.Desired || c.Current != nil || len(c.Recorded) > 0 }
 
 // withPods says which pods are left at a provider.
 func (c Cluster) withPods() string {
@@ -133,7 +150,8 @@ func (c Cluster) timed(s Snapshot) bool {
 // keepsVolumes reports whether the remote namespace stays because of the volumes in it. No timeout gives up data, also
 // not while the provider is away.
 func (c Cluster) keepsVolumes(s Snapshot) bool {
-	return c.Current != nil && c.Current.Reason == v1alpha1.ReasonVolumesRemain && !namespacemap.LosesVolumes(s.Offloading)
+	remain := c.Current != nil && c.Current.Reason == v1alpha1.ReasonVolumesRemain
+	return (remain || c.Current == nil && len(c.Recorded) > 0) && !namespacemap.LosesVolumes(s.Offloading)
 }
 
 // left reports whether the owner of the offloading leaves the remote namespace with its volumes in the provider.

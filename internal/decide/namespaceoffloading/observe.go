@@ -3,6 +3,7 @@ package namespaceoffloading
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -30,6 +31,9 @@ type Providers struct {
 	// Pods are the pods of the offloading's namespace that must leave virtual nodes, by the name of the
 	// ClusterBinding.
 	Pods map[string]eviction.Remaining
+	// Recorded are the claims for whose volumes PersistentVolumes of the consumer stand, as namespace/name in the
+	// provider, by the name of the ClusterBinding. Only deletions need them, and only of a binding without a report.
+	Recorded map[string][]string
 	// Outdated are the pods of the namespace that wait for a node with the affinity of an earlier version of
 	// the offloading.
 	Outdated eviction.Remaining
@@ -63,7 +67,7 @@ func Observe(nso *v1alpha1.NamespaceOffloading, world Providers, settings Settin
 	}
 	for _, binding := range world.Bindings.Usable() {
 		taken := TakenBy(nso, binding, world.Bindings) != ""
-		s.observeBinding(binding, byName[binding.Name], world.Pods[binding.Name], taken)
+		s.observeBinding(binding, byName[binding.Name], world, taken)
 	}
 	if s.Refusal == "" {
 		s.Tiers, s.Overlaps = Tiers(nso, world.Bindings)
@@ -86,26 +90,45 @@ func Tiers(nso *v1alpha1.NamespaceOffloading, bindings placement.Index) ([]spill
 	return spill.Resolve(&nso.Spec, selected)
 }
 
-// observeBinding adds the state of one binding and of its map, which may be nil, and the pods that must leave
-// its virtual node. If taken, an older binding of the provider has the namespace, and this one is not
-// selected.
-func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, pods eviction.Remaining, taken bool) {
+// observeBinding adds the state of one binding and of its map, which may be nil, the pods that must leave its virtual
+// node, and the volumes of which only the consumer knows. If taken, an older binding of the provider has the namespace,
+// and this one is not selected.
+func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha1.NamespaceMap, world Providers, taken bool) {
 	nso := s.Offloading
 	selected, err := placement.Selects(nso.Spec.Selector(), binding)
 	if err != nil {
 		s.Refusal = err.Error()
 	}
 	c := cluster(nso.Namespace, binding, nsm)
-	c.Pods = pods
+	c.Pods = world.Pods[binding.Name]
 	c.Selected = selected && s.Refusal == "" && binding.DeletionTimestamp.IsZero() && (!taken || exists(c.Current))
 	if selected && s.Refusal == "" && !binding.DeletionTimestamp.IsZero() {
 		c.Leaving = binding.Name
 	}
 	s.name(&c)
 	deleting := !nso.DeletionTimestamp.IsZero()
+	c.Recorded = s.recorded(c.RemoteNamespace, nsm, world.Recorded[binding.Name])
 	if c.Selected || c.Leaving != "" || c.mayBeRequested() || (deleting && c.Pods.Count > 0) {
 		s.Clusters = append(s.Clusters, c)
 	}
+}
+
+// Reported reports whether a NamespaceMap, which may be nil, has ever said which remote namespaces there are.
+func Reported(nsm *v1alpha1.NamespaceMap) bool {
+	return nsm != nil && nsm.Status.ObservedGeneration > 0
+}
+
+// recorded returns the names of the claims in a remote namespace, if a deletion depends on them.
+func (s *Snapshot) recorded(namespace string, nsm *v1alpha1.NamespaceMap, all []string) (names []string) {
+	if s.Offloading.DeletionTimestamp.IsZero() || Reported(nsm) {
+		return nil
+	}
+	for _, claim := range all {
+		if in, name, _ := strings.Cut(claim, "/"); in == namespace {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // name decides the name of the remote namespace. An entry that was created under another consumer ID keeps

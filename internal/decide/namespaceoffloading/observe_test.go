@@ -47,6 +47,33 @@ func TestNothingToWaitFor(t *testing.T) {
 	}
 }
 
+// TestForgottenVolumes deletes an offloading after somebody has deleted the NamespaceMap. Until the next one says which
+// remote namespaces there are, the volumes that the consumer knows of count.
+func TestForgottenVolumes(t *testing.T) {
+	for name, test := range map[string]struct {
+		nsm    *builder.MapBuilder
+		claims []string
+		want   bool
+	}{
+		"no map":                       {nil, []string{"team-c/data"}, false},
+		"no map, and no volume":        {nil, nil, true},
+		"no map, and others' volumes":  {nil, []string{"team-c-2/data", "spillway/data"}, true},
+		"a map without a report":       {builder.Map("eu").Untouched(), []string{"team-c/data"}, false},
+		"the map says that it is gone": {builder.Map("eu"), []string{"team-c/data"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world := Providers{Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{*builder.Binding("eu").Pinned("eu").Connected().Obj()}), Recorded: map[string][]string{"eu": test.claims}}
+			if test.nsm != nil {
+				world.Maps = []v1alpha1.NamespaceMap{*test.nsm.Obj()}
+			}
+			s := Observe(builder.Offloading("team").Deleted(0).Obj(), world, settings, builder.Epoch)
+			if got, _ := Removable(s); got != test.want {
+				t.Errorf("the finalizer may go: %v; it waits for %v", got, s.Clusters)
+			}
+		})
+	}
+}
+
 func TestObserve(t *testing.T) {
 	inEU := builder.Requirement("region", corev1.NodeSelectorOpIn, "eu")
 	eu := func() *builder.BindingBuilder {

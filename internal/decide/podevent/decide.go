@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// Component is the source of the events in the consumer.
+	// Component reports the events in the consumer.
 	Component = "spillway"
 	// MostShown is how many events of one provider about one object the consumer has at a time.
 	MostShown = 10
@@ -118,15 +118,17 @@ func (s Snapshot) event(name string, o Occurrence) *corev1.Event {
 		kind = corev1.EventTypeNormal
 	}
 	return &corev1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: s.Local.Namespace, Name: name},
-		InvolvedObject:      s.Local,
-		Type:                kind,
-		Reason:              reason(o),
-		Message:             text.Clean(o.Message),
-		Count:               o.Count,
-		FirstTimestamp:      metav1.NewTime(first),
-		LastTimestamp:       metav1.NewTime(last),
-		Source:              corev1.EventSource{Component: Component, Host: s.Node},
+		ObjectMeta:     metav1.ObjectMeta{Namespace: s.Local.Namespace, Name: name},
+		InvolvedObject: s.Local,
+		Type:           kind,
+		Reason:         reason(o),
+		Message:        text.Clean(o.Message),
+		Count:          o.Count,
+		FirstTimestamp: metav1.NewTime(first),
+		LastTimestamp:  metav1.NewTime(last),
+		// kubectl describe shows the component of the source, and nothing else that names the provider. A Service may be
+		// in several.
+		Source:              corev1.EventSource{Component: s.Node},
 		ReportingController: Component,
 		ReportingInstance:   s.ClusterID,
 	}

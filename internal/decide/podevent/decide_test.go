@@ -155,7 +155,7 @@ func TestEvent(t *testing.T) {
 		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "local", Name: "pod", UID: "local-uid"},
 		Type:           corev1.EventTypeWarning, Reason: "Failed", Message: "message of a", Count: 4,
 		FirstTimestamp: metav1.NewTime(now.Add(-time.Hour)), LastTimestamp: metav1.NewTime(now.Add(-time.Second)),
-		Source:              corev1.EventSource{Component: "spillway", Host: "spillway-eu"},
+		Source:              corev1.EventSource{Component: "spillway-eu"},
 		ReportingController: "spillway", ReportingInstance: "eu",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

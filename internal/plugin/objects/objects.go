@@ -7,14 +7,17 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/account"
+	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
@@ -230,20 +233,20 @@ func (w *Writer) gone(ctx context.Context, object *unstructured.Unstructured) er
 	return nil
 }
 
-// held says which finalizers or conditions hold up the deletion of an object.
+// held says which finalizers hold up the deletion of an object, and what the cluster says about that of a namespace.
 func held(object *unstructured.Unstructured) string {
-	text := ""
+	said := ""
 	if finalizers := object.GetFinalizers(); len(finalizers) > 0 {
-		text = "; it waits for the finalizers " + strings.Join(finalizers, ", ")
+		said = "; it waits for the finalizers " + strings.Join(finalizers, ", ")
 	}
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, entry := range conditions {
-		condition, _ := entry.(map[string]any)
-		if condition["status"] == "True" && (condition["type"] == "NamespaceContentRemaining" || condition["type"] == "NamespaceDeletionContentFailure") {
-			text += fmt.Sprintf("; %v", condition["message"])
-		}
+	namespace := &corev1.Namespace{}
+	if object.GetKind() != "Namespace" || runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, namespace) != nil {
+		return said
 	}
-	return text
+	if blocker := namespacemap.DeletionBlocker(namespace); blocker != "" {
+		said += "; " + blocker
+	}
+	return said
 }
 
 func (w *Writer) did(object *unstructured.Unstructured, action, message string) {

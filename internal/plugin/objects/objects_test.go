@@ -45,13 +45,16 @@ func TestName(t *testing.T) {
 }
 
 func TestHeld(t *testing.T) {
-	object := limits(nil)
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z"}}}
 	object.SetFinalizers([]string{"a/b"})
+	if got := held(object); got != "; it waits for the finalizers a/b" {
+		t.Error(got)
+	}
 	object.Object["status"] = map[string]any{"conditions": []any{
-		map[string]any{"type": "NamespaceContentRemaining", "status": "True", "message": "pods. has 1 resource instances"},
+		map[string]any{"type": "NamespaceFinalizersRemaining", "status": "True", "message": "c/d\x1b[2J in 1 resource instances"},
 		map[string]any{"type": "NamespaceDeletionDiscoveryFailure", "status": "False", "message": "no"},
 	}}
-	if got := held(object); got != "; it waits for the finalizers a/b; pods. has 1 resource instances" {
+	if got := held(object); got != "; it waits for the finalizers a/b; NamespaceFinalizersRemaining: c/d [2J in 1 resource instances" {
 		t.Error(got)
 	}
 }

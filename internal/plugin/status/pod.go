@@ -125,7 +125,7 @@ func holdsUp(shown *corev1.Pod, e *corev1.Event) bool {
 }
 
 // ofProvider reports whether an event came from the provider.
-func ofProvider(e *corev1.Event) bool { return e.Source.Component == podevent.Component }
+func ofProvider(e *corev1.Event) bool { return e.ReportingController == podevent.Component }
 
 // Ours reports whether an event is Spillway's.
 func Ours(e *corev1.Event) bool {

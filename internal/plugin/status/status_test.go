@@ -168,7 +168,7 @@ func TestWaitsOf(t *testing.T) {
 		}}
 	}
 	warning := func(component, reason, message string, at int64) corev1.Event {
-		return corev1.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message, Source: corev1.EventSource{Component: component}, LastTimestamp: metav1.Unix(at, 0)}
+		return corev1.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message, ReportingController: component, LastTimestamp: metav1.Unix(at, 0)}
 	}
 	told := []corev1.Event{
 		warning("default-scheduler", "FailedScheduling", "no room here", 1), warning("spillway", "FailedScheduling", "no room there", 4),

@@ -24,21 +24,51 @@ type fence struct {
 	under     int
 	idle      chan struct{}
 	brokenOff time.Time
+
+	// followers are called when writes are allowed again.
+	followers map[*func()]bool
 }
 
 // extend allows writes after a renewal of the Lease that began at that time. Nobody can have seen the renewal
 // earlier.
-func (f *fence) extend(began time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.lifted, f.until = false, began.Add(f.duration*4/5)
-}
+func (f *fence) extend(began time.Time) { f.open(false, began.Add(f.duration*4/5)) }
 
 // lift allows writes without a Lease.
-func (f *fence) lift() {
+func (f *fence) lift() { f.open(true, time.Time{}) }
+
+// open allows writes. It calls the followers if none were allowed just before.
+func (f *fence) open(lifted bool, until time.Time) {
+	f.mu.Lock()
+	before := f.allows()
+	f.lifted, f.until = lifted, until
+	var followers []func()
+	if !before && f.allows() {
+		for follower := range f.followers {
+			followers = append(followers, *follower)
+		}
+	}
+	f.mu.Unlock()
+	for _, follower := range followers { // Without the lock: they may ask whether writes are allowed.
+		follower()
+	}
+}
+
+// allows reports whether writes are allowed now. The caller holds the lock.
+func (f *fence) allows() bool { return f.lifted || f.until.After(f.clock.Now()) }
+
+// follow calls the follower whenever writes are allowed again, until ctx ends.
+func (f *fence) follow(ctx context.Context, follower func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lifted, f.until = true, time.Time{}
+	if f.followers == nil {
+		f.followers = map[*func()]bool{}
+	}
+	f.followers[&follower] = true
+	context.AfterFunc(ctx, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.followers, &follower)
+	})
 }
 
 // drop refuses writes from now on, and reports whether the manager held the Lease.

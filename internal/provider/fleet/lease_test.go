@@ -197,6 +197,8 @@ func TestABusyProviderKeepsItsSession(t *testing.T) {
 			if err := before.Fenced(); !errors.Is(err, transport.ErrFenced) {
 				t.Errorf("it may still write: %v", err)
 			}
+			var reopened atomic.Int32
+			before.Reopened(t.Context(), func() { reopened.Add(1) })
 			if taken {
 				held := leaseIn(t, c, origin)
 				held.Spec.HolderIdentity = ptr.To("")
@@ -208,6 +210,9 @@ func TestABusyProviderKeepsItsSession(t *testing.T) {
 			eventually(t, f, "eu", "holds the Lease again", func(s State) bool { return connected(s) && s.Fence.Reason == v1alpha1.ReasonLeaseHeld })
 			if after, err := f.Get("eu"); err != nil || (after != before) != taken {
 				t.Errorf("the provider is engaged anew: %v, want %v (error %v)", after != before, taken, err)
+			}
+			if reopened.Load() == 0 {
+				t.Error("nobody is told that what has failed meanwhile can be written")
 			}
 		})
 	}

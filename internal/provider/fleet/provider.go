@@ -47,6 +47,8 @@ type Provider struct {
 	ClockSkew func() time.Duration
 	// remaining returns how long the Lease there is still valid, as for transport.Options.
 	remaining func() (time.Duration, bool)
+	// reopened calls a function whenever writes are allowed again, until the context ends.
+	reopened func(context.Context, func())
 }
 
 // Streams opens streams to a provider with the credentials of one connection.
@@ -70,10 +72,21 @@ func Of(engaged cluster.Cluster) (*Provider, error) {
 // Fenced returns transport.ErrFenced if the Lease in the provider has expired. By then, another manager may
 // have sent objects that the caches do not show.
 func (p *Provider) Fenced() error {
+	if p.remaining == nil {
+		return nil
+	}
 	if left, bounded := p.remaining(); bounded && left <= 0 {
 		return transport.ErrFenced
 	}
 	return nil
+}
+
+// Reopened calls the follower whenever the Lease in the provider is renewed after it had expired, until ctx ends. The
+// follower must not block.
+func (p *Provider) Reopened(ctx context.Context, follower func()) {
+	if p.reopened != nil {
+		p.reopened(ctx, follower)
+	}
 }
 
 // engaged has the connected providers that the controllers are engaged with.

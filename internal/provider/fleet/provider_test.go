@@ -1,10 +1,13 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
@@ -30,6 +33,34 @@ func TestFenced(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReopened: followers learn when writes are allowed again, and not of each renewal.
+func TestReopened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fence{clock: clock.RealClock{}, duration: 15 * time.Second}
+		ctx, end := context.WithCancel(t.Context())
+		opened := 0
+		f.follow(ctx, func() {
+			if opened++; f.expired() {
+				t.Error("nothing may be written yet")
+			}
+		})
+		renew := func() { f.extend(time.Now()) }
+		for i, step := range []struct {
+			do   func()
+			want int
+		}{
+			{renew, 1}, {renew, 1}, {func() { time.Sleep(6 * time.Second) }, 1}, {renew, 1},
+			{func() { time.Sleep(time.Minute) }, 1}, {func() { f.extend(time.Now().Add(-time.Minute)) }, 1}, {renew, 2},
+			{func() { f.drop() }, 2}, {f.lift, 3}, {f.lift, 3}, {renew, 3}, {func() { time.Sleep(time.Minute) }, 3}, {f.lift, 4},
+			{func() { f.drop() }, 4}, {func() { end(); synctest.Wait() }, 4}, {renew, 4},
+		} {
+			if step.do(); opened != step.want {
+				t.Errorf("step %d: told %d times, want %d", i, opened, step.want)
+			}
+		}
+	})
 }
 
 // TestOf: a cluster that is no connection to a provider is an error, not one without bounds.

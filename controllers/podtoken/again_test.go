@@ -1,0 +1,102 @@
+package podtoken
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
+	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/consumer/views"
+	"github.com/spillway-io/spillway/internal/engine"
+	engdecide "github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/engine/kind"
+	"github.com/spillway-io/spillway/internal/engine/objects"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/provenance"
+	"github.com/spillway-io/spillway/internal/provider/budget"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+)
+
+// shown is a cache that shows what a client has.
+type shown struct {
+	cache.Cache
+	has client.Client
+}
+
+func (s shown) Get(ctx context.Context, key client.ObjectKey, into client.Object, o ...client.GetOption) error {
+	return s.has.Get(ctx, key, into, o...)
+}
+
+func (s shown) List(ctx context.Context, into client.ObjectList, o ...client.ListOption) error {
+	return s.has.List(ctx, into, o...)
+}
+
+// provider is a cluster whose cache does not show what is written.
+type provider struct {
+	cluster.Cluster
+	cache shown
+	api   client.Client
+}
+
+func (p provider) GetCache() cache.Cache    { return p.cache }
+func (p provider) GetClient() client.Client { return p.api }
+
+// TestLooksAgain: a Secret that was created and deleted while a watch was down causes no event. The running pod gets other
+// tokens once the own write is not believed any more, and not only when the lost ones would have been renewed.
+func TestLooksAgain(t *testing.T) {
+	mark := provenance.Mark{Origin: "origin", ClusterID: "eu"}
+	web := podOf("7b0a3f0e-1c2d-4e5f-8a9b-0c1d2e3f4a5b", corev1.PodRunning)
+	web.Spec.Volumes = []corev1.Volume{{Name: "api", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}},
+	}}}}}
+	remote := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "home", Name: web.Name, Labels: mark.Labels(), Annotations: map[string]string{
+		v1alpha1.AnnotationLocalNamespace: web.Namespace, v1alpha1.AnnotationLocalName: web.Name, v1alpha1.AnnotationLocalUID: string(web.UID),
+	}}, Spec: *web.Spec.DeepCopy()}
+	api := &v1alpha1.ConsumerAPI{Host: "api.example.com", Port: 443, CABundle: []byte("certificates")}
+	token.Mount(&remote.Spec, web.UID, api)
+
+	clock := clocktesting.NewFakePassiveClock(now)
+	consumer := fake.NewClientBuilder().WithObjects(web, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: "default"}}).Build()
+	there := provider{api: fake.NewClientBuilder().Build(), cache: shown{has: fake.NewClientBuilder().WithObjects(remote).
+		WithIndex(&corev1.Secret{}, objects.FieldLocal, objects.IndexLocal(kind.Referenced)).Build()}}
+	c := engine.Connection{
+		Mark: mark, View: &views.View{Cache: shown{has: consumer}}, Provider: &fleet.Provider{Cluster: there, Budget: budget.NewLedger(budget.Budget{}, nil)},
+		Remote: ownwrites.New(there.cache, clock),
+		Destinations: func(string) []engdecide.Destination {
+			return []engdecide.Destination{{Target: field.Target{Mark: mark, Namespace: "home"}}}
+		},
+		API: func() field.ConsumerAPI {
+			return field.ConsumerAPI{Endpoint: api, Lists: func(string, string) bool { return true }}
+		},
+		Paused: func() bool { return false }, Enqueue: func(...engdecide.Key) {},
+	}
+	runner, err := (&Kind{Consumer: consumer, Clock: clock}).Attach(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "home", Name: field.TokenSecretName(web.UID)}}
+	for pass := range 2 {
+		result, err := runner.Reconcile(t.Context(), keyOf(types.NamespacedName{Namespace: web.Namespace, Name: web.Name}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.RequeueAfter == 0 || result.RequeueAfter > ownwrites.Lifetime {
+			t.Errorf("pass %d: the pod is looked at again after %s", pass, result.RequeueAfter)
+		}
+		if err := there.api.Delete(t.Context(), secret); err != nil { // It was created.
+			t.Fatalf("pass %d: %v", pass, err)
+		}
+		clock.SetTime(clock.Now().Add(ownwrites.Lifetime + time.Millisecond))
+	}
+}
