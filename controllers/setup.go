@@ -26,6 +26,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/namespaceoffloading"
 	"github.com/spillway-io/spillway/controllers/offloadingstatus"
 	"github.com/spillway-io/spillway/controllers/podadmission"
+	"github.com/spillway-io/spillway/controllers/podreturn"
 	"github.com/spillway-io/spillway/controllers/podtoken"
 	"github.com/spillway-io/spillway/controllers/release"
 	"github.com/spillway-io/spillway/controllers/stuckpod"
@@ -45,6 +46,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/waitingpod"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/consumer/endpoint"
+	"github.com/spillway-io/spillway/internal/consumer/localroom"
 	"github.com/spillway-io/spillway/internal/consumer/views"
 	offloading "github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/engine"
@@ -125,16 +127,15 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	authority := endpoint.AuthorityOf(local.GetConfig())
 	engine := &engine.Engine{
 		Kinds: kinds, Provides: o.Provides, Shown: fromProvider(local, o, authority, warnings), Views: o.Views, Consumer: local.GetClient(), Live: local.GetAPIReader(), Cache: local.GetCache(), Origin: o.Origin,
-		ManagerNamespace: o.Settings.ManagerNamespace,
-		Events:           local.GetEventRecorder("spillway-syncer"), Clock: now,
+		ManagerNamespace: o.Settings.ManagerNamespace, Events: local.GetEventRecorder("spillway-syncer"), Clock: now,
 	}
-	cached := local.GetClient()
-	present := inventory.New(o.Views)
+	cached, present := local.GetClient(), inventory.New(o.Views)
 	left := run.counter(present)
 	return firstOf([]added{
 		{"sync", run.all.Add(engine)},
 		{"inventory", run.local.Add(present)},
 		{"podevent", warnings.SetupWithManager(run.local)},
+		{"podreturn", podReturn(local, o, present, run.sharing).SetupWithManager(local)},
 		{"clusterbinding", (&clusterbinding.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Namespace: o.Settings.ManagerNamespace,
 			PolicyServed: o.PodAdmission.PolicyServed, Webhook: o.PodAdmission.Webhook, Events: local.GetEventRecorder("spillway-clusterbinding"), Clock: now,
@@ -180,6 +181,14 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager, run.local)},
 	})
+}
+
+// podReturn returns the controller that moves pods back to earlier tiers.
+func podReturn(local ctrl.Manager, o Options, present *inventory.Inventory, sharing bool) *podreturn.Reconciler {
+	return &podreturn.Reconciler{
+		Client: local.GetClient(), Kubernetes: o.Kubernetes, Inventory: present, Largest: podreturn.LargestIn(o.Fleet), Local: localroom.New(o.Kubernetes),
+		Shared: sharing, Events: local.GetEventRecorder("spillway-podreturn"), Clock: clock.RealClock{},
+	}
 }
 
 // fromProvider returns what follows objects in providers.

@@ -101,6 +101,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.remoteNamespaceName) == has(oldSelf.remoteNamespaceName)",fieldPath=".remoteNamespaceName",message="remoteNamespaceName is immutable: it cannot be added or removed"
 // +kubebuilder:validation:XValidation:rule="!has(self.overflow) || !has(self.clusterSelector)",fieldPath=".clusterSelector",reason=FieldValueForbidden,message="clusterSelector is not allowed with overflow, whose tiers have selectors of their own"
 // +kubebuilder:validation:XValidation:rule="!has(self.overflow) || !has(self.podOffloadingStrategy) || self.podOffloadingStrategy == (has(self.overflow[0].local) && self.overflow[0].local ? 'LocalAndRemote' : 'Remote')",fieldPath=".podOffloadingStrategy",message="overflow needs podOffloadingStrategy LocalAndRemote if its first tier is local, and Remote if not"
+// +kubebuilder:validation:XValidation:rule="!has(self.__return__) || has(self.overflow)",fieldPath=".return",reason=FieldValueForbidden,message="return is allowed only with overflow: without tiers, pods have nowhere to return to"
 // +kubebuilder:validation:XValidation:rule="!has(self.unschedulable) || has(self.overflow)",fieldPath=".unschedulable",reason=FieldValueForbidden,message="unschedulable is allowed only with overflow: without tiers, pods tolerate every provider, and would go back to the one that refused them"
 type NamespaceOffloadingSpec struct {
 	// namespaceMappingStrategy says how the remote namespaces are named. DefaultName appends the ID
@@ -157,6 +158,12 @@ type NamespaceOffloadingSpec struct {
 	// +optional
 	Unschedulable *Unschedulable `json:"unschedulable,omitempty"`
 
+	// return moves pods back to earlier tiers of overflow once those have had room for a while.
+	// Spillway evicts one pod at a time, from the last tier first, and its ReplicaSet creates another.
+	// PodDisruptionBudgets hold. If it is unset, pods stay where they run.
+	// +optional
+	Return *ReturnPolicy `json:"return,omitempty"`
+
 	// resources are the kinds of objects that Spillway sends in addition to the pods and what these
 	// refer to: Services, NetworkPolicies, PodDisruptionBudgets. Defaults to [Services,
 	// NetworkPolicies]. An empty list sends none. If you remove a kind from the list, Spillway
@@ -177,7 +184,7 @@ type NamespaceOffloadingSpec struct {
 
 // NamespaceOffloadingStatus is the observed state of a NamespaceOffloading.
 type NamespaceOffloadingStatus struct {
-	// conditions are Ready, with spec.overflow Overflow, and four that are present only at times.
+	// conditions are Ready, with spec.overflow Overflow, with spec.return Returns, and four that are present only at times.
 	// ProvidersReachable: while a provider cannot be reached, or its ClusterBinding is paused.
 	// PodsCurrent: while pods wait for a node with the affinity of an earlier spec. PodsFit: while pods
 	// wait although they may use every tier of spec.overflow. Full: while a provider is left out because
@@ -224,6 +231,10 @@ type NamespaceOffloadingStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Full []FullProvider `json:"full,omitempty"`
+
+	// lastReturn is the last pod that was evicted because of spec.return, and how that went.
+	// +optional
+	LastReturn *LastReturn `json:"lastReturn,omitempty"`
 }
 
 // RemoteNamespaceStatus describes one remote namespace.

@@ -1,109 +1,240 @@
 package spill
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
-// Resident is a pod that runs on a node.
+// Resident is a pod that is on the virtual node of a provider.
 type Resident struct {
 	Tier int
 	Size Size
-	// Movable reports that its controller creates another pod, and that it has no bound claims.
+	// Movable reports that its controller creates another pod, which can start anywhere.
 	Movable bool
+	// Behind reports that a return of a pod of this controller has failed. Its pods go last.
+	Behind bool
+	// Retry is how long the pod is left alone, because the API server has refused to evict it; 0: it is not.
+	Retry time.Duration
 	// Started is when it got to its node.
 	Started time.Time
 }
 
 // Back says how pods come back to earlier tiers.
 type Back struct {
+	// First is the first tier that is not empty.
+	First int
+	// After is how long there must have been room, before anything has failed.
+	After time.Duration
 	// PerMinute is how many pods move in a minute, at most.
 	PerMinute int32
-	// Last is when a pod was moved last.
-	Last time.Time
+	// Last is the last return.
+	Last Returned
 	// Waiting is how many pods of the namespace wait for a node. They go first.
 	Waiting int
-	// Room reports whether a tier has had room for a pod of that size for long enough.
-	Room func(tier int, size Size) bool
+	// Room returns how long it takes until a tier has had room for the pod with that index for long enough; 0: it
+	// has; negative: it has no room now.
+	Room func(tier, pod int) time.Duration
 }
 
-// Return returns the index of the pod to evict, so that its successor starts in an earlier tier; -1: none. The last
-// tier goes first and, in a tier, the pod that came last. If another pod moved just before, wait is how long until
-// the next decision; 0: until something changes.
-func Return(pods []Resident, back Back, now time.Time) (evict int, wait time.Duration) {
-	evict = -1
-	if back.Waiting > 0 || back.PerMinute <= 0 {
-		return evict, 0
+// Move is which pod returns now, or why none does.
+type Move struct {
+	// Pod is the index of the pod to evict, so that its successor starts in the tier To; -1: none.
+	Pod, To int
+	Why     Hindrance
+	// Wait is how long until the next decision if nothing changes before; 0: never.
+	Wait time.Duration
+}
+
+// Hindrance is why no pod returns now.
+type Hindrance int
+
+const (
+	// Returns: a pod returns.
+	Returns Hindrance = iota
+	// InPlace: no pod is in a later tier than the first that is not empty.
+	InPlace
+	// Fixed: no pod in a later tier is movable.
+	Fixed
+	// Others: pods of the namespace wait for a node.
+	Others
+	// NoRoom: no earlier tier has room.
+	NoRoom
+	// TooNew: an earlier tier has had room, but not for long enough.
+	TooNew
+	// Refused: the API server has refused to evict the pods that could move.
+	Refused
+	// Paced: another pod has just moved.
+	Paced
+	// Starting: the successor of the last pod is not Ready yet.
+	Starting
+	// Failed: the last return has failed, so the next one waits.
+	Failed
+)
+
+// Return decides which pod to evict, so that its successor starts in an earlier tier. The last tier goes first and,
+// in a tier, the pod that came last.
+func Return(pods []Resident, back Back, now time.Time) Move {
+	m := Move{Pod: -1, Why: InPlace}
+	later := back.later(pods)
+	for _, i := range later {
+		if m.Why = Fixed; pods[i].Movable {
+			m.Why = NoRoom
+			break
+		}
 	}
-	for i, p := range pods {
-		if !p.Movable || evict >= 0 && !goesBefore(p, pods[evict]) {
+	switch {
+	case m.Why != NoRoom:
+		return m
+	case back.Waiting > 0:
+		m.Why = Others
+		return m
+	}
+	m = back.choose(pods, later)
+	if why, wait := back.pause(now); m.Why == Returns && wait > 0 {
+		return Move{Pod: -1, Why: why, Wait: wait}
+	}
+	return m
+}
+
+// later returns the indexes of the pods in later tiers, in the order in which they return.
+func (b Back) later(pods []Resident) []int {
+	var later []int
+	for i := range pods {
+		if pods[i].Tier > b.First {
+			later = append(later, i)
+		}
+	}
+	slices.SortStableFunc(later, func(i, j int) int {
+		if pods[i].Behind != pods[j].Behind {
+			return map[bool]int{true: 1, false: -1}[pods[i].Behind]
+		}
+		return cmp.Or(cmp.Compare(pods[j].Tier, pods[i].Tier), pods[j].Started.Compare(pods[i].Started))
+	})
+	return later
+}
+
+// choose returns the first pod for which there is room.
+func (b Back) choose(pods []Resident, order []int) Move {
+	m := Move{Pod: -1, Why: NoRoom}
+	hindered := func(why Hindrance, wait time.Duration) {
+		m.Why = max(m.Why, why)
+		m.Wait = cmp.Or(min(cmp.Or(m.Wait, wait), wait), wait)
+	}
+	for _, i := range order {
+		if !pods[i].Movable {
 			continue
 		}
-		for tier := range p.Tier {
-			if back.Room(tier, p.Size) {
-				evict = i
-				break
+		for tier := b.First; tier < pods[i].Tier; tier++ {
+			switch wait := b.Room(tier, i); {
+			case wait < 0:
+			case wait > 0:
+				hindered(TooNew, wait)
+			case pods[i].Retry > 0:
+				hindered(Refused, pods[i].Retry)
+			default:
+				return Move{Pod: i, To: tier, Why: Returns}
 			}
 		}
 	}
-	if evict < 0 || back.Last.IsZero() {
-		return evict, 0
-	}
-	if wait := time.Minute/time.Duration(back.PerMinute) - now.Sub(back.Last); wait > 0 {
-		return -1, wait
-	}
-	return evict, 0
+	return m
 }
 
-func goesBefore(a, b Resident) bool {
-	return a.Tier > b.Tier || a.Tier == b.Tier && a.Started.After(b.Started)
+// pause returns how long the next return must wait because of the last one, and why.
+func (b Back) pause(now time.Time) (why Hindrance, wait time.Duration) {
+	switch {
+	case b.Last.At.IsZero():
+		return Returns, 0
+	case b.Last.Failed:
+		return Failed, max(0, remaining(b.Last.At, b.Last.Patience(b.After), now))
+	case !b.Last.Settled:
+		return Starting, recheck
+	}
+	return Paced, max(0, remaining(b.Last.At, time.Minute/time.Duration(max(1, b.PerMinute)), now))
 }
 
-// parts is in how many parts Room divides the time that it looks back.
-const parts = 8
+const (
+	// mostDoublings is how often the time for which there must have been room is doubled.
+	mostDoublings = 4
+	// startup is how long a successor may take to become Ready, once it has a node.
+	startup = 5 * time.Minute
+	// recheck is how often it is looked at meanwhile. Nothing tells when it becomes Ready.
+	recheck = 10 * time.Second
+)
 
-// Room remembers how much of a tier has been free all the time during the last After. Its times must come from a
-// clock that is never set back. It takes the same memory however often Observe is called.
-type Room struct {
-	After time.Duration
-
-	// least has what was free at least in each of the latest parts, and latest what is free now.
-	least  [parts + 1]Size
-	latest Size
-	// part is the number of the part that lasts now, counted from begun, when observing began.
-	part  int64
-	begun time.Time
+// Returned is the last return. It is in the status of the NamespaceOffloading, without Settled.
+type Returned struct {
+	// At is when the pod was evicted, and From is the tier in which it was.
+	At   time.Time
+	From int
+	// Pod is its name, and Owner is the UID of its ReplicaSet.
+	Pod, Owner string
+	// Settled reports that its successor has become Ready in an earlier tier.
+	Settled bool
+	// Failed reports that the tier was opened again soon after, or that the successor did not become Ready.
+	Failed bool
+	// Failures is one more for each return that failed, and one less for each that did not.
+	Failures int32
 }
 
-// Observe notes what the largest pod could request now. Call it on each change.
-func (r *Room) Observe(free Size, now time.Time) {
-	if r.begun.IsZero() {
-		r.begun, r.latest = now, free
-		r.least[0] = free
-		return
-	}
-	r.advance(now)
-	r.latest = free
-	at := &r.least[r.part%(parts+1)]
-	*at = at.least(free)
+// Successor is a pod of the same ReplicaSet that was created after the return, and has a node.
+type Successor struct {
+	Tier  int
+	Ready bool
 }
 
-// advance begins the parts up to now. Nothing has changed in them.
-func (r *Room) advance(now time.Time) {
-	part := int64(now.Sub(r.begun) / max(r.After/parts, 1))
-	for i := max(r.part+1, part-parts); i <= part; i++ {
-		r.least[i%(parts+1)] = r.latest
-	}
-	r.part = max(part, r.part)
+// Patience returns how long there must have been room, after returns that failed.
+func (r Returned) Patience(after time.Duration) time.Duration {
+	return after << min(max(0, r.Failures), mostDoublings)
 }
 
-// Has reports whether there has been room for a pod of that size for After.
-func (r *Room) Has(size Size, now time.Time) bool {
-	if r.begun.IsZero() || now.Sub(r.begun) < r.After {
-		return false
+// Follows reports whether a pod that was created at that time came after the return. A time in the future is from before
+// the clock was set back. Pods have full seconds.
+func (r Returned) Follows(created, now time.Time) bool {
+	return created.Unix() >= r.At.Unix() && !created.After(now)
+}
+
+// Next notes that a pod returns.
+func (r Returned) Next(from int, pod, owner string, now time.Time) Returned {
+	if !r.Failed {
+		r.Failures = max(0, r.Failures-1)
 	}
-	r.advance(now)
-	for _, free := range r.least {
-		if !free.Covers(size) {
-			return false
-		}
+	return Returned{At: now, From: from, Pod: pod, Owner: owner, Failures: r.Failures}
+}
+
+// Restored completes what a manager that starts reads from the status. What became of a successor that had its time
+// before is not known.
+func (r Returned) Restored(tiers []Tier, now time.Time) Returned {
+	r.Settled = r.Settled || !now.Before(r.At.Add(r.time(tiers)))
+	return r
+}
+
+// time is how long the successor may take to become Ready, also if it has to open all tiers up to the one that the
+// pod has left.
+func (r Returned) time(tiers []Tier) time.Duration {
+	most := startup
+	for _, tier := range tiers[:min(r.From+1, len(tiers))] {
+		most += tier.After + Unseen
 	}
-	return true
+	return most
+}
+
+// Observe notes what became of the last return. It has failed if a pod of the namespace has opened the tier again,
+// or a pod of the ReplicaSet is there again: another pod may have taken the room of the successor.
+func (r Returned) Observe(opened []Opened, successors []Successor, tiers []Tier, after time.Duration, now time.Time) Returned {
+	if r.At.IsZero() || r.Failed {
+		return r
+	}
+	end := r.At.Add(after + r.time(tiers))
+	failed := slices.ContainsFunc(opened, func(pod Opened) bool {
+		return slices.ContainsFunc(pod, func(o Opening) bool { return o.Tier >= r.From && o.At.After(r.At) && !o.At.After(end) })
+	})
+	for _, s := range successors {
+		failed = failed || s.Tier >= r.From && !now.After(end)
+		r.Settled = r.Settled || s.Ready && s.Tier < r.From
+	}
+	if failed || !r.Settled && remaining(r.At, r.time(tiers), now) <= 0 {
+		r.Failed, r.Failures = true, min(r.Failures+1, mostDoublings)
+	}
+	return r
 }

@@ -6,8 +6,9 @@ import "time"
 type bug struct {
 	next       func([]Tier, Waiting, time.Time) Decision
 	givesUp    func(Stuck, time.Duration, time.Time) (bool, time.Duration)
-	back       func([]Resident, Back, time.Time) (int, time.Duration)
-	room       func(*Room, Size, time.Time) bool
+	back       func([]Resident, Back, time.Time) Move
+	room       func(*Rooms, string, Size, time.Time) time.Duration
+	patience   func(Returned) time.Duration
 	cost       func(int) int
 	full       func(*Full)
 	overwrites bool
@@ -29,18 +30,25 @@ func (b bug) givesUpOf(s Stuck, after time.Duration, now time.Time) (bool, time.
 	return GivesUp(s, after, now)
 }
 
-func (b bug) returnOf(pods []Resident, back Back, now time.Time) (int, time.Duration) {
+func (b bug) returnOf(pods []Resident, back Back, now time.Time) Move {
 	if b.back != nil {
 		return b.back(pods, back, now)
 	}
 	return Return(pods, back, now)
 }
 
-func (b bug) roomOf(r *Room, size Size, now time.Time) bool {
+func (b bug) roomOf(r *Rooms, place string, size Size, now time.Time) time.Duration {
 	if b.room != nil {
-		return b.room(r, size, now)
+		return b.room(r, place, size, now)
 	}
-	return r.Has(size, now)
+	return r.Wait(place, size, now)
+}
+
+func (b bug) patienceOf(r Returned) time.Duration {
+	if b.patience != nil {
+		return b.patience(r)
+	}
+	return r.Patience(returnAfter)
 }
 
 func (b bug) costOf(tier int) int {
@@ -118,17 +126,50 @@ var seededBugs = map[string]bug{
 		return GivesUp(s, after, now)
 	}},
 	"pods return to a provider that has refused them": {trusts: true},
-	"pods return although others wait": {back: func(pods []Resident, back Back, now time.Time) (int, time.Duration) {
+	"pods return although others wait": {back: func(pods []Resident, back Back, now time.Time) Move {
 		back.Waiting = 0
 		return Return(pods, back, now)
 	}},
-	"pods return all at once": {back: func(pods []Resident, back Back, now time.Time) (int, time.Duration) {
-		back.Last = time.Time{}
+	"pods return all at once": {back: func(pods []Resident, back Back, now time.Time) Move {
+		back.Last = Returned{}
 		return Return(pods, back, now)
 	}},
-	"pods return to room that comes and goes": {room: func(r *Room, size Size, _ time.Time) bool { return r.latest.Covers(size) }},
-	"the room of one part is enough": {room: func(r *Room, size Size, now time.Time) bool {
-		return r.Has(nil, now) && r.least[r.part%(parts+1)].Covers(size)
+	"pods return to room that comes and goes": {room: func(r *Rooms, place string, size Size, now time.Time) time.Duration {
+		return min(0, r.Wait(place, size, now))
+	}},
+	"the room of one part is enough": {room: func(r *Rooms, place string, size Size, now time.Time) time.Duration {
+		if room := r.of[place]; room != nil && room.Wait(nil, now) == 0 && room.least[room.part%(parts+1)].Covers(size) {
+			return 0
+		}
+		return r.Wait(place, size, now)
+	}},
+	"the order down is the other way round": {back: func(pods []Resident, back Back, now time.Time) Move {
+		m := Return(pods, back, now)
+		for i, p := range pods {
+			if m.Pod >= 0 && p.Movable && p.Tier > back.First && p.Tier < pods[m.Pod].Tier && back.Room(back.First, i) == 0 {
+				m.Pod = i
+			}
+		}
+		return m
+	}},
+	"the successor is not waited for": {back: func(pods []Resident, back Back, now time.Time) Move {
+		back.Last.Settled = true
+		return Return(pods, back, now)
+	}},
+	"no pod returns": {back: func([]Resident, Back, time.Time) Move { return Move{Pod: -1} }},
+	"no pod returns after one that failed": {back: func(pods []Resident, back Back, now time.Time) Move {
+		if back.Last.Failed {
+			return Move{Pod: -1}
+		}
+		return Return(pods, back, now)
+	}},
+	"a return that failed is not counted": {back: func(pods []Resident, back Back, now time.Time) Move {
+		back.Last.Failed = false
+		return Return(pods, back, now)
+	}, patience: func(Returned) time.Duration { return returnAfter }},
+	"the next return after one that failed does not wait": {back: func(pods []Resident, back Back, now time.Time) Move {
+		back.Last.Failed = false
+		return Return(pods, back, now)
 	}},
 	"the first tier is deleted first": {cost: func(tier int) int { return costOfTier * tier }},
 	"all tiers cost the same":         {cost: func(int) int { return 0 }},

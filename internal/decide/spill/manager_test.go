@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -75,18 +76,20 @@ func (w *world) fallback(p *pod) {
 	}
 }
 
-// look measures the room in each tier.
+// look measures the room in each place.
 func (w *world) look() {
-	for tier := range w.tiers {
-		var most int64
-		for _, c := range w.clusters {
-			if c.tier == tier && !c.down {
-				most = max(most, c.shown-w.used(c, false))
-			}
+	free, most := map[string]Size{}, map[int]int64{}
+	for _, c := range w.clusters {
+		if !c.down {
+			n := max(0, c.shown-w.used(c, false))
+			free[c.name], most[c.tier] = sizes[n], max(most[c.tier], n)
 		}
-		w.rooms[tier].Observe(sizes[max(most, 0)], w.now)
+	}
+	w.last = w.observe()
+	w.rooms.Observe(free, w.bug.patienceOf(w.last), w.now)
+	for tier := range w.tiers {
 		for size := int64(1); size < 4; size++ {
-			if key := [2]int64{int64(tier), size}; most < size {
+			if key := [2]int64{int64(tier), size}; most[tier] < size {
 				delete(w.free, key)
 			} else if w.free[key].IsZero() {
 				w.free[key] = w.now
@@ -95,44 +98,61 @@ func (w *world) look() {
 	}
 }
 
+// observe reads from the pods whether the last return has failed.
+func (w *world) observe() Returned {
+	var opened []Opened
+	var successors []Successor
+	for _, p := range w.pods {
+		opened = append(opened, p.opened)
+		if p.node != nil && fmt.Sprint(p.set) == w.last.Owner && w.last.Follows(p.created, w.clock()) {
+			successors = append(successors, Successor{p.node.tier, p.running})
+		}
+	}
+	return w.last.Observe(opened, successors, w.tiers, returnAfter, w.clock())
+}
+
 func (w *world) giveBack() {
 	var residents []Resident
 	var of []*pod
-	back := Back{PerMinute: 1, Last: w.lastReturn, Room: func(tier int, size Size) bool {
-		if slices.ContainsFunc(w.tiers[tier].Clusters, func(id string) bool { return !w.bug.trusts && w.full.Doubtful(id, "", size) }) {
-			return false
+	back := Back{First: First(w.tiers), After: returnAfter, PerMinute: 1, Last: w.last, Room: func(tier, i int) time.Duration {
+		soonest := time.Duration(-1)
+		for _, c := range w.clusters {
+			if c.tier != tier || c.down || !w.bug.trusts && w.full.Doubtful(c.name, "", of[i].size) {
+				continue
+			}
+			if wait := w.bug.roomOf(&w.rooms, c.name, of[i].size, w.now); soonest < 0 || wait >= 0 && wait < soonest {
+				soonest = wait
+			}
 		}
-		return w.bug.roomOf(&w.rooms[tier], size, w.now)
+		return soonest
 	}}
 	for _, p := range w.pods {
 		if p.node == nil {
 			back.Waiting++
-		} else if p.running {
-			residents, of = append(residents, Resident{p.node.tier, p.size, p.set != statefulSet, p.started}), append(of, p)
+		} else {
+			residents, of = append(residents, Resident{Tier: p.node.tier, Size: p.size, Movable: p.set != statefulSet, Behind: w.last.Failed && w.last.Owner == fmt.Sprint(p.set), Started: p.started}), append(of, p)
 		}
 	}
-	evict, wait := w.bug.returnOf(residents, back, w.now)
-	w.again(wait)
-	if evict < 0 {
-		if slices.ContainsFunc(residents, func(r Resident) bool { return r.Tier > 0 && r.Movable }) && back.Waiting == 0 && w.roomSoon(residents) {
-			w.again(returnAfter / parts)
-		}
+	move := w.bug.returnOf(residents, back, w.clock())
+	w.again(move.Wait)
+	if move.Pod < 0 {
 		return
 	}
-	w.checkReturn(of[evict])
+	w.checkReturn(of[move.Pod])
 	w.returned++
 	w.lastReturn = w.now
-	w.remove(of[evict], "it returns")
+	w.remove(of[move.Pod], "it returns")
+	if w.chaos && w.IntN(4) == 0 {
+		w.forget()
+		w.log("the manager crashes before it has written that")
+		return
+	}
+	w.last = w.last.Next(of[move.Pod].node.tier, fmt.Sprint(of[move.Pod].id), fmt.Sprint(of[move.Pod].set), w.clock())
 }
 
-// roomSoon reports whether an earlier tier may have had room for a pod for long enough soon.
-func (w *world) roomSoon(residents []Resident) bool {
-	for _, r := range residents {
-		for tier := range r.Tier {
-			if w.rooms[tier].latest.Covers(r.Size) && !w.rooms[tier].Has(r.Size, w.now) {
-				return true
-			}
-		}
-	}
-	return false
+// forget restarts the manager. It has only what is in objects then.
+func (w *world) forget() {
+	w.full, w.rooms = Full{}, Rooms{}
+	w.last.Settled = false
+	w.last = w.last.Restored(w.tiers, w.clock())
 }

@@ -15,6 +15,8 @@ type cluster struct {
 	tier                int
 	shown, real, refuse int64
 	down                bool
+	// picky is a set whose pods the scheduler does not place here, for a reason that the manager does not know; -1: none.
+	picky int
 }
 
 // pod is a pod of one of two ReplicaSets, or of a StatefulSet.
@@ -32,7 +34,8 @@ type pod struct {
 	running   bool
 	cost      int
 	// asked is the cost that the user has set, or nil.
-	asked *int
+	asked   *int
+	created time.Time // By the clock of the wall.
 	// The truth, for the invariants: when it was created, tried, and last allowed to use more.
 	started, tried, allowed time.Time
 	retry                   time.Time
@@ -75,10 +78,14 @@ type world struct {
 	pods     []*pod
 	replicas [3]int
 	// The memory of the manager, and when it wants to decide again.
-	full       Full
-	rooms      []Room
+	full  Full
+	rooms Rooms
+	due   time.Time
+	// What is in the status, and when a pod really returned last.
+	last       Returned
 	lastReturn time.Time
-	due        time.Time
+	// chaos: the manager may crash at any time.
+	chaos bool
 	// free has since when each tier has had room for each size.
 	free                                    map[[2]int64]time.Time
 	ids, writes, changes, givenUp, returned int
@@ -88,7 +95,7 @@ type world struct {
 
 func newWorld(seed uint64, b bug) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 0)), seed: seed, bug: b, now: time.Unix(1e9, 0), free: map[[2]int64]time.Time{}}
-	w.jumps = w.IntN(2) == 0
+	w.jumps, w.chaos = w.IntN(2) == 0, true
 	for tier := range 2 + w.IntN(2) {
 		t := Tier{After: time.Duration(1+w.IntN(60)) * time.Second}
 		if t.Local = tier == 0 && w.IntN(2) == 0; t.Local {
@@ -101,10 +108,12 @@ func newWorld(seed uint64, b bug) *world {
 			}
 		}
 		w.tiers = append(w.tiers, t)
-		w.rooms = append(w.rooms, Room{After: returnAfter})
 	}
 	for _, c := range w.clusters {
 		w.resize(c)
+		if c.picky = -1; w.IntN(8) == 0 {
+			c.picky = w.IntN(3)
+		}
 	}
 	return w
 }
@@ -137,7 +146,7 @@ func (w *world) used(c *cluster, running bool) (n int64) {
 
 // takes reports whether a pod could run in a cluster.
 func (w *world) takes(c *cluster, p *pod) bool {
-	return !c.down && p.amount() < c.refuse && c.shown-w.used(c, false) >= p.amount() && c.real-w.used(c, true) >= p.amount()
+	return !c.down && c.picky != p.set && p.amount() < c.refuse && c.shown-w.used(c, false) >= p.amount() && c.real-w.used(c, true) >= p.amount()
 }
 
 // others does something that no manager decides.
@@ -165,14 +174,12 @@ func (w *world) others() {
 			w.wall = time.Duration(w.IntN(20)-10) * time.Hour
 		}
 	case 6: // The manager restarts. What it knows about full providers is in a status, which somebody may empty.
-		nso := &v1alpha1.NamespaceOffloading{Spec: replacing}
+		nso := &v1alpha1.NamespaceOffloading{}
 		if w.IntN(2) == 0 {
 			nso.Status.Full, _ = w.full.Status("", Open(w.tiers, len(w.tiers)), w.now)
 		}
-		w.full, w.lastReturn = *Read(nso), time.Time{}
-		for i := range w.rooms {
-			w.rooms[i] = Room{After: returnAfter}
-		}
+		w.forget()
+		w.full = *Read(nso)
 	}
 	w.changed()
 	w.log("tiers %v, replicas %v, clocks %v", w.tiers, w.replicas, w.wall)

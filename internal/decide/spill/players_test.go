@@ -41,7 +41,7 @@ func rank(p *pod) int {
 
 func (w *world) create(set int) {
 	w.ids++
-	p := &pod{id: w.ids, set: set, size: sizes[[]int64{1, 3, 2}[set]], started: w.now, allowed: w.now, retry: w.now}
+	p := &pod{id: w.ids, set: set, size: sizes[[]int64{1, 3, 2}[set]], started: w.now, allowed: w.now, retry: w.now, created: w.clock()}
 	if w.IntN(10) == 0 {
 		p.cost = w.IntN(1000) - 500
 		p.asked = &[]int{p.cost}[0]
@@ -73,7 +73,7 @@ func (w *world) schedule() {
 		p.tried, p.retry = w.now, w.now.Add(flush)
 		var fit []*cluster
 		for _, c := range w.clusters {
-			if !c.down && c.shown-w.used(c, false) >= p.amount() && (c.name == "" || slices.Contains(p.tolerated, c.name)) {
+			if !c.down && c.picky != p.set && c.shown-w.used(c, false) >= p.amount() && (c.name == "" || slices.Contains(p.tolerated, c.name)) {
 				fit = append(fit, c)
 			}
 		}

@@ -84,6 +84,7 @@ func (w *world) play() bool {
 		}
 	}
 	w.log("nobody else does anything from now on")
+	w.chaos = false
 	for _, c := range w.clusters {
 		if c.down = false; !w.bound(c) {
 			w.toggle(c)
@@ -123,13 +124,45 @@ func (w *world) checkQuiet() {
 	if most := 3 * len(w.clusters) * len(w.pods); w.givenUp > most {
 		w.violation("%d pods are given up in an hour: want %d at most", w.givenUp, most)
 	}
-	if w.returned > 0 {
+	// A return that fails is tried again, but more and more slowly.
+	if most := w.pickyClusters() * 6; w.returned > most {
 		w.violation("%d pods return, although nothing has changed for hours", w.returned)
 	}
+	w.checkReturned()
 	before := w.writes
 	if w.due.After(w.now) && w.full.entries == nil {
 		if w.manage(); w.writes != before {
 			w.violation("%d writes, although nothing was due", w.writes-before)
+		}
+	}
+}
+
+// pickyClusters counts the clusters in which the manager sees room that the scheduler does not.
+func (w *world) pickyClusters() (n int) {
+	for _, c := range w.clusters {
+		if c.picky >= 0 {
+			n++
+		}
+	}
+	return min(n, 1)
+}
+
+// checkReturned checks that no pod stays in a later tier, although an earlier one has had room for hours.
+func (w *world) checkReturned() {
+	for _, p := range w.pods {
+		if p.node == nil {
+			return // It goes first.
+		}
+	}
+	for _, p := range w.pods {
+		if p.set == statefulSet || w.pickyClusters() > 0 {
+			continue
+		}
+		for _, c := range w.clusters {
+			since := w.free[[2]int64{int64(c.tier), p.amount()}]
+			if c.tier < p.node.tier && w.takes(c, p) && !w.full.Doubtful(c.name, "", p.size) && !since.IsZero() && w.now.Sub(since) > 2*time.Hour {
+				w.violation("pod %d does not return from tier %d, although %q has had room for hours", p.id, p.node.tier, c.name)
+			}
 		}
 	}
 }
@@ -172,7 +205,8 @@ func (w *world) checkScaleIn(gone *pod, rest []*pod) {
 
 // checkReturn checks what may be evicted, and when.
 func (w *world) checkReturn(p *pod) {
-	if !w.lastReturn.IsZero() && w.now.Sub(w.lastReturn) < time.Minute {
+	// In the manager, a clock that jumps does not count until it restarts. Then it observes for longer than that.
+	if !w.jumps && !w.lastReturn.IsZero() && w.now.Sub(w.lastReturn) < time.Minute {
 		w.violation("pod %d returns %v after another one", p.id, w.now.Sub(w.lastReturn))
 	}
 	fits := func(p *pod) bool {
@@ -187,9 +221,19 @@ func (w *world) checkReturn(p *pod) {
 	if !fits(p) {
 		w.violation("pod %d returns, but no earlier tier has had room for long enough", p.id)
 	}
+	if !w.last.Failed && !w.last.At.IsZero() && !w.last.Settled {
+		w.violation("pod %d returns before the successor of pod %s runs", p.id, w.last.Pod)
+	}
 	for _, other := range w.pods {
 		if other.node == nil {
 			w.violation("pod %d returns before pod %d, which waits", p.id, other.id)
+		} else if other.set == p.set && other.node.tier > p.node.tier && other.size.Covers(p.size) && p.size.Covers(other.size) && !w.doubted(other) {
+			w.violation("pod %d returns from tier %d before pod %d from tier %d", p.id, p.node.tier, other.id, other.node.tier)
 		}
 	}
+}
+
+// doubted reports whether any provider has refused such a pod.
+func (w *world) doubted(p *pod) bool {
+	return slices.ContainsFunc(w.clusters, func(c *cluster) bool { return w.full.Doubtful(c.name, "", p.size) })
 }

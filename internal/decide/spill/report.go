@@ -30,7 +30,7 @@ func Read(nso *v1alpha1.NamespaceOffloading) *Full {
 	}
 	for i := range nso.Status.Full {
 		full := &nso.Status.Full[i]
-		e := entry{size: sizeOf(full.Requests), tries: int(full.Refusals) - 1, last: full.LastRefusal.Time, why: Why{full.Reason, full.Message}}
+		e := entry{size: SizeOfList(full.Requests), tries: int(full.Refusals) - 1, last: full.LastRefusal.Time, why: Why{full.Reason, full.Message}}
 		if full.Until != nil {
 			e.until = full.Until.Time
 		}
@@ -103,7 +103,7 @@ func (f *Full) Says(namespace string, providers []string, size Size, now time.Ti
 // Describe says which pods are kept away from a provider, until when and why.
 func Describe(full *v1alpha1.FullProvider) string {
 	which := "pods"
-	if size := sizeOf(full.Requests); len(size) > 0 {
+	if size := SizeOfList(full.Requests); len(size) > 0 {
 		which = "pods that request " + size.String() + " or more"
 	}
 	if full.Until == nil {

@@ -75,7 +75,7 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 	for n := range 40 {
 		ids = append(ids, fmt.Sprintf("provider-%02d", n))
-		f.Refused(ids[n], "team", sizeOf(long), Why{"Rejected", strings.Repeat("ä", 1000)}, start.Add(time.Duration(n)*time.Second))
+		f.Refused(ids[n], "team", SizeOfList(long), Why{"Rejected", strings.Repeat("ä", 1000)}, start.Add(time.Duration(n)*time.Second))
 	}
 	all, _ := f.Status("team", ids, start.Add(40*time.Second))
 	if len(all) != mostEntries || all[0].Cluster != "provider-08" || len(all[0].Requests) != mostRequests || len([]rune(all[0].Message)) > mostSaid {

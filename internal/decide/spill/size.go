@@ -1,7 +1,6 @@
 package spill
 
 import (
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,22 +10,7 @@ import (
 
 // SizeOf returns what a pod requests.
 func SizeOf(pod *corev1.Pod) Size {
-	return sizeOf(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}))
-}
-
-func sizeOf(requests corev1.ResourceList) Size {
-	size := make(Size, 0, len(requests))
-	for name, quantity := range requests {
-		value := quantity.Value()
-		if name == corev1.ResourceCPU {
-			value = quantity.MilliValue()
-		}
-		if value > 0 {
-			size = append(size, Amount{name, value})
-		}
-	}
-	slices.SortFunc(size, func(a, b Amount) int { return strings.Compare(string(a.Name), string(b.Name)) })
-	return size
+	return SizeOfList(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}))
 }
 
 // Requests returns the size as requests of a pod.

@@ -5,8 +5,7 @@
 // the next tier for a pod once the scheduler has reported long enough that the open ones have no room.
 //
 // GivesUp is for a pod that its provider refuses or cannot place, and Full keeps its successors away for a while.
-// Nothing calls Return yet, but the model of the tests. It is for a pod that moves to an earlier tier that has had room
-// for it for a while.
+// Return chooses the pod that moves to an earlier tier, which has had room for it for a while.
 //
 // Every decision reads what it needs from the objects, or from a memory that may be lost at any time. Losing it
 // makes pods wait longer, or try a full provider once more. It never breaks the order.

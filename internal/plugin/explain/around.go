@@ -58,6 +58,9 @@ func (s Seen) around() []status.Wait {
 	state := status.StateOf(s.Offloading)
 	if waitsForNode || !s.Offloading.DeletionTimestamp.IsZero() {
 		for _, wait := range state.Waits {
+			if wait.Type == v1alpha1.OffloadingReturns {
+				continue // It is about pods that run.
+			}
 			waits = append(waits, status.Wait{Type: "NamespaceOffloading", Reason: wait.Reason, Message: wait.Message})
 		}
 	}
@@ -92,4 +95,16 @@ func (s Seen) claims() []status.Wait {
 		}
 	}
 	return waits
+}
+
+// returns says whether the pod returns to an earlier tier, or "" if it is in no later one as far as is known.
+func (s Seen) returns() string {
+	if s.Offloading == nil || s.Offloading.Spec.Return == nil || s.Pod.Annotations[v1alpha1.AnnotationOverflow] == "" {
+		return ""
+	}
+	c := meta.FindStatusCondition(s.Offloading.Status.Conditions, v1alpha1.OffloadingReturns)
+	if c == nil || c.Reason == v1alpha1.ReasonAllInPlace {
+		return ""
+	}
+	return "pods in later tiers return (spec.return): " + status.NewWait("", c.Reason, c.Message).String()
 }

@@ -85,6 +85,9 @@ func TestExplain(t *testing.T) {
 	overflowed := func(p *corev1.Pod) {
 		p.Annotations = map[string]string{v1alpha1.AnnotationOverflow: "1=2026-01-02T03:04:05Z"}
 	}
+	returning := tiers.DeepCopy()
+	returning.Spec.Return = &v1alpha1.ReturnPolicy{}
+	returning.Status.Conditions = []metav1.Condition{conditions.New("Ready", "True", "Ready", ""), conditions.New("Returns", "False", "NoRoom", "no tier has room")}
 	rejected := func(p *corev1.Pod) {
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: ptr.To(true)}}
 		p.Status.Conditions = []corev1.PodCondition{{Type: v1alpha1.PodOffloaded, Status: corev1.ConditionFalse, Reason: "Rejected", Message: "exceeded quota: full", LastTransitionTime: metav1.NewTime(time.Unix(0, 0))}}
@@ -118,6 +121,9 @@ func TestExplain(t *testing.T) {
 		"here, first":                  {Seen{Pod: pod("n"), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalFirst)}, []string{"if there is no room"}, "", "", []string{"toleration"}},
 		"waits for the first tier":     {Seen{Pod: pod("", intolerant, unscheduled), Offloading: tiers}, []string{"in order, and this one may use the first only"}, "", "", []string{"spillway-pods", "the scheduler picks"}},
 		"waits for the second tier":    {Seen{Pod: pod("", overflowed), Offloading: tiers}, []string{"after the first (0), these were opened for this one: 1=2026-01-02T03:04:05Z"}, "", "", []string{"the first only"}},
+		"in a later tier":              {Seen{Pod: pod("spillway-eu", overflowed), Offloading: returning}, []string{"pods in later tiers return (spec.return): NoRoom: no tier has room"}, "eu", "", nil},
+		"in the first tier":            {Seen{Pod: pod("spillway-eu"), Offloading: returning}, nil, "eu", "", []string{"NoRoom"}},
+		"waits, and others return":     {Seen{Pod: pod("", unscheduled), Offloading: returning}, nil, "", "", []string{"NoRoom"}},
 		"waits while a tier is full":   {Seen{Pod: pod("", intolerant, unscheduled), Offloading: full}, []string{"NamespaceOffloading ProvidersFull: pods are kept away from eu"}, "", "", nil},
 		"refused there, with tiers":    {Seen{Pod: pod("spillway-eu", rejected, intolerant), Offloading: tiers}, []string{"if it has not started in provider eu at 1970-01-01T00:05:00Z, and another place may take it, it is deleted, and ReplicaSet web creates another one", "Rejected: exceeded quota"}, "eu", "", nil},
 		"refused there, and stays":     {Seen{Pod: pod("spillway-eu", rejected, ofStatefulSet), Offloading: tiers}, []string{"it stays in provider eu until that can run it: its controller is a StatefulSet"}, "eu", "", []string{"is deleted"}},

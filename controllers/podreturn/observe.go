@@ -1,0 +1,196 @@
+package podreturn
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
+)
+
+// observe collects what is known about a namespace. It reads caches.
+func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffloading, memory *memory) (Snapshot, error) {
+	s := Snapshot{Offloading: nso, Shared: r.Shared, Doubtful: spill.Read(nso).Doubtful, Now: r.Clock.Now()}
+	if s.Shared {
+		return s, nil
+	}
+	bindings, err := consumer.Bindings(ctx, r.Client)
+	if err != nil {
+		return s, err
+	}
+	s.Tiers, _ = namespaceoffloading.Tiers(nso, bindings)
+	s.Places = make([][]Place, len(s.Tiers))
+	if err := r.local(&s, memory.last); err != nil {
+		return s, err
+	}
+	if err := r.waiting(ctx, &s); err != nil {
+		return s, err
+	}
+	for _, binding := range bindings.Usable() {
+		tier := spill.Of(s.Tiers, binding.Spec.ClusterID)
+		if tier < 0 || bindings.Holder(binding.Spec.ClusterID) != binding.Name {
+			continue
+		}
+		if err := r.provider(ctx, &s, binding, tier, memory.last); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// provider adds a provider: its pods of the namespace, and the room there.
+func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, last spill.Returned) error {
+	node := &corev1.Node{}
+	exists, err := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
+	if err != nil {
+		return fmt.Errorf("getting Node %s: %w", binding.VirtualNodeName(), err)
+	}
+	largest, connected := r.Largest(ctx, binding.Name)
+	away := !exists || !connected || !ready(node) || namespaceoffloading.Unreachable(binding) != ""
+	if err := r.residents(ctx, s, binding, tier, away, last); err != nil {
+		return err
+	}
+	if away || !open(node) || !binding.DeletionTimestamp.IsZero() || !mapped(s.Offloading, binding.Spec.ClusterID) {
+		return nil
+	}
+	used, err := r.used.of(binding.Name, r.Clock.Now(), func() (spill.Size, error) { return r.requests(ctx, binding.Name) })
+	if err != nil {
+		return err
+	}
+	free := spill.SizeOfList(node.Status.Allocatable).Minus(used)
+	if largest != nil {
+		free = free.Within(largest)
+	}
+	id := binding.Spec.ClusterID
+	s.Places[tier] = append(s.Places[tier], Place{Name: id, Node: node, Free: free, Promised: r.promised.to(id, s.Offloading.Namespace)})
+	return nil
+}
+
+// local adds the consumer's own nodes, if the first tier is local. They are watched from then on.
+func (r *Reconciler) local(s *Snapshot, last spill.Returned) error {
+	local := len(s.Tiers) > 0 && s.Tiers[0].Local
+	r.Local.Need(s.Offloading.Namespace, local)
+	if !local {
+		return nil
+	}
+	nodes, known := r.Local.Nodes()
+	if !known {
+		return inventory.ErrUnknown // A change is reported once they are known.
+	}
+	for _, node := range nodes {
+		if open(node.Node) { // With other labels or taints, it is another place.
+			name := fmt.Sprint("/", node.Name, "/", node.Shape)
+			s.Places[0] = append(s.Places[0], Place{Name: name, Node: node.Node, Free: node.Free, Promised: r.promised.to(name, s.Offloading.Namespace)})
+		}
+	}
+	if there, ready := r.Local.Successor(types.UID(last.Owner), func(created time.Time) bool { return last.Follows(created, s.Now) }); there && last.Owner != "" {
+		s.Successors = append(s.Successors, spill.Successor{Ready: ready})
+	}
+	return nil
+}
+
+// waiting counts the pods of the namespace that wait for a node. The cache has only pods without a node. Those of
+// DaemonSets wait for a certain node.
+func (r *Reconciler) waiting(ctx context.Context, s *Snapshot) error {
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.InNamespace(s.Offloading.Namespace)); err != nil {
+		return fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", s.Offloading.Namespace, err)
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if pod.DeletionTimestamp.IsZero() && !eviction.IsDaemonSetPod(pod) {
+			s.Waiting++
+		}
+		s.open(pod)
+	}
+	return nil
+}
+
+func (s *Snapshot) open(pod *corev1.Pod) {
+	if opened := spill.ParseOpened(pod.Annotations[v1alpha1.AnnotationOverflow]); len(opened) > 0 {
+		s.Opened = append(s.Opened, opened)
+	}
+}
+
+// residents adds the pods of the namespace on the virtual node of a binding.
+func (r *Reconciler) residents(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, away bool, last spill.Returned) error {
+	pods, err := r.Inventory.Pods(ctx, binding.Name, s.Offloading.Namespace)
+	if err != nil {
+		return err
+	}
+	for i := range pods {
+		s.open(&pods[i])
+		if last.Owner != "" && ownerOf(&pods[i]) == last.Owner && last.Follows(pods[i].CreationTimestamp.Time, s.Now) && !leaves(&pods[i]) {
+			s.Successors = append(s.Successors, spill.Successor{Tier: tier, Ready: field.IsReady(&pods[i])})
+		}
+		if !leaves(&pods[i]) && !eviction.IsDaemonSetPod(&pods[i]) {
+			s.Pods = append(s.Pods, Pod{Pod: &pods[i], Tier: tier, Size: spill.InUse(&pods[i]), Away: away})
+		}
+	}
+	return nil
+}
+
+// requests returns what all pods on the virtual node of a binding request together.
+func (r *Reconciler) requests(ctx context.Context, binding string) (spill.Size, error) {
+	pods, err := r.Inventory.Pods(ctx, binding, "")
+	if err != nil {
+		return nil, err
+	}
+	sum := map[corev1.ResourceName]int64{}
+	for i := range pods {
+		for _, a := range spill.InUse(&pods[i]) {
+			sum[a.Name] += a.Value
+		}
+	}
+	var size spill.Size
+	for _, name := range slices.Sorted(maps.Keys(sum)) {
+		size = append(size, spill.Amount{Name: name, Value: sum[name]})
+	}
+	return size, nil
+}
+
+// mapped reports whether the namespace has its remote namespace in a provider.
+func mapped(nso *v1alpha1.NamespaceOffloading, clusterID string) bool {
+	return slices.ContainsFunc(nso.Status.RemoteNamespaceConditions, func(remote v1alpha1.RemoteNamespaceStatus) bool {
+		return remote.Cluster == clusterID && meta.IsStatusConditionTrue(remote.Conditions, v1alpha1.RemoteNamespaceReady)
+	})
+}
+
+// LargestIn returns Reconciler.Largest for a fleet: a pod cannot request more than the largest node of the provider
+// has. It is nil if the manager may not read the nodes.
+func LargestIn(providers *fleet.Fleet) func(ctx context.Context, binding string) (spill.Size, bool) {
+	return func(ctx context.Context, binding string) (spill.Size, bool) {
+		provider, err := providers.Get(binding)
+		if err != nil || provider.Fenced() != nil {
+			return nil, false
+		}
+		var nodes corev1.NodeList
+		if provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.Node{})).Reason != "" {
+			return nil, true
+		}
+		if err := provider.GetClient().List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, false // The connection is ending.
+		}
+		var sizes []spill.Size
+		for i := range nodes.Items {
+			if open(&nodes.Items[i]) {
+				sizes = append(sizes, spill.SizeOfList(nodes.Items[i].Status.Allocatable))
+			}
+		}
+		return append(spill.Size{}, spill.Largest(sizes)...), true
+	}
+}

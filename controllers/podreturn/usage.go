@@ -1,0 +1,96 @@
+package podreturn
+
+import (
+	"sync"
+	"time"
+
+	"github.com/spillway-io/spillway/internal/decide/spill"
+)
+
+// usage remembers what the pods on each virtual node request, because all namespaces with spec.return need it after
+// each change of any pod there.
+type usage struct {
+	mu      sync.Mutex
+	known   map[string]counted // By the name of the binding.
+	changes map[string]int
+}
+
+type counted struct {
+	size spill.Size
+	at   time.Time
+}
+
+// valid is how long a sum is believed without a change. A resize of a pod is no such change.
+const valid = time.Minute
+
+// of returns what is remembered about a binding, or counts.
+func (u *usage) of(binding string, now time.Time, count func() (spill.Size, error)) (spill.Size, error) {
+	u.mu.Lock()
+	found, ok := u.known[binding]
+	changes := u.changes[binding]
+	u.mu.Unlock()
+	if ok && now.Sub(found.at) < valid {
+		return found.size, nil
+	}
+	size, err := count()
+	if err != nil {
+		return nil, err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.known == nil {
+		u.known = map[string]counted{}
+	}
+	if u.changes[binding] == changes { // Otherwise a pod has come or gone meanwhile.
+		u.known[binding] = counted{size, now}
+	}
+	return size, nil
+}
+
+// changed forgets what is remembered about a binding.
+func (u *usage) changed(binding string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.changes == nil {
+		u.changes = map[string]int{}
+	}
+	u.changes[binding]++
+	delete(u.known, binding)
+}
+
+// promises remembers what pods that return will use, until their successors are Ready: the caches do not show
+// that at once, and other namespaces may see the same room.
+type promises struct {
+	mu sync.Mutex
+	of map[string]promise // By namespace.
+}
+
+type promise struct {
+	place string
+	size  spill.Size
+}
+
+// keep replaces the promise to a namespace. An empty place is none.
+func (p *promises) keep(namespace, place string, size spill.Size) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if delete(p.of, namespace); place == "" {
+		return
+	}
+	if p.of == nil {
+		p.of = map[string]promise{}
+	}
+	p.of[namespace] = promise{place, size}
+}
+
+// to returns what is promised of a place to other namespaces.
+func (p *promises) to(place, except string) (sum spill.Size) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for namespace, promised := range p.of {
+		if promised.place == place && namespace != except {
+			sum = sum.Plus(promised.size)
+		}
+	}
+	return sum
+}
