@@ -69,9 +69,11 @@ func TestPodsThatCannotBeEvicted(t *testing.T) {
 			pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{admission.OnVirtual}}}}}}
 			nso := builder.Offloading("team").Finalizers(v1alpha1.FinalizerOffloading).Deleted(0).Obj()
+			nsm := builder.Map("eu").Obj()
+			nsm.Status.ObservedGeneration = 1
 			recorder, clock := events.NewFakeRecorder(100), clocktesting.NewFakePassiveClock(builder.Epoch)
 			r := &Lifecycle{
-				Client:     fake.NewClientBuilder().WithScheme(scheme).WithObjects(nso, pod, builder.Binding("eu").DeletionTimeout(time.Hour).Obj()).Build(),
+				Client:     fake.NewClientBuilder().WithScheme(scheme).WithObjects(nso, pod, nsm, builder.Binding("eu").DeletionTimeout(time.Hour).Obj()).Build(),
 				Kubernetes: kubernetes.NewForConfigOrDie(&rest.Config{Host: server.URL}), Counter: none{}, Inventory: inventory.New(nil), Events: recorder, Clock: clock,
 			}
 			reconcile := func() (ctrl.Result, error) {

@@ -210,18 +210,18 @@ func (s Snapshot) noneSelected() string {
 		}
 	}
 	if len(leaving) == 0 {
-		return "clusterSelector selects no ClusterBinding: compare it with the spec.virtualNode.labels of the ClusterBindings" + s.unschedulablePods()
+		return "clusterSelector selects no ClusterBinding: compare it with the spec.virtualNode.labels of the ClusterBindings" + unschedulablePods(s.Waiting.Virtual)
 	}
-	return "clusterSelector selects only ClusterBindings that are being deleted: " + strings.Join(leaving, "; ") + s.unschedulablePods()
+	return "clusterSelector selects only ClusterBindings that are being deleted: " + strings.Join(leaving, "; ") + unschedulablePods(s.Waiting.Virtual)
 }
 
 // unschedulablePods names the pods that no node can run. Replacements would wait for the same nodes, so these pods
 // are left alone.
-func (s Snapshot) unschedulablePods() string {
-	if s.Waiting.Virtual.Count == 0 {
+func unschedulablePods(virtual eviction.Remaining) string {
+	if virtual.Count == 0 {
 		return ""
 	}
-	return "; pods that can run only on virtual nodes wait until it selects another one: " + s.Waiting.Virtual.String()
+	return "; pods that can run only on virtual nodes wait until it selects another one: " + virtual.String()
 }
 
 // evicts reports whether pods are leaving a provider that is being removed.
