@@ -107,9 +107,7 @@ func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha
 	}
 	s.name(&c)
 	deleting := !nso.DeletionTimestamp.IsZero()
-	if deleting && !Reported(nsm) {
-		c.Recorded = recordedIn(c.RemoteNamespace, world.Recorded[binding.Name])
-	}
+	c.Recorded = recorded(nso, nsm, c.RemoteNamespace, world.Recorded[binding.Name])
 	if c.Selected || c.Leaving != "" || c.mayBeRequested() || (deleting && c.Pods.Count > 0) {
 		s.Clusters = append(s.Clusters, c)
 	}
@@ -120,8 +118,11 @@ func Reported(nsm *v1alpha1.NamespaceMap) bool {
 	return nsm != nil && nsm.Status.ObservedGeneration > 0
 }
 
-// recordedIn returns the names of the claims in a remote namespace.
-func recordedIn(namespace string, all []string) (names []string) {
+// recorded returns the names of the claims in a remote namespace, if a deletion depends on them.
+func recorded(nso *v1alpha1.NamespaceOffloading, nsm *v1alpha1.NamespaceMap, namespace string, all []string) (names []string) {
+	if nso.DeletionTimestamp.IsZero() || Reported(nsm) {
+		return nil
+	}
 	for _, claim := range all {
 		if in, name, _ := strings.Cut(claim, "/"); in == namespace {
 			names = append(names, name)
