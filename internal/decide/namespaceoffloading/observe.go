@@ -107,7 +107,7 @@ func (s *Snapshot) observeBinding(binding *v1alpha1.ClusterBinding, nsm *v1alpha
 	}
 	s.name(&c)
 	deleting := !nso.DeletionTimestamp.IsZero()
-	c.Recorded = s.recorded(c.RemoteNamespace, nsm, world.Recorded[binding.Name])
+	c.Recorded = recorded(nso, nsm, c.RemoteNamespace, world.Recorded[binding.Name])
 	if c.Selected || c.Leaving != "" || c.mayBeRequested() || (deleting && c.Pods.Count > 0) {
 		s.Clusters = append(s.Clusters, c)
 	}
@@ -119,8 +119,8 @@ func Reported(nsm *v1alpha1.NamespaceMap) bool {
 }
 
 // recorded returns the names of the claims in a remote namespace, if a deletion depends on them.
-func (s *Snapshot) recorded(namespace string, nsm *v1alpha1.NamespaceMap, all []string) (names []string) {
-	if s.Offloading.DeletionTimestamp.IsZero() || Reported(nsm) {
+func recorded(nso *v1alpha1.NamespaceOffloading, nsm *v1alpha1.NamespaceMap, namespace string, all []string) (names []string) {
+	if nso.DeletionTimestamp.IsZero() || Reported(nsm) {
 		return nil
 	}
 	for _, claim := range all {
