@@ -21,8 +21,9 @@ type memory struct {
 	fresh bool
 	// behind are the ReplicaSets of pods whose returns failed.
 	behind map[string]bool
-	// unsure is a pod that may have been evicted: the API server's answer was lost.
+	// unsure is a pod that may have been evicted at asked: the API server's answer was lost.
 	unsure *Pod
+	asked  time.Time
 	// told is when the reason of the condition changed last.
 	told time.Time
 	// refused has the pods that the API server refused to evict, and next is when it is asked again at the earliest.
@@ -75,7 +76,8 @@ func (m *memory) observe(s Snapshot) {
 	}
 	if m.unsure != nil && !m.next.After(s.Now) {
 		if gone := *m.unsure; !slices.ContainsFunc(s.Pods, func(pod Pod) bool { return pod.UID == gone.UID }) {
-			m.returned(m.last.Next(gone.Tier, gone.Name, ownerOf(gone.Pod), s.Now))
+			m.returned(m.last.Next(gone.Tier, gone.Name, ownerOf(gone.Pod), m.asked))
+			return // What was observed is about the successor of an earlier one.
 		}
 		m.unsure = nil
 	}

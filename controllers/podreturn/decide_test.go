@@ -105,7 +105,8 @@ func TestDecide(t *testing.T) {
 		}, reason: v1alpha1.ReasonReturning, evicted: "b"},
 		"another may have been evicted": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, m *memory) {
 			gone := from(1, "gone", 0)
-			m.unsure, m.next = &gone, s.Now
+			m.unsure, m.asked, m.next = &gone, s.Now.Add(-settle), s.Now
+			s.Successors = []spill.Successor{{Ready: true}} // Of an earlier one.
 		}, reason: v1alpha1.ReasonSuccessorNotReady},
 		"it was not evicted": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, m *memory) {
 			m.unsure, m.next = &s.Pods[0], s.Now

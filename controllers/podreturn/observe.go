@@ -97,7 +97,10 @@ func (r *Reconciler) local(s *Snapshot, last spill.Returned) error {
 			s.Places[0] = append(s.Places[0], Place{Name: name, Node: node.Node, Free: node.Free, Promised: r.promised.to(name, s.Offloading.Namespace)})
 		}
 	}
-	if there, ready := r.Local.Successor(types.UID(last.Owner), func(created time.Time) bool { return last.Follows(created, s.Now) }); there && last.Owner != "" {
+	if last.Owner == "" {
+		return nil
+	}
+	if there, ready := r.Local.Successor(types.UID(last.Owner), func(created time.Time) bool { return last.Follows(created, s.Now) }); there {
 		s.Successors = append(s.Successors, spill.Successor{Ready: ready})
 	}
 	return nil

@@ -141,7 +141,7 @@ func (r *Reconciler) evict(ctx context.Context, s Snapshot, p plan, memory *memo
 	case errors.As(err, &said) && retry.SaysWhy(err):
 		answer = said.Status().Message
 	default:
-		memory.unsure, memory.next = &pod, s.Now.Add(settle) // The API server may have done it.
+		memory.unsure, memory.asked, memory.next = &pod, s.Now, s.Now.Add(settle) // The API server may have done it.
 		return condition{}, 0, fmt.Errorf("evicting pod %s, which could return: %w", key, err)
 	}
 	pause := memory.refuse(pod.UID, answer, perMinute(policy), s.Now)

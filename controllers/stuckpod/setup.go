@@ -2,6 +2,7 @@ package stuckpod
 
 import (
 	"context"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -30,6 +31,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(inventory.ProblemSource(r.Inventory, r.ofPod)).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofOffloading), builder.WithPredicates(changed())).
 		Watches(&v1alpha1.ClusterBinding{}, trigger.OnChange(r.ofBinding)).
+		Watches(&corev1.Node{}, trigger.OnChange(r.ofNode)).
 		WithOptions(trigger.Options[inventory.Request](mgr, workers)).
 		Complete(r)
 }
@@ -45,7 +47,8 @@ func changed() predicate.Predicate {
 	return only
 }
 
-// ofBinding enqueues all stuck pods once a provider answers again: its own, and those that may go there.
+// ofBinding enqueues all stuck pods once a provider answers again: its own, and those that may go there. It also enqueues
+// those that have begun to run there meanwhile.
 func (r *Reconciler) ofBinding(ctx context.Context, before, after *v1alpha1.ClusterBinding) []inventory.Request {
 	switch {
 	case after == nil:
@@ -54,16 +57,27 @@ func (r *Reconciler) ofBinding(ctx context.Context, before, after *v1alpha1.Clus
 	case before != nil && stuckpod.Answers(before) || !stuckpod.Answers(after):
 		return nil
 	}
+	return append(r.everywhere(ctx, corev1.NamespaceAll), r.those(ctx, after.Name, corev1.NamespaceAll, r.wasFull)...)
+}
+
+// ofNode enqueues all stuck pods once a virtual node is no longer cordoned, or has other labels: they may go there.
+func (r *Reconciler) ofNode(ctx context.Context, before, after *corev1.Node) []inventory.Request {
+	switch {
+	case before == nil || after == nil || after.Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual:
+		return nil
+	case before.Spec.Unschedulable == after.Spec.Unschedulable && maps.Equal(before.Labels, after.Labels):
+		return nil
+	}
 	return r.everywhere(ctx, corev1.NamespaceAll)
 }
 
-// ofChange enqueues all stuck pods of a binding once they are known, and forgets those that are gone.
+// ofChange enqueues the stuck pods of a binding, and those that run although it was full, once they are known, and forgets those that are gone.
 func (r *Reconciler) ofChange(ctx context.Context, change inventory.Change) []inventory.Request {
 	switch {
 	case change.Copies:
 		return nil
 	case change.Pod == nil:
-		return r.stuck(ctx, change.Binding, corev1.NamespaceAll)
+		return r.those(ctx, change.Binding, corev1.NamespaceAll, func(ctx context.Context, of *corev1.Pod) bool { return pod.StuckOf(of) != nil || r.wasFull(ctx, of) })
 	}
 	if req := (inventory.Request{Binding: change.Binding, NamespacedName: client.ObjectKeyFromObject(change.Pod)}); r.seen.has(req) {
 		return []inventory.Request{req}
@@ -79,6 +93,7 @@ func (r *Reconciler) ofPod(ctx context.Context, binding string, of *corev1.Pod) 
 	return []inventory.Request{{Binding: binding, NamespacedName: client.ObjectKeyFromObject(of)}}
 }
 
+// wasFull reports whether a pod runs in a namespace of which a provider has refused pods.
 func (r *Reconciler) wasFull(ctx context.Context, of *corev1.Pod) bool {
 	nso, key := &v1alpha1.NamespaceOffloading{}, client.ObjectKey{Namespace: of.Namespace, Name: v1alpha1.OffloadingName}
 	return of.Status.Phase == corev1.PodRunning && r.Client.Get(ctx, key, nso, client.UnsafeDisableDeepCopy) == nil && len(nso.Status.Full) > 0
@@ -91,20 +106,23 @@ func (r *Reconciler) ofOffloading(ctx context.Context, nso client.Object) []inve
 func (r *Reconciler) everywhere(ctx context.Context, namespace string) []inventory.Request {
 	var requests []inventory.Request
 	for _, binding := range r.Inventory.Bindings() {
-		requests = append(requests, r.stuck(ctx, binding, namespace)...)
+		requests = append(requests, r.those(ctx, binding, namespace, stuck)...)
 	}
 	return requests
 }
 
-// stuck returns the pods of a binding that their provider refuses or cannot place.
-func (r *Reconciler) stuck(ctx context.Context, binding, namespace string) []inventory.Request {
+// stuck reports whether its provider refuses a pod, or cannot place it.
+func stuck(_ context.Context, of *corev1.Pod) bool { return pod.StuckOf(of) != nil }
+
+// those returns the pods of a binding that match.
+func (r *Reconciler) those(ctx context.Context, binding, namespace string, match func(context.Context, *corev1.Pod) bool) []inventory.Request {
 	pods, err := r.Inventory.Pods(ctx, binding, namespace)
 	if err != nil {
 		return nil // They are enqueued when they are known; or the manager stops.
 	}
 	var requests []inventory.Request
 	for i := range pods {
-		if pod.StuckOf(&pods[i]) != nil {
+		if match(ctx, &pods[i]) {
 			requests = append(requests, inventory.Request{Binding: binding, NamespacedName: client.ObjectKeyFromObject(&pods[i])})
 		}
 	}

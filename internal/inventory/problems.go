@@ -27,7 +27,7 @@ func (p *problems) notify(binding string, pod *corev1.Pod) {
 }
 
 // ProblemSource is a source for a controller. It enqueues the requests for each pod that is not new, and that has begun to
-// run, or whose condition PodOffloaded has another status or reason. Most pods never have that condition.
+// run, or whose condition PodOffloaded says something else. Most pods never have that condition.
 func ProblemSource[R comparable](r *Inventory, requests func(ctx context.Context, binding string, pod *corev1.Pod) []R) source.TypedSource[R] {
 	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		r.problems.guard.Lock()
@@ -41,16 +41,16 @@ func ProblemSource[R comparable](r *Inventory, requests func(ctx context.Context
 	})
 }
 
-// problemOf returns the status and the reason of the condition PodOffloaded, and whether the pod runs.
+// problemOf returns what the condition PodOffloaded says, and whether the pod runs.
 func problemOf(pod *corev1.Pod) (problem struct {
-	status, reason string
-	runs           bool
+	status, reason, message string
+	runs                    bool
 },
 ) {
 	problem.runs = pod.Status.Phase == corev1.PodRunning
 	for i := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[i]; c.Type == v1alpha1.PodOffloaded {
-			problem.status, problem.reason = string(c.Status), c.Reason
+			problem.status, problem.reason, problem.message = string(c.Status), c.Reason, c.Message
 		}
 	}
 	return problem

@@ -57,7 +57,7 @@ func TestProblems(t *testing.T) {
 	for i, step := range []struct {
 		before, after *corev1.Pod
 		told          int
-	}{{pod(), pod(ready), 0}, {pod(), pod(rejected), 1}, {pod(rejected), pod(later, ready), 1}, {pod(rejected), pod(), 2}} {
+	}{{pod(), pod(ready), 0}, {pod(), pod(rejected), 1}, {pod(rejected), pod(rejected, ready), 1}, {pod(rejected), pod(later), 2}, {pod(later), pod(), 3}} {
 		r.podChanged("eu", informer.Change{Before: step.before, After: step.after})
 		if told != step.told || changes != 0 {
 			t.Errorf("step %d: told of %d problems and %d changes, want %d", i, told, changes, step.told)

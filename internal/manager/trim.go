@@ -44,10 +44,10 @@ func trimWaitingPod(obj any) (any, error) {
 	if small := withClaims(pod); small != nil {
 		return &waitingPod{ObjectMeta: identityOf(pod), fullPod: small}, nil
 	}
-	waiting := &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod), nominated: pod.Status.NominatedNodeName, requests: spill.SizeOf(pod)}
+	waiting := &waitingPod{ObjectMeta: identityOf(pod), tolerations: pod.Spec.Tolerations, affinity: requiredNodes(pod), nominated: pod.Status.NominatedNodeName, requests: requestsOf(pod)}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			waiting.unschedulable, waiting.seen = c.LastTransitionTime.Unix(), c.ObservedGeneration
+			waiting.unschedulable, waiting.seen = uint32(c.LastTransitionTime.Unix()), uint32(c.ObservedGeneration) //nolint:gosec // Times end in 2106, and no pod has so many generations.
 		}
 	}
 	return waiting, nil

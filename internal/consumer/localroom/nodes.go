@@ -93,11 +93,12 @@ func (*nodes) Resync() error { return nil }
 // put notes a node, and reports whether anything differs that matters. Nodes report all the time. The
 // caller holds the lock.
 func (n *nodes) put(node *corev1.Node) (changes bool) {
+	before, there := n.of[node.Name]
 	if node.Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
-		return false
+		delete(n.of, node.Name) // The label may be new.
+		return there
 	}
 	after := trim(node)
-	before, there := n.of[node.Name]
 	if there && equality.Semantic.DeepEqual(before, after) {
 		return false
 	}

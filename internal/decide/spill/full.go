@@ -39,9 +39,9 @@ func (e entry) backoff() time.Duration {
 }
 
 // closed returns how long the back-off still lasts. One that would last longer than any was noted before the clock was
-// set back, and has ended.
+// set back, and has ended. The status has full seconds, so one that is read there may last a second longer.
 func (e entry) closed(now time.Time) time.Duration {
-	if left := e.until.Sub(now); left > 0 && left <= mostBackoff {
+	if left := e.until.Sub(now); left > 0 && left <= mostBackoff+time.Second {
 		return left
 	}
 	return 0

@@ -67,6 +67,20 @@ func TestStatusOfAClockThatIsSetBack(t *testing.T) {
 	}
 }
 
+// TestLongestBackoff: the status has full seconds, and must not seem to be from a clock that was set back.
+func TestLongestBackoff(t *testing.T) {
+	f, now := &Full{}, start.Add(100*time.Millisecond)
+	for range 7 {
+		f.Refused("eu", "team", large, Why{}, now)
+		now = now.Add(mostBackoff + time.Minute)
+	}
+	f.Refused("eu", "team", large, Why{}, now)
+	nso, _ := stored(f, now)
+	if open, wait := Read(nso).Open("eu", "team", large, now); open || wait < mostBackoff {
+		t.Errorf("open %v, for %v", open, wait)
+	}
+}
+
 // TestStatusIsBounded: the API server would refuse a longer list, and longer messages.
 func TestStatusIsBounded(t *testing.T) {
 	f, ids, long := &Full{}, []string{}, corev1.ResourceList{}

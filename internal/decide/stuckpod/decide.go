@@ -20,6 +20,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
@@ -30,7 +31,7 @@ type Snapshot struct {
 	Binding *v1alpha1.ClusterBinding
 	// Offloading is of the pod's namespace, or nil.
 	Offloading *v1alpha1.NamespaceOffloading
-	// Nodes are the other virtual nodes to which pods may go now, by clusterID. Due needs none.
+	// Nodes are the virtual nodes of the providers that answer, by clusterID. Due needs none.
 	Nodes map[string]*corev1.Node
 	// Seen is when this process first saw that the provider refuses the pod.
 	Seen, Now time.Time
@@ -70,10 +71,13 @@ func concerns(s Snapshot) bool {
 		Answers(s.Binding) && slices.Contains(namespaceoffloading.InTiers(&nso.Status), s.Binding.Spec.ClusterID)
 }
 
-// Answers reports whether a provider can be used, and what is known about its pods is current.
+// Answers reports whether a provider can be used, and what is known about its pods is current. One that lets the manager
+// hold no Lease can be used.
 func Answers(binding *v1alpha1.ClusterBinding) bool {
 	away, _ := namespaceoffloading.Away(binding)
-	return away == "" && binding.DeletionTimestamp.IsZero() && !meta.IsStatusConditionFalse(binding.Status.Conditions, v1alpha1.BindingFenced)
+	fence := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingFenced)
+	closed := fence != nil && fence.Status == metav1.ConditionFalse && fence.Reason != v1alpha1.ReasonLeaseForbidden && fence.Reason != v1alpha1.ReasonLeaseUnavailable
+	return away == "" && binding.DeletionTimestamp.IsZero() && !closed
 }
 
 // state returns what is known about the pod. A beginning in the future is from another clock, or from before this clock
@@ -134,7 +138,7 @@ func After(nso *v1alpha1.NamespaceOffloading) time.Duration {
 
 // elsewhere reports whether another place may take the pod. If not, opens is how long until one may; 0: unknown.
 func elsewhere(s Snapshot, full *spill.Full, size spill.Size) (may bool, opens time.Duration) {
-	if s.Offloading.Spec.Overflow[0].Local && len(s.Pod.Spec.NodeSelector) == 0 {
+	if s.Offloading.Spec.Overflow[0].Local && len(s.Pod.Spec.NodeSelector) == 0 && !unscheduledpod.OnlyVirtual(s.Pod) {
 		return true, 0
 	}
 	required := nodeaffinity.GetRequiredNodeAffinity(s.Pod)

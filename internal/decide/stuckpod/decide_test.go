@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -80,6 +81,11 @@ func TestDecide(t *testing.T) {
 	claims := func(s *Snapshot) {
 		s.Pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
 	}
+	virtual := func(s *Snapshot) {
+		s.Nodes = nil
+		s.Pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{admission.OnVirtual}}}}}}
+	}
 	const due = 5 * time.Minute
 	for name, test := range map[string]struct {
 		ago    time.Duration
@@ -98,6 +104,7 @@ func TestDecide(t *testing.T) {
 		"a provider that is paused":          {due, []func(*Snapshot){func(s *Snapshot) { s.Binding.Spec.Paused = true }}, "0s"},
 		"a provider that is away":            {due, []func(*Snapshot){condition(v1alpha1.BindingConnected)}, "0s"},
 		"a provider that others hold":        {due, []func(*Snapshot){condition(v1alpha1.BindingFenced)}, "0s"},
+		"a provider without Leases":          {due, []func(*Snapshot){condition(v1alpha1.BindingFenced), func(s *Snapshot) { s.Binding.Status.Conditions[0].Reason = v1alpha1.ReasonLeaseForbidden }}, "1 1m0s GivenUp deleted 0s"},
 		"it is refused for what it is":       {due, []func(*Snapshot){says("violates PodSecurity")}, "NotReplaced 0s"},
 		"the provider fails":                 {due, []func(*Snapshot){func(s *Snapshot) { s.Pod.Status.Conditions[0].Reason = v1alpha1.ReasonServerError }}, "NotReplaced 0s"},
 		"full already":                       {due, []func(*Snapshot){fulls(full("eu", "2", 1, 30*time.Second))}, "GivenUp deleted 0s"},
@@ -118,6 +125,7 @@ func TestDecide(t *testing.T) {
 		"others take it, of its region":      {due, []func(*Snapshot){remote, selects("us")}, "1 1m0s GivenUp deleted 0s"},
 		"others are of another region":       {due, []func(*Snapshot){remote, selects("asia")}, "NotReplaced 0s"},
 		"here are no such nodes, maybe":      {due, []func(*Snapshot){selects("asia")}, "NotReplaced 0s"},
+		"it runs on virtual nodes only":      {due, []func(*Snapshot){virtual}, "NotReplaced 0s"},
 		"others are away":                    {due, []func(*Snapshot){remote, func(s *Snapshot) { s.Nodes = nil }}, "NotReplaced 0s"},
 		"others are cordoned":                {due, []func(*Snapshot){remote, func(s *Snapshot) { s.Nodes["us"].Spec.Unschedulable = true }}, "NotReplaced 0s"},
 		"others take larger ones not":        {due, []func(*Snapshot){remote, fulls(full("us", "3", 1, 0))}, "1 1m0s GivenUp deleted 0s"},
