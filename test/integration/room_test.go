@@ -5,6 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -81,6 +82,9 @@ var _ = Describe("The room of a provider for volumes", Ordered, func() {
 		change(eu, report, func(report *storagev1.CSIStorageCapacity) { report.Capacity = ptr.To(resource.MustParse("8Gi")) })
 		Eventually(shown).Should(has("8Gi"))
 		Eventually(now(home, claim)).Should(HaveField("Annotations", HaveKeyWithValue(field.AnnotationSelectedNode, t.cb.VirtualNodeName())))
+
+		By("needing no CSINode, which would limit the volumes of all nodes of the provider to one number")
+		Expect(home.Get(ctx, client.ObjectKey{Name: t.cb.VirtualNodeName()}, &storagev1.CSINode{})).To(Satisfy(apierrors.IsNotFound))
 	})
 
 	It("is gone when nobody imports it any more", func() {

@@ -45,10 +45,10 @@ type Provider struct {
 	CacheReader *ownwrites.Reader
 	// ClockSkew returns how far the provider's clock is ahead of the manager's, at least. Negative means behind.
 	ClockSkew func() time.Duration
-	// remaining returns how long the Lease there is still valid, as for transport.Options.
-	remaining func() (time.Duration, bool)
-	// reopened calls a function whenever writes are allowed again, until the context ends.
-	reopened func(context.Context, func())
+	// Remaining returns how long the Lease there is still valid, as for transport.Options. Nil means for ever.
+	Remaining func() (time.Duration, bool)
+	// OnReopened calls a function whenever writes are allowed again, until the context ends. Nil means never.
+	OnReopened func(context.Context, func())
 }
 
 // Streams opens streams to a provider with the credentials of one connection.
@@ -72,10 +72,10 @@ func Of(engaged cluster.Cluster) (*Provider, error) {
 // Fenced returns transport.ErrFenced if the Lease in the provider has expired. By then, another manager may
 // have sent objects that the caches do not show.
 func (p *Provider) Fenced() error {
-	if p.remaining == nil {
+	if p.Remaining == nil {
 		return nil
 	}
-	if left, bounded := p.remaining(); bounded && left <= 0 {
+	if left, bounded := p.Remaining(); bounded && left <= 0 {
 		return transport.ErrFenced
 	}
 	return nil
@@ -84,8 +84,8 @@ func (p *Provider) Fenced() error {
 // Reopened calls the follower whenever the Lease in the provider is renewed after it had expired, until ctx ends. The
 // follower must not block.
 func (p *Provider) Reopened(ctx context.Context, follower func()) {
-	if p.reopened != nil {
-		p.reopened(ctx, follower)
+	if p.OnReopened != nil {
+		p.OnReopened(ctx, follower)
 	}
 }
 

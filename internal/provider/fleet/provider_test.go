@@ -27,7 +27,7 @@ func TestFenced(t *testing.T) {
 		"the provider lets have none": {-time.Minute, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			connected := &Provider{remaining: func() (time.Duration, bool) { return test.left, test.bounded }}
+			connected := &Provider{Remaining: func() (time.Duration, bool) { return test.left, test.bounded }}
 			if err := connected.Fenced(); !errors.Is(err, test.want) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}

@@ -122,7 +122,7 @@ func (s *session) connect(ctx context.Context) (err error) {
 	s.clients = &clients{config, httpClient, of.GetAPIReader()}
 	s.provider = &Provider{
 		Cluster: of, ClusterID: s.target.ClusterID, Rights: missing, Limits: limits, Classes: classes.New(config, httpClient, s.options.Clock), Room: classes.NewRoom(config, httpClient, s.options.Clock), Budget: held, Streams: Streams{Streams: streams},
-		PodMetrics: metrics, CacheReader: ownwrites.New(of.GetCache(), s.options.Clock), ClockSkew: func() time.Duration { return s.report.now().ClockSkew }, remaining: s.fence.remaining, reopened: s.fence.follow,
+		PodMetrics: metrics, CacheReader: ownwrites.New(of.GetCache(), s.options.Clock), ClockSkew: func() time.Duration { return s.report.now().ClockSkew }, Remaining: s.fence.remaining, OnReopened: s.fence.follow,
 	}
 	return nil
 }
