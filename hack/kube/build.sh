@@ -1,34 +1,34 @@
 #!/usr/bin/env bash
-# build.sh builds the programs of real Kubernetes clusters into bin/kube: one
-# multicall binary (kube-apiserver, kube-controller-manager, kube-scheduler,
-# etcd, kubectl, kubelet, kube-proxy), CoreDNS, kwok and kwokctl. It needs Go and
-# git, no root and no Docker. The first build takes about 8 minutes on two cores;
-# it does nothing when everything is up to date.
+# build.sh puts the programs of real Kubernetes clusters into bin/kube, and does nothing when they are up to date.
+# It needs Go and git, no root and no Docker.
 #
-# With KUBE_VERSION, it builds kube-apiserver, kube-controller-manager and
-# kube-scheduler of an older release beside them, into bin/kube-$KUBE_VERSION, which
-# borrows the rest. Each such release is a module of its own, in a folder here.
-# Usage: [GO=go] [KUBE_VERSION=v1.34.5] hack/kube/build.sh [--force]
+# KUBE says where they come from:
+#   build     Everything is compiled from Go modules: one multicall binary (kube-apiserver, kube-controller-manager,
+#             kube-scheduler, etcd, kubectl, kubelet, kube-proxy), CoreDNS, kwok and kwokctl. The first time, this
+#             takes about 8 minutes on two cores.
+#   download  The official binaries of kube-apiserver, kube-controller-manager, kube-scheduler, kubectl and etcd are
+#             downloaded, and checked by the SHA-256 that is published with them. kwok and kwokctl are compiled. This
+#             works on Linux. The programs of a node are missing: make e2e builds them.
+#   auto      The default: download if the server answers within three seconds, and otherwise build.
+# KUBE_MIRROR is the URL of a server that has the files of dl.k8s.io/release, and those of etcd's releases in etcd.
+#
+# With KUBE_VERSION, kube-apiserver, kube-controller-manager and kube-scheduler of an older release go into
+# bin/kube-$KUBE_VERSION, with links to the rest. Each such release is a module of its own, in a folder here.
+# Usage: [GO=go] [KUBE=auto] [KUBE_MIRROR=URL] [KUBE_VERSION=v1.34.5] hack/kube/build.sh [--force]
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 go=${GO:-go}
 release=${KUBE_VERSION:-}
+kube=${KUBE:-auto}
 if [[ -z $release ]]; then
     module=$here
     out=$root/bin/kube
-    binaries=(kube coredns kwok kwokctl)
-    # Links to kube, which looks at the name that it is started under.
-    links=(kube-apiserver kube-controller-manager kube-scheduler etcd kubectl kubelet kube-proxy)
-    packages=(. ./coredns sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl)
     sources=("$module"/go.mod "$module"/go.sum "$module"/*.go "$module"/coredns/*.go)
 else
     module=$here/${release%.*}
     out=$root/bin/kube-$release
-    binaries=(kube-apiserver kube-controller-manager kube-scheduler)
-    links=(etcd kubectl kwok kwokctl) # To those of bin/kube.
-    packages=("${binaries[@]/#/k8s.io/kubernetes/cmd/}")
     sources=("$module"/go.mod "$module"/go.sum)
 fi
 stamp=$out/.stamp
@@ -38,6 +38,29 @@ tmp=
 child=
 export CGO_ENABLED=0 # static binaries, and no C compiler needed
 export GOWORK=off    # each module here is one of its own
+
+. "$here/download.sh"
+
+# plan lists the programs: those that are compiled, from which packages, those that are links, and to what, and
+# those that are downloaded. $1 is build or download.
+plan() {
+    binaries=(kwok kwokctl) packages=(sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok/cmd/kwokctl)
+    links=() target=kube downloads=(kube-apiserver kube-controller-manager kube-scheduler)
+    case ${release:+older-}$1 in
+    build)
+        binaries+=(kube coredns) packages+=(. ./coredns) downloads=()
+        # kube looks at the name that it is started under.
+        links=(kube-apiserver kube-controller-manager kube-scheduler etcd kubectl kubelet kube-proxy)
+        ;;
+    download) downloads+=(kubectl etcd) ;;
+    older-build)
+        binaries=("${downloads[@]}") packages=("${downloads[@]/#/k8s.io/kubernetes/cmd/}") downloads=()
+        links=(etcd kubectl kwok kwokctl) target=../kube
+        ;;
+    older-download) binaries=() packages=() links=(etcd kubectl kwok kwokctl) target=../kube ;;
+    esac
+    want_stamp="$1 $fingerprint"
+}
 
 say() { printf 'kube: %s\n' "$*"; }
 die() {
@@ -81,16 +104,26 @@ check_go() {
 fingerprint() {
     {
         echo "$go_version" "$("$go" env GOOS GOARCH | tr '\n' ' ')"
-        cat "${sources[@]}" "$here"/build.sh
+        cat "${sources[@]}" "$here"/*.sh
     } | git hash-object --stdin
 }
 
+# programs prints the planned programs. (An empty array is an error in the bash of macOS.)
+programs() { echo ${binaries[@]+"${binaries[@]}"} ${links[@]+"${links[@]}"} ${downloads[@]+"${downloads[@]}"}; }
+
+# up_to_date reports whether the programs are there. What was built has all that a download has.
 up_to_date() {
-    [[ -f $stamp && $(<"$stamp") == "$want_stamp" ]] || return 1
-    local program
-    for program in "${binaries[@]}" "${links[@]}"; do
-        [[ -x $out/$program ]] || return 1
+    local how program
+    for how in build download; do
+        [[ $how == build || $kube != build ]] || continue
+        plan "$how"
+        [[ -f $stamp && $(<"$stamp") == "$want_stamp" ]] || continue
+        for program in $(programs); do
+            [[ -x $out/$program ]] || continue 2
+        done
+        return 0
     done
+    return 1
 }
 
 # take_lock lets one build at a time run. Without flock (macOS) two builds cost
@@ -168,7 +201,9 @@ compile() {
     # A fixed date and commit: the same sources give the same binary.
     local ldflags="-s -w -X $k.gitVersion=$version -X $k.gitMajor=1 -X $k.gitMinor=${minor%%.*}
         -X $k.gitCommit=unknown -X $k.gitTreeState=clean -X $k.buildDate=1970-01-01T00:00:00Z"
-    say "building ${binaries[*]} of Kubernetes $version (6 to 8 minutes on two cores the first time)"
+    local long=
+    if ((${#downloads[@]} == 0)); then long=" of Kubernetes $version (6 to 8 minutes on two cores the first time)"; fi
+    say "building ${binaries[*]}$long"
     : >"$tmp/log"
     # Unlike go build, go run keeps what it links in the build cache. Here, it runs cp.
     (cd "$module" && trap 'kill "$!" 2>/dev/null' TERM && for i in "${!packages[@]}"; do
@@ -186,8 +221,8 @@ install_all() {
     local program
     mkdir -p "$out"
     rm -f "$stamp"
-    for program in "${links[@]}"; do
-        if [[ -n $release ]]; then ln -s "../kube/$program" "$tmp/bin/$program"; else ln -s kube "$tmp/bin/$program"; fi
+    for program in ${links[@]+"${links[@]}"}; do
+        if [[ $target == kube ]]; then ln -s kube "$tmp/bin/$program"; else ln -s "$target/$program" "$tmp/bin/$program"; fi
     done
     # Renames: a cluster that runs from the old files goes on undisturbed.
     mv -f "$tmp"/bin/* "$out/"
@@ -199,8 +234,9 @@ main() {
     [[ $# -eq 0 || $* == --force ]] || die "usage: hack/kube/build.sh [--force]"
     command -v git >/dev/null || die "needs git in PATH"
     check_release
+    [[ $kube == auto || $kube == build || $kube == download ]] || die "KUBE=$kube: must be auto, build or download"
     check_go
-    want_stamp=$(fingerprint)
+    fingerprint=$(fingerprint)
     if [[ $# -eq 0 ]] && up_to_date; then return; fi
     mkdir -p "$root/bin"
     take_lock
@@ -211,8 +247,13 @@ main() {
     tmp=$(mktemp -d "$root/bin/.kube.XXXXXX")
     mkdir "$tmp/bin"
     local begin=$SECONDS
-    resolve
-    compile
+    local how=build
+    if [[ $kube != build ]] && download; then how=download; fi
+    plan "$how"
+    if ((${#binaries[@]})); then
+        resolve
+        compile
+    fi
     install_all
     say "done in $((SECONDS - begin))s: ${out#"$root/"}"
 }
