@@ -11,6 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/bind"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
+	"github.com/spillway-io/spillway/internal/plugin/dump"
 	"github.com/spillway-io/spillway/internal/plugin/explain"
 	"github.com/spillway-io/spillway/internal/plugin/hosted"
 	"github.com/spillway-io/spillway/internal/plugin/install"
@@ -35,6 +36,7 @@ func Command(version string, streams genericiooptions.IOStreams) *cobra.Command 
   kubectl spillway offload team-a                       lets pods of a namespace run there
   kubectl spillway status                               what runs where, and what waits
   kubectl spillway doctor                               what is wrong, and how to fix it
+  kubectl spillway dump                                 one file for a maintainer, without credentials
 
 Each command can be run again: it continues where it stopped, and changes only what differs.`,
 		Version:       version,
@@ -47,7 +49,7 @@ Each command can be run again: it continues where it stopped, and changes only w
 	root.SetErr(streams.ErrOut)
 	f.AddFlags(root.PersistentFlags())
 	root.AddCommand(install.Command(f), bind.Command(f), offload.Command(f), offload.UndoCommand(f), unbind.Command(f), uninstall.Command(f),
-		status.Command(f), explain.Command(f), doctor.Command(f), rotate.Command(f), hosted.Command(f))
+		status.Command(f), explain.Command(f), doctor.Command(f), dump.Command(f), rotate.Command(f), hosted.Command(f))
 	for _, command := range root.Commands() {
 		cli.Named(command)
 		switch command.Name() {

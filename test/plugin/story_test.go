@@ -40,6 +40,7 @@ func TestStory(t *testing.T) {
 	binds(t)
 	offloads(t)
 	shows(t)
+	dumps(t)
 	rotates(t)
 	mends(t)
 	takesBack(t)

@@ -23,8 +23,9 @@ import (
 )
 
 type options struct {
-	format     string
-	watch, all bool
+	format             string
+	watch, all, settle bool
+	timeout            time.Duration
 }
 
 // Command returns the command status.
@@ -40,6 +41,9 @@ edit in it is enough.`,
   kubectl spillway status --watch
   kubectl spillway status -n team-a
 
+  # Wait until all of it runs, for scripts
+  kubectl spillway status --wait --timeout 2m -n team-a
+
   # What waits, as JSON
   kubectl spillway status -o json | jq '.bindings[].waits'`,
 		Args: cobra.NoArgs,
@@ -52,6 +56,9 @@ edit in it is enough.`,
 	}
 	cli.AddFormat(command.Flags(), &o.format)
 	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "show it again after each change, until Ctrl-C")
+	command.Flags().BoolVar(&o.settle, "wait", false, "wait until the manager is available, all providers and namespaces are ready, and all pods run")
+	command.Flags().DurationVar(&o.timeout, "timeout", longest, "how long --wait waits")
+	command.MarkFlagsMutuallyExclusive("watch", "wait")
 	command.Flags().BoolVar(&o.all, "pods", false, "list running pods, too")
 	return command
 }
@@ -64,6 +71,9 @@ func (o *options) run(ctx context.Context, f *cli.Factory) error {
 	namespace := ptr.Deref(f.Namespace, "") // The namespace of the context is for commands about one namespace.
 	if err := Known(ctx, consumer, namespace); err != nil {
 		return err
+	}
+	if o.settle {
+		return o.wait(ctx, f, consumer, namespace)
 	}
 	if !o.watch {
 		_, err := o.show(ctx, f, consumer, namespace, "")

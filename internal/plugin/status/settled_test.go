@@ -1,0 +1,38 @@
+package status
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestPending(t *testing.T) {
+	tests := map[string]struct {
+		change func(*Seen)
+		want   []string
+	}{
+		"much": {func(*Seen) {}, []string{
+			"provider us is not Ready; Connected Unreachable: no answer",
+			"namespace team-a is not Ready; Ready InProgress: us is away",
+			"pod team-a/big does not run; Unschedulable: no room",
+			"pod team-a/lost does not run; spillway.io/Offloaded ReferenceNotFound: Secret a",
+			"namespace team-a is not Ready; ProviderUnreachable",
+		}},
+		"the manager": {func(s *Seen) { *s = Seen{Waits: "no image"} }, []string{"the manager is not available: no image"}},
+		"nothing": {func(s *Seen) {
+			s.Bindings, s.Offloadings, s.Pods = s.Bindings[:1], nil, s.Pods[:2]
+		}, nil},
+		"nothing that may be read": {func(s *Seen) { *s = Seen{Hidden: []string{Bindings, Offloadings, Nodes, Pods, ManagerParts}} }, nil},
+		"a pod that has failed":    {func(s *Seen) { *s = Seen{Available: true, Pods: []corev1.Pod{s.Pods[4]}} }, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			seen := world()
+			test.change(&seen)
+			if diff := cmp.Diff(test.want, Tree(seen).Pending()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
