@@ -420,7 +420,7 @@ var bindingCases = map[string]validationCase{
 	"groupBy: none":                      {set: fields{"spec.virtualNode.groupBy": list{}}, want: "spec.virtualNode.groupBy in body should have at least 1 items"},
 	"groupBy: four keys":                 {set: fields{"spec.virtualNode.groupBy": list{"a", "b", "c", "d"}}, want: "spec.virtualNode.groupBy: Too many: 4"},
 	"groupBy: a key twice":               {set: fields{"spec.virtualNode.groupBy": list{"a", "a"}}, want: "spec.virtualNode.groupBy[1]: Duplicate value"},
-	"groupBy: empty key":                 {set: fields{"spec.virtualNode.groupBy": list{""}}, want: "spec.virtualNode.groupBy[] in body should be at least 1 chars long"},
+	"groupBy: empty key":                 {set: fields{"spec.virtualNode.groupBy": list{""}}, want: "groupBy must list keys of labels, such as topology.kubernetes.io/zone"},
 	"groupBy: no key":                    {set: fields{"spec.virtualNode.groupBy": list{"a b"}}, want: "groupBy must list keys of labels, such as topology.kubernetes.io/zone"},
 	"groupBy: a key of Spillway":         {set: fields{"spec.virtualNode.groupBy": list{"spillway.io/cluster"}}, want: wantGroupKey},
 	"groupBy: another key of Spillway":   {set: fields{"spec.virtualNode.groupBy": list{"storageclass.spillway.io/fast"}}, want: wantGroupKey},

@@ -56,7 +56,6 @@ type VirtualNodeTemplate struct {
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=3
-	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=317
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="groupBy must list keys of labels, such as topology.kubernetes.io/zone"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('spillway.io/') && !k.contains('.spillway.io/'))",message="groupBy must not list keys of spillway.io: they are Spillway's own, and do not tell the provider's nodes apart"

@@ -113,7 +113,7 @@ var _ = Describe("The virtual nodes of groups", Ordered, func() {
 		pod = t.run(func(pod *corev1.Pod) {
 			pod.Spec.NodeName, pod.Spec.SchedulerName, pod.Spec.NodeSelector = "", name, map[string]string{corev1.LabelTopologyZone: zones[0], corev1.LabelArchStable: "arm64"}
 		})
-		Eventually(now(home, pod)).Should(HaveField("Spec.NodeName", HavePrefix(t.cb.GroupNodeName(zones[0]))))
+		Eventually(now(home, pod)).Should(HaveField("Spec.NodeName", HavePrefix(t.cb.GroupNodeName("arm64-"+zones[0]))))
 		remote := eu.remotePod(t.cb, pod)
 		Expect(remote.Spec.NodeSelector).To(Equal(map[string]string{corev1.LabelTopologyZone: zones[0], corev1.LabelArchStable: "arm64"}))
 		eu.schedule(remote)
