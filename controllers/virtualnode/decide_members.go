@@ -142,7 +142,7 @@ func (o Offer) of(m Member) Offer {
 	return o
 }
 
-// setMember adds to the wanted labels and annotations those of the member. The node's hostname stays its own name.
+// set adds to the wanted labels and annotations those of the member. The node's hostname stays its own name.
 func (m Member) set(labels, annotations map[string]string) {
 	for key, value := range m.Labels {
 		if value != nil && key != corev1.LabelHostname {
