@@ -204,6 +204,18 @@ var _ = Describe("The virtual nodes of groups", Ordered, func() {
 	})
 })
 
+var _ = It("The virtual nodes of groups go with their ClusterBinding", func() {
+	eu.create(inZone(unique("a"), "amd64", "1"))
+	eu.create(inZone(unique("b"), "arm64", "1"))
+	cb := home.bind(eu, unique("spec"), groupedBy(corev1.LabelTopologyZone, corev1.LabelArchStable))
+	home.bindingIsReady(cb)
+	Eventually(home.groupNodes(cb)).Should(HaveLen(2))
+	home.drop(cb)
+	Eventually(home.fetching(cb)).Should(absent)
+	Expect(home.groupNodes(cb)()).To(BeEmpty())
+	home.nothingOf(cb)
+})
+
 // passesOn waits until a pod on a virtual node is in the provider.
 func (t team) passesOn(node *corev1.Node) {
 	GinkgoHelper()

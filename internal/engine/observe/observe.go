@@ -123,18 +123,18 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		Provides: o.Alone != nil,
 		Volume:   func(name string) (*corev1.PersistentVolume, bool) { return o.Volume(ctx, name) },
 		Waiting:  func(namespace string) []corev1.Pod { return o.Waiting(ctx, namespace) },
-		API:      apiOf(o.Tokens, namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID, Groups: o.groups(),
+		API:      apiOf(o.Tokens, namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID, Groups: known(o.Groups),
 		Own:  func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 		Tier: func(namespace string) int { return mapping.Tier(namespaces, namespace) },
 	}
 }
 
-// groups returns the groups of the provider's virtual nodes.
-func (o *Observer[T]) groups() map[string]field.Group {
-	if o.Groups == nil {
+// known returns the groups of the provider's virtual nodes.
+func known(groups func() map[string]field.Group) map[string]field.Group {
+	if groups == nil {
 		return nil
 	}
-	return o.Groups()
+	return groups()
 }
 
 // apiOf says which pods use the consumer's API. Without a controller that gives them tokens, none does.
