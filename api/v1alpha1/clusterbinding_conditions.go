@@ -21,6 +21,9 @@ const (
 	// the same reasons as the entries of a NamespaceMap, and also ReasonPending and
 	// ReasonNamespaceDeleted.
 	BindingMountNamespaceReady = "MountNamespaceReady"
+	// BindingGrouped reports whether the provider has a virtual node for each group of its nodes. It
+	// is present only if spec.virtualNode.groupBy is set.
+	BindingGrouped = "Grouped"
 	// BindingDrained is present only while a ClusterBinding is being deleted. Its reason
 	// names the current step of the ordered deletion.
 	BindingDrained = "Drained"
@@ -101,6 +104,16 @@ const (
 	// ReasonNodeNameConflict: a Node of that name exists, but does not belong to this
 	// ClusterBinding.
 	ReasonNodeNameConflict = "NodeNameConflict"
+)
+
+// Reasons of BindingGrouped.
+const (
+	// ReasonGrouped: each group has its virtual node.
+	ReasonGrouped = "Grouped"
+	// ReasonTooManyGroups: there would be more than 64 groups, so there is one virtual node.
+	ReasonTooManyGroups = "TooManyGroups"
+	// ReasonGroupKeyMissing: no node of the provider has one of the labels. The others form groups.
+	ReasonGroupKeyMissing = "GroupKeyMissing"
 )
 
 // ReasonNamespaceDeleted: Spillway deleted the mount namespace, because the ClusterBinding is being

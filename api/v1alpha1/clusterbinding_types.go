@@ -189,7 +189,8 @@ type ClusterBindingStatus struct {
 	// conditions are Ready, CredentialsValid, Connected, Fenced, LimitsKnown, VirtualNodeReady,
 	// PodAdmission and Network. Others are present only at times. MountNamespaceReady: if
 	// mountNamespace is set. ClassesReady: if spec.classes has another kind than LoadBalancer and
-	// Gateway. ConsumerAPI: if consumerAPI is set. Limited: while a right to read is missing.
+	// Gateway. ConsumerAPI: if consumerAPI is set. Grouped: if virtualNode.groupBy is set.
+	// Limited: while a right to read is missing.
 	// ClockSkewed: while the provider's clock differs from the manager's. WritesRefused: while the
 	// consumer's API server refuses a write of the manager. VersionSkew: while the
 	// CustomResourceDefinitions and the manager have different versions. ProviderShared: while
@@ -261,7 +262,7 @@ type ClusterBindingStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=256
 	VirtualNodes []VirtualNodeStatus `json:"virtualNodes,omitempty"`
 }
 

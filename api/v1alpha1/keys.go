@@ -92,6 +92,19 @@ const (
 	// TaintNoNewPods, with the effect NoSchedule, is on a virtual node whose provider accepts no
 	// new pods. Its value is the reason of the condition BindingLimitsKnown.
 	TaintNoNewPods = "spillway.io/no-new-pods"
+	// AnnotationGroup is on a virtual node of a group of the provider's nodes. It has the keys and values of
+	// their labels as JSON, with null for a label that they lack. Pods on the node are sent with exactly these.
+	AnnotationGroup = "spillway.io/group"
+	// AnnotationGroupEmptySince, on the virtual node of a group, says since when the provider has no node of
+	// the group.
+	AnnotationGroupEmptySince = "spillway.io/group-empty-since"
+	// AnnotationCordoned, on a virtual node, says why the manager has cordoned it: CordonedEmpty or
+	// CordonedReplaced. Without it, somebody else has.
+	AnnotationCordoned = "spillway.io/cordoned"
+	// CordonedEmpty: the provider has no node of the group. The pods on the node are evicted.
+	CordonedEmpty = "GroupEmpty"
+	// CordonedReplaced: spec.virtualNode.groupBy asks for other nodes. The pods on the node stay.
+	CordonedReplaced = "GroupReplaced"
 	// LabelVolumePrefix and a type of volume, such as nfs, form the key of a label of virtual
 	// nodes. The value VolumeAllowed says that the provider lets pods describe volumes of that type
 	// themselves.

@@ -45,6 +45,7 @@ const (
 	wantCapacity   = "spec.virtualNode.capacity: Invalid value: capacity must be a quantity that is not negative, such as 64 or 256Gi, or a percentage"
 	wantResource   = "spec.virtualNode.capacity: Invalid value: capacity must name resources of nodes: cpu, memory, pods, ephemeral-storage, hugepages-SIZE, or one with a domain, such as example.com/gpu"
 	wantBudget     = "memory must be a quantity from 8Mi to 16Gi, such as 512Mi"
+	wantGroupKey   = "groupBy must not list keys of spillway.io: they are Spillway's own, and do not tell the provider's nodes apart"
 	wantPercentage = "spec.virtualNode.capacity: Invalid value: capacity as a percentage must be a whole number from 0% to 100%"
 )
 
@@ -414,6 +415,16 @@ var bindingCases = map[string]validationCase{
 	"taint without an effect":            {set: fields{"spec.virtualNode.taints": list{object{"key": "a"}}}, want: "spec.virtualNode.taints[0].effect: Required value"},
 	"taint with an unknown effect":       {set: fields{"spec.virtualNode.taints": list{object{"key": "a", "effect": "Never"}}}, want: `spec.virtualNode.taints[0].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`},
 	"too many taints":                    {set: fields{"spec.virtualNode.taints": times(17, object{"key": "a", "effect": "NoSchedule"})}, want: "spec.virtualNode.taints: Too many: 17: must have at most 16 items"},
+	"groupBy: three keys":                {set: fields{"spec.virtualNode.groupBy": list{"topology.kubernetes.io/zone", "kubernetes.io/arch", "disk"}}},
+	"groupBy: with other labels":         {set: fields{"spec.virtualNode.groupBy": list{"disk"}, "spec.virtualNode.labels": object{"tier": "gold"}}},
+	"groupBy: none":                      {set: fields{"spec.virtualNode.groupBy": list{}}, want: "spec.virtualNode.groupBy in body should have at least 1 items"},
+	"groupBy: four keys":                 {set: fields{"spec.virtualNode.groupBy": list{"a", "b", "c", "d"}}, want: "spec.virtualNode.groupBy: Too many: 4"},
+	"groupBy: a key twice":               {set: fields{"spec.virtualNode.groupBy": list{"a", "a"}}, want: "spec.virtualNode.groupBy[1]: Duplicate value"},
+	"groupBy: empty key":                 {set: fields{"spec.virtualNode.groupBy": list{""}}, want: "groupBy must list keys of labels, such as topology.kubernetes.io/zone"},
+	"groupBy: no key":                    {set: fields{"spec.virtualNode.groupBy": list{"a b"}}, want: "groupBy must list keys of labels, such as topology.kubernetes.io/zone"},
+	"groupBy: a key of Spillway":         {set: fields{"spec.virtualNode.groupBy": list{"spillway.io/cluster"}}, want: wantGroupKey},
+	"groupBy: another key of Spillway":   {set: fields{"spec.virtualNode.groupBy": list{"storageclass.spillway.io/fast"}}, want: wantGroupKey},
+	"groupBy: a key of labels":           {set: fields{"spec.virtualNode.groupBy": list{"tier"}, "spec.virtualNode.labels": object{"tier": "gold"}}, want: "groupBy must not list a key of labels: virtual nodes have one value of it, their group's or the one in labels"},
 	"capacity: whole number":             {set: fields{"spec.virtualNode.capacity": object{"cpu": int64(0)}}},
 	"capacity: quantities":               {set: fields{"spec.virtualNode.capacity": object{"cpu": "64", "example.com/b": "1.5", "pods": "100m", "ephemeral-storage": "1e3", "memory": "16Ti", "hugepages-2Mi": "0"}}},
 	"capacity: percentages":              {set: fields{"spec.virtualNode.capacity": object{"cpu": "0%", "memory": "7%", "pods": "99%", "example.com/gpu": "100%"}}},

@@ -6,6 +6,8 @@ import (
 )
 
 // VirtualNodeTemplate says what the virtual node of a provider shows.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.groupBy) || !has(self.labels) || self.groupBy.all(k, !(k in self.labels))",message="groupBy must not list a key of labels: virtual nodes have one value of it, their group's or the one in labels"
 type VirtualNodeTemplate struct {
 	// labels of the virtual node, for the selectors of NamespaceOffloadings and of pods. At most
 	// 32. Keys under spillway.io/ and kubernetes.io/hostname are not allowed, because Spillway sets
@@ -43,6 +45,21 @@ type VirtualNodeTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="capacity must have valid resource names, such as memory or example.com/gpu"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.contains('/') || k in ['cpu', 'memory', 'pods', 'ephemeral-storage'] || k.startsWith('hugepages-'))",message="capacity must name resources of nodes: cpu, memory, pods, ephemeral-storage, hugepages-SIZE, or one with a domain, such as example.com/gpu"
 	Capacity map[corev1.ResourceName]intstr.IntOrString `json:"capacity,omitempty"`
+
+	// groupBy lists keys of labels, such as topology.kubernetes.io/zone. The provider then has a
+	// virtual node for each combination of values that its nodes have. It has these values as
+	// labels, and the capacity of these nodes, and its pods run on them. Nodes that lack one of the
+	// labels have a virtual node without it. At most three keys, and at most 64 virtual nodes; with
+	// more combinations, there is one. Each virtual node costs six requests a minute. If unset,
+	// there is one virtual node for all nodes.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:items:MaxLength=317
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="groupBy must list keys of labels, such as topology.kubernetes.io/zone"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('spillway.io/') && !k.contains('.spillway.io/'))",message="groupBy must not list keys of spillway.io: they are Spillway's own, and do not tell the provider's nodes apart"
+	GroupBy []string `json:"groupBy,omitempty"`
 }
 
 // LabelValue is the value of a label: at most 63 characters.

@@ -36,8 +36,10 @@ type snapshot struct {
 	Now      time.Time
 	// Connection is the state of the connection.
 	Connection connection.State
-	// Node is the Node with the virtual node's name, or nil.
+	// Node is the virtual node that the conditions are about, or somebody else's Node with its name, or nil.
 	Node *corev1.Node
+	// Virtual are all virtual nodes of the binding, sorted by name.
+	Virtual []*corev1.Node
 	// NamespaceMap is the binding's NamespaceMap, or nil.
 	NamespaceMap *v1alpha1.NamespaceMap
 	// Bindings are all bindings, and Nodes all nodes of the consumer, if a decision depends on them.
@@ -78,10 +80,7 @@ func Decide(s snapshot) v1alpha1.ClusterBindingStatus {
 	}
 	status.Namespaces = namespaceCounts(s.NamespaceMap)
 	status.CredentialsExpirationTime = expirationTime(s)
-	status.VirtualNodes = nil
-	if s.OwnsNode() {
-		status.VirtualNodes = []v1alpha1.VirtualNodeStatus{{Name: s.Node.Name}}
-	}
+	status.VirtualNodes = virtualNodes(s)
 	for _, decide := range []func(snapshot) *metav1.Condition{credentialsValid, connected, fenced, virtualNodeReady, limitsKnown, podAdmission, reach} {
 		if c := decide(s); c != nil {
 			conditions.Set(&status.Conditions, s.Binding.Generation, *c)

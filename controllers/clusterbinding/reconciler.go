@@ -203,6 +203,10 @@ func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (
 	} else if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("getting Node %s: %w", cb.VirtualNodeName(), err)
 	}
+	if o.Virtual, err = consumer.VirtualNodes(ctx, r.Client, cb); err != nil {
+		return nil, err
+	}
+	o.Node = speaks(o.Node, o.Virtual)
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: cb.Name}, nsm); err == nil {
 		o.NamespaceMap = nsm
 	} else if !apierrors.IsNotFound(err) {

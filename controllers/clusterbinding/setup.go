@@ -6,6 +6,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,7 +42,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.ClusterBinding{}, trigger.SharedWith(r.Client)).
 		Watches(&v1alpha1.ClusterBinding{}, of(routed), builder.WithPredicates(rangeChanges())).
 		Watches(&corev1.Node{}, of(func(node client.Object, cb *v1alpha1.ClusterBinding) bool {
-			return cb.VirtualNodeName() == node.GetName()
+			return cb.VirtualNodeName() == node.GetName() || metav1.IsControlledBy(node, cb)
 		})).
 		Watches(&corev1.Node{}, of(routed), builder.WithPredicates(rangeChanges())).
 		Watches(&corev1.Secret{}, of(func(secret client.Object, cb *v1alpha1.ClusterBinding) bool {

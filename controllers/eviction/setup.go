@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,9 +45,11 @@ func later() predicate.Predicate {
 	}
 }
 
-// cordoned passes a node that has become unschedulable.
+// cordoned passes a node that has become unschedulable, or is so for another reason.
 func cordoned() predicate.Predicate {
-	return trigger.Updated(func(before, after *corev1.Node) bool { return !before.Spec.Unschedulable && after.Spec.Unschedulable })
+	return trigger.Updated(func(before, after *corev1.Node) bool {
+		return after.Spec.Unschedulable && (!before.Spec.Unschedulable || before.Annotations[v1alpha1.AnnotationCordoned] != after.Annotations[v1alpha1.AnnotationCordoned])
+	})
 }
 
 // ofChange returns the pods that a change concerns and that must leave, or had to. The latter are then
@@ -70,7 +73,7 @@ func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []Req
 
 func (r *Reconciler) ofNode(ctx context.Context, node client.Object) []Request {
 	var requests []Request
-	for _, binding := range trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool { return cb.VirtualNodeName() == node.GetName() }) {
+	for _, binding := range trigger.Bindings(ctx, r.Client, func(cb *v1alpha1.ClusterBinding) bool { return metav1.IsControlledBy(node, cb) }) {
 		requests = append(requests, r.leaving(ctx, binding.Name, "")...)
 	}
 	return requests

@@ -163,7 +163,7 @@ func selectedNode(claim client.Object) string {
 // virtual returns the virtual node that the scheduler has chosen for a claim, or "".
 func virtual(claim client.Object, bindings placement.Index) string {
 	selected := selectedNode(claim)
-	if selected == "" || !slices.ContainsFunc(bindings.Usable(), func(b *v1alpha1.ClusterBinding) bool { return b.VirtualNodeName() == selected }) {
+	if selected == "" || !slices.ContainsFunc(bindings.Usable(), func(b *v1alpha1.ClusterBinding) bool { return v1alpha1.SameProvider(selected, b.VirtualNodeName()) }) {
 		return ""
 	}
 	return selected

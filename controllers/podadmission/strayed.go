@@ -3,6 +3,7 @@ package podadmission
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -93,7 +94,11 @@ func (r *Strayed) onLocalNodes(ctx context.Context, namespace string) ([]corev1.
 	if err := r.Live.List(ctx, &pods, client.InNamespace(namespace), client.MatchingFieldsSelector{Selector: fields.AndSelectors(others...)}); err != nil {
 		return nil, fmt.Errorf("listing the pods of namespace %s on local nodes: %w", namespace, err)
 	}
-	return pods.Items, nil
+	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
+		return slices.ContainsFunc(bindings.Items, func(b v1alpha1.ClusterBinding) bool {
+			return v1alpha1.SameProvider(pod.Spec.NodeName, b.VirtualNodeName())
+		})
+	}), nil
 }
 
 // reportedIn returns the pods that have an event, from this manager or from an earlier one, as long as the API

@@ -192,7 +192,7 @@ func (s Snapshot) soonest(tier int, pod Pod, rooms *spill.Rooms) (soonest time.D
 		if wait < 0 || soonest >= 0 && wait >= soonest || !place.Free.Minus(place.Promised).Covers(pod.Size) || !takes(place.Node, pod.Pod) {
 			continue
 		}
-		if s.Doubtful == nil || s.Tiers[tier].Local || !s.Doubtful(place.Name, pod.Namespace, pod.Size) {
+		if s.Doubtful == nil || s.Tiers[tier].Local || !s.Doubtful(v1alpha1.ClusterIDOf(place.Node.Name), pod.Namespace, pod.Size) {
 			soonest, in = wait, place.Name
 		}
 	}

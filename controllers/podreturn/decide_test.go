@@ -229,7 +229,7 @@ func TestUsage(t *testing.T) {
 	count := func() (spill.Size, error) { counted++; return one, nil }
 	want := func(n int, at time.Duration) {
 		t.Helper()
-		if _, err := u.of("eu", builder.Epoch.Add(at), count); err != nil || counted != n {
+		if _, err := u.of("eu", "n", builder.Epoch.Add(at), count); err != nil || counted != n {
 			t.Errorf("counted %d times (%v), want %d", counted, err, n)
 		}
 	}
@@ -240,10 +240,10 @@ func TestUsage(t *testing.T) {
 	u.changed("eu")
 	want(2, time.Second)
 	want(3, time.Second+valid)
-	if _, err := u.of("us", builder.Epoch, func() (spill.Size, error) { u.changed("us"); return count() }); err != nil {
+	if _, err := u.of("us", "n", builder.Epoch, func() (spill.Size, error) { u.changed("us"); return count() }); err != nil {
 		t.Error(err)
 	}
-	if _, err := u.of("us", builder.Epoch, count); err != nil || counted != 5 {
+	if _, err := u.of("us", "n", builder.Epoch, count); err != nil || counted != 5 {
 		t.Errorf("what was counted during a change is believed")
 	}
 }

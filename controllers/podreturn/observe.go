@@ -54,20 +54,36 @@ func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffload
 
 // provider adds a provider: its pods of the namespace, and the room there.
 func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, last spill.Returned) error {
-	node := &corev1.Node{}
-	exists, err := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
+	nodes, err := consumer.VirtualNodes(ctx, r.Client, binding)
 	if err != nil {
-		return fmt.Errorf("getting Node %s: %w", binding.VirtualNodeName(), err)
+		return err
 	}
 	largest, connected := r.Largest(ctx, binding.Name)
-	away := !exists || !connected || !ready(node) || namespaceoffloading.Unreachable(binding) != ""
+	away := !slices.ContainsFunc(nodes, ready) || !connected || namespaceoffloading.Unreachable(binding) != ""
 	if err := r.residents(ctx, s, binding, tier, away, last); err != nil {
 		return err
 	}
-	if away || !open(node) || !binding.DeletionTimestamp.IsZero() || !mapped(s.Offloading, binding.Spec.ClusterID) {
+	if away || !binding.DeletionTimestamp.IsZero() || !mapped(s.Offloading, binding.Spec.ClusterID) {
 		return nil
 	}
-	used, err := r.used.of(binding.Name, r.Clock.Now(), func() (spill.Size, error) { return r.requests(ctx, binding.Name) })
+	for _, node := range nodes {
+		if err := r.room(ctx, s, binding, tier, node, largest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// room adds the room of one virtual node.
+func (r *Reconciler) room(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, node *corev1.Node, largest spill.Size) error {
+	if !open(node) {
+		return nil
+	}
+	name := binding.Spec.ClusterID
+	if node.Name != binding.VirtualNodeName() {
+		name = node.Name
+	}
+	used, err := r.used.of(binding.Name, node.Name, r.Clock.Now(), func() (spill.Size, error) { return r.requests(ctx, binding.Name, node.Name) })
 	if err != nil {
 		return err
 	}
@@ -75,8 +91,7 @@ func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha
 	if largest != nil {
 		free = free.Within(largest)
 	}
-	id := binding.Spec.ClusterID
-	s.Places[tier] = append(s.Places[tier], Place{Name: id, Node: node, Free: free, Promised: r.promised.to(id, s.Offloading.Namespace)})
+	s.Places[tier] = append(s.Places[tier], Place{Name: name, Node: node, Free: free, Promised: r.promised.to(name, s.Offloading.Namespace)})
 	return nil
 }
 
@@ -147,14 +162,17 @@ func (r *Reconciler) residents(ctx context.Context, s *Snapshot, binding *v1alph
 	return nil
 }
 
-// requests returns what all pods on the virtual node of a binding request together.
-func (r *Reconciler) requests(ctx context.Context, binding string) (spill.Size, error) {
+// requests returns what all pods on a virtual node of a binding request together.
+func (r *Reconciler) requests(ctx context.Context, binding, node string) (spill.Size, error) {
 	pods, err := r.Inventory.Pods(ctx, binding, "")
 	if err != nil {
 		return nil, err
 	}
 	sum := map[corev1.ResourceName]int64{}
 	for i := range pods {
+		if pods[i].Spec.NodeName != node {
+			continue
+		}
 		for _, a := range spill.InUse(&pods[i]) {
 			sum[a.Name] += a.Value
 		}

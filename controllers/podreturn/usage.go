@@ -11,7 +11,7 @@ import (
 // each change of any pod there.
 type usage struct {
 	mu      sync.Mutex
-	known   map[string]counted // By the name of the binding.
+	known   map[string]map[string]counted // By the names of the binding and of the node.
 	changes map[string]int
 }
 
@@ -23,10 +23,10 @@ type counted struct {
 // valid is how long a sum is believed without a change. A resize of a pod is no such change.
 const valid = time.Minute
 
-// of returns what is remembered about a binding, or counts.
-func (u *usage) of(binding string, now time.Time, count func() (spill.Size, error)) (spill.Size, error) {
+// of returns what is remembered about a virtual node of a binding, or counts.
+func (u *usage) of(binding, node string, now time.Time, count func() (spill.Size, error)) (spill.Size, error) {
 	u.mu.Lock()
-	found, ok := u.known[binding]
+	found, ok := u.known[binding][node]
 	changes := u.changes[binding]
 	u.mu.Unlock()
 	if ok && now.Sub(found.at) < valid {
@@ -39,10 +39,13 @@ func (u *usage) of(binding string, now time.Time, count func() (spill.Size, erro
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.known == nil {
-		u.known = map[string]counted{}
+		u.known = map[string]map[string]counted{}
+	}
+	if u.known[binding] == nil {
+		u.known[binding] = map[string]counted{}
 	}
 	if u.changes[binding] == changes { // Otherwise a pod has come or gone meanwhile.
-		u.known[binding] = counted{size, now}
+		u.known[binding][node] = counted{size, now}
 	}
 	return size, nil
 }

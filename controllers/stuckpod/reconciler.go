@@ -98,23 +98,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req inventory.Request) (ctrl
 }
 
 // nodes returns the virtual nodes of the providers that answer.
-func (r *Reconciler) nodes(ctx context.Context) (map[string]*corev1.Node, error) {
+func (r *Reconciler) nodes(ctx context.Context) (map[string][]*corev1.Node, error) {
 	bindings, err := consumer.Bindings(ctx, r.Client)
 	if err != nil {
 		return nil, err
 	}
-	nodes := map[string]*corev1.Node{}
+	nodes := map[string][]*corev1.Node{}
 	for _, binding := range bindings.Usable() {
-		node := &corev1.Node{}
 		if !stuckpod.Answers(binding) {
 			continue
 		}
-		there, err := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
-		if err != nil {
-			return nil, fmt.Errorf("getting Node %s: %w", binding.VirtualNodeName(), err)
-		}
-		if there {
-			nodes[binding.Spec.ClusterID] = node
+		if nodes[binding.Spec.ClusterID], err = consumer.VirtualNodes(ctx, r.Client, binding); err != nil {
+			return nil, err
 		}
 	}
 	return nodes, nil

@@ -35,7 +35,7 @@ type applied struct {
 // New returns the Node to create for the binding. offer is what its provider offers.
 func New(binding *v1alpha1.ClusterBinding, offer Offer) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name: binding.VirtualNodeName(),
+		Name: offer.nodeName(binding),
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion:         v1alpha1.GroupVersion.String(),
 			Kind:               "ClusterBinding",
@@ -79,11 +79,14 @@ func setMetadataAndSpec(node *corev1.Node, binding *v1alpha1.ClusterBinding, off
 	}
 	annotations := map[string]string{}
 	if offer.Kubelet.Address != "" {
-		annotations[kubeletapi.AnnotationMetricsPath] = kubeletapi.MetricsPath(binding.VirtualNodeName())
+		annotations[kubeletapi.AnnotationMetricsPath] = kubeletapi.MetricsPath(offer.nodeName(binding))
 	}
+	labels[corev1.LabelHostname] = offer.nodeName(binding)
 	for key, value := range binding.Spec.VirtualNode.Annotations {
 		annotations[key] = string(value)
 	}
+	offer.Member.set(labels, annotations)
+	offer.Member.cordon(node, annotations)
 	taints := wantedTaints(binding, offer)
 	now := applied{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations))}
 	for _, taint := range taints {
@@ -99,7 +102,7 @@ func setMetadataAndSpec(node *corev1.Node, binding *v1alpha1.ClusterBinding, off
 	node.Spec.Taints = mergedTaints(node.Spec.Taints, taints, before.Taints)
 	// The provider ID can be set only once. Without one, a cloud's controllers look for a machine with the
 	// node's name, and delete the node when it is not Ready.
-	node.Spec.ProviderID = cmp.Or(node.Spec.ProviderID, providerScheme+binding.VirtualNodeName())
+	node.Spec.ProviderID = cmp.Or(node.Spec.ProviderID, providerScheme+offer.nodeName(binding))
 }
 
 // wantedTaints returns the taints of the binding, and one more while its provider accepts no pods. If two
@@ -168,6 +171,20 @@ type Offer struct {
 	Kubelet Endpoint
 	// Older are the bindings that get their share before this one, oldest first.
 	Older []*v1alpha1.ClusterBinding
+	// Member is the virtual node that the offer is for, and Whole the offer of the whole provider. Both are empty
+	// for the node of a provider without groups.
+	Member Member
+	Whole  *Offer
+}
+
+// nodeName returns the name of the virtual node that the offer is for.
+func (o Offer) nodeName(binding *v1alpha1.ClusterBinding) string {
+	return cmp.Or(o.Member.Name, binding.VirtualNodeName())
+}
+
+// pace is the key of Reconciler.Pace for the virtual node. Each node has one of its own.
+func (o Offer) pace(binding *v1alpha1.ClusterBinding) string {
+	return cmp.Or(o.Member.Name, binding.Name)
 }
 
 // applyStatus sets the status of node for a provider that answers. The node has its labels already. If the

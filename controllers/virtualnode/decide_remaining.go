@@ -9,6 +9,9 @@ import (
 // remainingCapacity returns the capacity of a binding's virtual node, given the older bindings of the same
 // provider, oldest first. Each binding offers its own capacity, but no more than the older ones leave.
 func remainingCapacity(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList {
+	if offer.Whole != nil {
+		return share(binding, offer, *offer.Whole)
+	}
 	rest := capacity(offer, nil)
 	for _, other := range offer.Older {
 		taken := least(capacity(offer, other.Spec.VirtualNode.Capacity), rest)

@@ -78,7 +78,10 @@ func (o Offer) noneUsable() string {
 			keys = append(keys, o.keysOf(o.Nodes[i].Spec.Taints)...)
 		}
 	}
-	if total == 0 {
+	switch {
+	case total == 0 && o.Whole != nil:
+		return "the provider has no nodes of this group"
+	case total == 0:
 		return "the provider has no nodes"
 	}
 	causes := make([]string, 0, len(counts))

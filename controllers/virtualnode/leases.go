@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
@@ -58,6 +59,7 @@ type Leases struct {
 	Clock clock.WithTicker
 
 	mu      sync.Mutex
+	engaged map[string]context.Context // By binding.
 	kept    []*nodeLease
 	waiting []*nodeLease // For a worker.
 	workers int          // At most atOnce. Each ends when nothing waits.
@@ -69,9 +71,10 @@ type nodeLease struct {
 	binding, node string
 
 	// left is the number of moments until the next renewal. busy is set while the Lease waits for a worker, or
-	// has one. failed is set if it was not renewed the last time. Leases.mu guards them.
-	left         int
-	busy, failed bool
+	// has one. failed is set if it was not renewed the last time, and dropped if the node is to go. Leases.mu
+	// guards them.
+	left                  int
+	busy, failed, dropped bool
 	// last is the Lease as this process last wrote or read it. Only the worker that has it uses it.
 	last *coordinationv1.Lease
 }
@@ -90,27 +93,66 @@ func (l *Leases) Start(ctx context.Context) error {
 	}
 }
 
-// Engage renews the Lease of a provider's node at once, and from then on until ctx ends.
+// Engage renews the Leases of a provider's nodes at once, and from then on until ctx ends. A provider whose nodes do
+// not exist yet is likely to have one soon.
 func (l *Leases) Engage(ctx context.Context, name multicluster.ClusterName, _ cluster.Cluster) error {
 	binding := &v1alpha1.ClusterBinding{}
 	if err := l.Client.Get(ctx, types.NamespacedName{Name: string(name)}, binding); err != nil {
 		return fmt.Errorf("getting ClusterBinding %s: %w", name, err)
 	}
+	nodes, err := consumer.VirtualNodes(ctx, l.Client, binding)
+	if err != nil {
+		return err
+	}
+	names := make([]string, 0, len(nodes))
+	for _, node := range nodes {
+		names = append(names, node.Name)
+	}
+	if len(names) == 0 {
+		names = append(names, binding.VirtualNodeName())
+	}
+	l.mu.Lock()
+	if l.engaged == nil {
+		l.engaged = map[string]context.Context{}
+	}
+	l.engaged[binding.Name] = ctx
+	l.mu.Unlock()
+	l.Follow(binding.Name, names) //nolint:contextcheck // Each Lease has the context of its engagement.
+	return nil
+}
+
+// Follow renews the Leases of these nodes of a binding at once, and of no others, while its provider is engaged.
+func (l *Leases) Follow(binding string, nodes []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	kept := &nodeLease{ctx: ctx, binding: binding.Name, node: binding.VirtualNodeName()}
-	l.kept = append(l.kept, kept)
-	l.enqueue(kept) //nolint:contextcheck // The Lease has the context of its engagement.
-	return nil
+	ctx := l.engaged[binding]
+	if ctx == nil || ctx.Err() != nil {
+		delete(l.engaged, binding)
+		return
+	}
+	followed := map[string]bool{}
+	for _, n := range l.kept {
+		if n.binding == binding && n.ctx == ctx {
+			followed[n.node] = true
+			n.dropped = !slices.Contains(nodes, n.node)
+		}
+	}
+	for _, name := range nodes {
+		if !followed[name] {
+			kept := &nodeLease{ctx: ctx, binding: binding, node: name}
+			l.kept = append(l.kept, kept)
+			l.enqueue(kept)
+		}
+	}
 }
 
 // moment enqueues what is due, and forgets what has ended.
 func (l *Leases) moment() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.kept = slices.DeleteFunc(l.kept, func(n *nodeLease) bool { return n.ctx.Err() != nil })
+	l.kept = slices.DeleteFunc(l.kept, func(n *nodeLease) bool { return n.ctx.Err() != nil || n.dropped && !n.busy })
 	for _, n := range l.kept {
-		if n.left--; n.left <= 0 && !n.busy {
+		if n.left--; n.left <= 0 && !n.busy && !n.dropped {
 			l.enqueue(n)
 		}
 	}

@@ -174,6 +174,28 @@ func inBubble(t *testing.T, test func(c *home), bindings ...string) {
 	synctest.Test(t, func(t *testing.T) { test(newHome(t, bindings...)) })
 }
 
+// TestLeasesOfGroups: a binding may have several nodes. Those that are to go are no longer renewed, and a new engagement
+// begins with those that exist.
+func TestLeasesOfGroups(t *testing.T) {
+	inBubble(t, func(c *home) {
+		end := c.engage("eu")
+		c.wants(1, "create spillway-eu 0", "get spillway-eu 0")
+		if err := c.Create(t.Context(), New(builder.Binding("eu").Obj(), Offer{Member: Member{Group: Group{Name: "spillway-eu.a"}}})); err != nil {
+			t.Fatal(err)
+		}
+		c.wants(2, "create spillway-eu.a 1")
+		c.leases.Follow("eu", []string{"spillway-eu", "spillway-eu.a"})
+		c.wants(9, "create spillway-eu.a 2", "get spillway-eu.a 2")
+		c.leases.Follow("eu", []string{"spillway-eu.a"})
+		c.wants(25, "update spillway-eu.a 12", "update spillway-eu.a 22")
+		end()
+		c.leases.Follow("eu", []string{"spillway-eu", "spillway-eu.a"})
+		c.wants(45)
+		c.engage("eu")
+		c.wants(46, "get spillway-eu 45", "get spillway-eu.a 45", "update spillway-eu 45", "update spillway-eu.a 45")
+	}, "eu")
+}
+
 // TestLeasesAreRenewedTogether: at once when a provider is engaged, and then every ten seconds at moments that all
 // share.
 func TestLeasesAreRenewedTogether(t *testing.T) {

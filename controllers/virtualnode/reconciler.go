@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,6 +23,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -58,6 +60,11 @@ type Reconciler struct {
 	// not wait for it, because the provider offers less.
 	Pace      *throttle.Pacer
 	Shrinking *throttle.Allowance[string]
+	// Leases are of the virtual nodes.
+	Leases *Leases
+	// Inventory knows the pods on them.
+	Inventory *inventory.Inventory
+	Events    events.EventRecorder
 
 	written ownwrites.Versions
 }
@@ -95,13 +102,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
 	}
 	offer.Older, offer.Kubelet = bindings.Older(binding), r.Kubelet
+	existing, err := consumer.VirtualNodes(ctx, r.Client, binding)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if isGrouped(binding, existing) {
+		return r.reconcileGroups(ctx, binding, existing, offer, connected)
+	}
 	return r.createOrUpdate(ctx, binding, offer, connected)
 }
 
 // createOrUpdate creates the Node, or updates it if the provider is connected.
 func (r *Reconciler) createOrUpdate(ctx context.Context, binding *v1alpha1.ClusterBinding, offer Offer, connected bool) (ctrl.Result, error) {
 	node := &corev1.Node{}
-	err := r.Client.Get(ctx, client.ObjectKey{Name: binding.VirtualNodeName()}, node)
+	err := r.Client.Get(ctx, client.ObjectKey{Name: offer.nodeName(binding)}, node)
 	switch {
 	case apierrors.IsNotFound(err) && binding.DeletionTimestamp.IsZero() && (connected || binding.Status.RemoteClusterUID != ""):
 		node = New(binding, offer)
@@ -116,7 +130,7 @@ func (r *Reconciler) createOrUpdate(ctx context.Context, binding *v1alpha1.Clust
 		if r.written.IsStale(node) {
 			return ctrl.Result{RequeueAfter: ownwrites.StaleRetry}, nil
 		}
-		if wait := r.Pace.Wait(binding.Name); connected && wait > 0 && !r.urgent(node, binding, offer) {
+		if wait := r.Pace.Wait(offer.pace(binding)); connected && wait > 0 && !r.urgent(node, binding, offer) {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 	}
@@ -154,7 +168,7 @@ func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBindin
 	wrote := false
 	defer func() {
 		if wrote {
-			r.Pace.Wrote(binding.Name)
+			r.Pace.Wrote(offer.pace(binding))
 		}
 	}()
 	before := node.DeepCopy()

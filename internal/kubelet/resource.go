@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
@@ -32,6 +33,9 @@ const (
 type Usage interface {
 	// bindingOf returns the ClusterBinding of a node, or says why there are no metrics for the node.
 	bindingOf(ctx context.Context, node string) (binding string, refusal *kubeletapi.Refusal, err error)
+	// on returns a function that reports whether a pod of a binding is on one of its virtual nodes, or nil if all
+	// are.
+	on(ctx context.Context, binding, node string) func(pod types.NamespacedName) bool
 	// readings asks the provider of a binding. It may wait.
 	readings(ctx context.Context, binding string) (map[usage.Container]usage.Reading, error)
 }
@@ -69,7 +73,7 @@ func (s *resources) serve(w http.ResponseWriter, r *http.Request, node string) *
 	if refusal != nil {
 		return refusal
 	}
-	metrics, err := s.meter(binding).read(r.Context(), s, binding)
+	metrics, err := s.meter(binding).read(r.Context(), s, binding, s.usage.on(r.Context(), binding, node))
 	if err != nil {
 		_, why := transport.Classify(err)
 		return &kubeletapi.Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("the metrics of the provider of ClusterBinding %s cannot be read: %s", binding, why)}
@@ -110,9 +114,9 @@ func (m *meter) unused(now time.Time) bool {
 	}
 }
 
-// read returns the metrics of a binding. It asks the provider first, if it is time. If a provider gives none,
+// read returns the metrics of a binding, or of those of its pods for which on is true. It asks the provider first, if it is time. If a provider gives none,
 // and the binding says why, there are no metrics and no error, because metrics-server would log each error.
-func (m *meter) read(ctx context.Context, s *resources, binding string) (usage.Metrics, error) {
+func (m *meter) read(ctx context.Context, s *resources, binding string, on func(pod types.NamespacedName) bool) (usage.Metrics, error) {
 	select {
 	case m.turn <- struct{}{}:
 		defer func() { <-m.turn }()
@@ -120,7 +124,7 @@ func (m *meter) read(ctx context.Context, s *resources, binding string) (usage.M
 		return nil, ctx.Err()
 	}
 	if !m.again.IsZero() && s.clock.Now().Before(m.again) {
-		return m.shown, m.failed
+		return m.only(on), m.failed
 	}
 	// The client may leave before the answer, which is for others too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), metricsTimeout)
@@ -136,5 +140,13 @@ func (m *meter) read(ctx context.Context, s *resources, binding string) (usage.M
 		m.counted.Read(readings, now)
 		m.shown, m.again = m.counted.Metrics(), now.Add(usage.Pause(readings, often, seldom))
 	}
-	return m.shown, m.failed
+	return m.only(on), m.failed
+}
+
+// only returns what is shown, or the part of it that is about some pods.
+func (m *meter) only(on func(pod types.NamespacedName) bool) usage.Metrics {
+	if on == nil || m.shown == nil {
+		return m.shown
+	}
+	return m.counted.MetricsOf(on)
 }

@@ -8,9 +8,11 @@ import (
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
@@ -25,7 +27,7 @@ func (w *PodReader) bindingOf(ctx context.Context, node string) (string, *kubele
 		return "", nil, err
 	}
 	for _, binding := range bindings.Usable() {
-		if binding.VirtualNodeName() != node || !w.Owner.Owns(binding.Name) {
+		if !w.has(binding, node) || !w.Owner.Owns(binding.Name) {
 			continue
 		}
 		_, err := w.Fleet.Get(binding.Name)
@@ -36,6 +38,28 @@ func (w *PodReader) bindingOf(ctx context.Context, node string) (string, *kubele
 		return binding.Name, nil, err
 	}
 	return "", &kubeletapi.Refusal{Code: http.StatusNotFound, Message: fmt.Sprintf("this manager does not serve a virtual node %q", node)}, nil
+}
+
+// has reports whether a node is one of the virtual nodes of a binding.
+func (w *PodReader) has(binding *v1alpha1.ClusterBinding, node string) bool {
+	if binding.VirtualNodeName() == node {
+		return true
+	}
+	view := w.Views.Get(binding.Name)
+	_, has := view.Groups()[node]
+	return has
+}
+
+// on implements Usage. A binding without groups has one node.
+func (w *PodReader) on(ctx context.Context, binding, node string) func(types.NamespacedName) bool {
+	view := w.Views.Get(binding)
+	if view == nil || len(view.Groups()) == 0 {
+		return nil
+	}
+	return func(key types.NamespacedName) bool {
+		pod := &corev1.Pod{}
+		return view.Get(ctx, key, pod, client.UnsafeDisableDeepCopy) == nil && pod.Spec.NodeName == node
+	}
 }
 
 // readings implements Usage.

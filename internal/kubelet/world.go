@@ -43,7 +43,7 @@ type podSnapshot struct {
 // lookUp returns what the caches show of a pod.
 func (w *PodReader) lookUp(ctx context.Context, pod types.NamespacedName) (podSnapshot, error) {
 	s := podSnapshot{Snapshot: kubeletapi.Snapshot{Origin: w.Origin}}
-	local, name, view, filling, err := w.Views.Pod(ctx, pod)
+	local, name, _, filling, err := w.Views.Pod(ctx, pod)
 	if err != nil {
 		return s, err
 	}
@@ -51,7 +51,7 @@ func (w *PodReader) lookUp(ctx context.Context, pod types.NamespacedName) (podSn
 	if local == nil || !w.Owner.Owns(name) {
 		return s, nil
 	}
-	s.Local, s.node = local, view.Node
+	s.Local, s.node = local, local.Spec.NodeName
 	binding := &v1alpha1.ClusterBinding{}
 	if err := w.Bindings.Get(ctx, client.ObjectKey{Name: name}, binding); client.IgnoreNotFound(err) != nil {
 		return s, fmt.Errorf("getting ClusterBinding %s: %w", name, err)

@@ -40,6 +40,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/engine"
 	"github.com/spillway-io/spillway/internal/engine/kind"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/metrics"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
@@ -250,6 +251,9 @@ func remoteKinds(kinds []engine.Registration) []fleet.Kind {
 func consumerViews(ctx context.Context, local ctrl.Manager, kinds []engine.Registration) (*views.Views, error) {
 	options := views.Options{
 		Config: local.GetConfig(), HTTPClient: local.GetHTTPClient(), Scheme: local.GetScheme(), Mapper: local.GetRESTMapper(),
+		Groups: func(ctx context.Context, binding string) (map[string]field.Group, error) {
+			return consumer.Groups(ctx, local.GetClient(), binding)
+		},
 	}
 	for _, kind := range kinds {
 		switch {

@@ -22,7 +22,7 @@ func (s snapshot) unused() bool {
 		return false
 	}
 	asked := persistentvolumeclaim.AskedNode(s.claim)
-	return asked != "" && asked != v1alpha1.VirtualNodePrefix+s.clusterID
+	return asked != "" && v1alpha1.ClusterIDOf(asked) != s.clusterID
 }
 
 // isElsewhere reports whether Kubernetes has bound the claim to another volume, and this one is of no use any more. A claim

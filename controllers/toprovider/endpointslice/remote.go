@@ -49,7 +49,7 @@ func hasEndpointsElsewhere(local *discoveryv1.EndpointSlice, node string) bool {
 // isThere reports whether the provider's own controller lists an endpoint for the remote Service. It
 // does so if the endpoint is a pod on the virtual node, and the Service selects it.
 func isThere(local *discoveryv1.EndpointSlice, endpoint *discoveryv1.Endpoint, node string) bool {
-	return isOfSelectedPods(local) && endpoint.NodeName != nil && *endpoint.NodeName == node
+	return isOfSelectedPods(local) && endpoint.NodeName != nil && v1alpha1.SameProvider(*endpoint.NodeName, node)
 }
 
 // toRemote returns the remote EndpointSlice of local. It has the endpoints elsewhere whose

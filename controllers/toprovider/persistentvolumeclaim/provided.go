@@ -15,14 +15,14 @@ import (
 	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
-// IsProvidedBy reports whether the provider of a virtual node creates, or has created, the volume of a claim
+// IsProvidedBy reports whether the provider whose virtual node is called node creates, or has created, the volume of a claim
 // that has none in the consumer. Kubernetes names the driver on the claim when it wants a volume: with the
 // binding mode WaitForFirstConsumer once a node is chosen, otherwise at once. Then the claim's owner chooses the
 // provider. Only metadata is read.
 func IsProvidedBy(local metav1.Object, node string) bool {
 	all := local.GetAnnotations()
 	asked := AskedNode(local)
-	return all[field.AnnotationStorageProvisioner] == v1alpha1.StorageDriver && all[field.AnnotationBindCompleted] == "" && asked != "" && asked == node
+	return all[field.AnnotationStorageProvisioner] == v1alpha1.StorageDriver && all[field.AnnotationBindCompleted] == "" && asked != "" && v1alpha1.SameProvider(asked, node)
 }
 
 // AskedNode returns the node for which a claim wants a volume, or "": the one that the scheduler has chosen, or the
@@ -53,7 +53,7 @@ func isOfAnother(claim *corev1.PersistentVolumeClaim) bool {
 var ofClaim = regexp.MustCompile(`^` + v1alpha1.VolumePrefix + `.+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // clusterIDOf returns the clusterID of the provider of a virtual node.
-func clusterIDOf(node string) string { return strings.TrimPrefix(node, v1alpha1.VirtualNodePrefix) }
+func clusterIDOf(node string) string { return v1alpha1.ClusterIDOf(node) }
 
 // volumeOf returns the name of the volume in the consumer that stands for the volume of a claim in the provider.
 func volumeOf(claim provenance.Local, around decide.Inputs) string {

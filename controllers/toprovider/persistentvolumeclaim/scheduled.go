@@ -35,7 +35,7 @@ func unusable(local *corev1.PersistentVolumeClaim, around decide.Inputs) *field.
 // Yield implements decide.Yielding, as CSI drivers do: without the annotation, the scheduler chooses a node again. No
 // provider takes a claim with a data source, or one that has a volume, so those stay.
 func (translation) Yield(metadata *corev1.PersistentVolumeClaim, why field.Problem, around decide.Inputs) bool {
-	if !around.Provides || metadata.Annotations[field.AnnotationSelectedNode] != around.Node || !IsProvidedBy(metadata, around.Node) ||
+	if !around.Provides || !v1alpha1.SameProvider(metadata.Annotations[field.AnnotationSelectedNode], around.Node) || !IsProvidedBy(metadata, around.Node) ||
 		why.Reason == v1alpha1.ReasonDataSourceNotSent || why.Reason == v1alpha1.ReasonVolumeLost || why.Reason == field.ReasonVolumeNotPortable {
 		return false
 	}

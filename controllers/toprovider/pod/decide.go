@@ -56,11 +56,18 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 	if need := s.Unready(); need != nil {
 		return report(s, need.Problem, patience(need.Problem))
 	}
+	group, known := groupOf(s.Local, s.Inputs)
+	if !known {
+		plan := report(s, unknownGroup(s.Local), longPatience)
+		plan.RetryAfter = retry.Sooner(plan.RetryAfter, longPatience)
+		return plan
+	}
 	remote := ToRemote(s.Local, s.Destination.Target, s.Limits, s.Classes)
 	if token.Granted(s.Local, s.API) != nil {
 		remote = WithAPI(s.Local, s.Destination.Target, s.Limits, s.Classes, s.API.Endpoint)
 	}
 	runAs(remote, s.Local, s.Accounts, s.Limits)
+	limitToGroup(&remote.Spec, group)
 	remote.OwnerReferences = controlledBy(s.Destination.Namespace, s.NamespaceUID)
 	if s.SendBackoff > 0 {
 		plan := report(s, sendBackoffProblem(s), Patience)

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -36,7 +37,7 @@ func selectNodes(remote, local *corev1.PodSpec, t field.Target) {
 	if local.Affinity == nil || local.Affinity.NodeAffinity == nil || local.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return
 	}
-	if terms := termsThere(local.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, there, t); len(terms) > 0 {
+	if terms := termsThere(local.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, there, nodeOf(local, t)); len(terms) > 0 {
 		remote.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms},
 		}}
@@ -46,7 +47,7 @@ func selectNodes(remote, local *corev1.PodSpec, t field.Target) {
 // termsThere returns the alternatives of a node affinity that apply to the provider's nodes, each once.
 // It returns none if one of them allows any node. It leaves out alternatives that the virtual node does
 // not meet: they are for other nodes of the consumer.
-func termsThere(alternatives []corev1.NodeSelectorTerm, there func(key string) bool, t field.Target) []corev1.NodeSelectorTerm {
+func termsThere(alternatives []corev1.NodeSelectorTerm, there func(key string) bool, node *corev1.Node) []corev1.NodeSelectorTerm {
 	var terms []corev1.NodeSelectorTerm
 	for _, alternative := range alternatives {
 		var wanted, here corev1.NodeSelectorTerm
@@ -59,7 +60,7 @@ func termsThere(alternatives []corev1.NodeSelectorTerm, there func(key string) b
 			}
 		}
 		switch {
-		case len(alternative.MatchExpressions)+len(alternative.MatchFields) == 0, !allowsVirtualNode(here, t):
+		case len(alternative.MatchExpressions)+len(alternative.MatchFields) == 0, !allowsVirtualNode(here, node):
 		case len(wanted.MatchExpressions) == 0:
 			return nil
 		case !slices.ContainsFunc(terms, func(other corev1.NodeSelectorTerm) bool { return equality.Semantic.DeepEqual(other, wanted) }):
@@ -70,13 +71,18 @@ func termsThere(alternatives []corev1.NodeSelectorTerm, there func(key string) b
 }
 
 // allowsVirtualNode reports whether the virtual node meets a term, or the term requires nothing.
-func allowsVirtualNode(term corev1.NodeSelectorTerm, t field.Target) bool {
+func allowsVirtualNode(term corev1.NodeSelectorTerm, node *corev1.Node) bool {
 	if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
 		return true
 	}
 	selector, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}})
-	return err == nil && selector.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name:   v1alpha1.VirtualNodePrefix + t.Mark.ClusterID,
+	return err == nil && selector.Match(node)
+}
+
+// nodeOf returns what is known of the virtual node that a pod is on, from the pod alone.
+func nodeOf(local *corev1.PodSpec, t field.Target) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name:   cmp.Or(local.NodeName, v1alpha1.VirtualNodePrefix+t.Mark.ClusterID),
 		Labels: map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual, v1alpha1.LabelCluster: t.Mark.ClusterID},
-	}})
+	}}
 }

@@ -18,18 +18,17 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/rights"
 )
 
-// newView creates the cache of one binding, which watches the pods of its virtual node. Readers share the
+// newView creates the cache of one binding, which watches the pods of its virtual nodes. Readers share the
 // cached objects and must not change them. Copying a pod for each read would be the largest part of the work.
-func newView(ctx context.Context, o Options, clusterID, node string) (*View, error) {
+func newView(ctx context.Context, o Options, clusterID string, nodes *onNodes) (*View, error) {
 	sent, err := labels.NewRequirement(v1alpha1.LabelSyncedTo+clusterID, selection.Exists, nil)
 	if err != nil {
 		return nil, err
 	}
-	onNode := cache.ByObject{Label: labels.Everything(), Field: fields.OneTermEqualSelector("spec.nodeName", node)}
 	of, err := cache.New(o.Config, cache.Options{
-		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, NewInformer: informer.New,
+		HTTPClient: o.HTTPClient, Scheme: o.Scheme, Mapper: o.Mapper, NewInformer: nodes.informer,
 		DefaultLabelSelector:         labels.NewSelector().Add(*sent),
-		ByObject:                     map[client.Object]cache.ByObject{&corev1.Pod{}: onNode},
+		ByObject:                     map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: labels.Everything()}}, // See onNodes.
 		DefaultTransform:             func(obj any) (any, error) { return Trim(obj, nil), nil },
 		DefaultUnsafeDisableDeepCopy: ptr.To(true),
 		ReaderFailOnMissingInformer:  true, // Otherwise a read would start an informer and wait for it.
@@ -47,7 +46,7 @@ func newView(ctx context.Context, o Options, clusterID, node string) (*View, err
 	if err := addIndexes(ctx, view, o.Indexes); err != nil {
 		return nil, err
 	}
-	return &View{Cache: view, ClusterID: clusterID, Node: node}, nil
+	return &View{Cache: view, ClusterID: clusterID, Node: nodes.node, nodes: nodes}, nil
 }
 
 func addIndexes(ctx context.Context, to cache.Cache, all []Index) error {

@@ -1,6 +1,6 @@
 // Package views caches the consumer's objects for each ClusterBinding.
 //
-// A View belongs to one binding. It holds the pods of the binding's virtual node. It also holds the
+// A View belongs to one binding. It holds the pods of the binding's virtual nodes. It also holds the
 // ConfigMaps, Secrets, PersistentVolumeClaims and PersistentVolumes with the binding's label, because these
 // are sent to its provider. For ConfigMaps and Secrets it holds a digest. The manager reads the content when
 // it sends it, because anybody may label something large. Pods that are not offloaded are never in memory.
@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/rights"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	HTTPClient *http.Client
 	Scheme     *runtime.Scheme
 	Mapper     meta.RESTMapper
+	// Groups returns the virtual nodes of a ClusterBinding that have a group, by name. If it is nil, none has.
+	Groups func(ctx context.Context, binding string) (map[string]field.Group, error)
 	// Kinds are the kinds whose objects are held if they have a binding's label.
 	Kinds []client.Object
 	// Indexes are the indexes that every View has.
@@ -90,6 +93,7 @@ type Views struct {
 	Served  *rights.Rights
 	options Options
 
+	opening sync.Mutex
 	mu      sync.Mutex
 	running context.Context // Set by Start; nil before.
 	views   map[string]*View
@@ -103,9 +107,10 @@ var (
 // View is the cache for one ClusterBinding.
 type View struct {
 	cache.Cache
-	// ClusterID and Node belong to the binding.
+	// ClusterID belongs to the binding, and Node is the name of its virtual node without a group.
 	ClusterID, Node string
 
+	nodes  *onNodes
 	of     *Views
 	cancel context.CancelFunc
 }
@@ -149,18 +154,28 @@ func (v *Views) Start(ctx context.Context) error {
 	return v.SharedCache.Start(ctx)
 }
 
-// Open ensures that the ClusterBinding with that name has a View. It never blocks: the View fills in the
-// background.
+// Open ensures that the ClusterBinding with that name has a View, of the virtual nodes that it has now. It never
+// waits for the View, which fills in the background.
 func (v *Views) Open(ctx context.Context, name, clusterID, node string) error {
+	v.opening.Lock() // What was read first is also used first.
+	defer v.opening.Unlock()
+	var groups map[string]field.Group
+	if v.options.Groups != nil {
+		var err error
+		if groups, err = v.options.Groups(ctx, name); err != nil {
+			return err
+		}
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if _, ok := v.views[name]; ok {
+	if view, ok := v.views[name]; ok {
+		view.nodes.set(groups)
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
 		return err // The caller may have closed its View already, and nobody would close this one.
 	}
-	view, err := newView(ctx, v.options, clusterID, node)
+	view, err := newView(ctx, v.options, clusterID, newOnNodes(node, groups))
 	if err != nil {
 		return fmt.Errorf("making the view of ClusterBinding %s: %w", name, err)
 	}
@@ -190,6 +205,15 @@ func (v *Views) Get(name string) *View {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.views[name]
+}
+
+// Groups returns the groups of the binding's virtual nodes, by the name of the node. Nodes without a group may be
+// missing. It is shared, and callers must not change it.
+func (view *View) Groups() map[string]field.Group {
+	if view == nil || view.nodes == nil {
+		return nil // In tests of others.
+	}
+	return view.nodes.known()
 }
 
 // All returns the existing views, by the name of their ClusterBinding.

@@ -24,6 +24,8 @@ const (
 	BindingDeleted Cause = "BindingDeleted"
 	// OffloadingDeleted: the pod's namespace is no longer offloaded.
 	OffloadingDeleted Cause = "OffloadingDeleted"
+	// GroupEmpty: the provider has had no node of the virtual node's group for a while.
+	GroupEmpty Cause = "GroupEmpty"
 	// NotSelected: the pod's namespace is no longer offloaded to this provider.
 	NotSelected Cause = "NotSelected"
 )
@@ -35,6 +37,8 @@ type Snapshot struct {
 	Binding *v1alpha1.ClusterBinding
 	// Cordoned reports that the virtual node gets no new pods, because it is unschedulable or deleted.
 	Cordoned bool
+	// GroupEmpty reports that the virtual node is cordoned because the provider has no node of its group.
+	GroupEmpty bool
 	// NamespaceTerminating reports that the pod's namespace is being deleted.
 	NamespaceTerminating bool
 	// Offloading is the NamespaceOffloading of the pod's namespace, or nil.
@@ -59,6 +63,8 @@ func Decide(s Snapshot) Cause {
 			return BindingDeleted
 		}
 		return Stays
+	case s.GroupEmpty && !terminal(s.Pod):
+		return GroupEmpty
 	case s.Offloading == nil || terminal(s.Pod):
 		return Stays
 	case !s.Offloading.DeletionTimestamp.IsZero():

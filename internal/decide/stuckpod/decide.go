@@ -32,7 +32,7 @@ type Snapshot struct {
 	// Offloading is of the pod's namespace, or nil.
 	Offloading *v1alpha1.NamespaceOffloading
 	// Nodes are the virtual nodes of the providers that answer, by clusterID. Due needs none.
-	Nodes map[string]*corev1.Node
+	Nodes map[string][]*corev1.Node
 	// Seen is when this process first saw that the provider refuses the pod.
 	Seen, Now time.Time
 }
@@ -143,11 +143,10 @@ func elsewhere(s Snapshot, full *spill.Full, size spill.Size) (may bool, opens t
 	}
 	required := nodeaffinity.GetRequiredNodeAffinity(s.Pod)
 	for _, id := range namespaceoffloading.InTiers(&s.Offloading.Status) {
-		node := s.Nodes[id]
-		if id == s.Binding.Spec.ClusterID || node == nil || node.Spec.Unschedulable {
-			continue
-		}
-		if matches, err := required.Match(node); !matches || err != nil {
+		if id == s.Binding.Spec.ClusterID || !slices.ContainsFunc(s.Nodes[id], func(node *corev1.Node) bool {
+			matches, err := required.Match(node)
+			return matches && err == nil && !node.Spec.Unschedulable
+		}) {
 			continue
 		}
 		open, wait := full.Open(id, s.Pod.Namespace, size, s.Now)

@@ -127,7 +127,7 @@ func TestDecide(t *testing.T) {
 		"here are no such nodes, maybe":      {due, []func(*Snapshot){selects("asia")}, "NotReplaced 0s"},
 		"it runs on virtual nodes only":      {due, []func(*Snapshot){virtual}, "NotReplaced 0s"},
 		"others are away":                    {due, []func(*Snapshot){remote, func(s *Snapshot) { s.Nodes = nil }}, "NotReplaced 0s"},
-		"others are cordoned":                {due, []func(*Snapshot){remote, func(s *Snapshot) { s.Nodes["us"].Spec.Unschedulable = true }}, "NotReplaced 0s"},
+		"others are cordoned":                {due, []func(*Snapshot){remote, func(s *Snapshot) { s.Nodes["us"][0].Spec.Unschedulable = true }}, "NotReplaced 0s"},
 		"others take larger ones not":        {due, []func(*Snapshot){remote, fulls(full("us", "3", 1, 0))}, "1 1m0s GivenUp deleted 0s"},
 		"no other takes it":                  {due, []func(*Snapshot){remote, fulls(full("us", "2", 1, 20*time.Second))}, "NotReplaced 40s"},
 		"no other takes it, still":           {time.Hour, []func(*Snapshot){remote, fulls(full("us", "2", 1, 20*time.Second))}, "40s"},
@@ -145,7 +145,7 @@ func TestDecide(t *testing.T) {
 			nso.Status = v1alpha1.NamespaceOffloadingStatus{ObservedGeneration: 1, Overflow: []v1alpha1.OverflowTierStatus{{}, {Clusters: []string{"eu"}}, {Clusters: []string{"us"}}}}
 			nso.Spec.Unschedulable = &v1alpha1.Unschedulable{}
 			s := Snapshot{Pod: refused(test.ago), Binding: &v1alpha1.ClusterBinding{}, Offloading: nso, Seen: builder.Epoch, Now: builder.Epoch,
-				Nodes: map[string]*corev1.Node{"eu": {}, "us": {ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"region": "us"}}}}}
+				Nodes: map[string][]*corev1.Node{"eu": {{}}, "us": {{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"region": "us"}}}}}}
 			s.Binding.Spec.ClusterID = "eu"
 			for _, change := range test.change {
 				change(&s)

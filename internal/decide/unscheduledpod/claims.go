@@ -3,7 +3,6 @@ package unscheduledpod
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,7 +55,7 @@ func Released(claim Claim, pods []corev1.Pod) bool {
 	if claim.SelectedNode == "" {
 		return false
 	}
-	clusterID := strings.TrimPrefix(claim.SelectedNode, v1alpha1.VirtualNodePrefix)
+	clusterID := v1alpha1.ClusterIDOf(claim.SelectedNode)
 	waits := false
 	for i := range pods {
 		if !pods[i].DeletionTimestamp.IsZero() || !slices.Contains(needs.Claims(&pods[i]), claim.Name) {
@@ -108,7 +107,7 @@ func keepsTo(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 // them. The scheduler waits for up to ten minutes at a time, without a message.
 func stuck(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, claims []Claim, now time.Time) Plan {
 	i := slices.IndexFunc(claims, func(c Claim) bool {
-		return c.Refusal != nil && c.SelectedNode != "" && !slices.Contains(c.Providers, strings.TrimPrefix(c.SelectedNode, v1alpha1.VirtualNodePrefix))
+		return c.Refusal != nil && c.SelectedNode != "" && !slices.Contains(c.Providers, v1alpha1.ClusterIDOf(c.SelectedNode))
 	})
 	if i < 0 {
 		return Plan{}

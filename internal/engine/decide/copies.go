@@ -48,8 +48,11 @@ type Inputs struct {
 	Peers func() []PeerNamespace
 	// Tier returns which tier of a local namespace the provider is; nil: the first of all.
 	Tier func(namespace string) int
-	// Node is the name of the provider's virtual node.
+	// Node is the name of the provider's virtual node without a group.
 	Node string
+	// Groups are the groups of the provider's virtual nodes, by the name of the node. It is shared, and must not be
+	// changed.
+	Groups map[string]field.Group
 	// Own returns a function that reports whether an address is one of the consumer's own.
 	Own func() (func(netip.Addr) bool, error)
 	// Provides reports whether the provider creates volumes (engine.Engine.Provides).

@@ -63,6 +63,8 @@ type Observer[T client.Object] struct {
 	Has field.Has
 	// Peers returns the local namespaces that have a remote namespace in the provider now.
 	Peers func() []decide.PeerNamespace
+	// Groups returns the groups of the provider's virtual nodes; see decide.Inputs. If nil, there are none.
+	Groups func() map[string]field.Group
 	// Alone reports whether an object is sent although nothing needs it (kind.Kind.Alone). Optional.
 	Alone func(local client.Object) bool
 	// Volume returns a PersistentVolume of the consumer; see decide.Inputs.
@@ -121,10 +123,18 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		Provides: o.Alone != nil,
 		Volume:   func(name string) (*corev1.PersistentVolume, bool) { return o.Volume(ctx, name) },
 		Waiting:  func(namespace string) []corev1.Pod { return o.Waiting(ctx, namespace) },
-		API:      apiOf(o.Tokens, namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
+		API:      apiOf(o.Tokens, namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID, Groups: known(o.Groups),
 		Own:  func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 		Tier: func(namespace string) int { return mapping.Tier(namespaces, namespace) },
 	}
+}
+
+// known returns the groups of the provider's virtual nodes.
+func known(groups func() map[string]field.Group) map[string]field.Group {
+	if groups == nil {
+		return nil
+	}
+	return groups()
 }
 
 // apiOf says which pods use the consumer's API. Without a controller that gives them tokens, none does.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // The metrics of a kubelet's /metrics/resource that metrics-server reads.
@@ -21,25 +22,36 @@ var (
 // The node's counter is the sum of its pods, and has no start time. When the counters begin again, the node
 // is left out once, so that metrics-server forgets the earlier value.
 func (m *Meter) Metrics() Metrics {
-	var all Metrics
-	add := func(desc *prometheus.Desc, kind prometheus.ValueType, at time.Time, value float64, labels ...string) {
-		all = append(all, prometheus.NewMetricWithTimestamp(at, prometheus.MustNewConstMetric(desc, kind, value, labels...)))
-	}
-	for of, c := range m.counters {
-		names := []string{of.Name, of.Pod.Namespace, of.Pod.Name}
-		add(cpu, prometheus.CounterValue, c.at, c.seconds, names...)
-		add(memory, prometheus.GaugeValue, c.at, c.bytes, names...)
-		add(containerAge, prometheus.GaugeValue, c.at, float64(c.began.UnixMilli())/1000, names...)
-	}
+	all := m.MetricsOf(func(types.NamespacedName) bool { return true })
 	if m.nodeShown {
-		add(nodeCPU, prometheus.CounterValue, m.node.at, m.node.seconds)
-		add(nodeMemory, prometheus.GaugeValue, m.node.at, m.node.bytes)
+		all.add(nodeCPU, prometheus.CounterValue, m.node.at, m.node.seconds)
+		all.add(nodeMemory, prometheus.GaugeValue, m.node.at, m.node.bytes)
+	}
+	return all
+}
+
+// MetricsOf returns the counters of the pods for which on is true. There is none of the node: a sum of these pods would
+// decrease when one of them ends.
+func (m *Meter) MetricsOf(on func(pod types.NamespacedName) bool) Metrics {
+	var all Metrics
+	for of, c := range m.counters {
+		if !on(of.Pod) {
+			continue
+		}
+		names := []string{of.Name, of.Pod.Namespace, of.Pod.Name}
+		all.add(cpu, prometheus.CounterValue, c.at, c.seconds, names...)
+		all.add(memory, prometheus.GaugeValue, c.at, c.bytes, names...)
+		all.add(containerAge, prometheus.GaugeValue, c.at, float64(c.began.UnixMilli())/1000, names...)
 	}
 	return all
 }
 
 // Metrics implement prometheus.Collector.
 type Metrics []prometheus.Metric
+
+func (all *Metrics) add(desc *prometheus.Desc, kind prometheus.ValueType, at time.Time, value float64, labels ...string) {
+	*all = append(*all, prometheus.NewMetricWithTimestamp(at, prometheus.MustNewConstMetric(desc, kind, value, labels...)))
+}
 
 // Describe implements prometheus.Collector.
 func (Metrics) Describe(descs chan<- *prometheus.Desc) {

@@ -184,6 +184,12 @@ node_memory_working_set_bytes 6.7108864e+07 1767268815000
 	if err := testutil.CollectAndCompare(m.Metrics(), strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}
+	if all := testutil.CollectAndCount(m.MetricsOf(func(pod types.NamespacedName) bool { return pod == web.Pod })); all != 3 {
+		t.Errorf("of one of several nodes, %d metrics are shown", all)
+	}
+	if none := testutil.CollectAndCount(m.MetricsOf(func(types.NamespacedName) bool { return false })); none != 0 {
+		t.Errorf("of a node without pods, %d metrics are shown", none)
+	}
 	if nanoseconds := float64(leastSeconds); uint64(nanoseconds*1e9) == 0 {
 		t.Error("metrics-server would take the least CPU time for none")
 	}

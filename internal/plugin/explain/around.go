@@ -65,7 +65,7 @@ func (s Seen) around() []status.Wait {
 		}
 	}
 	for _, remote := range state.Remotes {
-		if remote.Wait != nil && (waitsForNode || s.Pod.Spec.NodeName == v1alpha1.VirtualNodePrefix+remote.Cluster) {
+		if remote.Wait != nil && (waitsForNode || v1alpha1.ClusterIDOf(s.Pod.Spec.NodeName) == remote.Cluster) {
 			waits = append(waits, status.Wait{Type: "namespace " + remote.Namespace + " in " + remote.Cluster, Reason: remote.Wait.Reason, Message: remote.Wait.Message})
 		}
 	}

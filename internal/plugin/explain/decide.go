@@ -199,7 +199,7 @@ func (s Seen) local() []string {
 }
 
 func (e *Explanation) remote(s Seen) {
-	e.Provider = strings.TrimPrefix(s.Pod.Spec.NodeName, v1alpha1.VirtualNodePrefix)
+	e.Provider = v1alpha1.ClusterIDOf(s.Pod.Spec.NodeName)
 	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.rule(), s.returns())
 	if says := stuckpod.Says(s.Pod, s.Offloading, e.Provider, s.Binding); says != "" {
 		e.Where = append(e.Where, says)

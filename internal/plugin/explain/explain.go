@@ -99,7 +99,7 @@ func read(ctx context.Context, consumer *cli.Cluster, key client.ObjectKey) (See
 	}
 	seen.Bindings, seen.HiddenBindings = placement.NewIndex(bindings.Items), apierrors.IsForbidden(err)
 	for i := range bindings.Items {
-		if bindings.Items[i].VirtualNodeName() == seen.Pod.Spec.NodeName {
+		if v1alpha1.SameProvider(seen.Pod.Spec.NodeName, bindings.Items[i].VirtualNodeName()) {
 			seen.Binding = &bindings.Items[i]
 		}
 	}

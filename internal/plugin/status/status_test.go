@@ -80,6 +80,15 @@ waiting in this cluster:
    └─ Ready InProgress: us is away
 not shown, because you may not read it: ClusterBindings, Nodes, the Deployment, Pods and Lease of the manager
 `},
+		"groups of nodes": {Seen{Available: true, Bindings: world().Bindings[1:2], Nodes: []corev1.Node{
+			{ObjectMeta: metav1.ObjectMeta{Name: "spillway-us.a-1", Labels: map[string]string{v1alpha1.LabelCluster: "us", v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}}, Spec: corev1.NodeSpec{Unschedulable: true}},
+			{ObjectMeta: metav1.ObjectMeta{Name: "spillway-us-a", Labels: map[string]string{v1alpha1.LabelCluster: "us-a", v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}}},
+		}, Pods: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "team-z", Name: "p"}, Spec: corev1.PodSpec{NodeName: "spillway-us.a-1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}}}, false, `manager: available
+us: Unreachable
+├─ Connected Unreachable: no answer
+├─ node spillway-us.a-1: NotReady, cordoned
+└─ namespace team-z, which is not offloaded there: 1 of 1 pods run, or have succeeded
+`},
 		"taken back": {Seen{Available: true, Bindings: world().Bindings[:1], Pods: world().Pods[1:4]}, false, `manager: available
 eu: Ready, v1.36.3
 ├─ CredentialsValid ExpiresSoon: on Friday

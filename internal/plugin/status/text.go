@@ -57,8 +57,11 @@ func (b Binding) draw(to *strings.Builder, all bool) {
 	for _, wait := range b.Waits {
 		branch.add(wait.String())
 	}
-	if n := b.Node; n != nil {
-		branch.add("node " + n.Name + ": " + strings.Join(nonEmpty(state(n.Ready, "NotReady"), cordoned(n), offers(n)), ", "))
+	if b.Node != nil {
+		branch.add(b.Node.text())
+	}
+	for i := range b.Groups {
+		branch.add(b.Groups[i].text())
 	}
 	for _, namespace := range b.Namespaces {
 		namespace.draw(branch, all, "which is not offloaded there")
@@ -71,6 +74,10 @@ func state(ready bool, reason string) string {
 		return "Ready"
 	}
 	return cmp.Or(reason, "not Ready")
+}
+
+func (n *Node) text() string {
+	return "node " + n.Name + ": " + strings.Join(nonEmpty(state(n.Ready, "NotReady"), cordoned(n), offers(n)), ", ")
 }
 
 func cordoned(n *Node) string {

@@ -3,7 +3,6 @@ package status
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -96,8 +95,10 @@ type Binding struct {
 	Reason    string `json:"reason,omitempty"`
 	Version   string `json:"version,omitempty"`
 	// Waits are all conditions that show a problem.
-	Waits      []Wait      `json:"waits,omitempty"`
-	Node       *Node       `json:"node,omitempty"`
+	Waits []Wait `json:"waits,omitempty"`
+	Node  *Node  `json:"node,omitempty"`
+	// Groups are the virtual nodes of groups of the provider's nodes.
+	Groups     []Node      `json:"groups,omitempty"`
 	Namespaces []Namespace `json:"namespaces,omitempty"`
 }
 
@@ -193,8 +194,8 @@ func clusterIDs(seen Seen) []string {
 		}
 	}
 	for i := range seen.Pods {
-		if node := seen.Pods[i].Spec.NodeName; node != "" {
-			ids = append(ids, strings.TrimPrefix(node, v1alpha1.VirtualNodePrefix))
+		if id := v1alpha1.ClusterIDOf(seen.Pods[i].Spec.NodeName); id != "" {
+			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
@@ -204,8 +205,11 @@ func clusterIDs(seen Seen) []string {
 // fill adds the node, the namespaces and the pods of a provider.
 func (b *Binding) fill(seen Seen, mount string) {
 	for i := range seen.Nodes {
-		if seen.Nodes[i].Name == v1alpha1.VirtualNodePrefix+b.ClusterID {
-			b.Node = nodeOf(&seen.Nodes[i])
+		switch node := &seen.Nodes[i]; {
+		case node.Name == v1alpha1.VirtualNodePrefix+b.ClusterID:
+			b.Node = nodeOf(node)
+		case node.Labels[v1alpha1.LabelCluster] == b.ClusterID && node.Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual:
+			b.Groups = append(b.Groups, *nodeOf(node))
 		}
 	}
 	for i := range seen.Offloadings {
@@ -226,7 +230,7 @@ func (b *Binding) fill(seen Seen, mount string) {
 func (b *Binding) place(seen Seen, mount string) {
 	for i := range seen.Pods {
 		pod := &seen.Pods[i]
-		if pod.Spec.NodeName != v1alpha1.VirtualNodePrefix+b.ClusterID {
+		if v1alpha1.ClusterIDOf(pod.Spec.NodeName) != b.ClusterID {
 			continue
 		}
 		at := slices.IndexFunc(b.Namespaces, func(n Namespace) bool { return n.Name == pod.Namespace })

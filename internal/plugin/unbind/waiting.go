@@ -20,7 +20,7 @@ import (
 // for the same node.
 func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output, binding *v1alpha1.ClusterBinding) {
 	pods, nodes := &corev1.PodList{}, &corev1.NodeList{}
-	if err := consumer.List(ctx, pods, onNode(binding)); err == nil && binding.Spec.Drains() { // Otherwise the list of losses says why not.
+	if err := onNodes(ctx, consumer, binding, pods); err == nil && binding.Spec.Drains() { // Otherwise the list of losses says why not.
 		WarnOfBudgets(ctx, consumer, output, pods.Items)
 	}
 	err := errors.Join(consumer.List(ctx, pods, client.MatchingFields{"spec.nodeName": ""}), consumer.List(ctx, nodes))
@@ -36,7 +36,7 @@ func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output, bindin
 	}
 }
 
-// OnlyThere returns the pods without a node that fit one node and no other, by their node selectors and
+// OnlyThere returns the pods without a node that fit the nodes of one provider and no other, by their node selectors and
 // affinity.
 func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string) eviction.Remaining {
 	var names []types.NamespacedName
@@ -48,7 +48,8 @@ func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string) eviction.Rem
 			if fits, err := required.Match(&nodes[j]); err != nil || !fits {
 				continue
 			}
-			there, elsewhere = there || nodes[j].Name == node, elsewhere || nodes[j].Name != node
+			of := v1alpha1.SameProvider(nodes[j].Name, node)
+			there, elsewhere = there || of, elsewhere || !of
 		}
 		if there && !elsewhere && pod.DeletionTimestamp.IsZero() && !eviction.IsDaemonSetPod(pod) {
 			names = append(names, client.ObjectKeyFromObject(pod))

@@ -1,0 +1,48 @@
+package virtualnode
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+)
+
+// grouping returns the condition Grouped of a binding, or nil.
+func grouping(binding *v1alpha1.ClusterBinding) *metav1.Condition {
+	return meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingGrouped)
+}
+
+// groupedCondition says how the provider's nodes are shown. It is nil for a binding without groupBy.
+func groupedCondition(binding *v1alpha1.ClusterBinding, g Grouping) *metav1.Condition {
+	keys := binding.Spec.VirtualNode.GroupBy
+	var c metav1.Condition
+	switch {
+	case len(keys) == 0:
+		return nil
+	case g.TooMany > 0:
+		c = conditions.New(v1alpha1.BindingGrouped, metav1.ConditionFalse, v1alpha1.ReasonTooManyGroups,
+			fmt.Sprintf("the provider's nodes have %d combinations of values of %s, and at most %d virtual nodes are created: there is one for all nodes; choose other keys in spec.virtualNode.groupBy", g.TooMany, joinedKeys(keys), mostGroups))
+	case len(g.Missing) > 0:
+		c = conditions.New(v1alpha1.BindingGrouped, metav1.ConditionFalse, v1alpha1.ReasonGroupKeyMissing,
+			fmt.Sprintf("no node of the provider has the label %s, so it forms no groups", strings.Join(g.Missing, " or ")))
+	default:
+		c = conditions.New(v1alpha1.BindingGrouped, metav1.ConditionTrue, v1alpha1.ReasonGrouped,
+			fmt.Sprintf("a virtual node for each combination of values of %s that nodes of the provider have", joinedKeys(keys)))
+	}
+	return &c
+}
+
+func joinedKeys(keys []string) string { return strings.Join(keys, ", ") }
+
+// setGrouped sets the condition, or removes it.
+func setGrouped(binding *v1alpha1.ClusterBinding, wanted *metav1.Condition) {
+	if wanted == nil {
+		meta.RemoveStatusCondition(&binding.Status.Conditions, v1alpha1.BindingGrouped)
+		return
+	}
+	conditions.Set(&binding.Status.Conditions, binding.Generation, *wanted)
+}

@@ -1,0 +1,278 @@
+package virtualnode
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+const zone = corev1.LabelTopologyZone
+
+// in returns a node with these labels, as "zone=a arch=amd64", and two CPUs.
+func in(name, labels string) corev1.Node {
+	node := size(name, "2", "2Gi").Allocatable(corev1.ResourcePods, "10")
+	for _, label := range strings.Fields(labels) {
+		key, value, _ := strings.Cut(label, "=")
+		node = node.Label(map[string]string{"zone": zone, "arch": corev1.LabelArchStable, "host": corev1.LabelHostname}[key], value)
+	}
+	return *node.Obj()
+}
+
+func grouped(keys ...string) *v1alpha1.ClusterBinding {
+	binding := builder.Binding("eu").Obj()
+	binding.Spec.VirtualNode.GroupBy = keys
+	return binding
+}
+
+// TestGroupsOf checks which groups nodes form, with the names of the nodes behind each.
+func TestGroupsOf(t *testing.T) {
+	many := func(n int) (nodes []corev1.Node) {
+		for i := range n {
+			nodes = append(nodes, in(fmt.Sprint(i), fmt.Sprintf("zone=z%02d", i)))
+		}
+		return nodes
+	}
+	virtual := in("v", "zone=c")
+	virtual.Labels[v1alpha1.LabelNodeType] = v1alpha1.NodeTypeVirtual
+	cordoned := in("c", "zone=a")
+	cordoned.Spec.Unschedulable = true
+	invalid := in("i", "zone=!")
+	for name, test := range map[string]struct {
+		keys  []string
+		nodes []corev1.Node
+		want  []string
+	}{
+		"without groupBy": {nil, []corev1.Node{in("a", "zone=a"), in("b", "zone=b")}, []string{" a b"}},
+		"no nodes":        {[]string{zone}, nil, nil},
+		"two zones":       {[]string{zone}, []corev1.Node{in("a", "zone=a"), in("b", "zone=b"), in("c", "zone=a")}, []string{`{"topology.kubernetes.io/zone":"a"} a c`, `{"topology.kubernetes.io/zone":"b"} b`}},
+		"two keys": {[]string{zone, corev1.LabelArchStable}, []corev1.Node{in("a", "zone=a arch=amd64"), in("b", "zone=a arch=arm64")},
+			[]string{`{"kubernetes.io/arch":"amd64","topology.kubernetes.io/zone":"a"} a`, `{"kubernetes.io/arch":"arm64","topology.kubernetes.io/zone":"a"} b`}},
+		"nodes that lack the key":                      {[]string{zone}, []corev1.Node{in("a", "zone=a"), in("b", "")}, []string{`{"topology.kubernetes.io/zone":"a"} a`, `{"topology.kubernetes.io/zone":null} b`}},
+		"a key that no node has":                       {[]string{zone, "disk"}, []corev1.Node{in("a", "zone=a")}, []string{`{"topology.kubernetes.io/zone":"a"} a`, "missing disk"}},
+		"only a key that no node has":                  {[]string{"disk"}, []corev1.Node{in("a", "zone=a"), in("b", "")}, []string{" a b", "missing disk"}},
+		"an invalid value counts as none":              {[]string{zone}, []corev1.Node{in("a", "zone=a"), invalid}, []string{`{"topology.kubernetes.io/zone":"a"} a`, `{"topology.kubernetes.io/zone":null} i`}},
+		"virtual nodes do not count, cordoned ones do": {[]string{zone}, []corev1.Node{virtual, cordoned}, []string{`{"topology.kubernetes.io/zone":"a"} c`}},
+		"65 zones": {[]string{zone}, many(65), []string{"65 nodes in one", "too many 65"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := groupsOf(grouped(), test.keys, test.nodes)
+			var got []string
+			for _, group := range g.Groups {
+				text := group.Labels.String()
+				for _, node := range group.Nodes {
+					text += " " + node.Name
+				}
+				if len(group.Nodes) > 9 {
+					text = fmt.Sprintf("%d nodes in one", len(group.Nodes))
+				}
+				got = append(got, text)
+				if (text[0] == ' ' || strings.Contains(text, "null")) != (group.Name == "spillway-eu") && g.TooMany == 0 {
+					t.Errorf("%s is called %s", text, group.Name)
+				}
+			}
+			slices.Sort(got)
+			if len(g.Missing) > 0 {
+				got = append(got, "missing "+strings.Join(g.Missing, ","))
+			}
+			if g.TooMany > 0 {
+				got = append(got, fmt.Sprint("too many ", g.TooMany))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+	if g := groupsOf(grouped(), []string{zone}, many(64)); len(g.Groups) != 64 || g.TooMany != 0 {
+		t.Errorf("of 64 zones, there are %d groups, and %d are too many", len(g.Groups), g.TooMany)
+	}
+}
+
+// TestGroupNames: names are of Nodes and of labels, and differ whatever the values are.
+func TestGroupNames(t *testing.T) {
+	longest := builder.Binding(strings.Repeat("c", 24)).Obj()
+	seen := map[string]string{}
+	for _, binding := range []*v1alpha1.ClusterBinding{grouped(), longest, builder.Binding("eu-a").Obj()} {
+		for _, values := range []map[string]string{
+			{zone: "a"}, {zone: "A"}, {zone: "a."}, {zone: ""}, {"zone": "a"}, {zone: "a", "b": "c"}, {zone: "a-c"}, {zone: strings.Repeat("x", 63)}, {zone: strings.Repeat("x", 62)}, {zone: "_._"},
+		} {
+			name := groupName(binding, values)
+			if problems := append(validation.IsDNS1123Subdomain(name), validation.IsValidLabelValue(name)...); len(problems) > 0 {
+				t.Errorf("%s of %v: %v", name, values, problems)
+			}
+			what := fmt.Sprint(binding.Name, values)
+			if before := seen[name]; before != "" {
+				t.Errorf("%s is of %s and of %s", name, before, what)
+			}
+			seen[name] = what
+			if v1alpha1.ClusterIDOf(name) != binding.Spec.ClusterID {
+				t.Errorf("%s belongs to %s", name, v1alpha1.ClusterIDOf(name))
+			}
+		}
+	}
+	if got := groupName(grouped(), map[string]string{zone: "eu-west-1a"}); !strings.HasPrefix(got, "spillway-eu.eu-west-1a-") {
+		t.Errorf("%s does not say its zone", got)
+	}
+}
+
+// TestShares: the limits of the binding, and what older bindings have, are divided between the groups.
+func TestShares(t *testing.T) {
+	nodes := []corev1.Node{in("a", "zone=a"), in("b", "zone=b"), in("c", "zone=b"), in("d", "zone=b")}
+	older := builder.Binding("us").Obj()
+	older.Spec.VirtualNode.Capacity = map[corev1.ResourceName]intstr.IntOrString{"cpu": intstr.FromString("50%")}
+	for name, test := range map[string]struct {
+		limit string
+		older []*v1alpha1.ClusterBinding
+		want  string
+	}{
+		"all":                      {"", nil, "a 2 CPUs 10 pods, b 6 CPUs 30 pods"},
+		"half":                     {"50%", nil, "a 1 CPUs 10 pods, b 3 CPUs 30 pods"},
+		"a limit of all together":  {"3", nil, "a 750m CPUs 10 pods, b 2250m CPUs 30 pods"},
+		"a limit above what there": {"100", nil, "a 2 CPUs 10 pods, b 6 CPUs 30 pods"},
+		"nothing":                  {"0", nil, "a 0 CPUs 10 pods, b 0 CPUs 30 pods"},
+		"an older one has half":    {"", []*v1alpha1.ClusterBinding{older}, "a 1 CPUs 0 pods, b 3 CPUs 0 pods"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			binding := grouped(zone)
+			if test.limit != "" {
+				binding.Spec.VirtualNode.Capacity = map[corev1.ResourceName]intstr.IntOrString{"cpu": intstr.FromString(test.limit)}
+			}
+			offer := Offer{Nodes: nodes, Older: test.older}
+			var got []string
+			for _, group := range groupsOf(binding, binding.Spec.VirtualNode.GroupBy, nodes).Groups {
+				node := &corev1.Node{}
+				applyStatus(node, binding, offer.of(Member{Group: group}), metav1.NewTime(builder.Epoch))
+				got = append(got, fmt.Sprintf("%s %s CPUs %s pods", *group.Labels[zone], node.Status.Allocatable.Cpu(), node.Status.Allocatable.Pods()))
+			}
+			slices.Sort(got)
+			if joined := strings.Join(got, ", "); joined != test.want {
+				t.Errorf("got %s, want %s", joined, test.want)
+			}
+		})
+	}
+}
+
+// TestMembers plays the life of the virtual nodes of a binding. Each step keeps what the ones before have written.
+func TestMembers(t *testing.T) {
+	binding, now := grouped(zone), builder.Epoch
+	existing, busy := map[string]*corev1.Node{}, ""
+	a, b := in("a", "zone=a"), in("b", "zone=b")
+	down := in("b", "zone=b")
+	down.Spec.Unschedulable = true
+	for _, step := range []struct {
+		name  string
+		after time.Duration
+		keys  []string
+		nodes []corev1.Node
+		busy  string
+		want  string
+	}{
+		{"a provider without nodes has one", 0, []string{zone}, nil, "", "spillway-eu"},
+		{"groups replace it, and its pods stay", 0, []string{zone}, []corev1.Node{a, b}, "spillway-eu", "a b spillway-eu:GroupReplaced"},
+		{"nothing changes", time.Hour, []string{zone}, []corev1.Node{a, b}, "spillway-eu", "a b spillway-eu:GroupReplaced"},
+		{"its pods have ended", 0, []string{zone}, []corev1.Node{a, b}, "", "a b -spillway-eu"},
+		{"a group without a usable node stays", 0, []string{zone}, []corev1.Node{a, down}, "b", "a b"},
+		{"a group is empty", time.Hour, []string{zone}, []corev1.Node{a}, "b", "a b:empty again 10m0s"},
+		{"it is still", time.Minute, []string{zone}, []corev1.Node{a}, "b", "a b:empty again 9m0s"},
+		{"an autoscaler comes back", time.Minute, []string{zone}, []corev1.Node{a, b}, "b", "a b"},
+		{"it goes again", time.Hour, []string{zone}, []corev1.Node{a}, "b", "a b:empty again 10m0s"},
+		{"for long", 10 * time.Minute, []string{zone}, []corev1.Node{a}, "b", "a b:GroupEmpty"},
+		{"it comes back while its pods leave", time.Minute, []string{zone}, []corev1.Node{a, b}, "b", "a b"},
+		{"it goes for good", time.Hour, []string{zone}, []corev1.Node{a}, "", "a b:empty again 10m0s"},
+		{"after a while it is cordoned", 10 * time.Minute, []string{zone}, []corev1.Node{a}, "", "a b:GroupEmpty"},
+		{"and then deleted", 0, []string{zone}, []corev1.Node{a}, "", "a -b"},
+		{"a new group needs a usable node", 0, []string{zone}, []corev1.Node{a, down}, "", "a"},
+		{"all nodes are away for a moment", 0, []string{zone}, nil, "a", "a:empty again 10m0s"},
+		{"they are back", 0, []string{zone}, []corev1.Node{a}, "a", "a"},
+		{"without groupBy, the pods of groups stay", 0, nil, []corev1.Node{a}, "a", "spillway-eu a:GroupReplaced"},
+		{"until they end", 0, nil, []corev1.Node{a}, "", "spillway-eu -a"},
+	} {
+		now, busy = now.Add(step.after), step.busy
+		binding.Spec.VirtualNode.GroupBy = step.keys
+		short := func(name string) string {
+			rest, _ := strings.CutPrefix(name, "spillway-eu.")
+			return strings.Split(rest+"-", "-")[0] + map[bool]string{true: "-eu"}[name == "spillway-eu"]
+		}
+		offer := Offer{Nodes: step.nodes}
+		p := decideMembers(members{Binding: binding, Grouping: groupsOf(binding, step.keys, step.nodes), Offer: offer, Existing: existing,
+			Busy: func(node string) bool { return short(node) == busy }, Now: now})
+		var got []string
+		for _, m := range p.Keep {
+			text := short(m.Name)
+			if m.Cordoned != "" {
+				text += ":" + m.Cordoned
+			} else if !m.EmptySince.IsZero() {
+				text += ":empty"
+			}
+			got = append(got, text)
+			if existing[m.Name] == nil {
+				existing[m.Name] = New(binding, offer.of(m))
+			}
+			apply(existing[m.Name], binding, offer.of(m))
+			if before := existing[m.Name].DeepCopy(); existing[m.Name].Spec.Unschedulable != (m.Cordoned != "") {
+				t.Errorf("%s: %s has the spec %v", step.name, m.Name, before.Spec)
+			} else if apply(existing[m.Name], binding, offer.of(m)); !cmp.Equal(before, existing[m.Name]) {
+				t.Errorf("%s: %s changes again", step.name, m.Name)
+			}
+		}
+		for _, node := range p.Delete {
+			got = append(got, "-"+short(node.Name))
+			delete(existing, node.Name)
+		}
+		if p.RecheckAfter > 0 {
+			got = append(got, "again "+p.RecheckAfter.String())
+		}
+		if joined := strings.Join(got, " "); joined != step.want {
+			t.Errorf("%s: got %q, want %q", step.name, joined, step.want)
+		}
+	}
+}
+
+// TestGroupedNode checks what the virtual node of a group shows, and that it is like the one without groups otherwise.
+func TestGroupedNode(t *testing.T) {
+	binding := grouped(zone, corev1.LabelHostname)
+	nodes := []corev1.Node{in("a", "zone=a host=worker-1")}
+	offer := Offer{Nodes: nodes, Kubelet: Endpoint{Address: "10.0.0.1"}}
+	group := groupsOf(binding, binding.Spec.VirtualNode.GroupBy, nodes).Groups[0]
+	node, plain := New(binding, offer.of(Member{Group: group})), New(binding, offer)
+	if node.Labels[zone] != "a" || node.Labels[corev1.LabelHostname] != node.Name || node.Labels[v1alpha1.LabelCluster] != "eu" {
+		t.Errorf("labels %v", node.Labels)
+	}
+	if want := `{"kubernetes.io/hostname":"worker-1","topology.kubernetes.io/zone":"a"}`; node.Annotations[v1alpha1.AnnotationGroup] != want || node.Spec.ProviderID != "spillway://"+node.Name {
+		t.Errorf("annotations %v, spec %v", node.Annotations, node.Spec)
+	}
+	if diff := cmp.Diff(plain.Spec.Taints, node.Spec.Taints); diff != "" {
+		t.Error(diff)
+	}
+	cordoned := New(binding, offer.of(Member{Group: group}))
+	cordoned.Spec.Unschedulable = true // By an administrator.
+	for _, why := range []string{v1alpha1.CordonedEmpty, ""} {
+		if apply(cordoned, binding, offer.of(Member{Group: group, Cordoned: why})); !cordoned.Spec.Unschedulable || cordoned.Annotations[v1alpha1.AnnotationCordoned] != "" {
+			t.Errorf("after %q: what an administrator has cordoned became %v %v", why, cordoned.Spec, cordoned.Annotations)
+		}
+	}
+}
+
+func TestGroupedCondition(t *testing.T) {
+	for want, g := range map[string]Grouping{"Grouped": {}, "TooManyGroups": {TooMany: 65}, "GroupKeyMissing": {Missing: []string{zone}}} {
+		if got := groupedCondition(grouped(zone), g); got == nil || got.Reason != want || !strings.Contains(got.Message, zone) {
+			t.Errorf("%v, want %s", got, want)
+		}
+	}
+	binding := grouped(zone)
+	setGrouped(binding, groupedCondition(binding, Grouping{}))
+	binding.Spec.VirtualNode.GroupBy = nil
+	if setGrouped(binding, groupedCondition(binding, Grouping{})); grouping(binding) != nil {
+		t.Error("the condition stays without groupBy")
+	}
+}

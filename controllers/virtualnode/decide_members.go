@@ -1,0 +1,170 @@
+package virtualnode
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/retry"
+)
+
+// emptyGrace is how long a provider may have no node of a group before the pods on its virtual node are evicted. An
+// autoscaler that removes the last node of a group, and adds one when a pod waits, takes a few minutes.
+const emptyGrace = 10 * time.Minute
+
+// Member is what one of the virtual nodes of a binding is to become.
+type Member struct {
+	Group
+	// EmptySince is since when the provider has no node of the group; zero: it has some.
+	EmptySince time.Time
+	// Cordoned says why the manager cordons the node; empty: it does not.
+	Cordoned string
+}
+
+// members is the input of decideMembers.
+type members struct {
+	Binding *v1alpha1.ClusterBinding
+	// Grouping is how the provider's nodes are shown, and Offer what it offers.
+	Grouping
+	Offer Offer
+	// Existing are the virtual nodes of the binding, by name.
+	Existing map[string]*corev1.Node
+	// Busy reports whether pods are on a virtual node that keep it. Pods that have ended do not, nor do those of
+	// DaemonSets.
+	Busy func(node string) bool
+	Now  time.Time
+}
+
+// plan is what is done with the virtual nodes of a binding.
+type plan struct {
+	// Keep are created or updated, in this order, and Delete is deleted then.
+	Keep   []Member
+	Delete []*corev1.Node
+	// RecheckAfter is how long until time alone changes the plan; 0: never.
+	RecheckAfter time.Duration
+}
+
+// decideMembers decides which virtual nodes a binding has. Those of groups come first: a node that is to go is cordoned
+// after there are others.
+func decideMembers(s members) plan {
+	var p plan
+	kept := map[string]bool{}
+	for _, group := range s.shown() {
+		node := s.Existing[group.Name]
+		usable := slices.ContainsFunc(group.Nodes, func(n corev1.Node) bool { return s.Offer.TakesPods(&n) })
+		if node == nil && len(group.Labels) > 0 && (!usable || frozen(s.Binding) && !s.recorded(group.Name)) {
+			continue // A group begins with a node that takes pods. While nothing is written, none begins.
+		}
+		kept[group.Name] = true
+		p.Keep = append(p.Keep, Member{Group: group})
+	}
+	for _, name := range sortedNames(s.Existing) {
+		if kept[name] {
+			continue
+		}
+		node := s.Existing[name]
+		member, wait := s.leaving(node)
+		p.RecheckAfter = retry.Sooner(p.RecheckAfter, wait)
+		if member.Cordoned != "" && node.Spec.Unschedulable && !frozen(s.Binding) && !s.Busy(name) {
+			p.Delete = append(p.Delete, node)
+			continue
+		}
+		p.Keep = append(p.Keep, member)
+	}
+	return p
+}
+
+// recorded reports whether the virtual node existed, so pods may be on it.
+func (s members) recorded(node string) bool {
+	return slices.ContainsFunc(s.Binding.Status.VirtualNodes, func(n v1alpha1.VirtualNodeStatus) bool { return n.Name == node })
+}
+
+// shown returns the groups that have a virtual node. A provider without any node says nothing about its groups. Then
+// the existing ones stay, and with none there is the node without a group, as for any provider.
+func (s members) shown() []Group {
+	whole := Group{Name: s.Binding.VirtualNodeName(), Nodes: s.Offer.Nodes}
+	if node := s.Existing[whole.Name]; len(s.Groups) == 0 && (len(s.Existing) == 0 || node != nil && node.Annotations[v1alpha1.AnnotationGroup] == "") {
+		return []Group{whole}
+	}
+	return s.Groups
+}
+
+// leaving decides about a virtual node that no group has. If the provider has nodes of its group, groupBy asks for
+// other groups, and the pods stay until they end. Otherwise they are evicted after a while. wait is how long until then.
+func (s members) leaving(node *corev1.Node) (m Member, wait time.Duration) {
+	labels, _ := field.ParseGroup(node.Annotations[v1alpha1.AnnotationGroup])
+	m = Member{Group: Group{Name: node.Name, Labels: labels}}
+	if slices.ContainsFunc(s.Offer.Nodes, func(n corev1.Node) bool {
+		return n.Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual && labels.Holds(n.Labels)
+	}) {
+		m.Cordoned = v1alpha1.CordonedReplaced
+		return m, 0
+	}
+	m.EmptySince = s.Now
+	// A time in the future is from another clock, or from before this clock was set back.
+	if since, err := time.Parse(time.RFC3339, node.Annotations[v1alpha1.AnnotationGroupEmptySince]); err == nil && since.Before(s.Now) {
+		m.EmptySince = since
+	}
+	if wait = m.EmptySince.Add(emptyGrace).Sub(s.Now); wait > 0 {
+		return m, wait
+	}
+	m.Cordoned = v1alpha1.CordonedEmpty
+	return m, 0
+}
+
+// present returns what a virtual node shows now.
+func present(node *corev1.Node) Member {
+	labels, _ := field.ParseGroup(node.Annotations[v1alpha1.AnnotationGroup])
+	m := Member{Group: Group{Name: node.Name, Labels: labels}, Cordoned: node.Annotations[v1alpha1.AnnotationCordoned]}
+	m.EmptySince, _ = time.Parse(time.RFC3339, node.Annotations[v1alpha1.AnnotationGroupEmptySince])
+	return m
+}
+
+func sortedNames(nodes map[string]*corev1.Node) []string {
+	names := make([]string, 0, len(nodes))
+	for name := range nodes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// of returns the offer for one of the virtual nodes: what the nodes behind it offer.
+func (o Offer) of(m Member) Offer {
+	if len(m.Labels) == 0 && m.Cordoned == "" {
+		return o
+	}
+	whole := o
+	o.Nodes, o.Member, o.Whole = m.Nodes, m, &whole
+	return o
+}
+
+// set adds to the wanted labels and annotations those of the member. The node's hostname stays its own name.
+func (m Member) set(labels, annotations map[string]string) {
+	for key, value := range m.Labels {
+		if value != nil && key != corev1.LabelHostname {
+			labels[key] = *value
+		}
+	}
+	if text := m.Labels.String(); text != "" {
+		annotations[v1alpha1.AnnotationGroup] = text
+	}
+	if !m.EmptySince.IsZero() {
+		annotations[v1alpha1.AnnotationGroupEmptySince] = m.EmptySince.UTC().Format(time.RFC3339)
+	}
+}
+
+// cordon cordons the node, or ends that. It leaves a node alone that somebody else has cordoned.
+func (m Member) cordon(node *corev1.Node, annotations map[string]string) {
+	ours := node.Annotations[v1alpha1.AnnotationCordoned] != ""
+	switch {
+	case m.Cordoned != "" && (ours || !node.Spec.Unschedulable):
+		node.Spec.Unschedulable = true
+		annotations[v1alpha1.AnnotationCordoned] = m.Cordoned
+	case m.Cordoned == "" && ours:
+		node.Spec.Unschedulable = false
+	}
+}

@@ -1,0 +1,159 @@
+package virtualnode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// isGrouped reports whether a binding has, or had, other virtual nodes than the one without a group.
+func isGrouped(binding *v1alpha1.ClusterBinding, existing []*corev1.Node) bool {
+	return len(binding.Spec.VirtualNode.GroupBy) > 0 || grouping(binding) != nil ||
+		slices.ContainsFunc(existing, func(n *corev1.Node) bool {
+			return n.Name != binding.VirtualNodeName() || n.Annotations[v1alpha1.AnnotationGroup] != "" || n.Annotations[v1alpha1.AnnotationCordoned] != ""
+		})
+}
+
+// reconcileGroups reconciles the virtual nodes of a binding with groups. While the provider is away, they stay as they
+// are: nobody knows its groups.
+func (r *Reconciler) reconcileGroups(ctx context.Context, binding *v1alpha1.ClusterBinding, existing []*corev1.Node, offer Offer, connected bool) (ctrl.Result, error) {
+	switch {
+	case !connected:
+		return ctrl.Result{}, nil
+	case offer.Unknown && len(existing) == 0:
+		return r.createOrUpdate(ctx, binding, offer, connected)
+	}
+	s := members{
+		Binding: binding, Grouping: groupsOf(binding, binding.Spec.VirtualNode.GroupBy, offer.Nodes), Offer: offer,
+		Existing: map[string]*corev1.Node{}, Busy: r.busy(ctx, binding.Name), Now: r.Clock.Now(),
+	}
+	for _, node := range existing {
+		s.Existing[node.Name] = node
+	}
+	var p plan
+	if offer.Unknown {
+		for _, name := range sortedNames(s.Existing) {
+			p.Keep = append(p.Keep, present(s.Existing[name]))
+		}
+	} else {
+		p = decideMembers(s)
+	}
+	result, err := r.actOn(ctx, binding, offer, p)
+	if err == nil && !offer.Unknown && binding.DeletionTimestamp.IsZero() {
+		err = r.report(ctx, binding, s.Grouping)
+	}
+	after, err := retry.Done(err)
+	after.RequeueAfter = retry.Sooner(retry.Sooner(after.RequeueAfter, result.RequeueAfter), p.RecheckAfter)
+	return after, err
+}
+
+// actOn creates and updates virtual nodes, and then deletes what is to go.
+func (r *Reconciler) actOn(ctx context.Context, binding *v1alpha1.ClusterBinding, offer Offer, p plan) (ctrl.Result, error) {
+	var result ctrl.Result
+	var failed []error
+	names := make([]string, 0, len(p.Keep))
+	for _, member := range p.Keep {
+		one, err := r.createOrUpdate(ctx, binding, offer.of(member), true)
+		result.RequeueAfter = retry.Sooner(result.RequeueAfter, one.RequeueAfter)
+		failed = append(failed, err)
+		names = append(names, member.Name)
+	}
+	r.Leases.Follow(binding.Name, names)
+	if err := errors.Join(failed...); err != nil {
+		return result, err
+	}
+	for _, node := range p.Delete {
+		failed = append(failed, r.delete(ctx, node))
+	}
+	return result, errors.Join(failed...)
+}
+
+// busy returns members.Busy. While the pods are not known, each node has some.
+func (r *Reconciler) busy(ctx context.Context, binding string) func(node string) bool {
+	pods, err := r.Inventory.Pods(ctx, binding, "")
+	nodes := sets.New[string]()
+	for i := range pods {
+		if eviction.BlocksDeletion(&pods[i]) {
+			nodes.Insert(pods[i].Spec.NodeName)
+		}
+	}
+	return func(node string) bool { return err != nil || nodes.Has(node) }
+}
+
+// ofPods returns the binding if one of its virtual nodes may wait for its last pod.
+func (r *Reconciler) ofPods(ctx context.Context, change inventory.Change) []reconcile.Request {
+	if change.Copies {
+		return nil
+	}
+	binding := &v1alpha1.ClusterBinding{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: change.Binding}, binding, client.UnsafeDisableDeepCopy); err != nil || grouping(binding) == nil {
+		return nil
+	}
+	if change.Pod != nil {
+		node := &corev1.Node{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Name: change.Pod.Spec.NodeName}, node, client.UnsafeDisableDeepCopy); err != nil || node.Annotations[v1alpha1.AnnotationCordoned] == "" {
+			return nil
+		}
+	}
+	return []reconcile.Request{trigger.Named(change.Binding)}
+}
+
+// delete deletes a virtual node that has no pods. The cache may lag, so the API server is asked. The Lease goes with
+// the node.
+func (r *Reconciler) delete(ctx context.Context, node *corev1.Node) error {
+	var pods corev1.PodList
+	if err := r.Live.List(ctx, &pods, client.MatchingFields{"spec.nodeName": node.Name}); err != nil {
+		return fmt.Errorf("listing the pods on Node %s: %w", node.Name, err)
+	}
+	for i := range pods.Items {
+		if eviction.BlocksDeletion(&pods.Items[i]) {
+			return nil // The inventory shows it soon.
+		}
+	}
+	exactly, version := precondition.Exactly(node), node.ResourceVersion
+	exactly.ResourceVersion = &version
+	if err := r.Client.Delete(ctx, node, exactly); retry.IgnoreGone(err) != nil {
+		return fmt.Errorf("deleting Node %s: %w", node.Name, err)
+	}
+	r.Pace.Forget(node.Name)
+	r.written.Forget(client.ObjectKeyFromObject(node))
+	return nil
+}
+
+// report writes the condition Grouped, if it differs, and an event if the groups are not what the binding asks for.
+func (r *Reconciler) report(ctx context.Context, binding *v1alpha1.ClusterBinding, g Grouping) error {
+	after := binding.DeepCopy()
+	wanted := groupedCondition(binding, g)
+	setGrouped(after, wanted)
+	if equality.Semantic.DeepEqual(binding.Status.Conditions, after.Status.Conditions) {
+		return nil
+	}
+	if err := r.Client.Status().Patch(ctx, after, precondition.Locked(binding)); err != nil {
+		return fmt.Errorf("writing the condition %s of ClusterBinding %s: %w", v1alpha1.BindingGrouped, binding.Name, err)
+	}
+	if before := grouping(binding); wanted != nil && wanted.Reason != v1alpha1.ReasonGrouped && (before == nil || before.Reason != wanted.Reason || before.Message != wanted.Message) {
+		r.Events.Eventf(after, nil, corev1.EventTypeWarning, wanted.Reason, "Group", "%s", conditions.Note(wanted.Message))
+	}
+	return nil
+}
