@@ -149,8 +149,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			Shrinking:     throttle.NewAllowance[string](nodeShrinks, nodeInterval, now),
 			KeepsFeatures: o.PodAdmission.PolicyServed, // Both come with Kubernetes 1.36.
-			Leases:        &virtualnode.Leases{Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Clock: now},
-			Inventory:     present, Events: local.GetEventRecorder("spillway-virtualnode"),
+			Leases:        &virtualnode.Leases{Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Clock: now}, Inventory: present, Events: local.GetEventRecorder("spillway-virtualnode"),
 		}).SetupWithManager(run.local, run.all)},
 		{"namespacelabel", (&namespacelabel.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-namespacelabel")}).SetupWithManager(local)},
 		{"namespaceoffloading", (&namespaceoffloading.Lifecycle{

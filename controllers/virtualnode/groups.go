@@ -79,7 +79,7 @@ func (r *Reconciler) actOn(ctx context.Context, binding *v1alpha1.ClusterBinding
 		failed = append(failed, err)
 		names = append(names, member.Name)
 	}
-	r.Leases.Follow(binding.Name, names)
+	r.Leases.Follow(binding.Name, names) //nolint:contextcheck // Each Lease has the context of its engagement.
 	if err := errors.Join(failed...); err != nil {
 		return result, err
 	}

@@ -144,6 +144,8 @@ func TestHasEndpointsElsewhere(t *testing.T) {
 	}{
 		"none":                       {`{addressType: IPv4}`, false},
 		"selected pods there":        {`{` + ofPods + `addressType: IPv4, endpoints: [{addresses: [10.1.0.1], nodeName: eu}]}`, false},
+		"selected pods of a group":   {`{` + ofPods + `addressType: IPv4, endpoints: [{addresses: [10.1.0.1], nodeName: eu.a-1}]}`, false},
+		"selected pods of another":   {`{` + ofPods + `addressType: IPv4, endpoints: [{addresses: [10.1.0.1], nodeName: eu-a-1}]}`, true},
 		"selected pods on both":      {`{` + ofPods + `addressType: IPv4, endpoints: [{addresses: [10.1.0.1], nodeName: eu}, {addresses: [10.1.0.2], nodeName: us}]}`, true},
 		"selected pods of no node":   {`{` + ofPods + `addressType: IPv4, endpoints: [{addresses: [10.1.0.1]}]}`, true},
 		"what somebody lists":        {`{addressType: IPv4, endpoints: [{addresses: [10.1.0.1], nodeName: eu}]}`, true},
