@@ -43,6 +43,14 @@ type VirtualNodeTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="capacity must have valid resource names, such as memory or example.com/gpu"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.contains('/') || k in ['cpu', 'memory', 'pods', 'ephemeral-storage'] || k.startsWith('hugepages-'))",message="capacity must name resources of nodes: cpu, memory, pods, ephemeral-storage, hugepages-SIZE, or one with a domain, such as example.com/gpu"
 	Capacity map[corev1.ResourceName]intstr.IntOrString `json:"capacity,omitempty"`
+
+	// foreignPods says what pods in the provider that are not this consumer's mean for the virtual
+	// node. Subtract: what they request on usable nodes is missing in its allocatable, which is what
+	// the scheduler reads. The manager then watches all pods of the provider that have a node.
+	// Ignore: it does neither. capacity limits the sum of the nodes in both cases. Defaults to
+	// Subtract.
+	// +optional
+	ForeignPods ForeignPods `json:"foreignPods,omitempty"`
 }
 
 // LabelValue is the value of a label: at most 63 characters.

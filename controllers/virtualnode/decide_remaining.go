@@ -9,7 +9,11 @@ import (
 // remainingCapacity returns the capacity of a binding's virtual node, given the older bindings of the same
 // provider, oldest first. Each binding offers its own capacity, but no more than the older ones leave.
 func remainingCapacity(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList {
-	rest := capacity(offer, nil)
+	return remaining(binding, offer, capacity(offer, nil))
+}
+
+// remaining returns what the binding gets of rest.
+func remaining(binding *v1alpha1.ClusterBinding, offer Offer, rest corev1.ResourceList) corev1.ResourceList {
 	for _, other := range offer.Older {
 		taken := least(capacity(offer, other.Spec.VirtualNode.Capacity), rest)
 		for name, quantity := range taken {

@@ -80,6 +80,7 @@ func (c *connected) follow(ctx context.Context) error {
 	c.namespaces.mapped = func(binding *v1alpha1.ClusterBinding) {
 		c.provider.Classes.Want(ctx, binding.Spec.Classes)
 		c.provider.Room.Want(ctx, binding.Spec.Import.CSI)
+		c.provider.Foreign.Want(ctx, binding.Spec.VirtualNode.ForeignPods.Subtracts())
 	}
 	c.namespaces.mapped(c.namespaces.current().Binding())
 	c.provider.Reopened(ctx, c.fenced.reopened)
