@@ -18,3 +18,8 @@ func (f ForeignPods) Subtracts() bool { return f != ForeignPodsIgnore }
 // does not know what pods in the provider request that are not this consumer's. So the virtual node
 // offers what they use, too. The message says why.
 const ReasonForeignPodsUnknown = "ForeignPodsUnknown"
+
+// ReasonTooBig is a reason of PodOffloaded: the pod is in the provider, whose scheduler finds no node
+// for it. It requests more than any node there has, or more than the largest free node has, although
+// all nodes together have enough. The message has both numbers.
+const ReasonTooBig = "TooBig"

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -83,5 +84,26 @@ var _ = Describe("Pods of others in a provider", func() {
 		Eventually(home.offer(cb)).Should(Equal("cpu 3, memory 8Gi, pods 109"))
 		Eventually(func() (*v1alpha1.ClusterBinding, error) { return home.binding(cb.Name) }).Should(
 			HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", v1alpha1.BindingLimited)))))
+	})
+
+	It("leave room for a pod on no single node, which it says as soon as the provider's scheduler does", func() {
+		for range 2 {
+			node := providerNode("4", "8Gi")
+			eu.create(node)
+			eu.occupies(node, "2", nil)
+		}
+		t := newTeam()
+		Eventually(home.offer(t.cb)).Should(Equal("cpu 4, memory 16Gi, pods 218"))
+		big := home.runPod(t.cb, t.namespace, func(pod *corev1.Pod) {
+			pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3")}
+		})
+		eu.setPodStatus(eu.remotePod(t.cb, big), corev1.PodPending, func(status *corev1.PodStatus) {
+			*status = corev1.PodStatus{Phase: status.Phase, QOSClass: status.QOSClass, Conditions: []corev1.PodCondition{{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/2 nodes are available: 2 Insufficient cpu.",
+				LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Minute))}}}
+		})
+		Eventually(now(home, big)).Should(HaveField("Status.Conditions", ContainElement(And(
+			HaveField("Type", corev1.PodConditionType(v1alpha1.PodOffloaded)), HaveField("Reason", v1alpha1.ReasonTooBig),
+			HaveField("Message", And(ContainSubstring("it requests cpu 3, and the largest free node has cpu 2"), ContainSubstring("Insufficient cpu")))))))
 	})
 })
