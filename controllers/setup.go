@@ -70,6 +70,8 @@ const (
 	// nodeShrinks is how many writes of a node go at once because its provider offers less:
 	// as many as nodes of a provider are likely to be cordoned in one go.
 	nodeShrinks = 32
+	// nodeSmall is how often a node is written only because other pods in its provider request a little more or less.
+	nodeSmall = time.Minute
 	// Progress of one offloading, of thousands perhaps, that changes neither its phase nor
 	// the step of its deletion.
 	progressInterval = 10 * time.Second
@@ -148,6 +150,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		{"virtualnode", (&virtualnode.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
 			Shrinking:     throttle.NewAllowance[string](nodeShrinks, nodeInterval, now),
+			Small:         throttle.NewAllowance[string](1, nodeSmall, now),
 			KeepsFeatures: o.PodAdmission.PolicyServed, // Both come with Kubernetes 1.36.
 			Leases:        &virtualnode.Leases{Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Clock: now}, Inventory: present, Events: local.GetEventRecorder("spillway-virtualnode"),
 		}).SetupWithManager(run.local, run.all)},

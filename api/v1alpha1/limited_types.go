@@ -1,8 +1,8 @@
 package v1alpha1
 
 // BindingLimited reports that the provider answers, but does not let Spillway read all kinds that
-// it works with, or provides no metrics of pods. It is present only meanwhile. Spillway neither
-// writes nor deletes objects of such a kind. Everything that needs no such kind continues. It is
+// it works with, provides no metrics of pods, or does not let it know what other pods request. It
+// is present only meanwhile. Spillway neither writes nor deletes objects of such a kind. Everything that needs no such kind continues. It is
 // not part of Ready.
 const BindingLimited = "Limited"
 

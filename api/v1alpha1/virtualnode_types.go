@@ -60,6 +60,14 @@ type VirtualNodeTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="groupBy must list keys of labels, such as topology.kubernetes.io/zone"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('spillway.io/') && !k.contains('.spillway.io/'))",message="groupBy must not list keys of spillway.io: they are Spillway's own, and do not tell the provider's nodes apart"
 	GroupBy []string `json:"groupBy,omitempty"`
+
+	// foreignPods says what pods in the provider that are not this consumer's mean for the virtual
+	// node. Subtract: what they request on usable nodes is missing in its allocatable, which is what
+	// the scheduler reads. The manager then watches all pods of the provider that have a node.
+	// Ignore: it does neither. capacity limits the sum of the nodes in both cases. Defaults to
+	// Subtract.
+	// +optional
+	ForeignPods ForeignPods `json:"foreignPods,omitempty"`
 }
 
 // LabelValue is the value of a label: at most 63 characters.

@@ -27,9 +27,13 @@ func setLimited(s snapshot, status *v1alpha1.ClusterBindingStatus) {
 // limits returns the reason and the message, which are empty if nothing is missing.
 func limits(c connection.State) (reason, message string) {
 	var all []string
+	if c.NoForeign != "" {
+		reason = v1alpha1.ReasonForeignPodsUnknown
+		all = []string{"the virtual node also offers what other pods in the provider use: " + c.NoForeign}
+	}
 	if c.NoMetrics != "" {
 		reason = v1alpha1.ReasonMetricsMissing
-		all = []string{"kubectl top and HorizontalPodAutoscalers have no metrics of remote pods: " + c.NoMetrics}
+		all = append(all, "kubectl top and HorizontalPodAutoscalers have no metrics of remote pods: "+c.NoMetrics)
 	}
 	if c.Limited.Reason != "" {
 		reason = c.Limited.Reason

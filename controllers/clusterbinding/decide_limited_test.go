@@ -22,15 +22,19 @@ func TestLimited(t *testing.T) {
 		"and existing remote objects stay unchanged; apply this version's provider.yaml there"
 	const noMetrics = "kubectl top and HorizontalPodAutoscalers have no metrics of remote pods: it serves none"
 	unmetered := func(s *snapshot) { s.Connection.NoMetrics = "it serves none" }
+	const noForeign = "the virtual node also offers what other pods in the provider use: they are too many"
+	crowded := func(s *snapshot) { s.Connection.NoForeign = "they are too many" }
 	for name, test := range map[string]struct {
 		snapshot snapshot
 		want     string
 	}{
-		"metrics are missing": {up(unmetered), "True MetricsMissing: " + noMetrics},
-		"metrics and a right": {up(func(s *snapshot) { unmetered(s); s.Connection.Limited = right }), watchNodes + "; " + noMetrics},
-		"metrics have come":   {up(func(s *snapshot) { s.Binding.Status, s.Connection = Decide(up(unmetered)), connected }), ""},
-		"nothing is missing":  {lacking(connection.Unreadable{}), ""},
-		"a right is missing":  {lacking(right), watchNodes},
+		"metrics are missing":      {up(unmetered), "True MetricsMissing: " + noMetrics},
+		"metrics and a right":      {up(func(s *snapshot) { unmetered(s); s.Connection.Limited = right }), watchNodes + "; " + noMetrics},
+		"foreign pods":             {up(crowded), "True ForeignPodsUnknown: " + noForeign},
+		"foreign pods and metrics": {up(func(s *snapshot) { unmetered(s); crowded(s) }), "True MetricsMissing: " + noMetrics + "; " + noForeign},
+		"metrics have come":        {up(func(s *snapshot) { s.Binding.Status, s.Connection = Decide(up(unmetered)), connected }), ""},
+		"nothing is missing":       {lacking(connection.Unreadable{}), ""},
+		"a right is missing":       {lacking(right), watchNodes},
 		"a kind is not served": {lacking(connection.NotServed("httproutes")), "True KindNotServed: the provider does not serve httproutes in the required version: objects that need this wait, " +
 			"and existing remote objects stay unchanged; install its CustomResourceDefinition there"},
 		"it was given":                   {after(connected), ""},

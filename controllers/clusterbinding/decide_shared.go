@@ -23,7 +23,7 @@ func share(s snapshot, status *v1alpha1.ClusterBindingStatus) {
 // otherwise "".
 func noCapacityMessage(s snapshot) string {
 	older := s.Bindings.Older(s.Binding)
-	if len(older) == 0 || !s.Node.Status.Allocatable.Pods().IsZero() {
+	if len(older) == 0 || !s.Node.Status.Capacity.Pods().IsZero() {
 		return ""
 	}
 	return fmt.Sprintf("Node %s has no capacity for pods: ClusterBinding %s is older, uses the same provider, and offers all of it", s.Node.Name, older[0].Name)

@@ -78,7 +78,7 @@ func TestNothingLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			node := builder.Node("spillway-us").OwnedBy(us).Obj()
-			node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(test.cpu), corev1.ResourcePods: resource.MustParse(test.pods)}
+			node.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(test.cpu), corev1.ResourcePods: resource.MustParse(test.pods)}
 			status := Decide(snapshot{Binding: us, Bindings: placement.NewIndex(append(test.others, *us)), Node: node})
 			if c := meta.FindStatusCondition(status.Conditions, v1alpha1.BindingVirtualNodeReady); c.Reason != v1alpha1.ReasonNodeReady || c.Message != test.want {
 				t.Errorf("got %s: %s", c.Reason, c.Message)

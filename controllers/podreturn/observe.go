@@ -191,8 +191,8 @@ func mapped(nso *v1alpha1.NamespaceOffloading, clusterID string) bool {
 	})
 }
 
-// LargestIn returns Reconciler.Largest for a fleet: a pod cannot request more than the largest node of the provider
-// has. It is nil if the manager may not read the nodes.
+// LargestIn returns Reconciler.Largest for a fleet: a pod cannot request more than pods that are not ours leave on the
+// largest node of the provider. It is nil if the manager may not read the nodes.
 func LargestIn(providers *fleet.Fleet) func(ctx context.Context, binding string) (spill.Size, bool) {
 	return func(ctx context.Context, binding string) (spill.Size, bool) {
 		provider, err := providers.Get(binding)
@@ -209,7 +209,7 @@ func LargestIn(providers *fleet.Fleet) func(ctx context.Context, binding string)
 		var sizes []spill.Size
 		for i := range nodes.Items {
 			if open(&nodes.Items[i]) {
-				sizes = append(sizes, spill.SizeOfList(nodes.Items[i].Status.Allocatable))
+				sizes = append(sizes, spill.SizeOfList(nodes.Items[i].Status.Allocatable).Minus(provider.Foreign.Now().On(nodes.Items[i].Name)))
 			}
 		}
 		return append(spill.Size{}, spill.Largest(sizes)...), true

@@ -14,6 +14,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
 // annotationApplied is the annotation that remembers the keys of the labels, annotations and taints from the
@@ -175,6 +176,12 @@ type Offer struct {
 	// for the node of a provider without groups.
 	Member Member
 	Whole  *Offer
+	// Foreign has the requests of pods that are not ours. It is nil if they are ignored. Unread is set while they are
+	// not known yet.
+	Foreign *connection.Foreign
+	Unread  bool
+	// Exact is set when small changes of what they leave are due to be shown.
+	Exact bool
 }
 
 // nodeName returns the name of the virtual node that the offer is for.
@@ -201,8 +208,7 @@ func applyStatus(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 		return
 	}
 	if !offer.Unknown {
-		capacity := remainingCapacity(binding, offer)
-		node.Status.Capacity, node.Status.Allocatable = capacity, capacity
+		setRoom(node, binding, offer)
 		node.Status.DeclaredFeatures = declaredFeatures(offer)
 	}
 	node.Status.NodeInfo.KubeletVersion = cmp.Or(binding.Status.KubernetesVersion, node.Status.NodeInfo.KubeletVersion)

@@ -15,12 +15,23 @@ import (
 // a quantity, or a percentage of that sum. Nodes that are not ready, cordoned, tainted or virtual offer
 // nothing. The provider's values are limited: see offered and bounded.
 func capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
+	total := sum(offer, func(node *corev1.Node) corev1.ResourceList { return node.Status.Allocatable })
+	for name, limit := range limits {
+		if sum, ok := total[name]; ok {
+			total[name] = capped(name, sum, limit)
+		}
+	}
+	return total
+}
+
+// sum adds up what each usable node has, as of returns it.
+func sum(offer Offer, of func(*corev1.Node) corev1.ResourceList) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for i := range offer.Nodes {
 		if !offer.TakesPods(&offer.Nodes[i]) {
 			continue
 		}
-		for name, quantity := range offer.Nodes[i].Status.Allocatable {
+		for name, quantity := range of(&offer.Nodes[i]) {
 			if !offered(name, quantity) {
 				continue
 			}
@@ -29,13 +40,7 @@ func capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) co
 			total[name] = sum
 		}
 	}
-	total = bounded(total)
-	for name, limit := range limits {
-		if sum, ok := total[name]; ok {
-			total[name] = capped(name, sum, limit)
-		}
-	}
-	return total
+	return bounded(total)
 }
 
 // capped applies a limit that the API has validated. An invalid limit caps to nothing, because the
@@ -74,16 +79,16 @@ func percentage(name corev1.ResourceName, sum resource.Quantity, share int64) re
 }
 
 // shrinks reports whether the provider offers less of any resource than the node shows. The result nothing
-// reports that the provider has no room for pods any more, and that the node does not show this yet.
+// reports that the provider has no room for pods any more, and that the node does not show this yet. Small changes of
+// what other pods leave do not count: see allocatable.
 func shrinks(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) (less, nothing bool) {
 	if frozen(binding) || offer.Unknown {
 		return false, false
 	}
-	rest := remainingCapacity(binding, offer)
+	rest := allocatable(node, binding, offer)
 	for name, shown := range node.Status.Allocatable {
 		quantity := rest[name]
 		less = less || quantity.Cmp(shown) < 0
 	}
-	pods, shown := rest[corev1.ResourcePods], node.Status.Allocatable[corev1.ResourcePods]
-	return less, pods.IsZero() && !shown.IsZero()
+	return less, hasRoom(node.Status.Allocatable) && !hasRoom(rest)
 }

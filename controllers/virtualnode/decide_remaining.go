@@ -12,7 +12,11 @@ func remainingCapacity(binding *v1alpha1.ClusterBinding, offer Offer) corev1.Res
 	if offer.Whole != nil {
 		return share(binding, offer, *offer.Whole)
 	}
-	rest := capacity(offer, nil)
+	return remaining(binding, offer, capacity(offer, nil))
+}
+
+// remaining returns what the binding gets of rest.
+func remaining(binding *v1alpha1.ClusterBinding, offer Offer, rest corev1.ResourceList) corev1.ResourceList {
 	for _, other := range offer.Older {
 		taken := least(capacity(offer, other.Spec.VirtualNode.Capacity), rest)
 		for name, quantity := range taken {

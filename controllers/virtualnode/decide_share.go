@@ -12,7 +12,19 @@ import (
 // share returns the capacity of the virtual node of a group. The limits of the binding, and the shares of older
 // bindings, are about the whole provider. So each group gets its part of what is left, in proportion to its nodes.
 func share(binding *v1alpha1.ClusterBinding, group, whole Offer) corev1.ResourceList {
-	all, rest, own := capacity(whole, nil), remainingCapacity(binding, whole), capacity(group, nil)
+	return inProportion(capacity(group, nil), remainingCapacity(binding, whole), capacity(whole, nil))
+}
+
+// shareOfFree returns the part of the node's capacity that other pods leave, in proportion to what they leave on the
+// nodes of the group.
+func shareOfFree(binding *v1alpha1.ClusterBinding, group, whole Offer) corev1.ResourceList {
+	free := sum(whole, whole.left)
+	own := inProportion(sum(group, group.left), remaining(binding, whole, sum(whole, whole.left)), free)
+	return least(own, remainingCapacity(binding, group))
+}
+
+// inProportion returns own × rest / all of each resource that is in rest.
+func inProportion(own, rest, all corev1.ResourceList) corev1.ResourceList {
 	for name, quantity := range own {
 		left, shown := rest[name]
 		if !shown {

@@ -1,6 +1,8 @@
 package virtualnode
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/testing/builder"
@@ -70,5 +73,58 @@ func TestUrgent(t *testing.T) {
 	clock.Step(time.Second)
 	if !r.urgent(node, binding, offering("80")) {
 		t.Error("one has come back")
+	}
+}
+
+// TestForeignPodsCauseFewWrites: 1,000 small pods start and end within ten minutes, and each change is seen. The node is
+// written once a minute. When much or all is taken, it is written at once.
+func TestForeignPodsCauseFewWrites(t *testing.T) {
+	const interval, minutes, publish = 2 * time.Second, 10, 5 * time.Second
+	clock, binding, writes := clocktesting.NewFakeClock(builder.Epoch), builder.Binding("eu").Obj(), 0
+	nodes := []corev1.Node{*builder.Node("a").Allocatable(corev1.ResourceCPU, "100").Allocatable(corev1.ResourcePods, "1000").Obj()}
+	node := New(binding, Offer{Nodes: nodes})
+	r := &Reconciler{
+		Client: fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithStatusSubresource(node).WithObjects(node).WithInterceptorFuncs(interceptor.Funcs{
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+				writes++
+				return c.SubResource(sub).Patch(ctx, obj, patch, opts...)
+			},
+		}).Build(),
+		Clock: clock, Pace: throttle.New(interval, interval, clock),
+		Shrinking: throttle.NewAllowance[string](32, interval, clock), Small: throttle.NewAllowance[string](1, time.Minute, clock),
+	}
+	shows := func(cpu, pods int) (left string) {
+		t.Helper()
+		offer := Offer{Nodes: nodes, Exact: r.Small.Wait(binding.Name) == 0, Foreign: others(map[string]corev1.ResourceList{"a": requests(fmt.Sprintf("%dm", cpu), fmt.Sprint(pods))})}
+		if _, err := r.createOrUpdate(t.Context(), binding, offer, true); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
+			t.Fatal(err)
+		}
+		return node.Status.Allocatable.Cpu().String()
+	}
+	for n := range minutes * int(time.Minute/publish) { // Each time, eight have started, and as many ended.
+		shows(10_000+100*(n%8), 100+n%8)
+		clock.Step(publish)
+	}
+	if writes < minutes || writes > minutes+1 {
+		t.Errorf("%d writes in %d minutes", writes, minutes)
+	}
+	before := writes
+	for _, step := range []struct {
+		cpu  int
+		want string
+	}{{50_000, "50"}, {50_100, "50"}, {100_000, "0"}, {99_900, "0"}} {
+		if got := shows(step.cpu, 100); got != step.want {
+			t.Errorf("with %dm taken, the node shows %s, want %s", step.cpu, got, step.want)
+		}
+	}
+	if writes != before+2 {
+		t.Errorf("%d writes, want 2", writes-before)
+	}
+	clock.Step(interval)
+	if got := shows(99_900, 100); got != "100m" {
+		t.Errorf("what is left again is shown as %s", got)
 	}
 }

@@ -65,6 +65,8 @@ type Reconciler struct {
 	// Inventory knows the pods on them.
 	Inventory *inventory.Inventory
 	Events    events.EventRecorder
+	// Small limits the writes of small changes of what other pods in a provider leave.
+	Small *throttle.Allowance[string]
 
 	written ownwrites.Versions
 }
@@ -102,6 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("listing the nodes of provider %s: %w", binding.Spec.ClusterID, err)
 	}
 	offer.Older, offer.Kubelet = bindings.Older(binding), r.Kubelet
+	offer.Exact = r.Small.Wait(binding.Name) == 0
 	existing, err := consumer.VirtualNodes(ctx, r.Client, binding)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -137,7 +140,18 @@ func (r *Reconciler) createOrUpdate(ctx context.Context, binding *v1alpha1.Clust
 	if !connected {
 		return ctrl.Result{}, nil
 	}
-	return retry.Done(r.update(ctx, binding, node, offer))
+	return r.bringUpToDate(ctx, binding, node, offer)
+}
+
+// bringUpToDate writes what differs now, and comes back for small changes that wait.
+func (r *Reconciler) bringUpToDate(ctx context.Context, binding *v1alpha1.ClusterBinding, node *corev1.Node, offer Offer) (ctrl.Result, error) {
+	if err := r.update(ctx, binding, node, offer); err != nil {
+		return retry.Done(err)
+	}
+	if lags(node, binding, offer) {
+		return ctrl.Result{RequeueAfter: r.Small.Wait(binding.Name)}, nil
+	}
+	return ctrl.Result{}, nil
 }
 
 // offer returns what the provider has, if it is connected. That is unknown if the manager may not read its
@@ -160,6 +174,10 @@ func (r *Reconciler) offer(ctx context.Context, binding *v1alpha1.ClusterBinding
 	// Before they are listed: a right that is granted counts once the cache has them.
 	offer.Unknown = provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.Node{})).Reason != ""
 	offer.Nodes = list.Items
+	if binding.Spec.VirtualNode.ForeignPods.Subtracts() {
+		offer.Foreign = provider.Foreign.Now()
+		offer.Unread = offer.Foreign == nil
+	}
 	return offer, err == nil, err
 }
 
@@ -193,5 +211,8 @@ func (r *Reconciler) update(ctx context.Context, binding *v1alpha1.ClusterBindin
 	}
 	r.written.Expect(node)
 	wrote = true
+	if offer.Foreign != nil && offer.Exact {
+		r.Small.Wrote(binding.Name)
+	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/trigger"
@@ -37,13 +38,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, all mcmanager.Manager) e
 		Complete(r))
 }
 
-// watchOffer follows what a provider offers: its nodes, which report all the time, and its limits.
+// watchOffer follows what a provider offers: its nodes, which report all the time, its limits, and what other pods
+// leave.
 func (r *Reconciler) watchOffer(ctx context.Context, engaged cluster.Cluster, changed func()) error {
 	provider, err := fleet.Of(engaged)
 	if err != nil {
 		return err
 	}
 	provider.Limits.Follow(func(*field.Limits) { changed() })
+	provider.Foreign.Follow(ctx, func(*connection.Foreign) { changed() })
 	return trigger.Changes(ctx, provider, &corev1.Node{}, func(before, after *corev1.Node) bool {
 		return differs(before, after) || !maps.Equal(before.Labels, after.Labels) && r.groups(ctx, provider.ClusterID)
 	}, changed)

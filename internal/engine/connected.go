@@ -52,6 +52,7 @@ type connected struct {
 	// The caches, corrected by the writes of this process.
 	local, listed, clusterWide, remote *ownwrites.Reader
 	namespaces                         *namespaces
+	sizes                              *sizes
 	graph                              *graph
 	waits                              *waits.Waits
 	workers                            *work.Workers
@@ -80,6 +81,7 @@ func (c *connected) follow(ctx context.Context) error {
 	c.namespaces.mapped = func(binding *v1alpha1.ClusterBinding) {
 		c.provider.Classes.Want(ctx, binding.Spec.Classes)
 		c.provider.Room.Want(ctx, binding.Spec.Import.CSI)
+		c.provider.Foreign.Want(ctx, binding.Spec.VirtualNode.ForeignPods.Subtracts())
 	}
 	c.namespaces.mapped(c.namespaces.current().Binding())
 	c.provider.Reopened(ctx, c.fenced.reopened)
@@ -252,7 +254,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Sent: remembered.Sent, Pods: c.view, Tokens: func() observe.Tokens { return c.tokens },
 			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.peerNamespaces, Groups: c.view.Groups, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has,
-			Clock: c.Clock, ClockSkew: c.provider.ClockSkew, Alone: alone, Volume: c.volume, Waiting: c.waiting,
+			Clock: c.Clock, ClockSkew: c.provider.ClockSkew, Alone: alone, Volume: c.volume, Waiting: c.waiting, TooBig: c.sizes.tooBig,
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID,

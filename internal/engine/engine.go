@@ -184,6 +184,7 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 		clusterWide: ownwrites.New(e.Views.SharedCache, e.Clock).WithTransform(heldOf(e.Kinds)),
 		remote:      ownwrites.New(provider.GetCache(), e.Clock).WithTransform(field.WithoutContent),
 		namespaces:  &namespaces{binding: binding.Name, mark: mark},
+		sizes:       &sizes{provider: provider, clock: e.Clock},
 	}
 	c.workers = work.New(c)
 	c.graph = &graph{kinds: map[string]Runner{}, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, resolve: c.namespaces.resolve}

@@ -73,7 +73,7 @@ var _ = Describe("An idle binding", Ordered, func() {
 	var (
 		t       team
 		service *corev1.Service
-		idle    = []string{"1 namespaces", "1 nodes", "1 pods", "1 configmaps", "1 events"} // The ConfigMap has the limits. Events are watched because of the remote namespace.
+		idle    = []string{"1 namespaces", "1 nodes", "2 pods", "1 configmaps", "1 events"} // Ours and other pods. The ConfigMap has the limits. Events are watched because of the remote namespace.
 	)
 	// counting starts another manager, and returns the watches of t's binding.
 	counting := func() *openWatches {

@@ -14,8 +14,8 @@ import (
 const mostSaid = 512
 
 // unplaced returns why a pod that is in the provider does not start there: the provider's scheduler finds no node for
-// it. It is nil if that is not so, or has not lasted long enough to be worth a write; then wait is how long until it
-// has. The message stays the first one, because the scheduler counts the nodes in it, and each change would take a
+// it, perhaps because the pod is too big for each. It is nil if that is not so, or has not lasted long enough to be worth
+// a write; then wait is how long until it has. A pod that no node ever has room for does not wait. The message stays the first one, because the scheduler counts the nodes in it, and each change would take a
 // write. The events of the pod have the latest.
 func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 	if s.Remote.Spec.NodeName != "" || terminal(s.Local) {
@@ -25,15 +25,24 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 	if said == nil || said.Status != corev1.ConditionFalse || said.Reason != corev1.PodReasonUnschedulable {
 		return nil, 0
 	}
-	if was := conditionOf(s.Local, v1alpha1.PodOffloaded); was != nil && was.Reason == v1alpha1.ReasonUnschedulable {
+	if was := conditionOf(s.Local, v1alpha1.PodOffloaded); was != nil && isUnplaced(was.Reason) {
 		return &field.Problem{Reason: was.Reason, Message: was.Message}, 0
 	}
 	if !s.Local.DeletionTimestamp.IsZero() || !s.Remote.DeletionTimestamp.IsZero() {
 		return nil, 0
 	}
+	why, ever := "", false
+	if s.TooBig != nil {
+		why, ever = s.TooBig(s.Remote)
+	}
 	// A provider may report any time.
-	if waited := s.Now.Add(s.ClockSkew).Sub(said.LastTransitionTime.Time); waited >= 0 && waited < Patience {
+	if waited := s.Now.Add(s.ClockSkew).Sub(said.LastTransitionTime.Time); waited >= 0 && waited < Patience && !ever {
 		return nil, Patience - waited
+	}
+	if why != "" {
+		tooBig := field.Problemf(v1alpha1.ReasonTooBig, "pod %s/%s is too big for each node of provider %s: %s; its scheduler says: %s",
+			s.Remote.Namespace, s.Remote.Name, s.ClusterID, why, field.Bounded(said.Message, mostSaid))
+		return &tooBig, 0
 	}
 	unschedulable := field.Problemf(v1alpha1.ReasonUnschedulable, "the scheduler of provider %s finds no node for pod %s/%s: %s",
 		s.ClusterID, s.Remote.Namespace, s.Remote.Name, field.Bounded(said.Message, mostSaid))
@@ -53,7 +62,7 @@ func StuckOf(local *corev1.Pod) *Stuck {
 	if c == nil || c.Status != corev1.ConditionFalse || !isStuck(c.Reason) || local.Status.Phase == corev1.PodRunning || terminal(local) || !local.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	if Sent(local) != (c.Reason == v1alpha1.ReasonUnschedulable) { // What is refused of a pod that was sent is a change of it.
+	if Sent(local) != isUnplaced(c.Reason) { // What is refused of a pod that was sent is a change of it.
 		return nil
 	}
 	return &Stuck{field.Problem{Reason: c.Reason, Message: c.Message}, c.LastTransitionTime.Time}
@@ -62,7 +71,12 @@ func StuckOf(local *corev1.Pod) *Stuck {
 // isStuck reports whether PodOffloaded has a reason of a pod that the provider refuses or cannot place. Others are
 // about the consumer, or about Spillway.
 func isStuck(reason string) bool {
-	return slices.Contains([]string{v1alpha1.ReasonRejected, v1alpha1.ReasonServerError, v1alpha1.ReasonUnschedulable}, reason)
+	return isUnplaced(reason) || slices.Contains([]string{v1alpha1.ReasonRejected, v1alpha1.ReasonServerError}, reason)
+}
+
+// isUnplaced reports whether PodOffloaded has a reason of a pod that is in the provider, and has no node there.
+func isUnplaced(reason string) bool {
+	return reason == v1alpha1.ReasonUnschedulable || reason == v1alpha1.ReasonTooBig
 }
 
 func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {

@@ -34,21 +34,29 @@ func hasSaid(status corev1.ConditionStatus, reason string) func(*corev1.Pod) {
 func TestUnplaced(t *testing.T) {
 	node := func(p *corev1.Pod) { p.Spec.NodeName = "n" }
 	const said = "False Unschedulable: the scheduler of provider eu finds no node for pod team-home/web: 0/2 nodes are available"
+	const big = "False TooBig: pod team-home/web is too big for each node of provider eu: it requests too much; its scheduler says: 0/2 nodes are available"
+	saysNow := func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }
 	for name, test := range map[string]struct {
 		local, remote []func(*corev1.Pod)
 		want          string
+		tooBig        func(*corev1.Pod) (string, bool)
 	}{
-		"it has a node":           {nil, []func(*corev1.Pod){node}, ""},
-		"it waits for a node":     {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s"},
-		"it waited for a Secret":  {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonReferenceNotFound)}, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s"},
-		"the scheduler says more": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){saysUnschedulable("0/3 nodes are available")}, "False Unschedulable: old 1m0s"},
-		"it has got a node there": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){node}, "True Offloaded:  0s"},
-		"it waits for a moment":   {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }}, "2s"},
-		"its clock is ahead":      {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available"), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(time.Hour)) }}, said + " 0s"},
-		"it has gates there":      {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }}, ""},
+		"no node is free enough":  {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, big + " 0s", func(*corev1.Pod) (string, bool) { return "it requests too much", false }},
+		"none will be at once":    {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available"), saysNow}, big + " 0s", func(*corev1.Pod) (string, bool) { return "it requests too much", true }},
+		"one may be in a moment":  {nil, []func(*corev1.Pod){saysUnschedulable(""), saysNow}, "2s", func(*corev1.Pod) (string, bool) { return "it requests too much", false }},
+		"it was too big":          {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonTooBig)}, []func(*corev1.Pod){saysUnschedulable("0/3 nodes are available")}, "False TooBig: old 1m0s", nil},
+		"it has a node":           {nil, []func(*corev1.Pod){node}, "", nil},
+		"it waits for a node":     {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s", nil},
+		"it waited for a Secret":  {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonReferenceNotFound)}, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s", nil},
+		"the scheduler says more": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){saysUnschedulable("0/3 nodes are available")}, "False Unschedulable: old 1m0s", nil},
+		"it has got a node there": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){node}, "True Offloaded:  0s", nil},
+		"it waits for a moment":   {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }}, "2s", nil},
+		"its clock is ahead":      {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available"), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(time.Hour)) }}, said + " 0s", nil},
+		"it has gates there":      {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }}, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := in(local(append([]func(*corev1.Pod){started}, test.local...)...), remote(append([]func(*corev1.Pod){phase("Pending")}, test.remote...)...))
+			s.TooBig = test.tooBig
 			status := s.Local.Status
 			plan := decide.Next(fixture.Of(s), pod.Syncer{})
 			for _, a := range plan.Actions {
@@ -81,6 +89,7 @@ func TestStuckOf(t *testing.T) {
 		"it waits for a Secret":             {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonReferenceNotFound)}, false},
 		"the provider is away":              {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonProviderAway)}, false},
 		"it has no node there":              {[]func(*corev1.Pod){started, hasSaid("False", v1alpha1.ReasonUnschedulable)}, true},
+		"it is too big there":               {[]func(*corev1.Pod){started, hasSaid("False", v1alpha1.ReasonTooBig)}, true},
 		"it is there, and a change refused": {[]func(*corev1.Pod){started, hasSaid("False", v1alpha1.ReasonRejected)}, false},
 		"it was refused":                    {[]func(*corev1.Pod){hasSaid("True", v1alpha1.ReasonOffloaded)}, false},
 		"it is being deleted":               {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonRejected), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now} }}, false},

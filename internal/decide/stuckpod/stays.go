@@ -41,9 +41,11 @@ func claims(of *corev1.Pod) bool { return len(needs.Claims(of)) > 0 }
 // notRoom returns why another pod of the same template would not fit better, or "" if the provider lacks room. What a
 // provider refuses for what it is, it would refuse again, and it takes others meanwhile.
 func notRoom(stuck *pod.Stuck) string {
+	noNode := []string{"Insufficient ", "Too many pods", "no nodes available"}
 	signs := map[string][]string{
 		v1alpha1.ReasonRejected:      {"exceeded quota: "},
-		v1alpha1.ReasonUnschedulable: {"Insufficient ", "Too many pods", "no nodes available"},
+		v1alpha1.ReasonUnschedulable: noNode,
+		v1alpha1.ReasonTooBig:        noNode, // Other nodes of the provider do not help it, but another provider may.
 	}
 	if slices.ContainsFunc(signs[stuck.Reason], func(sign string) bool { return strings.Contains(stuck.Message, sign) }) {
 		return ""

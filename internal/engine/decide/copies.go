@@ -63,6 +63,9 @@ type Inputs struct {
 	// Waiting returns the consumer's pods of a namespace that have no node yet. They may lack fields that nobody
 	// decides about before they have one.
 	Waiting func(namespace string) []corev1.Pod
+	// TooBig says why no node of the provider has room for a remote pod, if it is too big for each; otherwise it is
+	// empty. ever: also when they are empty. Nil: unknown for all pods.
+	TooBig func(remote *corev1.Pod) (why string, ever bool)
 	// API says which pods use the consumer's API from the provider, and where they reach it.
 	API field.ConsumerAPI
 	// Counted is the number of pods that count for the object (kind.Kind.Counts), among those in its remote

@@ -53,6 +53,8 @@ type State struct {
 	// NoMetrics says why the usage of the consumer's pods there is unknown. It is empty if the usage is known,
 	// or nobody has asked for it.
 	NoMetrics string
+	// NoForeign says why it is unknown what other pods there request. It is empty if that is known, or not needed.
+	NoForeign string
 	// Limits reports whether what the provider allows is known.
 	Limits Limits
 	// Classes is what the provider says about the classes that its binding maps to. Nil means that it has said

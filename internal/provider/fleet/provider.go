@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/budget"
 	"github.com/spillway-io/spillway/internal/provider/classes"
 	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/provider/foreign"
 	"github.com/spillway-io/spillway/internal/provider/rights"
 	"github.com/spillway-io/spillway/internal/provider/transport"
 )
@@ -35,6 +36,8 @@ type Provider struct {
 	Classes *classes.Classes
 	// Room knows what the provider's CSI drivers report of the room for volumes.
 	Room *classes.Room
+	// Foreign knows what the pods there request that are not this consumer's.
+	Foreign *foreign.Pods
 	// Budget counts what the caches hold, and what was sent.
 	Budget *budget.Ledger
 	// Streams opens streams to the provider.

@@ -20,6 +20,7 @@ import (
 	"github.com/spillway-io/spillway/internal/provider/budget"
 	"github.com/spillway-io/spillway/internal/provider/classes"
 	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/provider/foreign"
 	"github.com/spillway-io/spillway/internal/provider/rights"
 	"github.com/spillway-io/spillway/internal/provider/transport"
 	"github.com/spillway-io/spillway/internal/scheme"
@@ -122,7 +123,7 @@ func (s *session) connect(ctx context.Context) (err error) {
 	s.clients = &clients{config, httpClient, of.GetAPIReader()}
 	s.provider = &Provider{
 		Cluster: of, ClusterID: s.target.ClusterID, Rights: missing, Limits: limits, Classes: classes.New(config, httpClient, s.options.Clock), Room: classes.NewRoom(config, httpClient, s.options.Clock), Budget: held, Streams: Streams{Streams: streams},
-		PodMetrics: metrics, CacheReader: ownwrites.New(of.GetCache(), s.options.Clock), ClockSkew: func() time.Duration { return s.report.now().ClockSkew }, Remaining: s.fence.remaining, OnReopened: s.fence.follow,
+		Foreign: foreign.New(inProtobuf(config), httpClient, s.options.Origin, allowed.Memory, s.options.Clock), PodMetrics: metrics, CacheReader: ownwrites.New(of.GetCache(), s.options.Clock), ClockSkew: func() time.Duration { return s.report.now().ClockSkew }, Remaining: s.fence.remaining, OnReopened: s.fence.follow,
 	}
 	return nil
 }
@@ -157,6 +158,7 @@ func (s *session) connected(ctx context.Context) {
 	log.FromContext(ctx).Info("provider is connected", "version", now.Version)
 	s.report.update(ctx, func(state *State) {
 		state.Phase, state.Reason, state.Message, state.Limited, state.NoMetrics = Connected, "", "", s.provider.Rights.All(), ""
+		state.NoForeign = s.provider.Foreign.Now().WhyUnknown()
 	})
 }
 
@@ -183,6 +185,9 @@ func (s *session) engage(ctx context.Context) error {
 	})
 	s.provider.Room.Follow(ctx, func(room *connection.Room) {
 		s.report.update(ctx, func(state *State) { state.Room = room })
+	})
+	s.provider.Foreign.Follow(ctx, func(pods *connection.Foreign) {
+		s.report.update(ctx, func(state *State) { state.NoForeign = pods.WhyUnknown() })
 	})
 	if err := s.caches.fill(syncCtx, ctx, s.provider, s.used); err != nil {
 		return err

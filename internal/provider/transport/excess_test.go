@@ -261,6 +261,39 @@ func TestPagesAreBounded(t *testing.T) {
 	}
 }
 
+// TestPagesThatNobodyCollects: such a list may have any size, and a page that is too large ends only its request.
+func TestPagesThatNobodyCollects(t *testing.T) {
+	size := 3000
+	server := startServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("a", size)) })
+	owner := &told{}
+	options := owner.options(5000)
+	options.MaxBytes = 4000
+	client := newClient(t, configFor(server), options)
+	page := func() error {
+		req, err := http.NewRequestWithContext(WithPages(t.Context()), http.MethodGet, server.URL+"/apis/example.com/v1/pods?limit=500&continue=a", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		_, err = io.ReadAll(resp.Body)
+		return err
+	}
+	for range 4 {
+		if err := page(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size = 5000
+	var tooLarge *SizeError
+	if err := page(); !errors.As(err, &tooLarge) || len(owner.errs) > 0 {
+		t.Errorf("a page of %d bytes: %v, and the owner was told of %v", size, err, owner.errs)
+	}
+}
+
 func TestRestartsAreBounded(t *testing.T) {
 	server := startServer(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
 	owner := &told{}

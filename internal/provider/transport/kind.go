@@ -27,7 +27,7 @@ func kindOf(req *http.Request, prefix string) requestKind {
 	if req.Method != http.MethodGet && req.Method != http.MethodDelete {
 		return single
 	}
-	if collection(req, prefix) != "" && !isMetrics(req, prefix) {
+	if collection(req, prefix) != "" && !isMetrics(req, prefix) && !inPages(req.Context()) {
 		return list
 	}
 	return single

@@ -1,0 +1,82 @@
+// Package toobig decides, without any I/O, whether a pod is too big for every node of a provider. The capacity of a
+// virtual node is a sum, so the consumer's scheduler cannot see that.
+package toobig
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/spillway-io/spillway/internal/decide/spill"
+)
+
+// Node is a node of a provider.
+type Node struct {
+	*corev1.Node
+	// Used is what pods on it request, as far as that is known.
+	Used spill.Size
+}
+
+// Why says what a pod requests and what the nodes have that may take it; empty if one has room, if there is none, or if
+// they do not have enough together: then the provider is full. ever reports that the pod requests more than any of them
+// has when it is empty.
+func Why(remote *corev1.Pod, nodes []Node) (why string, ever bool) {
+	size := spill.InUse(remote)
+	var whole, free []spill.Size
+	var sum spill.Size
+	required := nodeaffinity.GetRequiredNodeAffinity(remote)
+	for _, node := range nodes {
+		if matches, err := required.Match(node.Node); err != nil || !matches || !takes(node.Node, remote.Spec.Tolerations) {
+			continue
+		}
+		has := spill.SizeOfList(node.Status.Allocatable)
+		left := has.Minus(node.Used)
+		if left.Covers(size) {
+			return "", false
+		}
+		whole, free, sum = append(whole, has), append(free, left), sum.Plus(left)
+	}
+	covers := func(of spill.Size) bool { return of.Covers(size) }
+	switch {
+	case len(whole) == 0:
+		return "", false
+	case !slices.ContainsFunc(whole, covers):
+		return numbers(size, spill.Largest(whole), "largest"), true
+	case sum.Covers(size):
+		return numbers(size, spill.Largest(free), "largest free"), false
+	}
+	return "", false
+}
+
+// numbers compares what a pod requests with the most that any node has. If no resource alone is too much, it says so.
+func numbers(size, most spill.Size, which string) string {
+	var lacks spill.Size
+	for _, a := range size {
+		if !most.Covers(spill.Size{a}) {
+			lacks = append(lacks, a)
+		}
+	}
+	if len(lacks) == 0 {
+		return fmt.Sprintf("it requests %s, and no node has all of that, although others have each", size)
+	}
+	return fmt.Sprintf("it requests %s, and the %s node has %s", lacks, which, cmp.Or(most.Within(lacks).String(), "none of it"))
+}
+
+// mirrored are taints with which Kubernetes repeats, a moment later, what the node itself says.
+var mirrored = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable, corev1.TaintNodeUnschedulable}
+
+// takes reports whether a pod with these tolerations may be placed on the node. The values of taints are not known, and
+// do not count.
+func takes(node *corev1.Node, tolerations []corev1.Toleration) bool {
+	ready := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+	return ready && node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && !slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(mirrored, taint.Key) && !slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
+			return (t.Key == "" || t.Key == taint.Key) && (t.Effect == "" || t.Effect == taint.Effect)
+		})
+	})
+}

@@ -1,0 +1,62 @@
+package toobig
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+func node(name, cpu, memory, usedCPU string) Node {
+	used := spill.SizeOfList(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(usedCPU), corev1.ResourcePods: resource.MustParse("3")})
+	return Node{builder.Node(name).Allocatable(corev1.ResourceCPU, cpu).Allocatable(corev1.ResourceMemory, memory).Allocatable(corev1.ResourcePods, "110").Obj(), used}
+}
+
+func (n Node) with(change func(*corev1.Node)) Node {
+	change(n.Node)
+	return n
+}
+
+func TestWhy(t *testing.T) {
+	three := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3"), corev1.ResourceMemory: resource.MustParse("2Gi")}
+	cordoned := func(n *corev1.Node) { n.Spec.Unschedulable = true }
+	tainted := func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}
+	}
+	for name, test := range map[string]struct {
+		nodes []Node
+		pod   func(*corev1.Pod)
+		want  string
+		ever  bool
+	}{
+		"no nodes":                     {},
+		"a node has room":              {nodes: []Node{node("a", "4", "8Gi", "2"), node("b", "4", "8Gi", "1")}},
+		"two have it together":         {nodes: []Node{node("a", "4", "8Gi", "2"), node("b", "4", "8Gi", "1500m")}, want: "it requests cpu 3, and the largest free node has cpu 2500m"},
+		"all together have too little": {nodes: []Node{node("a", "4", "8Gi", "3"), node("b", "4", "8Gi", "2500m")}},
+		"every node is smaller":        {nodes: []Node{node("a", "2", "1Gi", "1"), node("b", "1", "8Gi", "1")}, want: "it requests cpu 3, and the largest node has cpu 2", ever: true},
+		"each has too little of one":   {nodes: []Node{node("a", "2", "8Gi", "1"), node("b", "4", "1Gi", "1")}, want: "it requests cpu 3, memory 2Gi, pods 1, and no node has all of that, although others have each", ever: true},
+		"nothing of it":                {nodes: []Node{node("a", "4", "0", "1")}, want: "it requests memory 2Gi, and the largest node has none of it", ever: true},
+		"the one with room is closed":  {nodes: []Node{node("a", "4", "8Gi", "1").with(cordoned), node("b", "2", "8Gi", "1")}, want: "it requests cpu 3, and the largest node has cpu 2", ever: true},
+		"the one with room is tainted": {nodes: []Node{node("a", "4", "8Gi", "1").with(tainted), node("b", "2", "8Gi", "1")}, want: "it requests cpu 3, and the largest node has cpu 2", ever: true},
+		"the taint says what the node does not": {nodes: []Node{node("a", "4", "8Gi", "1").with(func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
+		})}},
+		"it tolerates the taint": {nodes: []Node{node("a", "4", "8Gi", "1").with(tainted), node("b", "2", "8Gi", "1")},
+			pod: func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Key: "gpu", Value: "yes"}} }},
+		"it selects another": {nodes: []Node{node("a", "4", "8Gi", "1"), node("b", "2", "8Gi", "1").with(func(n *corev1.Node) { n.Labels = map[string]string{"disk": "ssd"} })},
+			pod: func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} }, want: "it requests cpu 3, and the largest node has cpu 2", ever: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: three}}}}}
+			if test.pod != nil {
+				test.pod(pod)
+			}
+			if got, ever := Why(pod, test.nodes); got != test.want || ever != test.ever {
+				t.Errorf("got %q, %v, want %q, %v", got, ever, test.want, test.ever)
+			}
+		})
+	}
+}
