@@ -83,6 +83,9 @@ Things to try, on the consumer:
   kubectl scale statefulset db -n team-b --replicas=3
   kubectl delete statefulset db -n team-b
 
+  # See pods spill over from the consumer's own nodes to eu and us, and come back.
+  make demo STORY=spill
+
   # A pod that needs what there is not says so.
   kubectl run lost --image=none -n team-a --overrides='{"spec":{"containers":[{"name":"lost","image":"none","envFrom":[{"secretRef":{"name":"nowhere"}}]}]}}'
   kubectl describe pod lost -n team-a
