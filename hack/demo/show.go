@@ -83,9 +83,6 @@ Things to try, on the consumer:
   kubectl scale statefulset db -n team-b --replicas=3
   kubectl delete statefulset db -n team-b
 
-  # See pods spill over from the consumer's own nodes to eu and us, and come back.
-  make demo STORY=spill
-
   # A pod that needs what there is not says so.
   kubectl run lost --image=none -n team-a --overrides='{"spec":{"containers":[{"name":"lost","image":"none","envFrom":[{"secretRef":{"name":"nowhere"}}]}]}}'
   kubectl describe pod lost -n team-a
@@ -106,8 +103,8 @@ Things to try, on the consumer:
   kubectl delete clusterbinding us --wait=false
   kubectl get clusterbinding us -o yaml -w
 
-make demo mends what it has made, and sets the whole spec of the bindings eu and us back.
-Your own objects, and your own fields of others, stay. make demo-down removes everything.
+make demo mends what it has made, and sets the whole spec of the bindings eu and us back. Your own objects,
+and your own fields of others, stay. make demo STORY=spill shows pods that spill over. make demo-down removes everything.
 The manager's log: %[2]s
 `, d.root, d.relative(d.managerLog()), podRanges["eu"])
 }

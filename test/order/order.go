@@ -17,13 +17,16 @@ const (
 	Room Kind = "room"
 	// Asked: N pods are asked for from now on.
 	Asked Kind = "asked"
-	// Created, Placed, Ready, Leaves and Gone are the life of a pod: it waits for a node, has one, is Ready, is asked
-	// to end, and has ended.
+	// Created: a pod waits for a node.
 	Created Kind = "created"
-	Placed  Kind = "placed"
-	Ready   Kind = "ready"
-	Leaves  Kind = "leaves"
-	Gone    Kind = "gone"
+	// Placed: it has a node.
+	Placed Kind = "placed"
+	// Ready: it is Ready for the first time.
+	Ready Kind = "ready"
+	// Leaves: it is asked to end.
+	Leaves Kind = "leaves"
+	// Gone: it has ended.
+	Gone Kind = "gone"
 )
 
 // Nowhere is the tier of a pod without a node.
