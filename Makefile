@@ -90,9 +90,10 @@ csi:
 
 build-csi = cd hack/csi/$(1) && CGO_ENABLED=0 GOOS=linux GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/bin/csi/csi-$(1) $(2)
 
-demo: programs kube ## Start a consumer and two providers on this machine, and offload two namespaces.
+demo: programs kube ## Start a consumer and two providers here, and offload namespaces (STORY=spill: pods spill over and return).
 	@$(MAKE) --no-print-directory install-yaml DIST=bin/demo/dist
 	$(GO) run ./hack/demo up
+	@$(if $(STORY),$(GO) run ./hack/demo story $(STORY))
 
 demo-down: ## Stop the demo and remove what it made.
 	$(GO) run ./hack/demo down

@@ -46,7 +46,7 @@ func TestSamplesAreAllApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	applied := append(slices.Concat(sampleFiles, appFiles), euFile, rightsFile)
+	applied := append(slices.Concat(sampleFiles, appFiles, storyFiles), euFile, rightsFile)
 	for _, entry := range entries {
 		if !slices.Contains(applied, "manifests/"+entry.Name()) {
 			t.Errorf("manifests/%s is not applied", entry.Name())

@@ -2,6 +2,7 @@
 // us, the manager, two bindings, and two offloaded namespaces.
 //
 //	go run ./hack/demo up           start the demo, or repair it (make demo)
+//	go run ./hack/demo story spill  show how pods spill over and come back (make demo STORY=spill)
 //	go run ./hack/demo down         stop it and remove it (make demo-down)
 //	go run ./hack/demo kill NAME    kill the API server of a cluster
 //	go run ./hack/demo start NAME   start it again
@@ -20,7 +21,7 @@ import (
 	"syscall"
 )
 
-const usage = "usage: go run ./hack/demo up | down | kill NAME | start NAME   (NAME: consumer, eu, us)"
+const usage = "usage: go run ./hack/demo up | story spill | down | kill NAME | start NAME   (NAME: consumer, eu, us)"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -46,6 +47,8 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("%w\n\n%s", err, d.whereToLook())
 		}
 		return nil
+	case args[0] == "story" && len(args) == 2:
+		return d.story(ctx, args[1])
 	case args[0] == "down" && len(args) == 1:
 		return d.down(ctx)
 	case args[0] == "kill" && len(args) == 2:

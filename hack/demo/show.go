@@ -103,8 +103,8 @@ Things to try, on the consumer:
   kubectl delete clusterbinding us --wait=false
   kubectl get clusterbinding us -o yaml -w
 
-make demo mends what it has made, and sets the whole spec of the bindings eu and us back.
-Your own objects, and your own fields of others, stay. make demo-down removes everything.
+make demo mends what it has made, and sets the whole spec of the bindings eu and us back. Your own objects,
+and your own fields of others, stay. make demo STORY=spill shows pods that spill over. make demo-down removes everything.
 The manager's log: %[2]s
 `, d.root, d.relative(d.managerLog()), podRanges["eu"])
 }

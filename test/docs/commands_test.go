@@ -29,6 +29,7 @@ var pages = []struct {
 	{"docs/operations.md", true},
 	{"docs/troubleshooting.md", false},
 	{"docs/applications.md", true},
+	{"docs/spill.md", true},
 }
 
 // notRun are the beginnings of commands that cannot be run here, each with the reason.

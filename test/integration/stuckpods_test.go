@@ -72,6 +72,31 @@ var _ = Describe("A pod that its provider", slow, func() {
 		Expect(home.offloading(o.team)()).To(HaveField("Full", ConsistOf(And(
 			HaveField("Cluster", o.eu.Spec.ClusterID), HaveField("Refusals", BeEquivalentTo(1)), HaveField("Reason", v1alpha1.ReasonUnschedulable)))), "one entry for all")
 	})
+
+	It("cannot place fills it only until it is given up, and a smaller one runs there", func() {
+		o := newOverflow(unique("large"), "100", givingUpAfter(time.Second))
+		slot := corev1.ResourceName("example.com/" + o.set.Name)
+		small := o.set.Spec.Template.Spec.DeepCopy()
+		small.NodeSelector = map[string]string{region: "first"}
+		o.set.Spec.Template.Spec.Containers[0].Resources.Limits[slot] = resource.MustParse("2")
+		o.set.Spec.Replicas = ptr.To[int32](50)
+		home.create(o.set)
+		Eventually(o.placed).WithTimeout(2 * time.Minute).Should(Equal("0 here, 50 in eu, 0 in us, 0 nowhere"))
+		fits := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.team, Name: "fits"}, Spec: *small}
+		home.create(fits)
+		Eventually(now(home, fits)).Should(HaveField("Status.Conditions", ContainElement(HaveField("Reason", corev1.PodReasonUnschedulable))), "eu shows no room")
+
+		By("playing a scheduler of eu that finds no node for the large ones")
+		Eventually(func() string {
+			o.unplaced()
+			return o.placed()
+		}).WithTimeout(2 * time.Minute).Should(Equal("0 here, 1 in eu, 50 in us, 0 nowhere"))
+		Expect(now(home, fits)()).To(HaveField("Spec.NodeName", o.eu.VirtualNodeName()))
+		remote := eu.remotePod(o.eu, fits)
+		eu.schedule(remote)
+		eu.setPodStatus(remote, corev1.PodRunning, scheduled)
+		Eventually(home.podPhase(fits)).Should(Equal(corev1.PodRunning))
+	})
 })
 
 func givingUpAfter(d time.Duration) func(*v1alpha1.NamespaceOffloading) {

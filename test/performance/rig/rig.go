@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -55,8 +56,14 @@ const FewKinds = "apps/v1=false,autoscaling/v1=false,autoscaling/v2=false,batch/
 // controllers are the controllers of such a provider.
 var controllers = []string{"namespace-controller", "serviceaccount-controller"}
 
-// nodeController tells the scheduler which nodes are ready.
-const nodeController = "node-lifecycle-controller"
+const (
+	// nodeController tells the scheduler which nodes are ready.
+	nodeController       = "node-lifecycle-controller"
+	replicaSetController = "replicaset-controller"
+)
+
+// OwnNode is the consumer's own node, see Options.OwnPods.
+const OwnNode = "own"
 
 // Options say what Up starts.
 type Options struct {
@@ -71,6 +78,9 @@ type Options struct {
 	// Scheduler gives the consumer a scheduler with an unlimited client. It then has only the controllers for
 	// namespaces and nodes, and a node becomes NotReady after an hour of silence: the test plays its nodes.
 	Scheduler bool
+	// OwnPods gives a consumer with a scheduler a node of its own with room for so many pods, kwok, which runs
+	// them, and the controller of ReplicaSets.
+	OwnPods int
 	// Exempt are namespaces to which no policy of Spillway applies, in any cluster.
 	Exempt []string
 	// AuditPolicy is the policy of every cluster, in YAML; empty for no audit log.
@@ -160,6 +170,11 @@ func (r *Rig) consumer(o clusters.Options) clusters.Options {
 		o.ControllerManagerArgs = map[string]string{"controllers": strings.Join(append(controllers, nodeController), ",")}
 		o.Components = append(o.Components, clusters.KubeScheduler)
 		o.NodeGrace = silence
+	}
+	if r.options.OwnPods > 0 {
+		o.ControllerManagerArgs["controllers"] += "," + replicaSetController
+		o.Components = append(o.Components, clusters.KwokController)
+		o.Nodes = []clusters.Node{{Name: OwnNode, Pods: strconv.Itoa(r.options.OwnPods), CPU: "1000"}}
 	}
 	return o
 }
