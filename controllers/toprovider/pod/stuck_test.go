@@ -38,14 +38,15 @@ func TestUnplaced(t *testing.T) {
 		local, remote []func(*corev1.Pod)
 		want          string
 	}{
-		"it has a node":           {nil, []func(*corev1.Pod){node}, ""},
-		"it waits for a node":     {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s"},
-		"it waited for a Secret":  {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonReferenceNotFound)}, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s"},
-		"the scheduler says more": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){saysUnschedulable("0/3 nodes are available")}, "False Unschedulable: old 1m0s"},
-		"it has got a node there": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){node}, "True Offloaded:  0s"},
-		"it waits for a moment":   {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }}, "2s"},
-		"its clock is ahead":      {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available"), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(time.Hour)) }}, said + " 0s"},
-		"it has gates there":      {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }}, ""},
+		"it has a node":             {nil, []func(*corev1.Pod){node}, ""},
+		"it waits for a node":       {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s"},
+		"it waited for a Secret":    {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonReferenceNotFound)}, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s"},
+		"the scheduler says more":   {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){saysUnschedulable("0/3 nodes are available")}, "False Unschedulable: old 1m0s"},
+		"it lacks room from now on": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available: 2 Insufficient cpu")}, said + ": 2 Insufficient cpu 1m0s"},
+		"it has got a node there":   {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){node}, "True Offloaded:  0s"},
+		"it waits for a moment":     {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }}, "2s"},
+		"its clock is ahead":        {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available"), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(time.Hour)) }}, said + " 0s"},
+		"it has gates there":        {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := in(local(append([]func(*corev1.Pod){started}, test.local...)...), remote(append([]func(*corev1.Pod){phase("Pending")}, test.remote...)...))
