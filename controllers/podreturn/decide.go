@@ -51,6 +51,8 @@ type Snapshot struct {
 	Opened  []spill.Opened
 	// Successors are the pods of the ReplicaSet from which a pod has returned last.
 	Successors []spill.Successor
+	// Connecting reports that a provider is to be used, and is not connected yet.
+	Connecting bool
 	// Shared reports that replicas share the bindings.
 	Shared bool
 	// Doubtful reports whether a provider has refused such a pod, and has run none since.
@@ -122,6 +124,9 @@ func decide(s Snapshot, memory *memory) plan {
 		young := memory.young(s.Now, last.Patience(after(policy)))
 		p.again = min(cmp.Or(p.again, young), young)
 	}
+	if s.Connecting && p.move.Pod < 0 { // The condition would change once more in a moment.
+		p.condition.hold, p.again = true, min(cmp.Or(p.again, connecting), connecting)
+	}
 	if settled := last.At.Add(settle).Sub(s.Now); settled > 0 && settled <= settle && p.move.Pod < 0 && p.move.Why != spill.Refused {
 		p.condition.hold, p.again = true, min(cmp.Or(p.again, settled), settled)
 	}
@@ -131,6 +136,10 @@ func decide(s Snapshot, memory *memory) plan {
 // settle is how long after a return its condition stays. Its successor waits for a node meanwhile, and each return
 // would cost several writes.
 const settle = time.Minute
+
+// connecting is how often it is looked whether a provider is connected. A manager that starts connects in a moment. Nothing
+// tells when, because the binding says so already.
+const connecting = 5 * time.Second
 
 // residents returns the pods as spill needs them.
 func (s Snapshot) residents(memory *memory) []spill.Resident {

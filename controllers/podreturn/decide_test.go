@@ -195,6 +195,11 @@ func TestReported(t *testing.T) {
 	if p := decide(s, m); !p.condition.hold || p.again <= 0 {
 		t.Errorf("after a start: %+v, again after %v", p.condition, p.again)
 	}
+	s.Pods[0].Away, s.Connecting = true, true
+	if p := decide(s, m); !p.condition.hold || p.again != connecting {
+		t.Errorf("while a provider connects: %+v, again after %v", p.condition, p.again)
+	}
+	s.Pods[0].Away, s.Connecting = false, false
 	s.Now = s.Now.Add(DefaultAfter + settle)
 	if p := decide(s, m); p.condition.hold || p.move.Pod != 0 {
 		t.Errorf("long after a start: %+v, pod %d goes", p.condition, p.move.Pod)

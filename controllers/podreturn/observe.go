@@ -65,6 +65,7 @@ func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha
 		return fmt.Errorf("getting Node %s: %w", binding.VirtualNodeName(), err)
 	}
 	largest, connected := r.Largest(ctx, binding.Name)
+	s.Connecting = s.Connecting || !connected && namespaceoffloading.Answers(binding)
 	away := !exists || !connected || !field.IsNodeReady(node) || !namespaceoffloading.Answers(binding)
 	if err := r.residents(ctx, s, binding, tier, away, last); err != nil {
 		return err
