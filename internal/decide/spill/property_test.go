@@ -135,18 +135,26 @@ func (w *world) checkQuiet() {
 }
 
 // checkReturnsEnd checks that returns end. One that fails is tried again, but more and more slowly. Pods that fit nowhere and
-// are given up in turn go first, so a return may come hours late, when none of them waits for a moment. But each return
-// moves a pod down, or is not repeated.
+// are given up in turn go first, so a return may come a day late, when none of them waits for a moment. But each return
+// moves a pod down, or fails, and then no pod of that size returns there any more.
 func (w *world) checkReturnsEnd() {
-	const hours = 12
-	most := w.pickyClusters() * 6
-	if w.returned <= most {
+	const hours = 72
+	if w.returned <= w.pickyClusters()*6 {
 		return
 	}
-	w.advance(2 * hours * time.Hour)
+	most := w.pickyClusters()*6*hours + 2*len(w.clusters)
+	for _, p := range w.pods {
+		switch {
+		case p.set == statefulSet:
+		case p.node == nil:
+			most += len(w.tiers)
+		default:
+			most += p.node.tier
+		}
+	}
 	w.returned = 0
-	if w.advance(hours * time.Hour); w.returned > hours*most {
-		w.violation("%d pods return in %d hours, although nothing has changed for a day", w.returned, hours)
+	if w.advance(hours * time.Hour); w.returned > most {
+		w.violation("%d pods return in %d hours, although nothing has changed for hours: want %d at most", w.returned, hours, most)
 	}
 }
 
