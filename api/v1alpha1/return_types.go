@@ -6,7 +6,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type ReturnPolicy struct {
 	// after is how long an earlier tier must have had room for a pod. From 1m to 24h. Defaults to 10m. It is
 	// doubled each time a return fails, up to 16 times as long: the tier that the pod had left was opened
-	// again soon after.
+	// again soon after, or the pod that replaces it did not become Ready.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -60,7 +60,8 @@ const (
 	ReasonAllInPlace = "AllInPlace"
 	// ReasonReturning: pods return. It is also the reason of an event of a pod that is evicted for that.
 	ReasonReturning = "Returning"
-	// ReasonPodsWait: pods of the namespace wait for a node. They go first.
+	// ReasonPodsWait: pods of the namespace wait for a node, or are to be replaced because their provider has
+	// no room for them. They go first.
 	ReasonPodsWait = "PodsWait"
 	// ReasonNoRoom: no earlier tier has room for any of the pods.
 	ReasonNoRoom = "NoRoom"
@@ -74,6 +75,9 @@ const (
 	// ReasonNotMovable: none of the pods in later tiers may be evicted, because nobody would create
 	// another one, or that one could not start elsewhere.
 	ReasonNotMovable = "NotMovable"
+	// ReasonRoomUnknown: for a minute, the manager has not known the pods on the virtual node of a
+	// provider, or the consumer's own nodes.
+	ReasonRoomUnknown = "RoomUnknown"
 	// ReasonBindingsShared: replicas of the manager share the ClusterBindings, so none of them knows
 	// the room in all tiers.
 	ReasonBindingsShared = "BindingsShared"

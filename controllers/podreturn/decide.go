@@ -3,16 +3,15 @@ package podreturn
 import (
 	"cmp"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
-	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/decide/successor"
 )
 
 // DefaultAfter is how long there must have been room if spec.return does not say.
@@ -46,12 +45,14 @@ type Snapshot struct {
 	// Places are those of each tier that take pods now.
 	Places [][]Place
 	Pods   []Pod
-	// Waiting is how many pods of the namespace wait for a node, and Opened are the tiers that were opened for
-	// them, and for the Pods.
+	// Waiting is how many pods of the namespace wait for a node, or are to be replaced because their provider has no
+	// room. Opened are the tiers that were opened for those without a node, and for the Pods.
 	Waiting int
 	Opened  []spill.Opened
 	// Successors are the pods of the ReplicaSet from which a pod has returned last.
 	Successors []spill.Successor
+	// Connecting reports that a provider is to be used, and is not connected yet.
+	Connecting bool
 	// Shared reports that replicas share the bindings.
 	Shared bool
 	// Doubtful reports whether a provider has refused such a pod, and has run none since.
@@ -123,6 +124,9 @@ func decide(s Snapshot, memory *memory) plan {
 		young := memory.young(s.Now, last.Patience(after(policy)))
 		p.again = min(cmp.Or(p.again, young), young)
 	}
+	if s.Connecting && p.move.Pod < 0 { // The condition would change once more in a moment.
+		p.condition.hold, p.again = true, min(cmp.Or(p.again, connecting), connecting)
+	}
 	if settled := last.At.Add(settle).Sub(s.Now); settled > 0 && settled <= settle && p.move.Pod < 0 && p.move.Why != spill.Refused {
 		p.condition.hold, p.again = true, min(cmp.Or(p.again, settled), settled)
 	}
@@ -133,13 +137,17 @@ func decide(s Snapshot, memory *memory) plan {
 // would cost several writes.
 const settle = time.Minute
 
+// connecting is how often it is looked whether a provider is connected. A manager that starts connects in a moment. Nothing
+// tells when, because the binding says so already.
+const connecting = 5 * time.Second
+
 // residents returns the pods as spill needs them.
 func (s Snapshot) residents(memory *memory) []spill.Resident {
 	all := make([]spill.Resident, len(s.Pods))
 	for i, pod := range s.Pods {
 		all[i] = spill.Resident{
 			Tier: pod.Tier, Size: pod.Size, Movable: movable(pod.Pod) && !pod.Away, Started: pod.CreationTimestamp.Time,
-			Behind: memory.behind[ownerOf(pod.Pod)], Retry: max(0, memory.refused[pod.UID].retry.Sub(s.Now)),
+			Behind: slices.Contains(memory.behind, ownerOf(pod.Pod)), Retry: max(0, memory.refused[pod.UID].retry.Sub(s.Now)),
 		}
 	}
 	return all
@@ -150,13 +158,9 @@ func leaves(pod *corev1.Pod) bool {
 	return !pod.DeletionTimestamp.IsZero() || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// movable reports whether a ReplicaSet creates another pod, which can start anywhere. A StatefulSet would wait for the
-// pod to end, and a Job would lose its work.
-// Nor does a pod that tolerates all providers keep to the order.
+// movable reports whether the controller of a pod creates another one, which can start anywhere.
 func movable(pod *corev1.Pod) bool {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	return owner != nil && owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.APIVersion, "apps/") && len(needs.Claims(pod)) == 0 &&
-		pod.Annotations[safeToEvict] != "false" && !admission.Tolerates(pod, "any provider")
+	return successor.Stays(pod) == "" && pod.Annotations[safeToEvict] != "false"
 }
 
 // safeToEvict is an annotation that teams know from Cluster Autoscaler.
@@ -211,9 +215,9 @@ func (s Snapshot) condition(move spill.Move, last spill.Returned, memory *memory
 	case spill.InPlace:
 		return condition{reason: v1alpha1.ReasonAllInPlace}
 	case spill.Fixed:
-		return condition{reason: v1alpha1.ReasonNotMovable, message: "no pod in a later tier can move: only pods of ReplicaSets without PersistentVolumeClaims return, from providers that can be reached"}
+		return condition{reason: v1alpha1.ReasonNotMovable, message: "no pod in a later tier can move: only pods of ReplicaSets and ReplicationControllers, without PersistentVolumeClaims, return, from providers that can be reached"}
 	case spill.Others:
-		return condition{reason: v1alpha1.ReasonPodsWait, message: "pods of the namespace wait for a node: they go first"}
+		return condition{reason: v1alpha1.ReasonPodsWait, message: "pods of the namespace wait for a node, or are to be replaced because their provider has no room for them: they go first"}
 	case spill.NoRoom:
 		return condition{reason: v1alpha1.ReasonNoRoom, message: "no earlier tier has room for a pod of a later tier", hold: young}
 	case spill.TooNew:

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
@@ -19,11 +20,13 @@ type memory struct {
 	last spill.Returned
 	// fresh reports that last was just read from the status.
 	fresh bool
-	// behind are the ReplicaSets of pods whose returns failed.
-	behind map[string]bool
+	// behind are the ReplicaSets of pods whose returns failed, the last one last. Only mostBehind stay.
+	behind []string
 	// unsure is a pod that may have been evicted at asked: the API server's answer was lost.
 	unsure *Pod
 	asked  time.Time
+	// unknown is since when it is not known what is on the nodes; zero: it is.
+	unknown time.Time
 	// told is when the reason of the condition changed last.
 	told time.Time
 	// refused has the pods that the API server refused to evict, and next is when it is asked again at the earliest.
@@ -47,6 +50,8 @@ const (
 	leastPause = 10 * time.Second
 	// mostAnswers is how many answers the condition has.
 	mostAnswers = 3
+	// mostBehind is how many ReplicaSets of a namespace go last.
+	mostBehind = 32
 )
 
 // refuse notes an answer, and returns when the next pod is tried.
@@ -71,6 +76,7 @@ func (m *memory) returned(last spill.Returned) {
 
 // observe notes what became of the last return.
 func (m *memory) observe(s Snapshot) {
+	m.unknown = time.Time{}
 	if m.fresh {
 		m.last, m.fresh = m.last.Restored(s.Tiers, s.Now), false
 	}
@@ -82,11 +88,29 @@ func (m *memory) observe(s Snapshot) {
 		m.unsure = nil
 	}
 	if m.last = m.last.Observe(s.Opened, s.Successors, s.Tiers, after(s.Offloading.Spec.Return), s.Now); m.last.Failed {
-		if m.behind == nil {
-			m.behind = map[string]bool{}
-		}
-		m.behind[m.last.Owner] = true
+		m.fall(m.last.Owner)
 	}
+}
+
+// fall notes that the pods of a ReplicaSet go last.
+func (m *memory) fall(owner string) {
+	if slices.Contains(m.behind, owner) {
+		return
+	}
+	m.behind = append(m.behind, owner)
+	m.behind = slices.Clone(m.behind[max(0, len(m.behind)-mostBehind):])
+}
+
+// blind returns what to report while it is not known what is on the nodes, and when to look again. A manager that starts
+// knows that after a moment, so the first minute takes no write.
+func (m *memory) blind(why error, now time.Time) (condition, time.Duration) {
+	if m.unknown.IsZero() {
+		m.unknown = now
+	}
+	if wait := m.unknown.Add(settle).Sub(now); wait > 0 {
+		return condition{}, wait
+	}
+	return condition{reason: v1alpha1.ReasonRoomUnknown, message: "no pod returns, because the room is not known: " + why.Error()}, 0
 }
 
 // keep forgets the answers about pods that are gone.

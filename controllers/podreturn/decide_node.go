@@ -8,17 +8,12 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // open reports whether a node is ready for new pods.
 func open(node *corev1.Node) bool {
-	return node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && ready(node)
-}
-
-func ready(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
+	return node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && field.IsNodeReady(node)
 }
 
 // takes reports whether a node takes a pod, as far as taints, the node selector and the required node affinity say.

@@ -1,6 +1,7 @@
 package podreturn
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -101,7 +102,7 @@ func TestDecide(t *testing.T) {
 			m.last, m.fresh = spill.Returned{At: s.Now.Add(-time.Hour), From: 1}, true
 		}, reason: v1alpha1.ReasonReturning, evicted: "a"},
 		"one of that ReplicaSet has failed": {pods: []Pod{from(1, "a", 1), from(1, "b", 0, func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "b" })}, change: func(_ *Snapshot, m *memory) {
-			m.behind = map[string]bool{"web": true}
+			m.behind = []string{"web"}
 		}, reason: v1alpha1.ReasonReturning, evicted: "b"},
 		"another may have been evicted": {pods: []Pod{from(1, "a", 0)}, change: func(s *Snapshot, m *memory) {
 			gone := from(1, "gone", 0)
@@ -194,6 +195,11 @@ func TestReported(t *testing.T) {
 	if p := decide(s, m); !p.condition.hold || p.again <= 0 {
 		t.Errorf("after a start: %+v, again after %v", p.condition, p.again)
 	}
+	s.Pods[0].Away, s.Connecting = true, true
+	if p := decide(s, m); !p.condition.hold || p.again != connecting {
+		t.Errorf("while a provider connects: %+v, again after %v", p.condition, p.again)
+	}
+	s.Pods[0].Away, s.Connecting = false, false
 	s.Now = s.Now.Add(DefaultAfter + settle)
 	if p := decide(s, m); p.condition.hold || p.move.Pod != 0 {
 		t.Errorf("long after a start: %+v, pod %d goes", p.condition, p.move.Pod)
@@ -222,7 +228,35 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestUsage: a sum counts until a pod comes or goes.
+// TestBlind: what is unknown for a minute is reported. What becomes known does not count any more.
+func TestBlind(t *testing.T) {
+	var m memory
+	reported := func(after time.Duration) string {
+		c, _ := m.blind(errNodesUnknown, builder.Epoch.Add(after))
+		return c.reason
+	}
+	if got := []string{reported(0), reported(settle - 1), reported(settle)}; strings.Join(got, ",") != ",,"+v1alpha1.ReasonRoomUnknown {
+		t.Errorf("reported %q", got)
+	}
+	m.observe(room())
+	if _, wait := m.blind(errNodesUnknown, builder.Epoch.Add(time.Hour)); wait != settle {
+		t.Errorf("it is unknown again, and reported after %v", wait)
+	}
+}
+
+// TestBehind: the last ReplicaSets whose returns failed go last, and no more of them are remembered.
+func TestBehind(t *testing.T) {
+	var m memory
+	for i := range 2 * mostBehind {
+		m.fall(fmt.Sprint(i))
+		m.fall(fmt.Sprint(i))
+	}
+	if len(m.behind) != mostBehind || m.behind[0] != fmt.Sprint(mostBehind) {
+		t.Errorf("%q go last", m.behind)
+	}
+}
+
+// TestUsage: a sum counts until a pod comes or goes, and is forgotten with its binding.
 func TestUsage(t *testing.T) {
 	var u usage
 	counted := 0
@@ -245,6 +279,9 @@ func TestUsage(t *testing.T) {
 	}
 	if _, err := u.of("us", "n", builder.Epoch, count); err != nil || counted != 5 {
 		t.Errorf("what was counted during a change is believed")
+	}
+	if u.keep([]*v1alpha1.ClusterBinding{builder.Binding("us").Obj()}); len(u.known) != 1 || len(u.changes) != 1 {
+		t.Errorf("%v and %v are remembered", u.known, u.changes)
 	}
 }
 

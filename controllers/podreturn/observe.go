@@ -2,6 +2,7 @@ package podreturn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,10 +18,13 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/decide/stuckpod"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
+
+// errNodesUnknown is returned until the watch of the consumer's own nodes has shown all of them and their pods.
+var errNodesUnknown = errors.New("the consumer's own nodes and the pods on them are not known yet")
 
 // observe collects what is known about a namespace. It reads caches.
 func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffloading, memory *memory) (Snapshot, error) {
@@ -40,6 +44,7 @@ func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffload
 	if err := r.waiting(ctx, &s); err != nil {
 		return s, err
 	}
+	r.used.keep(bindings.Usable())
 	for _, binding := range bindings.Usable() {
 		tier := spill.Of(s.Tiers, binding.Spec.ClusterID)
 		if tier < 0 || bindings.Holder(binding.Spec.ClusterID) != binding.Name {
@@ -59,7 +64,8 @@ func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha
 		return err
 	}
 	largest, connected := r.Largest(ctx, binding.Name)
-	away := !slices.ContainsFunc(nodes, ready) || !connected || namespaceoffloading.Unreachable(binding) != ""
+	s.Connecting = s.Connecting || !connected && namespaceoffloading.Answers(binding)
+	away := !slices.ContainsFunc(nodes, field.IsNodeReady) || !connected || !namespaceoffloading.Answers(binding)
 	if err := r.residents(ctx, s, binding, tier, away, last); err != nil {
 		return err
 	}
@@ -104,7 +110,7 @@ func (r *Reconciler) local(s *Snapshot, last spill.Returned) error {
 	}
 	nodes, known := r.Local.Nodes()
 	if !known {
-		return inventory.ErrUnknown // A change is reported once they are known.
+		return errNodesUnknown // A change is reported once they are known.
 	}
 	for _, node := range nodes {
 		if open(node.Node) { // With other labels or taints, it is another place.
@@ -148,12 +154,15 @@ func (s *Snapshot) open(pod *corev1.Pod) {
 func (r *Reconciler) residents(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, away bool, last spill.Returned) error {
 	pods, err := r.Inventory.Pods(ctx, binding.Name, s.Offloading.Namespace)
 	if err != nil {
-		return err
+		return fmt.Errorf("provider %s: %w", binding.Spec.ClusterID, err)
 	}
 	for i := range pods {
 		s.open(&pods[i])
 		if last.Owner != "" && ownerOf(&pods[i]) == last.Owner && last.Follows(pods[i].CreationTimestamp.Time, s.Now) && !leaves(&pods[i]) {
 			s.Successors = append(s.Successors, spill.Successor{Tier: tier, Ready: field.IsReady(&pods[i])})
+		}
+		if !leaves(&pods[i]) && stuckpod.Waits(&pods[i], s.Offloading) {
+			s.Waiting++
 		}
 		if !leaves(&pods[i]) && !eviction.IsDaemonSetPod(&pods[i]) {
 			s.Pods = append(s.Pods, Pod{Pod: &pods[i], Tier: tier, Size: spill.InUse(&pods[i]), Away: away})

@@ -89,8 +89,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	memory := r.known.get(nso, r.Clock.Now())
 	snapshot, err := r.observe(ctx, nso, memory)
-	if errors.Is(err, inventory.ErrUnknown) {
-		return ctrl.Result{}, nil // It is enqueued again once the pods are known.
+	if errors.Is(err, inventory.ErrUnknown) || errors.Is(err, errNodesUnknown) {
+		c, again := memory.blind(err, r.Clock.Now())
+		return r.finish(ctx, nso, status, c, again, memory) // It is enqueued again once more is known.
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -105,9 +106,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 	}
 	memory.into(status)
-	p.again = retry.Sooner(p.again, p.condition.into(status, nso.Generation, memory, snapshot.Now))
+	return r.finish(ctx, nso, status, p.condition, p.again, memory)
+}
+
+// finish writes a condition with the rest of a status, and comes back after again at the latest.
+func (r *Reconciler) finish(
+	ctx context.Context, nso *v1alpha1.NamespaceOffloading, status *v1alpha1.NamespaceOffloadingStatus, c condition, again time.Duration, memory *memory,
+) (ctrl.Result, error) {
+	again = retry.Sooner(again, c.into(status, nso.Generation, memory, r.Clock.Now()))
 	result, err := retry.Done(r.report(ctx, nso, status))
-	result.RequeueAfter = retry.Sooner(result.RequeueAfter, p.again)
+	result.RequeueAfter = retry.Sooner(result.RequeueAfter, again)
 	return result, err
 }
 

@@ -95,9 +95,10 @@ func differs(before, after *corev1.Node) bool {
 
 // ofChange returns the namespaces to which a change on a virtual node matters: room has come or gone.
 func (r *changes) ofChange(_ context.Context, change inventory.Change) []reconcile.Request {
-	if change.Copies {
+	all := r.all()
+	if change.Copies || len(all) == 0 { // Without a namespace, nothing is counted.
 		return nil
 	}
 	r.used.changed(change.Binding)
-	return r.all()
+	return all
 }

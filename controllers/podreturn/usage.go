@@ -1,9 +1,11 @@
 package podreturn
 
 import (
+	"maps"
 	"sync"
 	"time"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
@@ -48,6 +50,18 @@ func (u *usage) of(binding, node string, now time.Time, count func() (spill.Size
 		u.known[binding][node] = counted{size, now}
 	}
 	return size, nil
+}
+
+// keep forgets the bindings that are not among these.
+func (u *usage) keep(bindings []*v1alpha1.ClusterBinding) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	there := map[string]bool{}
+	for _, binding := range bindings {
+		there[binding.Name] = true
+	}
+	maps.DeleteFunc(u.known, func(binding string, _ map[string]counted) bool { return !there[binding] })
+	maps.DeleteFunc(u.changes, func(binding string, _ int) bool { return !there[binding] })
 }
 
 // changed forgets what is remembered about a binding.

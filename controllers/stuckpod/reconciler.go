@@ -26,6 +26,7 @@ import (
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/stuckpod"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
@@ -79,12 +80,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req inventory.Request) (ctrl
 	if err := errors.Join(err1, err2); err != nil {
 		return ctrl.Result{}, err
 	}
-	if !offloaded {
-		r.written.Forget(client.ObjectKey{Namespace: req.Namespace, Name: v1alpha1.OffloadingName})
-	}
 	if !bound || !offloaded {
 		return ctrl.Result{}, nil
 	}
+	s.Early = r.seen.early(req, stuckpod.Early(s))
 	if due, wait := stuckpod.Due(s); !due {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
@@ -105,7 +104,7 @@ func (r *Reconciler) nodes(ctx context.Context) (map[string][]*corev1.Node, erro
 	}
 	nodes := map[string][]*corev1.Node{}
 	for _, binding := range bindings.Usable() {
-		if !stuckpod.Answers(binding) {
+		if !namespaceoffloading.Answers(binding) {
 			continue
 		}
 		if nodes[binding.Spec.ClusterID], err = consumer.VirtualNodes(ctx, r.Client, binding); err != nil {

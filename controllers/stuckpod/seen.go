@@ -9,17 +9,18 @@ import (
 	"github.com/spillway-io/spillway/internal/inventory"
 )
 
-// seen has the pods that their provider refuses: when this process saw that first, and what their owners were told. It is
-// lost with the process.
+// seen has the pods that their provider refuses: when this process saw that first, whether that was before they were due,
+// and what their owners were told. It is lost with the process.
 type seen struct {
 	mu   sync.Mutex
 	pods map[inventory.Request]known
 }
 
 type known struct {
-	uid  types.UID
-	at   time.Time
-	told string
+	uid   types.UID
+	at    time.Time
+	early bool
+	told  string
 }
 
 // first notes a pod, and returns when it was noted first.
@@ -34,6 +35,18 @@ func (s *seen) first(req inventory.Request, uid types.UID, now time.Time) time.T
 	}
 	s.pods[req] = known{uid: uid, at: now}
 	return now
+}
+
+// early reports whether a noted pod has been seen before it was due. It notes that if it is now.
+func (s *seen) early(req inventory.Request, now bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, ok := s.pods[req]
+	if ok && now {
+		before.early = true
+		s.pods[req] = before
+	}
+	return before.early
 }
 
 // tell reports whether the owner of a noted pod has not been told that yet.

@@ -16,8 +16,14 @@ func TestSeen(t *testing.T) {
 	var s seen
 	eu := inventory.Request{Binding: "eu", NamespacedName: types.NamespacedName{Namespace: "team", Name: "web"}}
 	us := inventory.Request{Binding: "us", NamespacedName: eu.NamespacedName}
+	if s.early(us, true); s.has(us) || s.early(us, false) {
+		t.Error("a pod that is not noted was early")
+	}
 	later := builder.Epoch.Add(time.Minute)
 	s.first(us, "1", builder.Epoch)
+	if s.early(us, false) || !s.early(us, true) || !s.early(us, false) {
+		t.Error("it is not noted that a pod was early, or too soon")
+	}
 	for i, step := range []struct {
 		uid     types.UID
 		at      time.Time

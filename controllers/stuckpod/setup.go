@@ -15,7 +15,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
-	"github.com/spillway-io/spillway/internal/decide/stuckpod"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
@@ -29,7 +29,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("stuckpod").
 		WatchesRawSource(inventory.Source(r.Inventory, 0, r.ofChange)).
 		WatchesRawSource(inventory.ProblemSource(r.Inventory, r.ofPod)).
-		Watches(&v1alpha1.NamespaceOffloading{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofOffloading), builder.WithPredicates(changed())).
+		Watches(&v1alpha1.NamespaceOffloading{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofOffloading), builder.WithPredicates(r.changed())).
 		Watches(&v1alpha1.ClusterBinding{}, trigger.OnChange(r.ofBinding)).
 		Watches(&corev1.Node{}, trigger.OnChange(r.ofNode)).
 		WithOptions(trigger.Options[inventory.Request](mgr, workers)).
@@ -37,13 +37,16 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // changed passes changes of an offloading after which other places may take a pod. What exists at the start is handled
-// when the pods are known.
-func changed() predicate.Predicate {
+// when the pods are known. What was written about an offloading that is gone is forgotten.
+func (r *Reconciler) changed() predicate.Predicate {
 	only := trigger.OnlyUpdated(func(before, after *v1alpha1.NamespaceOffloading) bool {
 		return before.Status.ObservedGeneration != after.Status.ObservedGeneration ||
 			!equality.Semantic.DeepEqual(before.Status.Overflow, after.Status.Overflow) || !equality.Semantic.DeepEqual(before.Status.Full, after.Status.Full)
 	})
-	only.DeleteFunc = func(event.DeleteEvent) bool { return false }
+	only.DeleteFunc = func(gone event.DeleteEvent) bool {
+		r.written.Forget(client.ObjectKeyFromObject(gone.Object))
+		return false
+	}
 	return only
 }
 
@@ -54,7 +57,7 @@ func (r *Reconciler) ofBinding(ctx context.Context, before, after *v1alpha1.Clus
 	case after == nil:
 		r.seen.forgetAll(before.Name)
 		return nil
-	case before != nil && stuckpod.Answers(before) || !stuckpod.Answers(after):
+	case before != nil && namespaceoffloading.Answers(before) || !namespaceoffloading.Answers(after):
 		return nil
 	}
 	return append(r.everywhere(ctx, corev1.NamespaceAll), r.those(ctx, after.Name, corev1.NamespaceAll, r.wasFull)...)

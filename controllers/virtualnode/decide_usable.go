@@ -25,7 +25,7 @@ func (o Offer) closed(node *corev1.Node) string {
 		return "being deleted"
 	case node.Spec.Unschedulable:
 		return "cordoned"
-	case !isReady(node):
+	case !field.IsNodeReady(node):
 		return "not ready"
 	case slices.ContainsFunc(node.Spec.Taints, o.repels):
 		return "tainted"
@@ -42,12 +42,6 @@ func differs(before, after *corev1.Node) bool {
 		!equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) ||
 		!equality.Semantic.DeepEqual(before.Status.Allocatable, after.Status.Allocatable) ||
 		!slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)
-}
-
-func isReady(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // mirrored are taints with which Kubernetes repeats, a moment later, what the node itself says. This package

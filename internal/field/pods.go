@@ -16,6 +16,13 @@ func IsReady(pod *corev1.Pod) bool {
 	})
 }
 
+// IsNodeReady reports whether a node is Ready.
+func IsNodeReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
 // First returns the first element for which is returns true, or nil.
 func First[E any](all []E, is func(*E) bool) *E {
 	for i := range all {

@@ -2,6 +2,7 @@ package pod
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,8 +16,9 @@ const mostSaid = 512
 
 // unplaced returns why a pod that is in the provider does not start there: the provider's scheduler finds no node for
 // it, perhaps because the pod is too big for each. It is nil if that is not so, or has not lasted long enough to be worth
-// a write; then wait is how long until it has. A pod that no node ever has room for does not wait. The message stays the first one, because the scheduler counts the nodes in it, and each change would take a
-// write. The events of the pod have the latest.
+// a write; then wait is how long until it has. A pod that no node ever has room for does not wait. The message stays
+// until it begins or ceases to be about lack of room, because the scheduler counts the nodes in it, and each change would
+// take a write. The events of the pod have the latest.
 func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 	if s.Remote.Spec.NodeName != "" || terminal(s.Local) {
 		return nil, 0
@@ -25,10 +27,16 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 	if said == nil || said.Status != corev1.ConditionFalse || said.Reason != corev1.PodReasonUnschedulable {
 		return nil, 0
 	}
+	unschedulable := field.Problemf(v1alpha1.ReasonUnschedulable, "the scheduler of provider %s finds no node for pod %s/%s: %s",
+		s.ClusterID, s.Remote.Namespace, s.Remote.Name, field.Bounded(said.Message, mostSaid))
+	going := !s.Local.DeletionTimestamp.IsZero() || !s.Remote.DeletionTimestamp.IsZero()
 	if was := conditionOf(s.Local, v1alpha1.PodOffloaded); was != nil && isUnplaced(was.Reason) {
+		if !going && lacksRoom(was.Reason, was.Message) != lacksRoom(unschedulable.Reason, unschedulable.Message) {
+			return &unschedulable, 0
+		}
 		return &field.Problem{Reason: was.Reason, Message: was.Message}, 0
 	}
-	if !s.Local.DeletionTimestamp.IsZero() || !s.Remote.DeletionTimestamp.IsZero() {
+	if going {
 		return nil, 0
 	}
 	why, ever := "", false
@@ -44,8 +52,6 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 			s.Remote.Namespace, s.Remote.Name, s.ClusterID, why, field.Bounded(said.Message, mostSaid))
 		return &tooBig, 0
 	}
-	unschedulable := field.Problemf(v1alpha1.ReasonUnschedulable, "the scheduler of provider %s finds no node for pod %s/%s: %s",
-		s.ClusterID, s.Remote.Namespace, s.Remote.Name, field.Bounded(said.Message, mostSaid))
 	return &unschedulable, 0
 }
 
@@ -66,6 +72,22 @@ func StuckOf(local *corev1.Pod) *Stuck {
 		return nil
 	}
 	return &Stuck{field.Problem{Reason: c.Reason, Message: c.Message}, c.LastTransitionTime.Time}
+}
+
+// LacksRoom reports whether the provider says that it lacks room for the pod.
+func (s *Stuck) LacksRoom() bool { return lacksRoom(s.Reason, s.Message) }
+
+// signsOfNoRoom are how an API server and a scheduler word that, by the reason of PodOffloaded.
+var signsOfNoRoom = map[string][]string{
+	v1alpha1.ReasonRejected:      {"exceeded quota: "},
+	v1alpha1.ReasonUnschedulable: noNode,
+	v1alpha1.ReasonTooBig:        noNode, // Other nodes of the provider do not help it, but another provider may.
+}
+
+var noNode = []string{"Insufficient ", "Too many pods", "no nodes available"}
+
+func lacksRoom(reason, message string) bool {
+	return slices.ContainsFunc(signsOfNoRoom[reason], func(sign string) bool { return strings.Contains(message, sign) })
 }
 
 // isStuck reports whether PodOffloaded has a reason of a pod that the provider refuses or cannot place. Others are

@@ -41,18 +41,19 @@ func TestUnplaced(t *testing.T) {
 		want          string
 		tooBig        func(*corev1.Pod) (string, bool)
 	}{
-		"no node is free enough":  {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, big + " 0s", func(*corev1.Pod) (string, bool) { return "it requests too much", false }},
-		"none will be at once":    {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available"), saysNow}, big + " 0s", func(*corev1.Pod) (string, bool) { return "it requests too much", true }},
-		"one may be in a moment":  {nil, []func(*corev1.Pod){saysUnschedulable(""), saysNow}, "2s", func(*corev1.Pod) (string, bool) { return "it requests too much", false }},
-		"it was too big":          {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonTooBig)}, []func(*corev1.Pod){saysUnschedulable("0/3 nodes are available")}, "False TooBig: old 1m0s", nil},
-		"it has a node":           {nil, []func(*corev1.Pod){node}, "", nil},
-		"it waits for a node":     {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s", nil},
-		"it waited for a Secret":  {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonReferenceNotFound)}, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s", nil},
-		"the scheduler says more": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){saysUnschedulable("0/3 nodes are available")}, "False Unschedulable: old 1m0s", nil},
-		"it has got a node there": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){node}, "True Offloaded:  0s", nil},
-		"it waits for a moment":   {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }}, "2s", nil},
-		"its clock is ahead":      {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available"), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(time.Hour)) }}, said + " 0s", nil},
-		"it has gates there":      {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }}, "", nil},
+		"no node is free enough":    {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, big + " 0s", func(*corev1.Pod) (string, bool) { return "it requests too much", false }},
+		"none will be at once":      {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available"), saysNow}, big + " 0s", func(*corev1.Pod) (string, bool) { return "it requests too much", true }},
+		"one may be in a moment":    {nil, []func(*corev1.Pod){saysUnschedulable(""), saysNow}, "2s", func(*corev1.Pod) (string, bool) { return "it requests too much", false }},
+		"it was too big":            {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonTooBig)}, []func(*corev1.Pod){saysUnschedulable("0/3 nodes are available")}, "False TooBig: old 1m0s", nil},
+		"it has a node":             {nil, []func(*corev1.Pod){node}, "", nil},
+		"it waits for a node":       {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s", nil},
+		"it waited for a Secret":    {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonReferenceNotFound)}, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available")}, said + " 0s", nil},
+		"the scheduler says more":   {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){saysUnschedulable("0/3 nodes are available")}, "False Unschedulable: old 1m0s", nil},
+		"it lacks room from now on": {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available: 2 Insufficient cpu")}, said + ": 2 Insufficient cpu 1m0s", nil},
+		"it has got a node there":   {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonUnschedulable)}, []func(*corev1.Pod){node}, "True Offloaded:  0s", nil},
+		"it waits for a moment":     {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }}, "2s", nil},
+		"its clock is ahead":        {nil, []func(*corev1.Pod){saysUnschedulable("0/2 nodes are available"), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(time.Hour)) }}, said + " 0s", nil},
+		"it has gates there":        {nil, []func(*corev1.Pod){saysUnschedulable(""), func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }}, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := in(local(append([]func(*corev1.Pod){started}, test.local...)...), remote(append([]func(*corev1.Pod){phase("Pending")}, test.remote...)...))

@@ -44,6 +44,15 @@ func Away(binding *v1alpha1.ClusterBinding) (reason string, since time.Time) {
 	return reason, connected.LastTransitionTime.Time
 }
 
+// Answers reports whether a provider can be used, and what is known about its pods is current. One that lets the manager
+// hold no Lease can be used.
+func Answers(binding *v1alpha1.ClusterBinding) bool {
+	away, _ := Away(binding)
+	fence := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingFenced)
+	closed := fence != nil && fence.Status == metav1.ConditionFalse && fence.Reason != v1alpha1.ReasonLeaseForbidden && fence.Reason != v1alpha1.ReasonLeaseUnavailable
+	return away == "" && binding.DeletionTimestamp.IsZero() && !closed
+}
+
 // setOutage reports which providers are away. It returns when to check again; zero if nothing is pending.
 func (s Snapshot) setOutage(all *[]metav1.Condition) (again time.Duration) {
 	var told, paused []string

@@ -30,7 +30,7 @@ type Back struct {
 	PerMinute int32
 	// Last is the last return.
 	Last Returned
-	// Waiting is how many pods of the namespace wait for a node. They go first.
+	// Waiting is how many pods of the namespace wait for a node, or are given up soon. They go first.
 	Waiting int
 	// Room returns how long it takes until a tier has had room for the pod with that index for long enough; 0: it
 	// has; negative: it has no room now.
@@ -56,7 +56,7 @@ const (
 	InPlace
 	// Fixed: no pod in a later tier is movable.
 	Fixed
-	// Others: pods of the namespace wait for a node.
+	// Others: pods of the namespace wait for a node, or are given up soon.
 	Others
 	// NoRoom: no earlier tier has room.
 	NoRoom
@@ -220,14 +220,15 @@ func (r Returned) time(tiers []Tier) time.Duration {
 }
 
 // Observe notes what became of the last return. It has failed if a pod of the namespace has opened the tier again,
-// or a pod of the ReplicaSet is there again: another pod may have taken the room of the successor.
+// or a pod of the ReplicaSet is there again: another pod may have taken the room of the successor. Pods have full seconds,
+// so a tier that was opened in the second of the return counts, too.
 func (r Returned) Observe(opened []Opened, successors []Successor, tiers []Tier, after time.Duration, now time.Time) Returned {
 	if r.At.IsZero() || r.Failed {
 		return r
 	}
 	end := r.At.Add(after + r.time(tiers))
 	failed := slices.ContainsFunc(opened, func(pod Opened) bool {
-		return slices.ContainsFunc(pod, func(o Opening) bool { return o.Tier >= r.From && o.At.After(r.At) && !o.At.After(end) })
+		return slices.ContainsFunc(pod, func(o Opening) bool { return o.Tier >= r.From && o.At.Unix() >= r.At.Unix() && !o.At.After(end) })
 	})
 	for _, s := range successors {
 		failed = failed || s.Tier >= r.From && !now.After(end)

@@ -35,10 +35,36 @@ func TestRoom(t *testing.T) {
 	want(12, large, 0)
 	observe(13, nil)
 	want(13, small, -1)
-	rooms.Observe(map[string]Size{"eu": large}, 4*time.Minute, at(14))
-	want(14, small, 4*time.Minute)
-	rooms.Observe(nil, 4*time.Minute, at(15))
+	rooms.Observe(nil, 8*time.Minute, at(14))
 	want(20, small, -1)
+}
+
+// TestRoomForAnotherTime: what was observed counts when the time changes.
+func TestRoomForAnotherTime(t *testing.T) {
+	small, large := Size{{"cpu", 1}}, Size{{"cpu", 2}}
+	for name, test := range map[string]struct {
+		after        time.Duration
+		small, large time.Duration // How long it takes until there has been room.
+	}{
+		"the same":         {8 * time.Minute, 0, 8 * time.Minute},
+		"twice as long":    {16 * time.Minute, 8 * time.Minute, 16 * time.Minute},
+		"half as long":     {4 * time.Minute, 0, 4 * time.Minute},
+		"much shorter":     {time.Minute, 0, time.Minute},
+		"hardly different": {8*time.Minute + time.Second, time.Second, 8*time.Minute + 2*time.Second},
+	} {
+		var rooms Rooms
+		for minutes, free := range []Size{large, large, large, large, large, large, large, large, small, large} { // One a minute.
+			rooms.Observe(map[string]Size{"eu": free}, 8*time.Minute, start.Add(time.Duration(minutes)*time.Minute))
+		}
+		now := start.Add(10 * time.Minute)
+		rooms.Observe(map[string]Size{"eu": large}, test.after, now)
+		if got := rooms.Wait("eu", small, now); got != test.small {
+			t.Errorf("%s: a small pod returns after %v, want %v", name, got, test.small)
+		}
+		if got := rooms.Wait("eu", large, now); got != test.large {
+			t.Errorf("%s: a large pod returns after %v, want %v", name, got, test.large)
+		}
+	}
 }
 
 // TestReturned: a return fails once, if the tier is needed again soon, or the successor does not become Ready in time.
@@ -64,7 +90,7 @@ func TestReturned(t *testing.T) {
 		"it does not run":                 {observe(first, nil, late, Successor{0, false}), as(false, true, 1)},
 		"it is where the pod was":         {observe(first, nil, second, Successor{2, true}), as(false, true, 1)},
 		"an earlier tier is opened":       {observe(first, Opened{{1, soon}}, soon), first},
-		"the tier was opened before":      {observe(first, Opened{{2, start}}, soon), first},
+		"the tier was opened before":      {observe(first, Opened{{2, start.Add(-time.Second)}}, soon), first},
 		"it is opened much later":         {observe(as(true, false, 0), Opened{{2, late}}, late), as(true, false, 0)},
 		"it is opened soon":               {observe(first, Opened{{1, start}, {2, soon}}, soon), as(false, true, 1)},
 		"that counts once":                {observe(as(true, true, 1), Opened{{2, soon}}, soon), as(true, true, 1)},
@@ -77,6 +103,10 @@ func TestReturned(t *testing.T) {
 		if diff := cmp.Diff(test.want, test.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+	later := none.Next(2, "web-1", "web", second.Add(-time.Millisecond))
+	if !observe(later, Opened{{2, start}}, soon).Failed {
+		t.Error("a tier that was opened in the second of the return does not count")
 	}
 	if got := four.Patience(time.Minute); got != 16*time.Minute {
 		t.Errorf("after four failures it is %v", got)

@@ -127,9 +127,10 @@ func (w *world) giveBack() {
 		return soonest
 	}}
 	for _, p := range w.pods {
-		if p.node == nil {
+		if p.waits() {
 			back.Waiting++
-		} else {
+		}
+		if p.node != nil {
 			residents, of = append(residents, Resident{Tier: p.node.tier, Size: p.size, Movable: p.set != statefulSet, Behind: w.last.Failed && w.last.Owner == fmt.Sprint(p.set), Started: p.started}), append(of, p)
 		}
 	}

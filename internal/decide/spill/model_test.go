@@ -42,6 +42,9 @@ type pod struct {
 	opens                   int
 }
 
+// waits reports whether a pod takes the next room: it has no node, or is replaced soon, because its provider has no room.
+func (p *pod) waits() bool { return p.node == nil || !p.stuck.IsZero() && p.set != statefulSet }
+
 func (p *pod) amount() int64 { return p.size[0].Value }
 
 var sizes = map[int64]Size{}

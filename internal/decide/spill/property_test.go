@@ -124,16 +124,37 @@ func (w *world) checkQuiet() {
 	if most := 3 * len(w.clusters) * len(w.pods); w.givenUp > most {
 		w.violation("%d pods are given up in an hour: want %d at most", w.givenUp, most)
 	}
-	// A return that fails is tried again, but more and more slowly.
-	if most := w.pickyClusters() * 6; w.returned > most {
-		w.violation("%d pods return, although nothing has changed for hours", w.returned)
-	}
+	w.checkReturnsEnd()
 	w.checkReturned()
 	before := w.writes
 	if w.due.After(w.now) && w.full.entries == nil {
 		if w.manage(); w.writes != before {
 			w.violation("%d writes, although nothing was due", w.writes-before)
 		}
+	}
+}
+
+// checkReturnsEnd checks that returns end. One that fails is tried again, but more and more slowly. Pods that fit nowhere and
+// are given up in turn go first, so a return may come a day late, when none of them waits for a moment. But each return
+// moves a pod down, or fails, and then no pod of that size returns there any more.
+func (w *world) checkReturnsEnd() {
+	const hours = 72
+	if w.returned <= w.pickyClusters()*6 {
+		return
+	}
+	most := w.pickyClusters()*6*hours + 2*len(w.clusters)
+	for _, p := range w.pods {
+		switch {
+		case p.set == statefulSet:
+		case p.node == nil:
+			most += len(w.tiers)
+		default:
+			most += p.node.tier
+		}
+	}
+	w.returned = 0
+	if w.advance(hours * time.Hour); w.returned > most {
+		w.violation("%d pods return in %d hours, although nothing has changed for hours: want %d at most", w.returned, hours, most)
 	}
 }
 
@@ -150,7 +171,7 @@ func (w *world) pickyClusters() (n int) {
 // checkReturned checks that no pod stays in a later tier, although an earlier one has had room for hours.
 func (w *world) checkReturned() {
 	for _, p := range w.pods {
-		if p.node == nil {
+		if p.waits() {
 			return // It goes first.
 		}
 	}
@@ -225,7 +246,7 @@ func (w *world) checkReturn(p *pod) {
 		w.violation("pod %d returns before the successor of pod %s runs", p.id, w.last.Pod)
 	}
 	for _, other := range w.pods {
-		if other.node == nil {
+		if other.waits() {
 			w.violation("pod %d returns before pod %d, which waits", p.id, other.id)
 		} else if other.set == p.set && other.node.tier > p.node.tier && other.size.Covers(p.size) && p.size.Covers(other.size) && !w.doubted(other) {
 			w.violation("pod %d returns from tier %d before pod %d from tier %d", p.id, p.node.tier, other.id, other.node.tier)

@@ -6,15 +6,14 @@ import "time"
 // the consumer. Its zero value is empty. Its times must come from a clock that is never set back. It is a memory
 // only: a manager that starts observes anew.
 type Rooms struct {
-	after time.Duration
-	of    map[string]*Room
+	of map[string]*Room
 }
 
 // Observe notes what is free in each place now, and forgets the places that are missing. Call it on each change. If
-// after is another one than before, everything is observed anew.
+// after is another one than before, what was observed still counts, as far as it goes back.
 func (r *Rooms) Observe(free map[string]Size, after time.Duration, now time.Time) {
-	if r.of == nil || r.after != after {
-		r.of, r.after = map[string]*Room{}, after
+	if r.of == nil {
+		r.of = map[string]*Room{}
 	}
 	for place := range r.of {
 		if _, there := free[place]; !there {
@@ -22,8 +21,11 @@ func (r *Rooms) Observe(free map[string]Size, after time.Duration, now time.Time
 		}
 	}
 	for place, size := range free {
-		if r.of[place] == nil {
+		switch room := r.of[place]; {
+		case room == nil:
 			r.of[place] = &Room{After: after}
+		case room.After != after:
+			r.of[place] = room.over(after, now)
 		}
 		r.of[place].Observe(size, now)
 	}
@@ -76,6 +78,23 @@ func (r *Room) advance(now time.Time) {
 		r.least[i%(parts+1)] = r.latest
 	}
 	r.part = max(part, r.part)
+}
+
+// over returns the same room, in parts of another After. A new part has the least of all old ones that it touches.
+func (r *Room) over(after time.Duration, now time.Time) *Room {
+	r.advance(now)
+	old, first := r.length(), max(0, r.part-parts)
+	as := &Room{After: after, begun: r.begun.Add(time.Duration(first) * old), latest: r.latest}
+	as.part = int64(now.Sub(as.begun) / as.length())
+	for part := max(0, as.part-parts); part <= as.part; part++ {
+		from, to := int64(time.Duration(part)*as.length()/old), int64((time.Duration(part+1)*as.length()-1)/old)
+		least := r.least[(first+from)%(parts+1)]
+		for i := first + from + 1; i <= min(first+to, r.part); i++ {
+			least = least.least(r.least[i%(parts+1)])
+		}
+		as.least[part%(parts+1)] = least
+	}
+	return as
 }
 
 // Wait returns how long it takes until there has been room for a pod of that size for After, if nothing changes; 0:

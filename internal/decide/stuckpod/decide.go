@@ -12,14 +12,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/decide/successor"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/retry"
 )
@@ -35,6 +36,8 @@ type Snapshot struct {
 	Nodes map[string][]*corev1.Node
 	// Seen is when this process first saw that the provider refuses the pod.
 	Seen, Now time.Time
+	// Early reports that this process has seen that before the pod was due: then it is news that it is.
+	Early bool
 }
 
 // Plan is what to do.
@@ -63,21 +66,22 @@ func Due(s Snapshot) (due bool, wait time.Duration) {
 	return wait == 0, wait
 }
 
+// Early reports whether the provider refuses the pod, and it is not due because too little time has passed, or because its
+// namespace does not ask for that. While the provider is away, it is unknown whether the pod is due.
+func Early(s Snapshot) bool {
+	stuck := pod.StuckOf(s.Pod)
+	if stuck == nil || s.Offloading == nil {
+		return false
+	}
+	return !s.Offloading.Spec.ReplacesUnschedulable() || s.state(stuck).Due(After(s.Offloading), s.Now) > 0
+}
+
 // concerns reports whether anything is decided about the pods of a namespace in a provider. While the provider is away,
 // nobody knows how they are. A status about an earlier spec may list providers that are in no tier any more.
 func concerns(s Snapshot) bool {
 	nso := s.Offloading
 	return nso != nil && nso.DeletionTimestamp.IsZero() && nso.Spec.ReplacesUnschedulable() && nso.Status.ObservedGeneration == nso.Generation &&
-		Answers(s.Binding) && slices.Contains(namespaceoffloading.InTiers(&nso.Status), s.Binding.Spec.ClusterID)
-}
-
-// Answers reports whether a provider can be used, and what is known about its pods is current. One that lets the manager
-// hold no Lease can be used.
-func Answers(binding *v1alpha1.ClusterBinding) bool {
-	away, _ := namespaceoffloading.Away(binding)
-	fence := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingFenced)
-	closed := fence != nil && fence.Status == metav1.ConditionFalse && fence.Reason != v1alpha1.ReasonLeaseForbidden && fence.Reason != v1alpha1.ReasonLeaseUnavailable
-	return away == "" && binding.DeletionTimestamp.IsZero() && !closed
+		namespaceoffloading.Answers(s.Binding) && slices.Contains(namespaceoffloading.InTiers(&nso.Status), s.Binding.Spec.ClusterID)
 }
 
 // state returns what is known about the pod. A beginning in the future is from another clock, or from before this clock
@@ -87,7 +91,7 @@ func (s Snapshot) state(stuck *pod.Stuck) spill.Stuck {
 	if since.After(s.Now) {
 		since = s.Seen
 	}
-	return spill.Stuck{Since: since, Recreated: staysFor(s.Pod) == "", Claims: claims(s.Pod)}
+	return spill.Stuck{Since: since, Recreated: successor.Stays(s.Pod) == "", Claims: len(needs.Claims(s.Pod)) > 0}
 }
 
 // Decide decides about one pod that is due.
@@ -101,10 +105,10 @@ func Decide(s Snapshot) Plan {
 		return Plan{Status: changed(s, full)}
 	}
 	state := s.state(stuck)
-	why := cmp.Or(staysFor(s.Pod), notRoom(stuck))
+	why := cmp.Or(successor.Stays(s.Pod), notRoom(stuck))
 	var opens time.Duration // When it is looked at again.
 	if why == "" {
-		if state.Elsewhere, opens = elsewhere(s, full, size); !state.Elsewhere {
+		if state.Elsewhere, opens = elsewhere(s, id, full, size); !state.Elsewhere {
 			why = nowhere
 		}
 	}
@@ -115,7 +119,7 @@ func Decide(s Snapshot) Plan {
 	since := stuck.Since.UTC().Format(time.RFC3339)
 	if gives, _ := spill.GivesUp(state, after, s.Now); !gives || why != "" {
 		plan := Plan{RecheckAfter: opens}
-		if state.IsNews(after, s.Now) {
+		if s.Early || state.IsNews(after, s.Now) {
 			plan.Reason = v1alpha1.ReasonNotReplaced
 			plan.Message = fmt.Sprintf("the pod has not started in provider %s since %s, but it is not replaced: %s", id, since, why)
 		}
@@ -136,14 +140,14 @@ func After(nso *v1alpha1.NamespaceOffloading) time.Duration {
 	return spill.DefaultUnschedulableAfter
 }
 
-// elsewhere reports whether another place may take the pod. If not, opens is how long until one may; 0: unknown.
-func elsewhere(s Snapshot, full *spill.Full, size spill.Size) (may bool, opens time.Duration) {
+// elsewhere reports whether another place than that provider may take the pod. If not, opens is how long until one may; 0: unknown.
+func elsewhere(s Snapshot, than string, full *spill.Full, size spill.Size) (may bool, opens time.Duration) {
 	if s.Offloading.Spec.Overflow[0].Local && len(s.Pod.Spec.NodeSelector) == 0 && !unscheduledpod.OnlyVirtual(s.Pod) {
 		return true, 0
 	}
 	required := nodeaffinity.GetRequiredNodeAffinity(s.Pod)
 	for _, id := range namespaceoffloading.InTiers(&s.Offloading.Status) {
-		if id == s.Binding.Spec.ClusterID || !slices.ContainsFunc(s.Nodes[id], func(node *corev1.Node) bool {
+		if id == than || !slices.ContainsFunc(s.Nodes[id], func(node *corev1.Node) bool {
 			matches, err := required.Match(node)
 			return matches && err == nil && !node.Spec.Unschedulable
 		}) {

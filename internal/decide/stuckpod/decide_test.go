@@ -114,6 +114,7 @@ func TestDecide(t *testing.T) {
 		"refused often":                      {due, []func(*Snapshot){fulls(full("eu", "2", 9, 40*time.Minute))}, "10 30m0s GivenUp deleted 0s"},
 		"of a StatefulSet":                   {due, []func(*Snapshot){controller("apps/v1", "StatefulSet")}, "NotReplaced 0s"},
 		"of a StatefulSet, for a long time":  {time.Hour, []func(*Snapshot){controller("apps/v1", "StatefulSet")}, "0s"},
+		"of a StatefulSet, which is news":    {time.Hour, []func(*Snapshot){controller("apps/v1", "StatefulSet"), func(s *Snapshot) { s.Early = true }}, "NotReplaced 0s"},
 		"of a Job":                           {due, []func(*Snapshot){controller("batch/v1", "Job")}, "NotReplaced 0s"},
 		"of a ReplicationController":         {due, []func(*Snapshot){controller("v1", "ReplicationController")}, "1 1m0s GivenUp deleted 0s"},
 		"of a kind like it":                  {due, []func(*Snapshot){controller("example.com/v1", "ReplicaSet")}, "NotReplaced 0s"},
@@ -197,6 +198,43 @@ func said(t *testing.T, plan Plan) string {
 		words = append(words, "deleted")
 	}
 	return strings.Join(append(words, plan.RecheckAfter.String()), " ")
+}
+
+// TestEarly: it is news that a pod is due if it was not, or if its namespace did not ask for that.
+func TestEarly(t *testing.T) {
+	nso := builder.Offloading("team").Obj()
+	early := func(ago time.Duration) bool {
+		return Early(Snapshot{Pod: refused(ago), Offloading: nso, Seen: builder.Epoch, Now: builder.Epoch})
+	}
+	if !early(time.Hour) {
+		t.Error("without spec.unschedulable, a pod is due")
+	}
+	nso.Spec.Overflow, nso.Spec.Unschedulable = []v1alpha1.OverflowTier{{}}, &v1alpha1.Unschedulable{}
+	if early(time.Hour) || !early(time.Minute) {
+		t.Error("a pod is early after an hour, or not after a minute")
+	}
+}
+
+func TestWaits(t *testing.T) {
+	nso := builder.Offloading("team").Obj()
+	nso.Spec.Overflow, nso.Spec.Unschedulable = []v1alpha1.OverflowTier{{}}, &v1alpha1.Unschedulable{}
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"its provider has no room":          {func(*corev1.Pod) {}, true},
+		"it is refused for what it is":      {func(p *corev1.Pod) { p.Status.Conditions[0].Message = "violates PodSecurity" }, false},
+		"it stays, because nobody makes it": {func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
+		"it runs":                           {func(p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodRunning} }, false},
+	} {
+		pod := refused(0)
+		if test.change(pod); Waits(pod, nso) != test.want {
+			t.Errorf("%s: %v", name, Waits(pod, nso))
+		}
+	}
+	if nso.Spec.Unschedulable = nil; Waits(refused(0), nso) {
+		t.Error("a pod waits that is never replaced")
+	}
 }
 
 func TestConfirmed(t *testing.T) {

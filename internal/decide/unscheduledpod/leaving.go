@@ -2,14 +2,13 @@ package unscheduledpod
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/successor"
 	"github.com/spillway-io/spillway/internal/field"
 )
 
@@ -40,8 +39,8 @@ func FateOf(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, bindings placeme
 		return Stays
 	}
 	virtual := OnlyVirtual(pod)
-	switch maker := controllerBehaviorOf(pod); {
-	case maker == recreatesPod && (virtual || prepared(pod)), maker == countsFailures && virtual:
+	switch follows := successor.Of(pod); {
+	case (follows == successor.Another || follows == successor.SameName) && (virtual || prepared(pod)), follows == successor.Failure && virtual:
 		return Recreated
 	case Strands(pod, bindings):
 		return Stranded
@@ -89,31 +88,4 @@ func OnlyVirtual(pod *corev1.Pod) bool {
 // prepared reports whether the pod tolerates all virtual nodes, or one of them.
 func prepared(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == v1alpha1.TaintVirtualNode })
-}
-
-// controllerBehavior is what the controller of a pod does once the pod is gone.
-type controllerBehavior int
-
-const (
-	recreatesNothing controllerBehavior = iota
-	recreatesPod
-	countsFailures
-)
-
-// controllerBehaviorOf knows the controllers of Kubernetes itself. Another controller may interpret the deletion
-// of a pod as the end of its work.
-func controllerBehaviorOf(pod *corev1.Pod) controllerBehavior {
-	owner := metav1.GetControllerOf(pod)
-	if owner == nil {
-		return recreatesNothing
-	}
-	group, _, _ := strings.Cut(owner.APIVersion, "/")
-	switch group + "/" + owner.Kind {
-	case "apps/ReplicaSet", "apps/StatefulSet", "v1/ReplicationController":
-		return recreatesPod
-	case "batch/Job":
-		return countsFailures
-	default:
-		return recreatesNothing
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -32,6 +33,10 @@ type Seen struct {
 	HiddenBindings bool
 	Events         []corev1.Event
 	Claims         []Claim
+	// Nodes are the virtual nodes of the providers that answer, by clusterID, if the pod's provider does not run it; nil:
+	// they are unknown.
+	Nodes map[string][]*corev1.Node
+	Now   time.Time
 }
 
 // Claim is a PersistentVolumeClaim that the pod names.
@@ -201,7 +206,8 @@ func (s Seen) local() []string {
 func (e *Explanation) remote(s Seen) {
 	e.Provider = v1alpha1.ClusterIDOf(s.Pod.Spec.NodeName)
 	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.rule(), s.returns())
-	if says := stuckpod.Says(s.Pod, s.Offloading, e.Provider, s.Binding); says != "" {
+	stuck := stuckpod.Snapshot{Pod: s.Pod, Binding: s.Binding, Offloading: s.Offloading, Nodes: s.Nodes, Now: s.Now}
+	if says := stuckpod.Says(stuck, e.Provider); says != "" {
 		e.Where = append(e.Where, says)
 	}
 	if !pod.Sent(s.Pod) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -77,7 +80,7 @@ func podName(given string) (string, error) {
 }
 
 func read(ctx context.Context, consumer *cli.Cluster, key client.ObjectKey) (Seen, error) {
-	seen := Seen{Pod: &corev1.Pod{}}
+	seen := Seen{Pod: &corev1.Pod{}, Now: time.Now()}
 	if err := consumer.Get(ctx, key, seen.Pod); err != nil {
 		if unknown := status.Known(ctx, consumer, key.Namespace); apierrors.IsNotFound(err) && unknown != nil {
 			return seen, unknown
@@ -103,11 +106,39 @@ func read(ctx context.Context, consumer *cli.Cluster, key client.ObjectKey) (See
 			seen.Binding = &bindings.Items[i]
 		}
 	}
+	if seen.Nodes, err = others(ctx, consumer, seen); err != nil {
+		return seen, err
+	}
 	if seen.Events, err = events(ctx, consumer, key.Namespace, client.MatchingFields{"involvedObject.uid": string(seen.Pod.UID)}); err != nil {
 		return seen, err
 	}
 	seen.Claims, err = claims(ctx, consumer, seen.Pod)
 	return seen, err
+}
+
+// others reads the virtual nodes to which a pod may go that its provider does not run.
+func others(ctx context.Context, consumer client.Client, seen Seen) (map[string][]*corev1.Node, error) {
+	if pod.StuckOf(seen.Pod) == nil || len(seen.Bindings.Usable()) == 0 {
+		return nil, nil
+	}
+	nodes := map[string][]*corev1.Node{}
+	for _, binding := range seen.Bindings.Usable() {
+		if !namespaceoffloading.Answers(binding) {
+			continue
+		}
+		list := &corev1.NodeList{}
+		err := consumer.List(ctx, list, client.MatchingLabels{v1alpha1.LabelCluster: binding.Spec.ClusterID})
+		if apierrors.IsForbidden(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the virtual nodes of %s: %w", binding.Name, err)
+		}
+		for i := range list.Items {
+			nodes[binding.Spec.ClusterID] = append(nodes[binding.Spec.ClusterID], &list.Items[i])
+		}
+	}
+	return nodes, nil
 }
 
 // claims reads the claims of a pod that has not started yet.

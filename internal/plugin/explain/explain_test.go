@@ -93,6 +93,7 @@ func TestExplain(t *testing.T) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: v1alpha1.PodOffloaded, Status: corev1.ConditionFalse, Reason: "Rejected", Message: "exceeded quota: full", LastTransitionTime: metav1.NewTime(time.Unix(0, 0))}}
 	}
 	tiers.Spec.Unschedulable, tiers.Status.Overflow = &v1alpha1.Unschedulable{}, []v1alpha1.OverflowTierStatus{{}, {Clusters: []string{"eu"}}}
+	selective := func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"region": "eu"} }
 	ofStatefulSet := func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "StatefulSet" }
 	paused := &v1alpha1.ClusterBinding{Spec: v1alpha1.ClusterBindingSpec{Paused: true}}
 	full := tiers.DeepCopy()
@@ -126,6 +127,7 @@ func TestExplain(t *testing.T) {
 		"waits, and others return":     {Seen{Pod: pod("", unscheduled), Offloading: returning}, nil, "", "", []string{"NoRoom"}},
 		"waits while a tier is full":   {Seen{Pod: pod("", intolerant, unscheduled), Offloading: full}, []string{"NamespaceOffloading ProvidersFull: pods are kept away from eu"}, "", "", nil},
 		"refused there, with tiers":    {Seen{Pod: pod("spillway-eu", rejected, intolerant), Offloading: tiers}, []string{"if it has not started in provider eu at 1970-01-01T00:05:00Z, and another place may take it, it is deleted, and ReplicaSet web creates another one", "Rejected: exceeded quota"}, "eu", "", nil},
+		"refused there, and nowhere":   {Seen{Pod: pod("spillway-eu", rejected, selective, intolerant), Offloading: tiers, Nodes: map[string][]*corev1.Node{"eu": {{}}}}, []string{"it stays in provider eu until that can run it: no other place of spec.overflow may take it now"}, "eu", "", []string{"is deleted"}},
 		"refused there, and stays":     {Seen{Pod: pod("spillway-eu", rejected, ofStatefulSet), Offloading: tiers}, []string{"it stays in provider eu until that can run it: its controller is a StatefulSet"}, "eu", "", []string{"is deleted"}},
 		"refused there, which is away": {Seen{Pod: pod("spillway-eu", rejected, intolerant), Offloading: tiers, Binding: paused}, []string{"Rejected: exceeded quota"}, "eu", "", []string{"is deleted"}},
 		"refused there, without tiers": {Seen{Pod: pod("spillway-eu", rejected), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"only namespaces with spec.overflow and spec.unschedulable replace such pods"}, "eu", "", nil},

@@ -84,7 +84,7 @@ type Lane struct {
 // no result.
 func (l *Lane) Play(ctx context.Context, r Run) (*Outcome, error) {
 	if r.Patience == 0 {
-		r.Patience = defaultPatience
+		r.Patience = max(defaultPatience, r.Scenario.Patience)
 	}
 	w, err := l.Begin(ctx)
 	if err != nil {

@@ -8,6 +8,7 @@ package scenario
 
 import (
 	"context"
+	"time"
 
 	"github.com/spillway-io/spillway/test/faults/world"
 )
@@ -43,6 +44,8 @@ type Scenario struct {
 	// test. nil if an empty world is enough.
 	Prepare Func
 	Steps   []Step
+	// Patience is how long the manager may write nothing while a step is not over; 0: as long as in any scenario.
+	Patience time.Duration
 }
 
 // All returns the scenarios in which nobody touches Spillway's own objects.
@@ -54,6 +57,7 @@ func All() []Scenario {
 		podWithObjects, configMapChanged, secretDeleted,
 		serviceLife, serviceMadeAgain, servicesUnlisted, unOffloadServices, policyLife, endpointSliceLife, disruptionBudgetLife, ingressLife, routeLife, balancerLife, importedClass,
 		claimLife, claimRetained, claimHolds, tokenLife, tokensDeleted,
+		podOverflows, podGivenUp, podReturns,
 		twoProviders, mountNamespace, offloadMounted, commandRuns,
 	}
 }

@@ -19,10 +19,30 @@ import (
 // podIP is the address of every pod. It is always the same, so that it need not be masked.
 const podIP = "10.0.0.1"
 
+// LabelNoRoom is a label of pods for which the scheduler of the provider with that name finds no node.
+const LabelNoRoom = "no-room-in"
+
 // kubelet plays the scheduler and the kubelet of a provider. It binds every pod to the one node, runs it, and
 // ends it at once when it is deleted.
 func kubelet(mgr ctrl.Manager, c *rig.Cluster) error {
-	return follow(mgr, "kubelet", &corev1.Pod{}, func(ctx context.Context, pod *corev1.Pod) error { return handle(ctx, c.Admin, pod) })
+	return follow(mgr, "kubelet", &corev1.Pod{}, func(ctx context.Context, pod *corev1.Pod) error {
+		if pod.Labels[LabelNoRoom] == c.ID && pod.DeletionTimestamp.IsZero() {
+			return findsNone(ctx, c.Admin, pod)
+		}
+		return handle(ctx, c.Admin, pod)
+	})
+}
+
+// findsNone reports that the scheduler finds no node for a pod.
+func findsNone(ctx context.Context, admin client.Client, pod *corev1.Pod) error {
+	if len(pod.Status.Conditions) > 0 {
+		return nil
+	}
+	setCondition(&pod.Status, corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+		Message: "0/1 nodes are available: 1 Insufficient cpu.", LastTransitionTime: metav1.Now(),
+	})
+	return admin.Status().Update(ctx, pod)
 }
 
 // handle sends the next write for a pod. The watch then shows the pod again for the write after that. A write
