@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 )
 
@@ -175,6 +176,8 @@ type Offer struct {
 	// for the node of a provider without groups.
 	Member Member
 	Whole  *Offer
+	// Used is what pods request on virtual nodes of the binding that are to go, and that show no capacity.
+	Used spill.Size
 }
 
 // nodeName returns the name of the virtual node that the offer is for.
