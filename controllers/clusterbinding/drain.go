@@ -3,6 +3,7 @@ package clusterbinding
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -91,12 +92,7 @@ func (d *deletion) act(ctx context.Context, plan drain.Plan) error {
 	case drain.Wait:
 		return nil
 	case drain.Cordon:
-		before := d.Node.DeepCopy()
-		d.Node.Spec.Unschedulable = true
-		if err := d.Client.Patch(ctx, d.Node, precondition.Locked(before)); err != nil {
-			return fmt.Errorf("cordoning Node %s: %w", d.Node.Name, err)
-		}
-		return nil
+		return d.cordon(ctx)
 	case drain.DeleteNamespaceMap:
 		// The resourceVersion too: the map must not have got a new entry since.
 		version := d.NamespaceMap.ResourceVersion
@@ -115,6 +111,26 @@ func (d *deletion) act(ctx context.Context, plan drain.Plan) error {
 	default:
 		return fmt.Errorf("unknown action %q", plan.Action)
 	}
+}
+
+// cordon cordons all virtual nodes. Otherwise pods that are evicted from the first would come back on another one.
+func (d *deletion) cordon(ctx context.Context) error {
+	var failed []error
+	all := d.Virtual
+	if len(all) == 0 {
+		all = append(all, d.Node) // Somebody has removed its label.
+	}
+	for _, shared := range all {
+		if shared.Spec.Unschedulable {
+			continue
+		}
+		node := shared.DeepCopy()
+		node.Spec.Unschedulable = true
+		if err := d.Client.Patch(ctx, node, precondition.Locked(shared)); err != nil {
+			failed = append(failed, fmt.Errorf("cordoning Node %s: %w", node.Name, err))
+		}
+	}
+	return errors.Join(failed...)
 }
 
 // deleteNode ends the connection first, and with it the renewal of the lease.

@@ -63,17 +63,21 @@ func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha
 	if err != nil {
 		return err
 	}
-	largest, connected := r.Largest(ctx, binding.Name)
+	_, connected := r.Largest(ctx, binding.Name, nil)
 	s.Connecting = s.Connecting || !connected && namespaceoffloading.Answers(binding)
 	away := !slices.ContainsFunc(nodes, field.IsNodeReady) || !connected || !namespaceoffloading.Answers(binding)
 	if err := r.residents(ctx, s, binding, tier, away, last); err != nil {
 		return err
 	}
-	if away || !binding.DeletionTimestamp.IsZero() || !mapped(s.Offloading, binding.Spec.ClusterID) {
+	// What pods use on a node that groupBy has replaced, no other node shows.
+	replaced := slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
+		return n.Annotations[v1alpha1.AnnotationCordoned] == v1alpha1.CordonedReplaced
+	})
+	if away || replaced || !binding.DeletionTimestamp.IsZero() || !mapped(s.Offloading, binding.Spec.ClusterID) {
 		return nil
 	}
 	for _, node := range nodes {
-		if err := r.room(ctx, s, binding, tier, node, largest); err != nil {
+		if err := r.room(ctx, s, binding, tier, node); err != nil {
 			return err
 		}
 	}
@@ -81,8 +85,10 @@ func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha
 }
 
 // room adds the room of one virtual node.
-func (r *Reconciler) room(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, node *corev1.Node, largest spill.Size) error {
-	if !open(node) {
+func (r *Reconciler) room(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, node *corev1.Node) error {
+	group, readable := field.ParseGroup(node.Annotations[v1alpha1.AnnotationGroup])
+	largest, connected := r.Largest(ctx, binding.Name, group)
+	if !open(node) || !readable || !connected {
 		return nil
 	}
 	name := binding.Spec.ClusterID
@@ -201,9 +207,9 @@ func mapped(nso *v1alpha1.NamespaceOffloading, clusterID string) bool {
 }
 
 // LargestIn returns Reconciler.Largest for a fleet: a pod cannot request more than pods that are not ours leave on the
-// largest node of the provider. It is nil if the manager may not read the nodes.
-func LargestIn(providers *fleet.Fleet) func(ctx context.Context, binding string) (spill.Size, bool) {
-	return func(ctx context.Context, binding string) (spill.Size, bool) {
+// largest node of the group. It is nil if the manager may not read the nodes.
+func LargestIn(providers *fleet.Fleet) func(ctx context.Context, binding string, group field.Group) (spill.Size, bool) {
+	return func(ctx context.Context, binding string, group field.Group) (spill.Size, bool) {
 		provider, err := providers.Get(binding)
 		if err != nil || provider.Fenced() != nil {
 			return nil, false
@@ -217,7 +223,7 @@ func LargestIn(providers *fleet.Fleet) func(ctx context.Context, binding string)
 		}
 		var sizes []spill.Size
 		for i := range nodes.Items {
-			if open(&nodes.Items[i]) {
+			if open(&nodes.Items[i]) && group.Holds(nodes.Items[i].Labels) {
 				sizes = append(sizes, spill.SizeOfList(nodes.Items[i].Status.Allocatable).Minus(provider.Foreign.Now().On(nodes.Items[i].Name)))
 			}
 		}

@@ -33,6 +33,7 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer/localroom"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -51,7 +52,7 @@ type Reconciler struct {
 	Inventory  *inventory.Inventory
 	// Largest returns what the largest pod could request in a provider that had nothing else to run, and whether
 	// the provider is connected.
-	Largest func(ctx context.Context, binding string) (largest spill.Size, connected bool)
+	Largest func(ctx context.Context, binding string, group field.Group) (largest spill.Size, connected bool)
 	// Local knows what is free on the consumer's own nodes, while a namespace with a local tier needs it.
 	Local *localroom.Rooms
 	// Shared reports that replicas share the bindings.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
@@ -176,6 +177,8 @@ type Offer struct {
 	// for the node of a provider without groups.
 	Member Member
 	Whole  *Offer
+	// Used is what pods request on virtual nodes of the binding that are to go, and that show no capacity.
+	Used spill.Size
 	// Foreign has the requests of pods that are not ours. It is nil if they are ignored. Unread is set while they are
 	// not known yet.
 	Foreign *connection.Foreign

@@ -26,6 +26,9 @@ func groupedCondition(binding *v1alpha1.ClusterBinding, g Grouping) *metav1.Cond
 	case g.TooMany > 0:
 		c = conditions.New(v1alpha1.BindingGrouped, metav1.ConditionFalse, v1alpha1.ReasonTooManyGroups,
 			fmt.Sprintf("the provider's nodes have %d combinations of values of %s, and at most %d virtual nodes are created: there is one for all nodes; choose other keys in spec.virtualNode.groupBy", g.TooMany, joinedKeys(keys), mostGroups))
+	case g.Waiting > 0:
+		c = conditions.New(v1alpha1.BindingGrouped, metav1.ConditionFalse, v1alpha1.ReasonTooManyGroups,
+			fmt.Sprintf("groups without a virtual node: %d, because there are %d virtual nodes; former ones go when their pods have ended", g.Waiting, mostNodes))
 	case len(g.Missing) > 0:
 		c = conditions.New(v1alpha1.BindingGrouped, metav1.ConditionFalse, v1alpha1.ReasonGroupKeyMissing,
 			fmt.Sprintf("no node of the provider has the label %s, so it forms no groups", strings.Join(g.Missing, " or ")))

@@ -34,6 +34,8 @@ type Grouping struct {
 	Missing []string
 	// TooMany is how many groups there would be, if that is more than mostGroups.
 	TooMany int
+	// Waiting is how many groups wait until former virtual nodes are gone.
+	Waiting int
 }
 
 // groupsOf divides the nodes of a provider by the values that they have for some label keys. Without keys, or with too

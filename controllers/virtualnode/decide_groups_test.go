@@ -188,8 +188,7 @@ func TestMembers(t *testing.T) {
 		{"it goes again", time.Hour, []string{zone}, []corev1.Node{a}, "b", "a b:empty again 10m0s"},
 		{"for long", 10 * time.Minute, []string{zone}, []corev1.Node{a}, "b", "a b:GroupEmpty"},
 		{"it comes back while its pods leave", time.Minute, []string{zone}, []corev1.Node{a, b}, "b", "a b"},
-		{"it goes for good", time.Hour, []string{zone}, []corev1.Node{a}, "", "a b:empty again 10m0s"},
-		{"after a while it is cordoned", 10 * time.Minute, []string{zone}, []corev1.Node{a}, "", "a b:GroupEmpty"},
+		{"it goes for good, and without pods there is nothing to wait for", time.Hour, []string{zone}, []corev1.Node{a}, "", "a b:GroupEmpty"},
 		{"and then deleted", 0, []string{zone}, []corev1.Node{a}, "", "a -b"},
 		{"a new group needs a usable node", 0, []string{zone}, []corev1.Node{a, down}, "", "a"},
 		{"all nodes are away for a moment", 0, []string{zone}, nil, "a", "a:empty again 10m0s"},
@@ -234,6 +233,35 @@ func TestMembers(t *testing.T) {
 		}
 		if joined := strings.Join(got, " "); joined != step.want {
 			t.Errorf("%s: got %q, want %q", step.name, joined, step.want)
+		}
+	}
+}
+
+// TestMembersAreBounded: no label can cause any number of virtual nodes, and a deleted one with pods comes back.
+func TestMembersAreBounded(t *testing.T) {
+	binding, existing := grouped(zone), map[string]*corev1.Node{}
+	for i := range mostNodes - 1 {
+		name := fmt.Sprint("spillway-eu.former-", i)
+		existing[name] = New(binding, Offer{Member: Member{Group: Group{Name: name}}})
+	}
+	nodes := []corev1.Node{in("a", "zone=a"), in("b", "zone=b")}
+	all := groupsOf(binding, []string{zone}, nodes)
+	busy := func(string) bool { return true }
+	p := decideMembers(members{Binding: binding, Grouping: all, Offer: Offer{Nodes: nodes}, Existing: existing, Busy: busy})
+	if len(p.Keep) != mostNodes || p.Waiting != 1 || groupedCondition(binding, Grouping{Waiting: 1}).Reason != "TooManyGroups" {
+		t.Errorf("%d nodes, and %d groups wait", len(p.Keep), p.Waiting)
+	}
+	known := map[string]Member{all.Groups[0].Name: {Group: Group{Name: all.Groups[0].Name, Labels: all.Groups[0].Labels}}}
+	nodes[0].Spec.Unschedulable, nodes[1].Spec.Unschedulable = true, true
+	for name, test := range map[string]struct {
+		nodes []corev1.Node
+		busy  bool
+		want  int
+	}{"not usable": {nodes, true, 1}, "no nodes": {nil, true, 2}, "no pods": {nodes, false, 0}} { // Without nodes, there is the one without a group, too.
+		p := decideMembers(members{Binding: binding, Grouping: groupsOf(binding, []string{zone}, test.nodes), Offer: Offer{Nodes: test.nodes},
+			Known: known, Busy: func(string) bool { return test.busy }})
+		if len(p.Keep) != test.want {
+			t.Errorf("%s: %v", name, p.Keep)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package virtualnode
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -32,6 +33,8 @@ type members struct {
 	Offer Offer
 	// Existing are the virtual nodes of the binding, by name.
 	Existing map[string]*corev1.Node
+	// Known are the virtual nodes that this process has kept before.
+	Known map[string]Member
 	// Busy reports whether pods are on a virtual node that keep it. Pods that have ended do not, nor do those of
 	// DaemonSets.
 	Busy func(node string) bool
@@ -43,6 +46,8 @@ type plan struct {
 	// Keep are created or updated, in this order, and Delete is deleted then.
 	Keep   []Member
 	Delete []*corev1.Node
+	// Waiting is how many groups have no virtual node because the binding has too many.
+	Waiting int
 	// RecheckAfter is how long until time alone changes the plan; 0: never.
 	RecheckAfter time.Duration
 }
@@ -51,15 +56,11 @@ type plan struct {
 // after there are others.
 func decideMembers(s members) plan {
 	var p plan
-	kept := map[string]bool{}
-	for _, group := range s.shown() {
-		node := s.Existing[group.Name]
-		usable := slices.ContainsFunc(group.Nodes, func(n corev1.Node) bool { return s.Offer.TakesPods(&n) })
-		if node == nil && len(group.Labels) > 0 && (!usable || frozen(s.Binding) && !s.recorded(group.Name)) {
-			continue // A group begins with a node that takes pods. While nothing is written, none begins.
+	kept := s.keep(&p)
+	for _, name := range slices.Sorted(maps.Keys(s.Known)) {
+		if !kept[name] && s.deleted(name) {
+			p.Keep = append(p.Keep, s.Known[name])
 		}
-		kept[group.Name] = true
-		p.Keep = append(p.Keep, Member{Group: group})
 	}
 	for _, name := range sortedNames(s.Existing) {
 		if kept[name] {
@@ -75,6 +76,40 @@ func decideMembers(s members) plan {
 		p.Keep = append(p.Keep, member)
 	}
 	return p
+}
+
+// keep plans the virtual nodes of the groups that there are, and returns their names. A group begins with a node that
+// takes pods. While nothing is written, none begins.
+func (s members) keep(p *plan) map[string]bool {
+	kept, count := map[string]bool{}, len(s.Existing)
+	for _, group := range s.shown() {
+		exists := s.Existing[group.Name] != nil
+		if begins := !exists && len(group.Labels) > 0 && !s.deleted(group.Name); begins {
+			if !s.usable(group) || frozen(s.Binding) && !s.recorded(group.Name) {
+				continue
+			}
+			if count >= mostNodes {
+				p.Waiting++
+				continue
+			}
+		}
+		if !exists {
+			count++
+		}
+		kept[group.Name] = true
+		p.Keep = append(p.Keep, Member{Group: group})
+	}
+	return kept
+}
+
+func (s members) usable(group Group) bool {
+	return slices.ContainsFunc(group.Nodes, func(n corev1.Node) bool { return s.Offer.TakesPods(&n) })
+}
+
+// deleted reports whether somebody has deleted a virtual node that has pods.
+func (s members) deleted(name string) bool {
+	_, known := s.Known[name]
+	return known && s.Existing[name] == nil && s.Busy(name)
 }
 
 // recorded reports whether the virtual node existed, so pods may be on it.
@@ -108,12 +143,16 @@ func (s members) leaving(node *corev1.Node) (m Member, wait time.Duration) {
 	if since, err := time.Parse(time.RFC3339, node.Annotations[v1alpha1.AnnotationGroupEmptySince]); err == nil && since.Before(s.Now) {
 		m.EmptySince = since
 	}
-	if wait = m.EmptySince.Add(emptyGrace).Sub(s.Now); wait > 0 {
+	if wait = m.EmptySince.Add(emptyGrace).Sub(s.Now); wait > 0 && s.Busy(node.Name) {
 		return m, wait
 	}
 	m.Cordoned = v1alpha1.CordonedEmpty
 	return m, 0
 }
+
+// mostNodes is how many virtual nodes a binding may have together with those that are to go. A provider whose labels
+// change all the time would cause any number.
+const mostNodes = 2 * mostGroups
 
 // present returns what a virtual node shows now.
 func present(node *corev1.Node) Member {

@@ -2,8 +2,10 @@ package virtualnode
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
 // remainingCapacity returns the capacity of a binding's virtual node, given the older bindings of the same
@@ -25,7 +27,26 @@ func remaining(binding *v1alpha1.ClusterBinding, offer Offer, rest corev1.Resour
 			rest[name] = remaining
 		}
 	}
-	return least(capacity(offer, binding.Spec.VirtualNode.Capacity), rest)
+	return without(least(capacity(offer, binding.Spec.VirtualNode.Capacity), rest), offer.Used)
+}
+
+// without subtracts what is used, down to nothing. CPUs are counted in thousandths.
+func without(offer corev1.ResourceList, used spill.Size) corev1.ResourceList {
+	for _, amount := range used {
+		quantity, offered := offer[amount.Name]
+		if !offered {
+			continue
+		}
+		taken := resource.NewQuantity(amount.Value, quantity.Format)
+		if amount.Name == corev1.ResourceCPU {
+			taken = resource.NewMilliQuantity(amount.Value, quantity.Format)
+		}
+		if quantity.Sub(*taken); quantity.Sign() < 0 {
+			quantity = *resource.NewQuantity(0, quantity.Format)
+		}
+		offer[amount.Name] = quantity
+	}
+	return offer
 }
 
 // least returns the smaller quantity of each resource.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -38,18 +40,18 @@ func isGrouped(binding *v1alpha1.ClusterBinding, existing []*corev1.Node) bool {
 // reconcileGroups reconciles the virtual nodes of a binding with groups. While the provider is away, they stay as they
 // are: nobody knows its groups.
 func (r *Reconciler) reconcileGroups(ctx context.Context, binding *v1alpha1.ClusterBinding, existing []*corev1.Node, offer Offer, connected bool) (ctrl.Result, error) {
-	switch {
-	case !connected:
-		return ctrl.Result{}, nil
-	case offer.Unknown && len(existing) == 0:
+	if offer.Unknown && connected && len(existing) == 0 {
 		return r.createOrUpdate(ctx, binding, offer, connected)
 	}
 	s := members{
 		Binding: binding, Grouping: groupsOf(binding, binding.Spec.VirtualNode.GroupBy, offer.Nodes), Offer: offer,
-		Existing: map[string]*corev1.Node{}, Busy: r.busy(ctx, binding.Name), Now: r.Clock.Now(),
+		Existing: map[string]*corev1.Node{}, Busy: r.busy(ctx, binding.Name), Now: r.Clock.Now(), Known: r.knownOf(binding),
 	}
 	for _, node := range existing {
 		s.Existing[node.Name] = node
+	}
+	if !connected {
+		return r.restore(ctx, binding, offer, s)
 	}
 	var p plan
 	if offer.Unknown {
@@ -58,9 +60,10 @@ func (r *Reconciler) reconcileGroups(ctx context.Context, binding *v1alpha1.Clus
 		}
 	} else {
 		p = decideMembers(s)
+		offer.Used = r.used(ctx, binding.Name, p.Keep)
 	}
 	result, err := r.actOn(ctx, binding, offer, p)
-	if err == nil && !offer.Unknown && binding.DeletionTimestamp.IsZero() {
+	if s.Grouping.Waiting = p.Waiting; err == nil && !offer.Unknown && binding.DeletionTimestamp.IsZero() {
 		err = r.report(ctx, binding, s.Grouping)
 	}
 	after, err := retry.Done(err)
@@ -68,17 +71,60 @@ func (r *Reconciler) reconcileGroups(ctx context.Context, binding *v1alpha1.Clus
 	return after, err
 }
 
+// restore creates the virtual nodes that somebody has deleted while the provider is away, and that have pods: Kubernetes
+// would delete them.
+func (r *Reconciler) restore(ctx context.Context, binding *v1alpha1.ClusterBinding, offer Offer, s members) (ctrl.Result, error) {
+	var failed []error
+	for _, name := range slices.Sorted(maps.Keys(s.Known)) {
+		if s.deleted(name) {
+			_, err := r.createOrUpdate(ctx, binding, offer.of(s.Known[name]), false)
+			failed = append(failed, err)
+		}
+	}
+	return retry.Done(errors.Join(failed...))
+}
+
+// knownOf returns the virtual nodes of a binding that this process has kept.
+func (r *Reconciler) knownOf(binding *v1alpha1.ClusterBinding) map[string]Member {
+	kept, _ := r.known.Load(binding.UID)
+	known, _ := kept.(map[string]Member)
+	return known
+}
+
+// used returns what the pods on virtual nodes request that groupBy has replaced. The others offer that much less.
+func (r *Reconciler) used(ctx context.Context, binding string, all []Member) spill.Size {
+	pods, err := r.Inventory.Pods(ctx, binding, "")
+	if err != nil {
+		return nil // They are known soon.
+	}
+	replaced := sets.New[string]()
+	for _, m := range all {
+		if m.Cordoned == v1alpha1.CordonedReplaced {
+			replaced.Insert(m.Name)
+		}
+	}
+	var used spill.Size
+	for i := range pods {
+		if replaced.Has(pods[i].Spec.NodeName) {
+			used = used.Plus(spill.InUse(&pods[i]))
+		}
+	}
+	return used
+}
+
 // actOn creates and updates virtual nodes, and then deletes what is to go.
 func (r *Reconciler) actOn(ctx context.Context, binding *v1alpha1.ClusterBinding, offer Offer, p plan) (ctrl.Result, error) {
 	var result ctrl.Result
 	var failed []error
-	names := make([]string, 0, len(p.Keep))
+	names, kept := make([]string, 0, len(p.Keep)), map[string]Member{}
 	for _, member := range p.Keep {
+		kept[member.Name] = Member{Group: Group{Name: member.Name, Labels: member.Labels}, EmptySince: member.EmptySince, Cordoned: member.Cordoned}
 		one, err := r.createOrUpdate(ctx, binding, offer.of(member), true)
 		result.RequeueAfter = retry.Sooner(result.RequeueAfter, one.RequeueAfter)
 		failed = append(failed, err)
 		names = append(names, member.Name)
 	}
+	r.known.Store(binding.UID, kept)
 	r.Leases.Follow(binding.Name, names) //nolint:contextcheck // Each Lease has the context of its engagement.
 	if err := errors.Join(failed...); err != nil {
 		return result, err
@@ -104,10 +150,6 @@ func (r *Reconciler) busy(ctx context.Context, binding string) func(node string)
 // ofPods returns the binding if one of its virtual nodes may wait for its last pod.
 func (r *Reconciler) ofPods(ctx context.Context, change inventory.Change) []reconcile.Request {
 	if change.Copies {
-		return nil
-	}
-	binding := &v1alpha1.ClusterBinding{}
-	if err := r.Client.Get(ctx, client.ObjectKey{Name: change.Binding}, binding, client.UnsafeDisableDeepCopy); err != nil || grouping(binding) == nil {
 		return nil
 	}
 	if change.Pod != nil {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -69,6 +70,7 @@ type Reconciler struct {
 	Small *throttle.Allowance[string]
 
 	written ownwrites.Versions
+	known   sync.Map // The virtual nodes of bindings with groups, by the binding's UID: see members.Known.
 }
 
 // urgent reports whether the node must be written at once: the provider offers less than the node shows, and

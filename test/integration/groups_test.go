@@ -147,12 +147,35 @@ var _ = Describe("The virtual nodes of groups", Ordered, func() {
 		eu.drop(nodes[zones[0]+"/arm64"])
 		Eventually(home.groupNodes(t.cb)).Should(ContainElement(zones[0] + "/arm64 0 CPUs"))
 		Expect(now(home, pod)()).NotTo(going, "an autoscaler may come back")
+		eu.setPodStatus(eu.remotePod(t.cb, pod), corev1.PodRunning, func(status *corev1.PodStatus) {
+			status.Conditions[0].Status, status.Conditions[1].Status = corev1.ConditionFalse, corev1.ConditionFalse
+		})
+		Eventually(now(home, pod)).Should(Not(HaveField("Status.Conditions", ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionTrue))))))
 		home.emptyForLong(node)
 		Eventually(now(home, pod)).Should(going)
 		Expect(now(home, node)()).To(HaveField("Spec.Unschedulable", true))
 		eu.end(eu.remotePod(t.cb, pod))
 		Eventually(home.fetching(pod)).Should(absent)
 		Eventually(home.groupNodes(t.cb)).Should(Equal(slices.Delete(all(), 1, 2)))
+	})
+
+	It("keep pods that run although the label of their node changes", func() {
+		node := home.groupNode(t.cb, zones[1])
+		arch := node.Labels[corev1.LabelArchStable]
+		local := t.run(func(pod *corev1.Pod) { pod.Spec.NodeName = node.Name })
+		remote := eu.remotePod(t.cb, local)
+		eu.schedule(remote)
+		eu.setPodStatus(remote, corev1.PodRunning)
+		Eventually(home.podPhase(local)).Should(Equal(corev1.PodRunning))
+		there := nodes[zones[1]+"/"+arch]
+		change(eu, there, func(node *corev1.Node) { node.Labels[corev1.LabelArchStable] = "riscv64" })
+		home.emptyForLong(node)
+		Eventually(now(home, node)).Should(HaveField("Spec.Unschedulable", true))
+		t.passesOn(home.groupNode(t.cb, zones[0])) // By then it would be evicted.
+		Expect(now(home, local)()).NotTo(going)
+		change(eu, there, func(node *corev1.Node) { node.Labels[corev1.LabelArchStable] = arch })
+		Eventually(now(home, node)).Should(HaveField("Spec.Unschedulable", false))
+		Expect(home.Delete(ctx, local, atOnce)).To(Succeed())
 	})
 
 	It("are one if there would be more than 64, or no node has the key", func() {

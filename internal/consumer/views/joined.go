@@ -45,6 +45,13 @@ func (j *joined) ResultChan() <-chan watch.Event { return j.out }
 // Stop implements watch.Interface.
 func (j *joined) Stop() { j.cancel() }
 
+// size is how many nodes are watched.
+func (j *joined) size() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.nodes)
+}
+
 // add lists and watches one more node, unless it is watched.
 func (j *joined) add(name string) {
 	j.mu.Lock()

@@ -64,7 +64,13 @@ func (o *onNodes) set(groups map[string]field.Group) {
 	for _, name := range names {
 		several.add(name)
 	}
+	if several.size() > len(names)+mostGone {
+		go several.fail()
+	}
 }
+
+// mostGone is how many nodes that are gone are watched. With more, all others are listed again.
+const mostGone = 64
 
 // known returns the groups of the virtual nodes, by the name of the node.
 func (o *onNodes) known() map[string]field.Group {

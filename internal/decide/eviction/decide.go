@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Cause is why a pod must leave.
@@ -63,8 +64,8 @@ func Decide(s Snapshot) Cause {
 			return BindingDeleted
 		}
 		return Stays
-	case s.GroupEmpty && !terminal(s.Pod):
-		return GroupEmpty
+	case s.GroupEmpty && !terminal(s.Pod) && !field.IsReady(s.Pod):
+		return GroupEmpty // A pod that is Ready runs on a node whose label has changed.
 	case s.Offloading == nil || terminal(s.Pod):
 		return Stays
 	case !s.Offloading.DeletionTimestamp.IsZero():

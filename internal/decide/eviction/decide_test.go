@@ -68,16 +68,19 @@ func TestDecide(t *testing.T) {
 		"its group is empty":                {Snapshot{Binding: eu().Obj(), Cordoned: true, GroupEmpty: true, Offloading: team().Obj(), NamespaceMap: mapped}, GroupEmpty},
 		"its group, in the mount namespace": {Snapshot{Binding: eu().Obj(), Cordoned: true, GroupEmpty: true}, GroupEmpty},
 		"its group, and it has ended":       {Snapshot{Pod: pod(phase(corev1.PodSucceeded)), Binding: eu().Obj(), Cordoned: true, GroupEmpty: true, Offloading: team().Obj(), NamespaceMap: mapped}, Stays},
-		"its group, and paused":             {Snapshot{Binding: eu().Paused().Obj(), Cordoned: true, GroupEmpty: true}, Stays},
-		"its offloading is going":           {Snapshot{Binding: eu().Obj(), Offloading: team().Deleted(0).Obj(), NamespaceMap: mapped}, OffloadingDeleted},
-		"its offloading, and it was never":  {Snapshot{Binding: eu().Obj(), Offloading: elsewhere().Deleted(0).Obj()}, OffloadingDeleted},
-		"its offloading, and it has ended":  {Snapshot{Pod: pod(phase(corev1.PodFailed)), Binding: eu().Obj(), Offloading: team().Deleted(0).Obj()}, Stays},
-		"its offloading, and it waits":      {Snapshot{Pod: pod(phase(corev1.PodPending)), Binding: eu().Obj(), Offloading: team().Deleted(0).Obj()}, OffloadingDeleted},
-		"its offloading, paused":            {Snapshot{Binding: eu().Paused().Obj(), Offloading: team().Deleted(0).Obj()}, Stays},
-		"not selected any more":             {Snapshot{Binding: eu().Obj(), Offloading: elsewhere().Obj(), NamespaceMap: mapped}, NotSelected},
-		"not selected, and it has ended":    {Snapshot{Pod: pod(phase(corev1.PodSucceeded)), Binding: eu().Obj(), Offloading: elsewhere().Obj(), NamespaceMap: mapped}, Stays},
-		"never selected":                    {Snapshot{Binding: eu().Obj(), Offloading: elsewhere().Obj(), NamespaceMap: others}, Stays},
-		"never selected, and no map":        {Snapshot{Binding: eu().Obj(), Offloading: elsewhere().Obj()}, Stays},
+		"its group, and it is Ready": {Snapshot{Pod: pod(func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}), Binding: eu().Obj(), Cordoned: true, GroupEmpty: true, Offloading: team().Obj(), NamespaceMap: mapped}, Stays},
+		"its group, and paused":            {Snapshot{Binding: eu().Paused().Obj(), Cordoned: true, GroupEmpty: true}, Stays},
+		"its offloading is going":          {Snapshot{Binding: eu().Obj(), Offloading: team().Deleted(0).Obj(), NamespaceMap: mapped}, OffloadingDeleted},
+		"its offloading, and it was never": {Snapshot{Binding: eu().Obj(), Offloading: elsewhere().Deleted(0).Obj()}, OffloadingDeleted},
+		"its offloading, and it has ended": {Snapshot{Pod: pod(phase(corev1.PodFailed)), Binding: eu().Obj(), Offloading: team().Deleted(0).Obj()}, Stays},
+		"its offloading, and it waits":     {Snapshot{Pod: pod(phase(corev1.PodPending)), Binding: eu().Obj(), Offloading: team().Deleted(0).Obj()}, OffloadingDeleted},
+		"its offloading, paused":           {Snapshot{Binding: eu().Paused().Obj(), Offloading: team().Deleted(0).Obj()}, Stays},
+		"not selected any more":            {Snapshot{Binding: eu().Obj(), Offloading: elsewhere().Obj(), NamespaceMap: mapped}, NotSelected},
+		"not selected, and it has ended":   {Snapshot{Pod: pod(phase(corev1.PodSucceeded)), Binding: eu().Obj(), Offloading: elsewhere().Obj(), NamespaceMap: mapped}, Stays},
+		"never selected":                   {Snapshot{Binding: eu().Obj(), Offloading: elsewhere().Obj(), NamespaceMap: others}, Stays},
+		"never selected, and no map":       {Snapshot{Binding: eu().Obj(), Offloading: elsewhere().Obj()}, Stays},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
