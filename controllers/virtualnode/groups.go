@@ -60,7 +60,7 @@ func (r *Reconciler) reconcileGroups(ctx context.Context, binding *v1alpha1.Clus
 		}
 	} else {
 		p = decideMembers(s)
-		offer.Used = r.used(ctx, binding.Name, p.Keep)
+		offer.Used = used(ctx, r.Inventory, binding.Name, p.Keep)
 	}
 	result, err := r.actOn(ctx, binding, offer, p)
 	if s.Grouping.Waiting = p.Waiting; err == nil && !offer.Unknown && binding.DeletionTimestamp.IsZero() {
@@ -92,8 +92,8 @@ func (r *Reconciler) knownOf(binding *v1alpha1.ClusterBinding) map[string]Member
 }
 
 // used returns what the pods on virtual nodes request that groupBy has replaced. The others offer that much less.
-func (r *Reconciler) used(ctx context.Context, binding string, all []Member) spill.Size {
-	pods, err := r.Inventory.Pods(ctx, binding, "")
+func used(ctx context.Context, on *inventory.Inventory, binding string, all []Member) spill.Size {
+	pods, err := on.Pods(ctx, binding, "")
 	if err != nil {
 		return nil // They are known soon.
 	}
@@ -103,13 +103,13 @@ func (r *Reconciler) used(ctx context.Context, binding string, all []Member) spi
 			replaced.Insert(m.Name)
 		}
 	}
-	var used spill.Size
+	var sum spill.Size
 	for i := range pods {
 		if replaced.Has(pods[i].Spec.NodeName) {
-			used = used.Plus(spill.InUse(&pods[i]))
+			sum = sum.Plus(spill.InUse(&pods[i]))
 		}
 	}
-	return used
+	return sum
 }
 
 // actOn creates and updates virtual nodes, and then deletes what is to go.

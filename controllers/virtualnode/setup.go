@@ -48,14 +48,14 @@ func (r *Reconciler) watchOffer(ctx context.Context, engaged cluster.Cluster, ch
 	provider.Limits.Follow(func(*field.Limits) { changed() })
 	provider.Foreign.Follow(ctx, func(*connection.Foreign) { changed() })
 	return trigger.Changes(ctx, provider, &corev1.Node{}, func(before, after *corev1.Node) bool {
-		return differs(before, after) || !maps.Equal(before.Labels, after.Labels) && r.groups(ctx, provider.ClusterID)
+		return differs(before, after) || !maps.Equal(before.Labels, after.Labels) && groupsNodes(ctx, r.Client, provider.ClusterID)
 	}, changed)
 }
 
-// groups reports whether a binding of a provider groups its nodes, by whichever labels.
-func (r *Reconciler) groups(ctx context.Context, clusterID string) bool {
+// groupsNodes reports whether a binding of a provider groups its nodes, by whichever labels.
+func groupsNodes(ctx context.Context, bound client.Reader, clusterID string) bool {
 	var bindings v1alpha1.ClusterBindingList
-	err := r.Client.List(ctx, &bindings, client.UnsafeDisableDeepCopy)
+	err := bound.List(ctx, &bindings, client.UnsafeDisableDeepCopy)
 	return err != nil || slices.ContainsFunc(bindings.Items, func(b v1alpha1.ClusterBinding) bool {
 		return b.Spec.ClusterID == clusterID && len(b.Spec.VirtualNode.GroupBy) > 0
 	})
