@@ -281,7 +281,7 @@ func TestPodUpdate(t *testing.T) {
 			test.user(local)
 
 			changes := Update(local, remote, fieldtest.Mapped, fieldtest.Generous)
-			hash := specHash(local, accept.AllowedEphemeralContainers(local, nil), allowedTolerations(local.Spec.Tolerations, nil, fieldtest.Generous))
+			hash := specHash(local, accept.AllowedEphemeralContainers(local, nil), allowedTolerations(&local.Spec, nil, fieldtest.Generous))
 			want := Changes{Ephemeral: patched(remote, test.ephemeral), Resize: patched(remote, test.resize), Main: patched(remote, test.main)}
 			if want.Main != nil {
 				want.Main.Annotations[v1alpha1.AnnotationSpecHash] = hash

@@ -79,16 +79,17 @@ func WithheldToken(local, remote *corev1.Pod) string {
 }
 
 // allowedTolerations returns the tolerations that may be sent. It leaves out the toleration for virtual
-// nodes, and those for taints that the provider does not offer. Tolerations in there, which the remote
+// nodes, and those for taints that the provider does not offer, unless the pod requests the resource that the
+// taint is for. Tolerations in there, which the remote
 // pod already has, stay. Kubernetes cannot remove them, so nothing is written about them.
-func allowedTolerations(tolerations, there []corev1.Toleration, limits *field.Limits) []corev1.Toleration {
+func allowedTolerations(spec *corev1.PodSpec, there []corev1.Toleration, limits *field.Limits) []corev1.Toleration {
 	withheld := func(t corev1.Toleration) bool {
-		return toleratesVirtualNode(t) || !limits.Tolerates(&t) && !hasToleration(there, &t)
+		return toleratesVirtualNode(t) || !limits.Tolerates(&t) && !field.ToleratesForResource(&t, spec) && !hasToleration(there, &t)
 	}
-	if !slices.ContainsFunc(tolerations, withheld) {
-		return tolerations
+	if !slices.ContainsFunc(spec.Tolerations, withheld) {
+		return spec.Tolerations
 	}
-	return slices.DeleteFunc(slices.Clone(tolerations), withheld)
+	return slices.DeleteFunc(slices.Clone(spec.Tolerations), withheld)
 }
 
 // everyPodHas reports whether a toleration is one of the two that Kubernetes adds to each pod that
