@@ -20,7 +20,7 @@ func withheldKeys(local, remote *corev1.Pod, limits *field.Limits) string {
 	var keys []string
 	for key, value := range local.Labels {
 		if there, is := remote.Labels[key]; (!is || there != value) && field.IsCopiedLabel(key) && !limits.Sends(key) {
-			keys = append(keys, "label "+key)
+			keys = append(keys, "label "+key+underAlias(key))
 		}
 	}
 	for key, value := range local.Annotations {
@@ -35,10 +35,18 @@ func withheldKeys(local, remote *corev1.Pod, limits *field.Limits) string {
 	return field.Few(keys, withheldShown) + ": the provider does not allow it (" + field.LimitMetadataKeys + ", " + field.LimitReservedKeys + " in ConfigMap spillway-provider/limits)"
 }
 
+// underAlias says where the provider has a label that it does not allow.
+func underAlias(key string) string {
+	if alias := field.Alias(key); alias != "" {
+		return " (there " + alias + ", by which selectors find the pod)"
+	}
+	return ""
+}
+
 // withheldValue returns the consumer's value of a label or annotation of the pod, if that is not sent.
 // path is the path of the field.
 func withheldValue(path string, local *corev1.Pod, limits *field.Limits) (string, bool) {
-	for beginning, of := range map[string]map[string]string{"metadata.labels['": local.Labels, "metadata.annotations['": local.Annotations} {
+	for beginning, of := range map[string]map[string]string{ofLabel: local.Labels, ofOneAnnotation: local.Annotations} {
 		if key, is := strings.CutPrefix(path, beginning); is {
 			key = strings.TrimSuffix(key, "']")
 			value, there := of[key]
