@@ -6,6 +6,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine/decide"
@@ -100,5 +101,5 @@ func (p *peerTranslation) egress(rules []networkingv1.NetworkPolicyEgressRule) [
 // these labels. A policy with an invalid selector, which only an older API server accepts, selects every pod.
 func selectedBy(local *networkingv1.NetworkPolicy, podLabels map[string]string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(&local.Spec.PodSelector)
-	return err != nil || selector.Matches(field.EitherLabels(podLabels))
+	return err != nil || selector.Matches(labels.Set(podLabels)) || selector.Matches(field.EitherLabels(podLabels))
 }

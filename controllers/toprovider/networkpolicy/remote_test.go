@@ -252,12 +252,13 @@ func TestSelectedBy(t *testing.T) {
 		selector string
 		want     bool
 	}{
-		"all":       {`{}`, true},
-		"it":        {`{matchLabels: {app: web}}`, true},
-		"another":   {`{matchLabels: {app: db}}`, false},
-		"invalidly": {`{matchExpressions: [{key: app, operator: Near}]}`, true},
-		"there":     {`{matchLabels: {label.example.com.spillway.io/x: a}, matchExpressions: [{key: label.example.com.spillway.io/y, operator: DoesNotExist}]}`, true},
-		"not there": {`{matchLabels: {label.example.com.spillway.io/x: b}}`, false},
+		"all":                           {`{}`, true},
+		"it":                            {`{matchLabels: {app: web}}`, true},
+		"another":                       {`{matchLabels: {app: db}}`, false},
+		"invalidly":                     {`{matchExpressions: [{key: app, operator: Near}]}`, true},
+		"there":                         {`{matchLabels: {label.example.com.spillway.io/x: a}, matchExpressions: [{key: label.example.com.spillway.io/y, operator: DoesNotExist}]}`, true},
+		"not there":                     {`{matchLabels: {label.example.com.spillway.io/x: b}}`, false},
+		"here, by the alias of a label": {`{matchExpressions: [{key: label.example.com.spillway.io/x, operator: DoesNotExist}]}`, true},
 	} {
 		if got := selectedBy(policyOf(t, `{podSelector: `+test.selector+`}`), map[string]string{"app": "web", "example.com/x": "a"}); got != test.want {
 			t.Errorf("%s: got %t", name, got)

@@ -90,9 +90,13 @@ func WithheldToken(local, remote *corev1.Pod) string {
 // nodes, and those for taints that the provider does not offer, unless the pod requests the resource that the
 // taint is for. Tolerations in there, which the remote
 // pod already has, stay. Kubernetes cannot remove them, so nothing is written about them.
+//
+// A pod that is there already gets no toleration for a resource: it has its node, and an older policy of the provider
+// would refuse the whole change.
 func allowedTolerations(spec *corev1.PodSpec, there []corev1.Toleration, limits *field.Limits) []corev1.Toleration {
 	withheld := func(t corev1.Toleration) bool {
-		return toleratesVirtualNode(t) || !limits.Tolerates(&t) && !field.ToleratesForResource(&t, spec) && !hasToleration(there, &t)
+		forResource := there == nil && field.ToleratesForResource(&t, spec)
+		return toleratesVirtualNode(t) || !limits.Tolerates(&t) && !forResource && !hasToleration(there, &t)
 	}
 	if !slices.ContainsFunc(spec.Tolerations, withheld) {
 		return spec.Tolerations
