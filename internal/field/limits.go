@@ -3,6 +3,7 @@ package field
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -64,4 +65,28 @@ func (l *Limits) Tolerates(t *corev1.Toleration) bool {
 		return true
 	}
 	return ListsOrAll(l.TolerationKeys, t.Key)
+}
+
+// ToleratesForResource reports whether a toleration is for an extended resource that the pod itself requests,
+// such as GPUs. Administrators taint nodes with such a resource with its name, and Kubernetes' admission plugin
+// ExtendedResourceToleration adds this toleration. It may be sent whatever the limits list: the pod runs only on
+// nodes with the resource anyway, and a quota decides about that. The provider's policy has the same rule.
+//
+// A request of 0 does not count. It keeps a pod off no node, so the pod could tolerate any taint with a domain.
+func ToleratesForResource(t *corev1.Toleration, spec *corev1.PodSpec) bool {
+	if t.Operator != "" && t.Operator != corev1.TolerationOpEqual && t.Operator != corev1.TolerationOpExists || !isExtendedResource(t.Key) {
+		return false
+	}
+	requests := func(c corev1.Container) bool {
+		quantity := c.Resources.Requests[corev1.ResourceName(t.Key)]
+		return quantity.Sign() > 0
+	}
+	return slices.ContainsFunc(spec.Containers, requests) || slices.ContainsFunc(spec.InitContainers, requests)
+}
+
+// isExtendedResource reports whether the name of a resource is not one of Kubernetes' own. It decides as
+// IsExtendedResourceName of Kubernetes does.
+func isExtendedResource(name string) bool {
+	return strings.Contains(name, "/") && !strings.Contains(name, corev1.ResourceDefaultNamespacePrefix) &&
+		!strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix)
 }

@@ -31,7 +31,7 @@ func (l *Limits) Sends(key string) bool {
 	domain += "/"
 	unlisted := !named || slices.Contains(listedKeys, key)
 	switch {
-	case IsOurs(domain), slices.Contains(plainKeys, domain), slices.Contains(plainKeys, key):
+	case isPlain(key, domain):
 		return true
 	case l == nil:
 		return unlisted

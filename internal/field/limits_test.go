@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/fieldtest"
 )
 
 func TestLimitsOf(t *testing.T) {
@@ -75,6 +76,37 @@ func TestTolerates(t *testing.T) {
 	} {
 		if got := limits.Tolerates(&test.toleration); got != test.want {
 			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestToleratesForResource: only a toleration that is named like an extended resource of the pod passes.
+func TestToleratesForResource(t *testing.T) {
+	spec := fieldtest.PodOf(t, `
+spec:
+  initContainers: [{name: i, resources: {requests: {example.com/disk: 2}}}]
+  containers:
+  - {name: c, resources: {requests: {nvidia.com/gpu: 1, example.com/none: 0, cpu: 1, memory: 1Gi, hugepages-2Mi: 2Mi, x.kubernetes.io/a: 1, requests.example.com/a: 1}, limits: {example.com/limit: 1}}}`).Spec
+	for toleration, want := range map[string]bool{
+		`{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}`: true,
+		`{key: nvidia.com/gpu, operator: Exists}`:                     true,
+		`{key: nvidia.com/gpu, operator: Equal, value: present}`:      true,
+		`{key: nvidia.com/gpu, value: present, effect: NoExecute}`:    true,
+		`{key: example.com/disk, operator: Exists}`:                   true,
+		`{key: nvidia.com/gpu, operator: Gt, value: "1"}`:             false,
+		`{key: amd.com/gpu, operator: Exists}`:                        false,
+		`{key: example.com/none, operator: Exists}`:                   false,
+		`{key: example.com/limit, operator: Exists}`:                  false,
+		`{key: nvidia.com, operator: Exists}`:                         false,
+		`{operator: Exists}`:                                          false,
+		`{key: cpu, operator: Exists}`:                                false,
+		`{key: memory, operator: Exists}`:                             false,
+		`{key: hugepages-2Mi, operator: Exists}`:                      false,
+		`{key: x.kubernetes.io/a, operator: Exists}`:                  false,
+		`{key: requests.example.com/a, operator: Exists}`:             false,
+	} {
+		if got := field.ToleratesForResource(fieldtest.Parse[corev1.Toleration](t, toleration), &spec); got != want {
+			t.Errorf("%s: %t", toleration, got)
 		}
 	}
 }

@@ -46,12 +46,19 @@ var localLabels = []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone}
 
 // Metadata returns the metadata of local's remote object. It has local's labels and annotations, except
 // those that concern only the local object. It also has the mark, and annotations that name the local
-// object.
+// object. A pod also has the aliases of its labels.
 func Metadata(local metav1.Object, t Target) metav1.ObjectMeta {
 	labels := make(map[string]string, len(local.GetLabels())+3)
 	for key, value := range local.GetLabels() {
 		if IsCopiedLabel(key) {
 			labels[key] = value
+		}
+	}
+	if _, isPod := local.(*corev1.Pod); isPod {
+		for key, value := range local.GetLabels() {
+			if alias := Alias(key); alias != "" {
+				labels[alias] = value
+			}
 		}
 	}
 	annotations := make(map[string]string, len(local.GetAnnotations())+5)
@@ -91,13 +98,18 @@ func Merged[T interface {
 
 // MergeMetadata returns the labels and annotations that remote should have. It sets all in desired,
 // which Metadata made, and keeps all that the provider added. remote records which keys were copied
-// before. It removes those that are no longer in desired.
+// before. It removes those that are no longer in desired. Aliases are not recorded: it removes all that are
+// not in desired.
 //
 // The account label stays as it is, because the provider's policies let nobody change it. Another
 // account, or none, may have created remote.
 func MergeMetadata(desired, remote metav1.Object) (labels, annotations map[string]string) {
 	was := readCopied(remote.GetAnnotations()[v1alpha1.AnnotationCopied])
 	labels = merge(desired.GetLabels(), remote.GetLabels(), was.labels)
+	maps.DeleteFunc(labels, func(key, _ string) bool {
+		_, wanted := desired.GetLabels()[key]
+		return !wanted && isAlias(key)
+	})
 	if account, there := remote.GetLabels()[v1alpha1.LabelAccount]; there {
 		labels[v1alpha1.LabelAccount] = account
 	} else {

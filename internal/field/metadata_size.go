@@ -24,7 +24,7 @@ func MetadataSize(object metav1.Object) int {
 	size := 0
 	if service, is := object.(*corev1.Service); is {
 		for key, value := range service.Spec.Selector {
-			size += EntrySize(key, value)
+			size += EntrySize(PodLabel(key), value)
 		}
 		for i := range service.Spec.Ports {
 			port := &service.Spec.Ports[i]
@@ -33,10 +33,10 @@ func MetadataSize(object metav1.Object) int {
 	}
 	if budget, is := object.(*policyv1.PodDisruptionBudget); is && budget.Spec.Selector != nil {
 		for key, value := range budget.Spec.Selector.MatchLabels {
-			size += EntrySize(key, value)
+			size += EntrySize(PodLabel(key), value)
 		}
 		for _, expression := range budget.Spec.Selector.MatchExpressions {
-			size += EntrySize(expression.Key, "")
+			size += EntrySize(PodLabel(expression.Key), "")
 			for _, value := range expression.Values {
 				size += EntrySize("", value)
 			}

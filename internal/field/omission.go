@@ -60,7 +60,7 @@ func Few(all []string, most int) string {
 }
 
 // UnsentLabel returns a label that a selector names, but that pods are sent without, or "". The remote
-// pod lacks the label, or has the provider's value of it.
+// pod lacks the label, or has the provider's value of it. PodSelector translates other selectors.
 func UnsentLabel(selector *metav1.LabelSelector, limits *Limits) string {
 	if selector == nil {
 		return ""
@@ -72,7 +72,7 @@ func UnsentLabel(selector *metav1.LabelSelector, limits *Limits) string {
 	return UnsentKey(slices.Values(keys), limits)
 }
 
-// UnsentKey returns the first key, in order, that remote pods do not have as a label, or "".
+// UnsentKey returns the first key, in order, of a label that remote pods do not get, or "".
 func UnsentKey(keys iter.Seq[string], limits *Limits) string {
 	for _, key := range slices.Sorted(keys) {
 		if !isSentLabel(key, limits) {
@@ -82,5 +82,7 @@ func UnsentKey(keys iter.Seq[string], limits *Limits) string {
 	return ""
 }
 
-// isSentLabel reports whether remote pods get this label of the local pods.
-func isSentLabel(key string, limits *Limits) bool { return IsCopiedLabel(key) && limits.Sends(key) }
+// isSentLabel reports whether remote pods get this label of the local pods, under its own key or an alias.
+func isSentLabel(key string, limits *Limits) bool {
+	return Alias(key) != "" || IsCopiedLabel(key) && limits.Sends(key)
+}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -78,15 +79,39 @@ func TestConsumerLimitsOfPods(t *testing.T) {
 		"a soft taint":         {tolerating(corev1.Toleration{Key: "a", Value: "b", Effect: corev1.TaintEffectPreferNoSchedule}), ""},
 		"an outage":            {tolerating(corev1.Toleration{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}), ""},
 		"an outage, scheduled": {tolerating(corev1.Toleration{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists}), notTolerated},
-		"nfs":                  {describing(corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "10.0.0.1", Path: "/"}}), notAVolume},
-		"iscsi":                {describing(corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{TargetPortal: "10.0.0.1", IQN: "iqn.2026-11.com.example:storage"}}), notAVolume},
-		"fc":                   {describing(corev1.VolumeSource{FC: &corev1.FCVolumeSource{WWIDs: []string{"id"}}}), notAVolume},
-		"csi":                  {describing(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "csi.example.com"}}), notAVolume},
-		"emptyDir":             {describing(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}), ""},
+		"of a GPU":             {ofResource("nvidia.com/gpu", "1", "nvidia.com/gpu", ""), ""},
+		"of a GPU of a kind":   {ofResource("nvidia.com/gpu", "1", "nvidia.com/gpu", corev1.TolerationOpEqual), ""},
+		"of another resource":  {ofResource("nvidia.com/gpu", "1", "amd.com/gpu", corev1.TolerationOpExists), notTolerated},
+		"of none of it":        {ofResource("nvidia.com/gpu", "0", "nvidia.com/gpu", corev1.TolerationOpExists), notTolerated},
+		"of its processors":    {ofResource("cpu", "1", "cpu", corev1.TolerationOpExists), notTolerated},
+		"of every one":         {ofResource("nvidia.com/gpu", "1", "", corev1.TolerationOpExists), notTolerated},
+		"of two, one its own": {func(s *corev1.PodSpec) {
+			ofResource("nvidia.com/gpu", "1", "nvidia.com/gpu", corev1.TolerationOpExists)(s)
+			s.Tolerations = append(s.Tolerations, corev1.Toleration{Key: "amd.com/gpu", Operator: corev1.TolerationOpExists})
+		}, notTolerated},
+		"of one before it runs": {func(s *corev1.PodSpec) {
+			ofResource("nvidia.com/gpu", "1", "nvidia.com/gpu", corev1.TolerationOpExists)(s)
+			s.InitContainers, s.Containers = s.Containers, []corev1.Container{{Name: "app", Image: "example.com/app:1"}}
+			s.InitContainers[0].Name = "init"
+		}, ""},
+		"nfs":      {describing(corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "10.0.0.1", Path: "/"}}), notAVolume},
+		"iscsi":    {describing(corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{TargetPortal: "10.0.0.1", IQN: "iqn.2026-11.com.example:storage"}}), notAVolume},
+		"fc":       {describing(corev1.VolumeSource{FC: &corev1.FCVolumeSource{WWIDs: []string{"id"}}}), notAVolume},
+		"csi":      {describing(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "csi.example.com"}}), notAVolume},
+		"emptyDir": {describing(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused(t, consumer.Create(t.Context(), podOf(own, test.change), client.DryRunAll), test.want)
 		})
+	}
+}
+
+// ofResource returns a change of a pod that requests a resource and tolerates a taint.
+func ofResource(resourceName corev1.ResourceName, quantity, taint string, operator corev1.TolerationOperator) func(*corev1.PodSpec) {
+	return func(s *corev1.PodSpec) {
+		list := corev1.ResourceList{resourceName: resource.MustParse(quantity)}
+		s.Containers[0].Resources = corev1.ResourceRequirements{Requests: list, Limits: list}
+		s.Tolerations = []corev1.Toleration{{Key: taint, Operator: operator}}
 	}
 }
 

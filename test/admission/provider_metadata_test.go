@@ -49,7 +49,7 @@ func TestConsumerCommandsNobody(t *testing.T) {
 			"cluster-autoscaler.kubernetes.io/safe-to-evict": "", "karpenter.sh/do-not-disrupt": "", "karpenter.sh/nodepool": notLetIn,
 			"reflector.v1.k8s.emberstack.com/reflection-auto-enabled": notLetIn, "iam.amazonaws.com/role": notLetIn,
 			"k8s.v1.cni.cncf.io/networks": notLetIn, "sidecar.istio.io/inject": notLetIn, "cluster-autoscaler.kubernetes.io/scale-down-disabled": notLetIn,
-			"grafana_dashboard": notLetIn, "aadpodidbinding": notLetIn,
+			"label.iam.amazonaws.com.spillway.io/role": "", "grafana_dashboard": notLetIn, "aadpodidbinding": notLetIn,
 		} {
 			one := map[string]string{key: "x"}
 			t.Run(kind+" with the label "+key, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +52,7 @@ func TestWorkloads(t *testing.T) {
 	home, limits := offloaded(t, &v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote}), changing(t)
 	says, whole := map[string][]string{}, map[string]int{}
 	for name, data := range map[string]map[string]string{
-		"confined": shippedLimits(t, "provider"), "trusted": shippedLimits(t, "provider-trusted"), "listed": listing(shippedLimits(t, "provider"), all),
+		"confined": shippedLimits(t, "provider"), "trusted": shippedLimits(t, "provider-trusted"),
 	} {
 		p := limits.profile(t, data)
 		for i := range all {
@@ -64,19 +65,16 @@ func TestWorkloads(t *testing.T) {
 	}
 	table, claims, tokens := "", 0, 0
 	for i := range all {
-		w, confined := &all[i], says["confined"][i]
-		if isWhole(says["listed"][i]) && !isWhole(confined) {
-			confined += "; whole if listed"
-		}
+		w := &all[i]
 		claims += min(1, len(needs.Claims(&w.Pod)))
 		if w.Token {
 			tokens++
 		}
-		table += fmt.Sprintf("| %s | %s | %s | %s |\n", w.Workload, confined, says["trusted"][i], w.Asks)
+		table += fmt.Sprintf("| %s | %s | %s | %s |\n", w.Workload, says["confined"][i], says["trusted"][i], w.Asks)
 	}
-	table = fmt.Sprintf("Of these %d, a trusted provider runs %d whole. A confined one runs %d whole, and %d if its limits list the keys that these need. "+
+	table = fmt.Sprintf("Of these %d, a trusted provider runs %d whole. A confined one runs %d whole. "+
 		"%d have claims, whose volumes the provider creates. %d get a token of the consumer's API.\n\n"+
-		"| workload | confined | trusted | what it asks for |\n|---|---|---|---|\n", len(all), whole["trusted"], whole["confined"], whole["listed"], claims, tokens) + table
+		"| workload | confined | trusted | what it asks for |\n|---|---|---|---|\n", len(all), whole["trusted"], whole["confined"], claims, tokens) + table
 	const page, command = "docs/workloads.md", "go test ./test/admission -run TestWorkloads"
 	if os.Getenv("UPDATE_DOCS") == "1" {
 		if err := pages.Update(filepath.Join(root, page), "workloads", command, table); err != nil {
@@ -106,18 +104,6 @@ func (w *workload) admitted(t *testing.T, namespace, name string) *corev1.Pod {
 		t.Errorf("%s gets no toleration of virtual nodes", w.Workload)
 	}
 	return pod
-}
-
-// listing returns the limits with the labels by which pods are selected, and the taints that pods tolerate. All
-// else stays.
-func listing(data map[string]string, all []workload) map[string]string {
-	for i := range all {
-		data[field.LimitMetadataKeys] += "," + strings.Join(all[i].SelectedBy, ",")
-		for _, t := range all[i].Pod.Spec.Tolerations {
-			data[field.LimitTolerationKeys] += "," + t.Key
-		}
-	}
-	return data
 }
 
 // inProfile is a provider with a profile: a namespace there, and the client that sends to it.
@@ -183,29 +169,39 @@ func (p inProfile) takes(t *testing.T, w *workload, local *corev1.Pod) string {
 	return w.lacks(local, remote, p.limits)
 }
 
-// lacks says whether the remote pod has all that the workload asks for, and what it lacks.
+// lacks says whether the remote pod has all that the workload asks for, and what it lacks. It has a label if selectors
+// find it by the label.
 func (w *workload) lacks(local, remote *corev1.Pod, limits *field.Limits) string {
 	var without, less []string
-	for _, key := range w.SelectedBy {
-		if _, sent := remote.Labels[key]; !sent {
+	for key := range local.Labels {
+		if _, sent := remote.Labels[field.PodLabel(key)]; sent {
+			continue
+		}
+		if slices.Contains(w.SelectedBy, key) {
 			without = append(without, "label "+key)
+		} else {
+			less = append(less, "label "+key)
+		}
+	}
+	for key := range local.Annotations {
+		if _, sent := remote.Annotations[key]; !sent && field.IsCopiedAnnotation(key) {
+			less = append(less, "annotation "+key)
 		}
 	}
 	for _, what := range append(pod.Withheld(local, remote, limits), pod.WithheldToken(local, remote)) {
 		what, _, _ = strings.Cut(what, ": ")
-		switch what, _, _ = strings.Cut(what, " is not sent"); {
-		case what == "":
-		case strings.HasPrefix(what, "label "), strings.HasPrefix(what, "annotation "):
-			less = append(less, what)
-		default:
+		what, _, _ = strings.Cut(what, " is not sent")
+		if what != "" && !strings.HasPrefix(what, "label ") && !strings.HasPrefix(what, "annotation ") {
 			without = append(without, what)
 		}
 	}
+	slices.Sort(without)
+	slices.Sort(less)
 	switch {
 	case without != nil:
 		return "without " + strings.Join(without, "; ")
 	case less != nil:
-		return whollySent + notSelected + strings.Join(less, "; ")
+		return whollySent + notSelected + field.Few(less, 3)
 	default:
 		return whollySent
 	}

@@ -114,9 +114,9 @@ var _ = Describe("The PodDisruptionBudgets of an offloaded namespace", func() {
 		Eventually(eu.fetching(in(t.remote, unasked))).Should(Succeed(), "its team asks for it now")
 		unsent := budget(t, "x", intstr.FromInt32(1))
 		change(home, unsent, func(b *policyv1.PodDisruptionBudget) {
-			b.Spec.Selector.MatchLabels = map[string]string{"example.org/unsent": "x"}
+			b.Spec.Selector.MatchLabels = map[string]string{"spillway.io/unsent": "x"}
 		})
-		t.tells(unsent, field.ReasonSelectorNotSent, "example.org/unsent")
+		t.tells(unsent, field.ReasonSelectorNotSent, "spillway.io/unsent")
 		owner := newConfigMap(t.namespace, "odd", "1")
 		home.make(owner)
 		home.make(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{

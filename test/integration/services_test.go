@@ -41,6 +41,48 @@ var _ = Describe("The Services of an offloaded namespace", Ordered, func() {
 		Expect(now(home, open)()).To(HaveField("ObjectMeta", And(HaveField("Labels", BeEmpty()), HaveField("Annotations", BeEmpty()))), "nothing of ours is on it")
 	})
 
+	It("find pods by a label that the provider does not list, and no others once it lists it, or no longer", func() {
+		const key = "cnpg.io/cluster"
+		limits := eu.limits()
+		DeferCleanup(func() { change(eu, eu.limits(), func(now *corev1.ConfigMap) { now.Data = limits.Data }) })
+		sent := created(func(s *corev1.ServiceSpec) { s.Selector = map[string]string{key: "pg"} })
+		found := func() (names []string, err error) {
+			copied := in(t.remote, sent)
+			if err := eu.fetching(copied)(); err != nil {
+				return nil, err
+			}
+			var pods corev1.PodList
+			err = eu.List(ctx, &pods, client.InNamespace(t.remote), client.MatchingLabels(copied.Spec.Selector))
+			for i := range pods.Items {
+				names = append(names, pods.Items[i].Name)
+			}
+			return names, err
+		}
+		t.running(labelled(key, "other"))
+		pod, first := t.running(labelled(key, "pg"))
+		Eventually(found).Should(ConsistOf(first.Name))
+		Expect(first.Labels).NotTo(HaveKey(key), "a controller of the provider could take it for a command")
+		copied, err := now(eu, in(t.remote, sent))()
+		Expect(err).NotTo(HaveOccurred())
+
+		eu.limit("metadataKeys", limits.Data["metadataKeys"]+", cnpg.io/")
+		Expect(found()).To(ConsistOf(first.Name), "whether the pod has been changed or not")
+		Eventually(now(eu, first)).Should(HaveField("Labels", HaveKeyWithValue(key, "pg")))
+		_, second := t.running(labelled(key, "pg"))
+		Expect(found()).To(ConsistOf(first.Name, second.Name))
+
+		eu.limit("metadataKeys", limits.Data["metadataKeys"])
+		var third *corev1.Pod
+		Eventually(func() map[string]string { // Until the manager has seen the limits.
+			_, third = t.running(labelled(key, "pg"))
+			return third.Labels
+		}).ShouldNot(HaveKey(key))
+		Expect(found()).To(ContainElements(first.Name, second.Name, third.Name))
+		change(home, pod, func(p *corev1.Pod) { p.Labels[key] = "other" })
+		Eventually(found).ShouldNot(ContainElement(first.Name), "what is on it under the provider's key is old")
+		Expect(now(eu, in(t.remote, sent))()).To(HaveField("ResourceVersion", copied.ResourceVersion), "the limits cause no write of the Service")
+	})
+
 	It("say why they are not there", func() {
 		alias := created(func(s *corev1.ServiceSpec) {
 			s.Type, s.ExternalName, s.Ports = corev1.ServiceTypeExternalName, "example.com", nil

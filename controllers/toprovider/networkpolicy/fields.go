@@ -10,7 +10,8 @@ var networkPolicySpecFields = field.Decisions{
 	"Ingress":     field.Change("rule by rule; a rule is left out if none of its peers is in the provider"),
 	"Egress":      field.Change("rule by rule; a rule is left out if none of its peers is in the provider"),
 	"PolicyTypes": field.Change("never empty: the default depends on egress rules, which may have been left out"),
-}.And(field.Send(), "PodSelector")
+	"PodSelector": field.Change("with the aliases of labels"),
+}
 
 var networkPolicyIngressRuleFields = field.Decisions{
 	"From": field.Change("peer by peer; a peer that selects nothing in the provider is left out"),
@@ -22,7 +23,9 @@ var networkPolicyEgressRuleFields = field.Decisions{
 
 var networkPolicyPeerFields = field.Decisions{
 	"NamespaceSelector": field.Change("the names of namespaces in the provider"),
-}.And(field.Send(), "PodSelector", "IPBlock")
+	"PodSelector":       field.Change("with the aliases of labels"),
+	"IPBlock":           field.Send(),
+}
 
 // Ports and ipBlocks are sent whole.
 var (

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -42,13 +43,11 @@ type peerTranslation struct {
 func (p *peerTranslation) peers(path, list string, all []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyPeer {
 	var kept []networkingv1.NetworkPolicyPeer
 	for i := range all {
-		peer, why := p.peer(&all[i])
+		remote, why := p.peer(&all[i])
 		if why != "" {
 			p.omitted = append(p.omitted, field.Omission{Field: fmt.Sprintf("%s.%s[%d]", path, list, i), Why: why})
 		}
-		if peer != nil {
-			kept = append(kept, *peer)
-		}
+		kept = append(kept, remote...)
 	}
 	if len(all) > 0 && len(kept) == 0 {
 		p.omitted = append(p.omitted, field.Omission{Field: path, Why: noPeer})
@@ -56,12 +55,12 @@ func (p *peerTranslation) peers(path, list string, all []networkingv1.NetworkPol
 	return kept
 }
 
-// peer returns the remote form of a peer, or nil. why says what was left out of it, and why, or is "".
-func (p *peerTranslation) peer(local *networkingv1.NetworkPolicyPeer) (remote *networkingv1.NetworkPolicyPeer, why string) {
+// peer returns the remote peers for a peer. why says what was left out of it, and why, or is "".
+func (p *peerTranslation) peer(local *networkingv1.NetworkPolicyPeer) (remote []networkingv1.NetworkPolicyPeer, why string) {
 	peer := networkPolicyPeerPlan.Allowed(local)
 	switch {
 	case local.IPBlock != nil:
-		return &peer, ""
+		return []networkingv1.NetworkPolicyPeer{peer}, ""
 	case local.NamespaceSelector != nil:
 		return p.byNamespace(peer)
 	case local.PodSelector == nil: // A peer of a newer API, which this version does not know.
@@ -70,12 +69,14 @@ func (p *peerTranslation) peer(local *networkingv1.NetworkPolicyPeer) (remote *n
 	if key := field.UnsentLabel(local.PodSelector, p.limits); key != "" {
 		return nil, unsent(key)
 	}
-	return &peer, ""
+	peer.PodSelector = field.PodSelector(peer.PodSelector)
+	return []networkingv1.NetworkPolicyPeer{peer}, ""
 }
 
 // byNamespace replaces a peer's namespaceSelector by the names of the selected namespaces. In a shared
-// namespace, the pods are the provider's own, with all their labels.
-func (p *peerTranslation) byNamespace(peer networkingv1.NetworkPolicyPeer) (remote *networkingv1.NetworkPolicyPeer, why string) {
+// namespace, the pods are the provider's own, with all their labels and no aliases, so such namespaces may need a
+// peer of their own.
+func (p *peerTranslation) byNamespace(peer networkingv1.NetworkPolicyPeer) (remote []networkingv1.NetworkPolicyPeer, why string) {
 	if p.selectors++; p.selectors > mostPolicySelectors {
 		return nil, fmt.Sprintf("the policy has more than %d namespaceSelectors", mostPolicySelectors)
 	}
@@ -84,31 +85,45 @@ func (p *peerTranslation) byNamespace(peer networkingv1.NetworkPolicyPeer) (remo
 		return nil, fmt.Sprintf("its namespaceSelector is invalid: %v", err)
 	}
 	missing := field.UnsentLabel(peer.PodSelector, p.limits)
-	var names []string
+	pods := field.PodSelector(peer.PodSelector)
+	together := equality.Semantic.DeepEqual(pods, peer.PodSelector)
+	var names, shared []string
 	why = noNamespace
 	for _, namespace := range p.namespaces() {
 		switch {
 		case !selector.Matches(labels.Set(namespace.Labels)):
 		case missing != "" && !namespace.Shared:
 			why = unsent(missing)
+		case namespace.Shared && !together:
+			shared = append(shared, namespace.Remote)
 		default:
 			names = append(names, namespace.Remote)
 		}
 	}
+	count := len(names) + len(shared)
 	switch {
-	case len(names) == 0:
+	case count == 0:
 		return nil, why
-	case p.names+len(names) > mostPolicyNames:
+	case p.names+count > mostPolicyNames:
 		return nil, fmt.Sprintf("the policy would name more than %d namespaces of the provider", mostPolicyNames)
 	case why == noNamespace:
 		why = ""
 	}
-	p.names += len(names)
+	p.names += count
+	return slices.Concat(named(pods, names), named(peer.PodSelector, shared)), why
+}
+
+// named returns a peer for these pods of the namespaces with these names. It returns none if there are no names.
+func named(pods *metav1.LabelSelector, names []string) []networkingv1.NetworkPolicyPeer {
+	if len(names) == 0 {
+		return nil
+	}
 	slices.Sort(names)
-	peer.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-		{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: slices.Compact(names)},
-	}}
-	return &peer, why
+	return []networkingv1.NetworkPolicyPeer{{PodSelector: pods, NamespaceSelector: &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: slices.Compact(names)},
+		},
+	}}}
 }
 
 func unsent(key string) string {

@@ -31,10 +31,12 @@ type world struct {
 	shared        []string
 }
 
-// The keys of labels in the worlds. Pods are sent without those in keysNotSent.
+// The keys of labels in the worlds. Pods are sent without those in keysNotSent, and without keysByAlias under their
+// own keys.
 var (
-	keysSent    = []string{"app", "app.kubernetes.io/name", "allowed.example.com/x"}
-	keysNotSent = []string{"other.example.com/x", "spillway.io/x", "topology.kubernetes.io/zone"}
+	keysSent    = []string{"app", "app.kubernetes.io/name", "allowed.example.com/x", "other.example.com/x"}
+	keysByAlias = []string{"other.example.com/x"}
+	keysNotSent = []string{"reserved", "spillway.io/x", "topology.kubernetes.io/zone"}
 )
 
 const (
@@ -44,7 +46,7 @@ const (
 
 func newWorld(seed uint64) *world {
 	w := &world{
-		Rand: rand.New(rand.NewPCG(seed, 1)), limits: &field.Limits{MetadataKeys: []string{"allowed.example.com/"}},
+		Rand: rand.New(rand.NewPCG(seed, 1)), limits: &field.Limits{MetadataKeys: []string{"allowed.example.com/"}, ReservedKeys: []string{"reserved"}},
 		local: map[string]map[string]string{}, remote: map[string]map[string]string{}, mapped: map[string]string{policyNamespace: "team-eu"},
 	}
 	for _, name := range []string{policyNamespace, "shop", "bank", "kube-system", "monitoring"} {
@@ -183,8 +185,10 @@ func (w *world) ends(namespace string) (there, home []source) {
 		labels := w.labels(namespace)
 		pod := source{namespace: namespace, namespaceLabels: w.remote[namespace], labels: maps.Clone(labels)}
 		if copied {
-			maps.DeleteFunc(pod.labels, func(key, _ string) bool { return slices.Contains(keysNotSent, key) })
-			pod.labels[w.one(keysNotSent...)] = w.one("a", "b") // Somebody in the provider set it.
+			pod.labels = field.Metadata(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}}, field.Target{}).Labels
+			withheld := slices.Concat(keysNotSent, keysByAlias)
+			maps.DeleteFunc(pod.labels, func(key, _ string) bool { return slices.Contains(withheld, key) })
+			pod.labels[w.one(withheld...)] = w.one("a", "b") // Somebody in the provider set it.
 		}
 		there = append(there, pod)
 		if local == "" {

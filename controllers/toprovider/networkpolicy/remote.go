@@ -26,7 +26,8 @@ import (
 //     exception: the provider has namespaces of other tenants.
 //   - It leaves out a peer that matches none of these namespaces. It also leaves out a rule that
 //     has no peers left, because a rule without peers would allow everybody.
-//   - It leaves out a peer that selects pods by a label that pods are sent without.
+//   - A podSelector names the aliases of labels. It leaves out a peer that selects pods by a label that pods
+//     are sent without.
 //
 // It refuses a policy that itself selects pods by such a label, because the policy would apply to other
 // pods than in the consumer.
@@ -44,7 +45,7 @@ func toRemote(local *networkingv1.NetworkPolicy, t field.Target, limits *field.L
 	p := peerTranslation{limits: limits, namespaces: sync.OnceValue(namespaces)}
 	spec := networkPolicySpecPlan.Allowed(&local.Spec)
 	spec.Ingress, spec.Egress = p.ingress(spec.Ingress), p.egress(spec.Egress)
-	spec.PolicyTypes = policyTypes(&local.Spec)
+	spec.PodSelector, spec.PolicyTypes = *field.PodSelector(&local.Spec.PodSelector), policyTypes(&local.Spec)
 	remote := &networkingv1.NetworkPolicy{ObjectMeta: field.Metadata(local, t), Spec: *spec.DeepCopy()}
 	if said := field.Omitted(p.omitted); said != "" {
 		remote.Annotations[v1alpha1.AnnotationLeftOut] = said
@@ -96,9 +97,9 @@ func (p *peerTranslation) egress(rules []networkingv1.NetworkPolicyEgressRule) [
 	return kept
 }
 
-// selectedBy reports whether a NetworkPolicy in the pod's namespace selects a pod with these labels. A
-// policy with an invalid selector, which only an older API server accepts, selects every pod.
+// selectedBy reports whether a NetworkPolicy in the pod's namespace, or a remote one, selects a local pod with
+// these labels. A policy with an invalid selector, which only an older API server accepts, selects every pod.
 func selectedBy(local *networkingv1.NetworkPolicy, podLabels map[string]string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(&local.Spec.PodSelector)
-	return err != nil || selector.Matches(labels.Set(podLabels))
+	return err != nil || selector.Matches(labels.Set(podLabels)) || selector.Matches(field.EitherLabels(podLabels))
 }

@@ -57,10 +57,13 @@ func TestNetworkPolicyPeers(t *testing.T) {
 		"none of two":                 {`[{namespaceSelector: {matchLabels: {team: c}}}, {}]`, left, []field.Omission{{Field: "[0]", Why: noNamespace}, {Field: "[1]", Why: unknownPeer}, {Field: "", Why: noPeer}}},
 		"pods by a label of ours":     {`[{podSelector: {matchLabels: {spillway.io/origin: x}}}]`, left, []field.Omission{{Field: "[0]", Why: unsent("spillway.io/origin")}, {Field: "", Why: noPeer}}},
 		"pods by the zone":            {`[{podSelector: {matchExpressions: [{key: topology.kubernetes.io/zone, operator: NotIn, values: [a]}]}}]`, left, []field.Omission{{Field: "[0]", Why: unsent("topology.kubernetes.io/zone")}, {Field: "", Why: noPeer}}},
-		"pods by a label not allowed": {`[{podSelector: {matchExpressions: [{key: other.example.com/x, operator: DoesNotExist}]}}]`, left, []field.Omission{{Field: "[0]", Why: unsent("other.example.com/x")}, {Field: "", Why: noPeer}}},
-		"pods by a label allowed":     {`[{podSelector: {matchLabels: {example.com/x: a}}}]`, `[{podSelector: {matchLabels: {example.com/x: a}}}]`, nil},
-		"pods of all by one not sent": {`[{namespaceSelector: {}, podSelector: {matchLabels: {other.example.com/x: a}}}]`, `[{` + inNames("kube-system") + `, podSelector: {matchLabels: {other.example.com/x: a}}}]`, []field.Omission{{Field: "[0]", Why: unsent("other.example.com/x")}}},
-		"pods of one by one not sent": {`[{namespaceSelector: {matchLabels: {team: b}}, podSelector: {matchLabels: {other.example.com/x: a}}}]`, left, []field.Omission{{Field: "[0]", Why: unsent("other.example.com/x")}, {Field: "", Why: noPeer}}},
+		"pods by a label not allowed": {`[{podSelector: {matchExpressions: [{key: other.example.com/x, operator: DoesNotExist}]}}]`, `[{podSelector: {matchExpressions: [{key: label.other.example.com.spillway.io/x, operator: DoesNotExist}]}}]`, nil},
+		"pods by a label allowed":     {`[{podSelector: {matchLabels: {example.com/x: a}}}]`, `[{podSelector: {matchLabels: {label.example.com.spillway.io/x: a}}}]`, nil},
+		"pods of all by an alias": {`[{namespaceSelector: {}, podSelector: {matchLabels: {other.example.com/x: a}}}]`,
+			`[{` + inNames("shop-eu, team-eu") + `, podSelector: {matchLabels: {label.other.example.com.spillway.io/x: a}}}, {` + inNames("kube-system") + `, podSelector: {matchLabels: {other.example.com/x: a}}}]`, nil},
+		"pods of one by an alias":     {`[{namespaceSelector: {matchLabels: {team: b}}, podSelector: {matchLabels: {other.example.com/x: a}}}]`, `[{` + inNames("shop-eu") + `, podSelector: {matchLabels: {label.other.example.com.spillway.io/x: a}}}]`, nil},
+		"pods of all by one not sent": {`[{namespaceSelector: {}, podSelector: {matchLabels: {spillway.io/x: a, other.example.com/x: a}}}]`, `[{` + inNames("kube-system") + `, podSelector: {matchLabels: {spillway.io/x: a, other.example.com/x: a}}}]`, []field.Omission{{Field: "[0]", Why: unsent("spillway.io/x")}}},
+		"pods of one by one not sent": {`[{namespaceSelector: {matchLabels: {team: b}}, podSelector: {matchLabels: {reserved: a}}}]`, left, []field.Omission{{Field: "[0]", Why: unsent("reserved")}, {Field: "", Why: noPeer}}},
 		"an invalid selector":         {`[{namespaceSelector: {matchExpressions: [{key: team, operator: Near}]}}]`, left, []field.Omission{{Field: "[0]", Why: `its namespaceSelector is invalid: "Near" is not a valid label selector operator`}, {Field: "", Why: noPeer}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +89,7 @@ func TestNetworkPolicyPeers(t *testing.T) {
 			if said := field.Omitted(omitted); said != "" {
 				want.Annotations[v1alpha1.AnnotationLeftOut] = said
 			}
-			remote, gone, refusal := toRemote(local, fieldtest.Mapped, &field.Limits{MetadataKeys: []string{"example.com/"}}, func() []decide.PeerNamespace { return peers })
+			remote, gone, refusal := toRemote(local, fieldtest.Mapped, &field.Limits{MetadataKeys: []string{"example.com/"}, ReservedKeys: []string{"reserved"}}, func() []decide.PeerNamespace { return peers })
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
@@ -135,17 +138,19 @@ func TestNetworkPolicyRefusals(t *testing.T) {
 		manifest string
 		want     *field.Problem
 	}{
-		"plain":             {`{spec: {podSelector: {matchLabels: {app: a, app.kubernetes.io/name: b}}}}`, nil},
-		"allowed":           {`{spec: {podSelector: {matchLabels: {example.com/x: a}}}}`, nil},
-		"by our label":      {`{spec: {podSelector: {matchLabels: {app: a, spillway.io/x: a}}}}`, selects("spillway.io/x")},
-		"by the region":     {`{spec: {podSelector: {matchExpressions: [{key: topology.kubernetes.io/region, operator: Exists}]}}}`, selects("topology.kubernetes.io/region")},
-		"by one not let in": {`{spec: {podSelector: {matchLabels: {z.example.com/x: a, y.example.com/x: a}}}}`, selects("y.example.com/x")},
-		"to be kept":        {`{metadata: {annotations: {spillway.io/sync: never}}}`, &field.Problem{Reason: field.ReasonSyncNever, Message: "NetworkPolicy web has spillway.io/sync=never"}},
+		"plain":            {`{spec: {podSelector: {matchLabels: {app: a, app.kubernetes.io/name: b}}}}`, nil},
+		"allowed":          {`{spec: {podSelector: {matchLabels: {example.com/x: a}}}}`, nil},
+		"by our label":     {`{spec: {podSelector: {matchLabels: {app: a, spillway.io/x: a}}}}`, selects("spillway.io/x")},
+		"by the region":    {`{spec: {podSelector: {matchExpressions: [{key: topology.kubernetes.io/region, operator: Exists}]}}}`, selects("topology.kubernetes.io/region")},
+		"by an alias":      {`{spec: {podSelector: {matchLabels: {z.example.com/x: a, y.example.com/x: a}}}}`, nil},
+		"by reserved ones": {`{spec: {podSelector: {matchLabels: {zone: a, reserved: a, z.example.com/x: a}}}}`, selects("reserved")},
+		"by its own alias": {`{spec: {podSelector: {matchLabels: {label.z.example.com.spillway.io/x: a}}}}`, selects("label.z.example.com.spillway.io/x")},
+		"to be kept":       {`{metadata: {annotations: {spillway.io/sync: never}}}`, &field.Problem{Reason: field.ReasonSyncNever, Message: "NetworkPolicy web has spillway.io/sync=never"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			local := fieldtest.Parse[networkingv1.NetworkPolicy](t, test.manifest)
 			local.Name = "web"
-			remote, _, refusal := toRemote(local, fieldtest.Mapped, &field.Limits{MetadataKeys: []string{"example.com/"}}, nil)
+			remote, _, refusal := toRemote(local, fieldtest.Mapped, &field.Limits{MetadataKeys: []string{"example.com/"}, ReservedKeys: []string{"reserved", "zone"}}, nil)
 			if diff := cmp.Diff(test.want, refusal); diff != "" || (remote == nil) != (refusal != nil) {
 				t.Errorf("%v, (-want +got):\n%s", remote, diff)
 			}
@@ -247,12 +252,15 @@ func TestSelectedBy(t *testing.T) {
 		selector string
 		want     bool
 	}{
-		"all":       {`{}`, true},
-		"it":        {`{matchLabels: {app: web}}`, true},
-		"another":   {`{matchLabels: {app: db}}`, false},
-		"invalidly": {`{matchExpressions: [{key: app, operator: Near}]}`, true},
+		"all":                           {`{}`, true},
+		"it":                            {`{matchLabels: {app: web}}`, true},
+		"another":                       {`{matchLabels: {app: db}}`, false},
+		"invalidly":                     {`{matchExpressions: [{key: app, operator: Near}]}`, true},
+		"there":                         {`{matchLabels: {label.example.com.spillway.io/x: a}, matchExpressions: [{key: label.example.com.spillway.io/y, operator: DoesNotExist}]}`, true},
+		"not there":                     {`{matchLabels: {label.example.com.spillway.io/x: b}}`, false},
+		"here, by the alias of a label": {`{matchExpressions: [{key: label.example.com.spillway.io/x, operator: DoesNotExist}]}`, true},
 	} {
-		if got := selectedBy(policyOf(t, `{podSelector: `+test.selector+`}`), map[string]string{"app": "web"}); got != test.want {
+		if got := selectedBy(policyOf(t, `{podSelector: `+test.selector+`}`), map[string]string{"app": "web", "example.com/x": "a"}); got != test.want {
 			t.Errorf("%s: got %t", name, got)
 		}
 	}

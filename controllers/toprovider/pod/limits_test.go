@@ -66,11 +66,13 @@ func TestWithheldTolerations(t *testing.T) {
 		"every taint, where all are offered":   {every, `{operator: Exists}`, "", false},
 		"any taint, where all are offered":     {every, `{key: any, operator: Exists, effect: NoExecute}`, "", false},
 		"virtual nodes, where all are offered": {every, `{key: spillway.io/virtual-node, operator: Exists}`, "", true},
+		"a resource that it requests":          {none, `{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}`, "", false},
+		"a resource that it does not":          {none, `{key: amd.com/gpu, operator: Exists}`, "the toleration of amd.com/gpu" + offered, false},
 		"virtual nodes":                        {limits, `{key: spillway.io/virtual-node, operator: Exists}`, "", true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			pod := fieldtest.PodOf(t, "spec: {tolerations: ["+test.toleration+"], containers: [{name: c, image: i}]}")
+			pod := fieldtest.PodOf(t, "spec: {tolerations: ["+test.toleration+"], containers: [{name: c, image: i, resources: {requests: {nvidia.com/gpu: 1}}}]}")
 			remote := ToRemote(pod, fieldtest.Mapped, test.limits, nil)
 			var said string
 			for _, message := range Withheld(pod, remote, test.limits) {

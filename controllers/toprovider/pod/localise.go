@@ -54,8 +54,21 @@ func localise(spec *corev1.PodSpec, local *corev1.Pod, t field.Target, limits *f
 	for _, field := range fileFields(spec) {
 		if known := fieldReferences[field.FieldPath]; known.annotation != "" {
 			field.FieldPath = ofAnnotation(known.annotation)
+		} else {
+			field.FieldPath = byAlias(field.FieldPath)
 		}
 	}
+}
+
+// byAlias returns the path of a label's alias for the path of the label, so that a file of it follows changes
+// whatever the limits allow. Other paths stay.
+func byAlias(path string) string {
+	if key, is := strings.CutPrefix(path, ofLabel); is {
+		if alias := field.Alias(strings.TrimSuffix(key, "']")); alias != "" {
+			return ofLabel + alias + "']"
+		}
+	}
+	return path
 }
 
 // fileFields returns the fields of a pod that its volumes show as files.
@@ -85,7 +98,13 @@ func fileFields(spec *corev1.PodSpec) []*corev1.ObjectFieldSelector {
 	return fields
 }
 
-func ofAnnotation(key string) string { return "metadata.annotations['" + key + "']" }
+// These begin the paths of a label and an annotation.
+const (
+	ofLabel         = "metadata.labels['"
+	ofOneAnnotation = "metadata.annotations['"
+)
+
+func ofAnnotation(key string) string { return ofOneAnnotation + key + "']" }
 
 // fillFiles adds annotations to a remote pod that its files refer to: all labels or annotations of the
 // local pod. Other pods do not need these.

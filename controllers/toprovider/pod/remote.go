@@ -58,7 +58,7 @@ func allowedPodSpec(spec *corev1.PodSpec, pod string, limits *field.Limits, hasT
 	allowed.Volumes = allowedVolumes(spec.Volumes, pod, tokens)
 	allowed.InitContainers = allowedContainers(spec.InitContainers, tokens)
 	allowed.Containers = allowedContainers(spec.Containers, tokens)
-	allowed.Tolerations = allowedTolerations(spec.Tolerations, nil, limits)
+	allowed.Tolerations = allowedTolerations(spec, nil, limits)
 	if spec.SecurityContext != nil {
 		allowed.SecurityContext = ptr.To(accept.PodSecurityContextPlan.Allowed(spec.SecurityContext))
 	}

@@ -36,7 +36,11 @@ type Changes struct {
 // sends a toleration once the provider's limits allow it.
 func Update(local, remote *corev1.Pod, t field.Target, limits *field.Limits) Changes {
 	ephemeral := accept.AllowedEphemeralContainers(local, limits)
-	tolerations := allowedTolerations(local.Spec.Tolerations, remote.Spec.Tolerations, limits)
+	there := remote.Spec.Tolerations
+	if there == nil {
+		there = []corev1.Toleration{} // The pod is there.
+	}
+	tolerations := allowedTolerations(&local.Spec, there, limits)
 	var buffer [512]byte
 	desired := appendSpecHash(buffer[:0], local, ephemeral, tolerations)
 	recorded := remote.Annotations[v1alpha1.AnnotationSpecHash]

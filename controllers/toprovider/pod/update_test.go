@@ -79,6 +79,12 @@ func TestPodUpdate(t *testing.T) {
 				p.Labels["tier"], p.Annotations[v1alpha1.AnnotationCopied] = "1", "tier;"
 			},
 		},
+		"a label without its alias, of an earlier manager": {
+			was:   func(p *corev1.Pod) { p.Labels["example.com/a"] = "1" },
+			there: func(p *corev1.Pod) { delete(p.Labels, "label.example.com.spillway.io/a") },
+			user:  func(*corev1.Pod) {},
+			main:  func(p *corev1.Pod) { p.Labels["label.example.com.spillway.io/a"] = "1" },
+		},
 		"value of a label": {
 			user: func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} },
 			main: func(p *corev1.Pod) { p.Labels["app"] = "other" },
@@ -281,7 +287,7 @@ func TestPodUpdate(t *testing.T) {
 			test.user(local)
 
 			changes := Update(local, remote, fieldtest.Mapped, fieldtest.Generous)
-			hash := specHash(local, accept.AllowedEphemeralContainers(local, nil), allowedTolerations(local.Spec.Tolerations, nil, fieldtest.Generous))
+			hash := specHash(local, accept.AllowedEphemeralContainers(local, nil), allowedTolerations(&local.Spec, nil, fieldtest.Generous))
 			want := Changes{Ephemeral: patched(remote, test.ephemeral), Resize: patched(remote, test.resize), Main: patched(remote, test.main)}
 			if want.Main != nil {
 				want.Main.Annotations[v1alpha1.AnnotationSpecHash] = hash

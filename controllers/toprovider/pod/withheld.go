@@ -20,7 +20,7 @@ func withheldKeys(local, remote *corev1.Pod, limits *field.Limits) string {
 	var keys []string
 	for key, value := range local.Labels {
 		if there, is := remote.Labels[key]; (!is || there != value) && field.IsCopiedLabel(key) && !limits.Sends(key) {
-			keys = append(keys, "label "+key)
+			keys = append(keys, "label "+key+underAlias(key))
 		}
 	}
 	for key, value := range local.Annotations {
@@ -35,10 +35,18 @@ func withheldKeys(local, remote *corev1.Pod, limits *field.Limits) string {
 	return field.Few(keys, withheldShown) + ": the provider does not allow it (" + field.LimitMetadataKeys + ", " + field.LimitReservedKeys + " in ConfigMap spillway-provider/limits)"
 }
 
+// underAlias says where the provider has a label that it does not allow.
+func underAlias(key string) string {
+	if alias := field.Alias(key); alias != "" {
+		return " (there " + alias + ", by which selectors find the pod)"
+	}
+	return ""
+}
+
 // withheldValue returns the consumer's value of a label or annotation of the pod, if that is not sent.
 // path is the path of the field.
 func withheldValue(path string, local *corev1.Pod, limits *field.Limits) (string, bool) {
-	for beginning, of := range map[string]map[string]string{"metadata.labels['": local.Labels, "metadata.annotations['": local.Annotations} {
+	for beginning, of := range map[string]map[string]string{ofLabel: local.Labels, ofOneAnnotation: local.Annotations} {
 		if key, is := strings.CutPrefix(path, beginning); is {
 			key = strings.TrimSuffix(key, "']")
 			value, there := of[key]
@@ -79,16 +87,21 @@ func WithheldToken(local, remote *corev1.Pod) string {
 }
 
 // allowedTolerations returns the tolerations that may be sent. It leaves out the toleration for virtual
-// nodes, and those for taints that the provider does not offer. Tolerations in there, which the remote
+// nodes, and those for taints that the provider does not offer, unless the pod requests the resource that the
+// taint is for. Tolerations in there, which the remote
 // pod already has, stay. Kubernetes cannot remove them, so nothing is written about them.
-func allowedTolerations(tolerations, there []corev1.Toleration, limits *field.Limits) []corev1.Toleration {
+//
+// A pod that is there already gets no toleration for a resource: it has its node, and an older policy of the provider
+// would refuse the whole change.
+func allowedTolerations(spec *corev1.PodSpec, there []corev1.Toleration, limits *field.Limits) []corev1.Toleration {
 	withheld := func(t corev1.Toleration) bool {
-		return toleratesVirtualNode(t) || !limits.Tolerates(&t) && !hasToleration(there, &t)
+		forResource := there == nil && field.ToleratesForResource(&t, spec)
+		return toleratesVirtualNode(t) || !limits.Tolerates(&t) && !forResource && !hasToleration(there, &t)
 	}
-	if !slices.ContainsFunc(tolerations, withheld) {
-		return tolerations
+	if !slices.ContainsFunc(spec.Tolerations, withheld) {
+		return spec.Tolerations
 	}
-	return slices.DeleteFunc(slices.Clone(tolerations), withheld)
+	return slices.DeleteFunc(slices.Clone(spec.Tolerations), withheld)
 }
 
 // everyPodHas reports whether a toleration is one of the two that Kubernetes adds to each pod that

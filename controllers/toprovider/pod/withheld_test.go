@@ -13,6 +13,9 @@ import (
 
 const keysNotLetIn = ": the provider does not allow it (metadataKeys, reservedKeys in ConfigMap spillway-provider/limits)"
 
+// thereAs is what a message adds to a label that the provider has by its alias.
+func thereAs(alias string) string { return " (there " + alias + ", by which selectors find the pod)" }
+
 // TestKeysAndChangedLimits changes limits while a pod runs. A key that the provider lists later is sent
 // once. A key that it removes from the list stays, without a write.
 func TestKeysAndChangedLimits(t *testing.T) {
@@ -22,7 +25,7 @@ metadata:
 spec: {containers: [{name: c, image: i}]}`)
 	none, listing := &field.Limits{}, &field.Limits{MetadataKeys: []string{"example.com/"}}
 	remote := ToRemote(local, fieldtest.Mapped, none, nil)
-	if diff := cmp.Diff([]string{"annotation example.com/role, annotation sidecar.istio.io/inject, label example.com/role" + keysNotLetIn},
+	if diff := cmp.Diff([]string{"annotation example.com/role, annotation sidecar.istio.io/inject, label example.com/role" + thereAs("label.example.com.spillway.io/role") + keysNotLetIn},
 		Withheld(local, remote, none)); diff != "" {
 		t.Error(diff)
 	}
@@ -32,8 +35,11 @@ spec: {containers: [{name: c, image: i}]}`)
 	if changes := Update(local, remote, fieldtest.Mapped, none); changes != (Changes{}) {
 		t.Fatalf("it is changed at once: %v", changes)
 	}
+	if alias := remote.Labels["label.example.com.spillway.io/role"]; alias != "a" {
+		t.Errorf("the alias is %q", alias)
+	}
 	changes := Update(local, remote, fieldtest.Mapped, listing)
-	if changes.Main == nil || changes.Main.Labels["example.com/role"] != "a" || changes.Main.Annotations["example.com/role"] != "b" {
+	if changes.Main == nil || changes.Main.Labels["label.example.com.spillway.io/role"] != "a" || changes.Main.Labels["example.com/role"] != "a" || changes.Main.Annotations["example.com/role"] != "b" {
 		t.Fatalf("what is listed is not sent: %v", changes.Main)
 	}
 	if diff := cmp.Diff([]string{"annotation sidecar.istio.io/inject" + keysNotLetIn}, Withheld(local, changes.Main, listing)); diff != "" {
@@ -62,10 +68,12 @@ spec: {containers: [{name: c, image: i}]}`)
 	}
 
 	local.Labels["example.com/a"] = "2" // The new value may be a different command.
-	if changes := Update(local, remote, fieldtest.Mapped, none); changes != (Changes{}) {
-		t.Fatalf("another value is sent: %v", changes)
+	main := Update(local, remote, fieldtest.Mapped, none).Main
+	if main == nil || main.Labels["example.com/a"] != "1" || main.Labels["label.example.com.spillway.io/a"] != "2" {
+		t.Fatalf("not only the alias follows: %v", main)
 	}
-	if diff := cmp.Diff([]string{"label example.com/a" + keysNotLetIn}, Withheld(local, remote, none)); diff != "" {
+	remote = main
+	if diff := cmp.Diff([]string{"label example.com/a" + thereAs("label.example.com.spillway.io/a") + keysNotLetIn}, Withheld(local, remote, none)); diff != "" {
 		t.Error(diff)
 	}
 
@@ -77,6 +85,9 @@ spec: {containers: [{name: c, image: i}]}`)
 	}
 	if diff := cmp.Diff("example.com/a;example.com/c,plain", changes.Main.Annotations[v1alpha1.AnnotationCopied]); diff != "" {
 		t.Error(diff)
+	}
+	if _, is := changes.Main.Labels["label.example.com.spillway.io/b"]; is {
+		t.Errorf("the alias of a label that is gone stays: %v", changes.Main.Labels)
 	}
 	if _, is := changes.Main.Labels["example.com/b"]; is || changes.Main.Labels["example.com/a"] != "1" {
 		t.Errorf("the labels become %v", changes.Main.Labels)
@@ -139,5 +150,20 @@ spec:
 	want["A"] = "metadata.labels['tags.example.com/service']"
 	if diff := cmp.Diff(want, read(&field.Limits{MetadataKeys: []string{"tags.example.com/"}})); diff != "" {
 		t.Errorf("listed: %s", diff)
+	}
+}
+
+// TestFileOfALabel: a file of one label refers to the alias, so that it follows changes under all limits.
+func TestFileOfALabel(t *testing.T) {
+	for path, want := range map[string]string{
+		"metadata.labels['tags.example.com/service']":      "metadata.labels['label.tags.example.com.spillway.io/service']",
+		"metadata.labels['app']":                           "metadata.labels['app']",
+		"metadata.labels['spillway.io/origin']":            "metadata.labels['spillway.io/origin']",
+		"metadata.annotations['tags.example.com/service']": "metadata.annotations['tags.example.com/service']",
+	} {
+		local := fieldtest.PodOf(t, `{spec: {volumes: [{name: v, downwardAPI: {items: [{path: p, fieldRef: {fieldPath: "`+path+`"}}]}}]}}`)
+		if got := fileFields(&ToRemote(local, fieldtest.Mapped, &field.Limits{}, nil).Spec)[0].FieldPath; got != want {
+			t.Errorf("%s becomes %s", path, got)
+		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 var disruptionBudgetSpecFields = field.Decisions{
 	"MinAvailable":               field.Change("a number, what is left of the whole budget: remote pods have no controller with a scale"),
 	"MaxUnavailable":             field.Drop("is in minAvailable"),
-	"Selector":                   field.Send(),
+	"Selector":                   field.Change("with the aliases of labels"),
 	"UnhealthyPodEvictionPolicy": field.Send(),
 }
 

@@ -37,6 +37,7 @@ func toRemote(local *policyv1.PodDisruptionBudget, t field.Target, limits *field
 	}
 	sent := disruptionBudgetSpecPlan.Allowed(&local.Spec)
 	remote := &policyv1.PodDisruptionBudget{ObjectMeta: field.Metadata(local, t), Spec: *sent.DeepCopy()}
+	remote.Spec.Selector = field.PodSelector(local.Spec.Selector)
 	desired := local.Status.DesiredHealthy
 	elsewhere := max(0, local.Status.CurrentHealthy-int32(healthy)) //nolint:gosec // As many pods as a cache holds.
 	wanted := max(0, desired-elsewhere)

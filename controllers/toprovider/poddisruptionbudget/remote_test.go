@@ -44,6 +44,8 @@ func TestPodDisruptionBudget(t *testing.T) {
 		"a number, and nothing is healthy":  {`{spec: {` + selector + `minAvailable: 2}, status: {desiredHealthy: 2}}`, 0, `{` + selector + `minAvailable: 2}`},
 		"unhealthy pods may always go": {`{spec: {` + selector + `minAvailable: 2, unhealthyPodEvictionPolicy: AlwaysAllow}, status: {desiredHealthy: 2, currentHealthy: 2}}`, 1,
 			`{` + selector + `minAvailable: 1, unhealthyPodEvictionPolicy: AlwaysAllow}`},
+		"by an alias": {`{spec: {selector: {matchLabels: {example.com/role: web}}, minAvailable: 1}, status: {desiredHealthy: 1}}`, 0,
+			`{selector: {matchLabels: {label.example.com.spillway.io/role: web}}, minAvailable: 1}`},
 		"of all pods": {`{spec: {selector: {}, minAvailable: 1}, status: {desiredHealthy: 1}}`, 0, `{selector: {}, minAvailable: 1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +75,8 @@ func TestPodDisruptionBudgetRefusals(t *testing.T) {
 	const failed = `{status: {conditions: [{type: DisruptionAllowed, status: "False", reason: SyncFailed, message: found no controllers}]}}`
 	for name, test := range map[string]struct{ local, reason, mention string }{
 		"kept at home":           {`{metadata: {annotations: {spillway.io/sync: never}}}`, field.ReasonSyncNever, "spillway.io/sync=never"},
-		"by a label that stays":  {`{spec: {selector: {matchLabels: {example.com/tier: web}}}}`, field.ReasonSelectorNotSent, "example.com/tier"},
+		"by a label that stays":  {`{spec: {selector: {matchLabels: {spillway.io/tier: web}}}}`, field.ReasonSelectorNotSent, "spillway.io/tier"},
+		"by a label not listed":  {`{spec: {selector: {matchLabels: {example.com/tier: web}}}}`, "", ""},
 		"not to be worked out":   {failed, ReasonBudgetUnknown, "see its condition DisruptionAllowed"},
 		"which may be disrupted": {`{status: {conditions: [{type: DisruptionAllowed, status: "True", reason: SufficientPods}]}}`, "", ""},
 	} {

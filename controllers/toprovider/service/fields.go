@@ -20,7 +20,8 @@ var serviceSpecFields = field.Decisions{
 	"ExternalIPs":       field.Drop("the provider's nodes would send traffic for these addresses, whoever has them, to the pods (CVE-2020-8554)"),
 	"LoadBalancerIP":    field.Drop("an address of the consumer's cloud"),
 	"LoadBalancerClass": field.Change("its name in the provider, " + ofBalanced),
-}.And(field.Send(), "Selector", "PublishNotReadyAddresses", "SessionAffinity", "SessionAffinityConfig", "InternalTrafficPolicy",
+	"Selector":          field.Change("with the aliases of labels"),
+}.And(field.Send(), "PublishNotReadyAddresses", "SessionAffinity", "SessionAffinityConfig", "InternalTrafficPolicy",
 	"TrafficDistribution").
 	And(field.Drop(providerAssigns), "ClusterIPs", "IPFamilies", "HealthCheckNodePort").
 	And(field.Change(ofBalanced), "LoadBalancerSourceRanges", "AllocateLoadBalancerNodePorts", "ExternalTrafficPolicy")

@@ -37,7 +37,7 @@ func toRemote(local *corev1.Service, t field.Target, limits *field.Limits, class
 	}
 	allowed := serviceSpecPlan.Allowed(&local.Spec)
 	spec := allowed.DeepCopy()
-	spec.ClusterIP = ""
+	spec.ClusterIP, spec.Selector = "", field.PodLabels(local.Spec.Selector)
 	if balanced(local, limits, classes) {
 		spec.LoadBalancerClass = nil
 		if class, _ := classes.Of(v1alpha1.ClassLoadBalancer, *local.Spec.LoadBalancerClass); class != "" {
@@ -66,8 +66,7 @@ func serviceNotice(local *corev1.Service, limits *field.Limits, classes field.Cl
 	switch {
 	case unsent != "":
 		return field.Refuse(ReasonServiceWithoutEndpoints,
-			"spec.selector[%s]: the provider does not allow this label (%s, %s in ConfigMap spillway-provider/limits), so no remote pod has it, and the Service has no endpoints there",
-			unsent, field.LimitMetadataKeys, field.LimitReservedKeys)
+			"spec.selector[%s]: pods are sent without this label, so the Service has no endpoints there%s", unsent, whyUnsent(unsent))
 	case len(local.Spec.Selector) == 0 && (limits == nil || len(limits.EndpointCIDRs) == 0):
 		return field.Refuse(ReasonServiceWithoutEndpoints,
 			"spec.selector is empty, so the Service gets its endpoints from EndpointSlices, but the provider allows none of their addresses (%s in ConfigMap spillway-provider/limits)",
@@ -82,6 +81,14 @@ func serviceNotice(local *corev1.Service, limits *field.Limits, classes field.Cl
 	default:
 		return nil
 	}
+}
+
+// whyUnsent says how to get a label to the provider, or returns "": nobody can list those of Spillway and of zones.
+func whyUnsent(label string) string {
+	if !field.IsCopiedLabel(label) {
+		return ""
+	}
+	return "; see " + field.LimitMetadataKeys + " and " + field.LimitReservedKeys + " in ConfigMap spillway-provider/limits"
 }
 
 // merge returns remote with what toRemote decides. It keeps what the provider has filled in:
