@@ -43,8 +43,11 @@ type Inputs struct {
 	Hosts field.HostPatterns
 	// Maps reports whether any ClusterBinding maps one of the consumer's classes.
 	Maps func(kind v1alpha1.ClassKind, name string) bool
-	// Peers returns the local namespaces that NetworkPolicies can name in the provider. They are shared,
-	// and must not be changed.
+	// NodesHave reports whether a node of the provider has a label. If known is false, the nodes cannot be read,
+	// or there are none.
+	NodesHave func(key string) (has, known bool)
+	// Peers returns the local namespaces that NetworkPolicies and pods can name in the provider. They are
+	// shared, and must not be changed.
 	Peers func() []PeerNamespace
 	// Tier returns which tier of a local namespace the provider is; nil: the first of all.
 	Tier func(namespace string) int

@@ -61,6 +61,8 @@ type Observer[T client.Object] struct {
 	Limits  func() *field.Limits
 	// Has reports whether the provider has a class.
 	Has field.Has
+	// NodesHave reports whether a node of the provider has a label; see decide.Inputs.
+	NodesHave func(ctx context.Context, key string) (has, known bool)
 	// Peers returns the local namespaces that have a remote namespace in the provider now.
 	Peers func() []decide.PeerNamespace
 	// Alone reports whether an object is sent although nothing needs it (kind.Kind.Alone). Optional.
@@ -124,6 +126,8 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		API:      apiOf(o.Tokens, namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID,
 		Own:  func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
 		Tier: func(namespace string) int { return mapping.Tier(namespaces, namespace) },
+
+		NodesHave: func(key string) (has, known bool) { return o.NodesHave(ctx, key) },
 	}
 }
 

@@ -1,0 +1,148 @@
+package pod
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+)
+
+// These limit what a pod costs the manager, and the size of the remote pod: mostTerms the terms that name
+// namespaces of a pod, and mostNames the names that these become.
+const (
+	mostTerms = 20
+	mostNames = 1000
+)
+
+func (p *placement) podAffinity(local *corev1.PodAffinity) *corev1.PodAffinity {
+	if local == nil {
+		return nil
+	}
+	const required = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+	remote := &corev1.PodAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution:  p.required(required, local.RequiredDuringSchedulingIgnoredDuringExecution, false),
+		PreferredDuringSchedulingIgnoredDuringExecution: p.preferred(local.PreferredDuringSchedulingIgnoredDuringExecution),
+	}
+	if remote.RequiredDuringSchedulingIgnoredDuringExecution == nil && remote.PreferredDuringSchedulingIgnoredDuringExecution == nil {
+		return nil
+	}
+	return remote
+}
+
+func (p *placement) podAntiAffinity(local *corev1.PodAntiAffinity) *corev1.PodAntiAffinity {
+	if local == nil {
+		return nil
+	}
+	const required = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+	remote := &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution:  p.required(required, local.RequiredDuringSchedulingIgnoredDuringExecution, true),
+		PreferredDuringSchedulingIgnoredDuringExecution: p.preferred(local.PreferredDuringSchedulingIgnoredDuringExecution),
+	}
+	if remote.RequiredDuringSchedulingIgnoredDuringExecution == nil && remote.PreferredDuringSchedulingIgnoredDuringExecution == nil {
+		return nil
+	}
+	return remote
+}
+
+// required returns the remote form of required terms, and names those that have none. Anti-affinity to pods of
+// namespaces that are not in the provider holds there anyway.
+func (p *placement) required(path string, all []corev1.PodAffinityTerm, anti bool) []corev1.PodAffinityTerm {
+	var sent []corev1.PodAffinityTerm
+	for i := range all {
+		switch remote, why := p.term(&all[i]); {
+		case remote != nil:
+			sent = append(sent, *remote)
+		case why != "" && (!anti || why != noNamespace):
+			p.omit(fmt.Sprintf("%s[%d]", path, i), why)
+		}
+	}
+	return sent
+}
+
+func (p *placement) preferred(all []corev1.WeightedPodAffinityTerm) []corev1.WeightedPodAffinityTerm {
+	var sent []corev1.WeightedPodAffinityTerm
+	for i := range all {
+		if remote, _ := p.term(&all[i].PodAffinityTerm); remote != nil {
+			sent = append(sent, corev1.WeightedPodAffinityTerm{Weight: all[i].Weight, PodAffinityTerm: *remote})
+		}
+	}
+	return sent
+}
+
+// term returns the remote form of a term, or why there is none. A term without a selector selects no pod.
+func (p *placement) term(local *corev1.PodAffinityTerm) (*corev1.PodAffinityTerm, string) {
+	key, why := p.topologyKey(local.TopologyKey)
+	switch {
+	case key == "" || local.LabelSelector == nil:
+		return nil, why
+	case p.target.Hashed:
+		return nil, sharesNamespace
+	}
+	selector, why := p.selector(local.LabelSelector, local.MatchLabelKeys, local.MismatchLabelKeys)
+	if selector == nil {
+		return nil, why
+	}
+	names, why := p.namespaces(local)
+	if why != "" {
+		return nil, why
+	}
+	remote := accept.PodAffinityTermPlan.Allowed(local)
+	remote.TopologyKey, remote.LabelSelector, remote.Namespaces = key, p.ofConsumer(selector), names
+	return &remote, ""
+}
+
+// ofConsumer restricts a selector to the pods of this consumer. Kubernetes keeps pods that a required
+// anti-affinity selects off the node, even if they come later and know nothing of it. So nobody else's pod may
+// be selected, in whatever namespace. The provider's policy requires this label.
+func (p *placement) ofConsumer(selector *metav1.LabelSelector) *metav1.LabelSelector {
+	if selector.MatchLabels == nil {
+		selector.MatchLabels = map[string]string{}
+	}
+	if account := p.target.Mark.Account; account != "" {
+		selector.MatchLabels[v1alpha1.LabelAccount] = account
+	} else {
+		selector.MatchLabels[v1alpha1.LabelOrigin] = p.target.Mark.Origin
+	}
+	return selector
+}
+
+// namespaces returns the names of the remote namespaces that a term is about, or why there are none. It returns
+// neither for a term that is about the pod's own namespace alone.
+func (p *placement) namespaces(term *corev1.PodAffinityTerm) (names []string, why string) {
+	if len(term.Namespaces) == 0 && term.NamespaceSelector == nil {
+		return nil, ""
+	}
+	if p.terms++; p.terms > mostTerms {
+		return nil, fmt.Sprintf("the pod has more than %d terms with namespaces or namespaceSelector", mostTerms)
+	}
+	selects := labels.Nothing()
+	if term.NamespaceSelector != nil {
+		var err error
+		if selects, err = metav1.LabelSelectorAsSelector(term.NamespaceSelector); err != nil {
+			return nil, fmt.Sprintf("its namespaceSelector is invalid: %v", err)
+		}
+	}
+	named := sets.New(term.Namespaces...)
+	for _, namespace := range p.in.Peers() {
+		// In a shared namespace, the pods are the provider's own.
+		if !namespace.Shared && (named.Has(namespace.Labels[corev1.LabelMetadataName]) || selects.Matches(labels.Set(namespace.Labels))) {
+			names = append(names, namespace.Remote)
+		}
+	}
+	switch p.names += len(names); {
+	case len(names) == 0:
+		return nil, noNamespace
+	case p.names > mostNames:
+		return nil, fmt.Sprintf("the pod would name more than %d namespaces of the provider", mostNames)
+	case len(names) == 1 && names[0] == p.target.Namespace:
+		return nil, ""
+	}
+	slices.Sort(names)
+	return slices.Compact(names), ""
+}

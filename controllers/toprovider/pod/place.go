@@ -1,0 +1,146 @@
+package pod
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/field"
+)
+
+// place sends what the local pod asks of its node in the provider, besides the requirements that selectNodes
+// sends: topology spread, affinity and anti-affinity to other pods, and preferred labels of nodes.
+//
+// The pod never waits because a part cannot be sent: it would wait for ever, beside a provider with room. A
+// part that the pod requires is named in an annotation of the remote pod, from which remarkOn tells the pod's
+// owner. A preference that cannot be sent is not named.
+func place(remote, local *corev1.Pod, t field.Target, in decide.Inputs) {
+	p := &placement{local: local, target: t, in: in}
+	remote.Spec.TopologySpreadConstraints = p.constraints()
+	if wanted := local.Spec.Affinity; wanted != nil {
+		var affinity corev1.Affinity
+		if remote.Spec.Affinity != nil {
+			affinity = *remote.Spec.Affinity
+		}
+		affinity.NodeAffinity = p.withPreferred(affinity.NodeAffinity, wanted.NodeAffinity)
+		affinity.PodAffinity, affinity.PodAntiAffinity = p.podAffinity(wanted.PodAffinity), p.podAntiAffinity(wanted.PodAntiAffinity)
+		if affinity != (corev1.Affinity{}) {
+			remote.Spec.Affinity = &affinity
+		}
+	}
+	if len(p.omitted) > 0 {
+		remote.Annotations[v1alpha1.AnnotationLeftOut] = field.DescribeOmissions("", p.omitted)
+	}
+}
+
+// Reasons why a part is left out.
+const (
+	sharesNamespace = "pods of other namespaces are in its remote namespace"
+	noNamespace     = "no namespace that it names is in the provider"
+)
+
+// placement translates what one pod asks of its node.
+type placement struct {
+	local   *corev1.Pod
+	target  field.Target
+	in      decide.Inputs
+	terms   int // How many terms that name namespaces were translated so far.
+	names   int // How many names of namespaces these became.
+	omitted []field.Omission
+}
+
+func (p *placement) omit(path, why string) {
+	p.omitted = append(p.omitted, field.Omission{Field: path, Why: why})
+}
+
+// topologyKey returns the label of the provider's nodes that a topology key of the pod stands for. It returns ""
+// if the part is not sent. Then why is the reason, or "" if the key is about virtual nodes alone, so that the
+// consumer's scheduler has done all there is to do.
+func (p *placement) topologyKey(key string) (there, why string) {
+	switch {
+	case key == v1alpha1.TopologyHost, key == corev1.LabelHostname: // Each kubelet sets it.
+		return corev1.LabelHostname, ""
+	case field.IsOurs(key):
+		return "", ""
+	}
+	has, known := p.nodesHave(key)
+	switch {
+	case has:
+		return key, ""
+	case !known:
+		return "", "it is unknown whether nodes of the provider have the label " + key
+	default:
+		return "", "no node of the provider has the label " + key
+	}
+}
+
+func (p *placement) nodesHave(key string) (has, known bool) {
+	if p.in.NodesHave == nil {
+		return false, false
+	}
+	return p.in.NodesHave(key)
+}
+
+// selector returns the selector of remote pods for a selector of local pods, or why there is none. The keys whose
+// values come from the pod's own labels become requirements. A newer API server of the consumer has added these
+// already.
+func (p *placement) selector(local *metav1.LabelSelector, match, mismatch []string) (remote *metav1.LabelSelector, why string) {
+	remote = local.DeepCopy()
+	add := func(operator metav1.LabelSelectorOperator, keys []string) {
+		for _, key := range keys {
+			value, has := p.local.Labels[key]
+			r := metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}}
+			if has && !slices.ContainsFunc(remote.MatchExpressions, func(o metav1.LabelSelectorRequirement) bool { return equality.Semantic.DeepEqual(o, r) }) {
+				remote.MatchExpressions = append(remote.MatchExpressions, r)
+			}
+		}
+	}
+	add(metav1.LabelSelectorOpIn, match)
+	add(metav1.LabelSelectorOpNotIn, mismatch)
+	if key := field.UnsentLabel(remote, p.in.Limits); key != "" {
+		return nil, "it selects pods by the label " + key + ", which is not sent"
+	}
+	return remote, ""
+}
+
+// withPreferred adds the preferred labels of nodes to a node affinity, which may be nil. It leaves out each
+// preference that is about another label than those that the provider's nodes have.
+func (p *placement) withPreferred(there, local *corev1.NodeAffinity) *corev1.NodeAffinity {
+	if local == nil {
+		return there
+	}
+	var preferred []corev1.PreferredSchedulingTerm
+	for i := range local.PreferredDuringSchedulingIgnoredDuringExecution {
+		term := &local.PreferredDuringSchedulingIgnoredDuringExecution[i]
+		foreign := func(r corev1.NodeSelectorRequirement) bool { return !p.prefers(r.Key) }
+		if wanted := term.Preference; len(wanted.MatchFields) == 0 && len(wanted.MatchExpressions) > 0 && !slices.ContainsFunc(wanted.MatchExpressions, foreign) {
+			preferred = append(preferred, *term.DeepCopy())
+		}
+	}
+	switch {
+	case preferred == nil:
+		return there
+	case there == nil:
+		there = &corev1.NodeAffinity{}
+	}
+	there.PreferredDuringSchedulingIgnoredDuringExecution = preferred
+	return there
+}
+
+// prefers reports whether a preference for a label of nodes means something in the provider. Names of hosts are
+// those of the consumer. A label that the binding sets on the virtual node has the consumer's values.
+func (p *placement) prefers(key string) bool {
+	switch {
+	case slices.Contains(sameEverywhere, key):
+		return true
+	case field.IsOurs(key), key == corev1.LabelHostname, slices.Contains(strings.Split(p.target.Named, ","), key):
+		return false
+	}
+	has, _ := p.nodesHave(key)
+	return has
+}
