@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
 // These limit what a pod costs the manager, and the size of the remote pod: mostTerms the terms that name
@@ -51,11 +52,12 @@ func (p *placement) podAntiAffinity(local *corev1.PodAntiAffinity) *corev1.PodAn
 }
 
 // required returns the remote form of required terms, and names those that have none. Anti-affinity to pods of
-// namespaces that are not in the provider holds there anyway.
+// namespaces that are not in the provider holds there anyway. Affinity needs a pod to be near to, which the pod may
+// be itself: one that waits for a pod that runs elsewhere would wait for ever.
 func (p *placement) required(path string, all []corev1.PodAffinityTerm, anti bool) []corev1.PodAffinityTerm {
 	var sent []corev1.PodAffinityTerm
 	for i := range all {
-		switch remote, why := p.term(&all[i]); {
+		switch remote, why := p.term(&all[i], !anti); {
 		case remote != nil:
 			sent = append(sent, *remote)
 		case why != "" && (!anti || why != noNamespace):
@@ -68,15 +70,16 @@ func (p *placement) required(path string, all []corev1.PodAffinityTerm, anti boo
 func (p *placement) preferred(all []corev1.WeightedPodAffinityTerm) []corev1.WeightedPodAffinityTerm {
 	var sent []corev1.WeightedPodAffinityTerm
 	for i := range all {
-		if remote, _ := p.term(&all[i].PodAffinityTerm); remote != nil {
+		if remote, _ := p.term(&all[i].PodAffinityTerm, false); remote != nil {
 			sent = append(sent, corev1.WeightedPodAffinityTerm{Weight: all[i].Weight, PodAffinityTerm: *remote})
 		}
 	}
 	return sent
 }
 
-// term returns the remote form of a term, or why there is none. A term without a selector selects no pod.
-func (p *placement) term(local *corev1.PodAffinityTerm) (*corev1.PodAffinityTerm, string) {
+// term returns the remote form of a term, or why there is none. A term without a selector selects no pod. If near is
+// set, there is none unless a pod that it selects is on the virtual node.
+func (p *placement) term(local *corev1.PodAffinityTerm, near bool) (*corev1.PodAffinityTerm, string) {
 	key, why := p.topologyKey(local.TopologyKey)
 	switch {
 	case key == "" || local.LabelSelector == nil:
@@ -88,61 +91,78 @@ func (p *placement) term(local *corev1.PodAffinityTerm) (*corev1.PodAffinityTerm
 	if selector == nil {
 		return nil, why
 	}
-	names, why := p.namespaces(local)
+	names, here, why := p.namespaces(local)
+	if why == "" && near && !p.isThere(selector, here) {
+		why = noPod
+	}
 	if why != "" {
 		return nil, why
 	}
 	remote := accept.PodAffinityTermPlan.Allowed(local)
-	remote.TopologyKey, remote.LabelSelector, remote.Namespaces = key, p.ofConsumer(selector), names
+	remote.TopologyKey, remote.LabelSelector, remote.Namespaces = key, ofConsumer(selector, p.target.Mark), names
 	return &remote, ""
+}
+
+// isThere reports whether a pod on the virtual node is in one of these local namespaces and has the labels, or that
+// is unknown.
+func (p *placement) isThere(of *metav1.LabelSelector, namespaces []string) bool {
+	selector, err := metav1.LabelSelectorAsSelector(of)
+	if err != nil || p.in.Here == nil {
+		return true
+	}
+	return slices.ContainsFunc(namespaces, func(namespace string) bool {
+		pods, known := p.in.Here(namespace)
+		return !known || slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !terminal(&pod) && selector.Matches(labels.Set(pod.Labels)) })
+	})
 }
 
 // ofConsumer restricts a selector to the pods of this consumer. Kubernetes keeps pods that a required
 // anti-affinity selects off the node, even if they come later and know nothing of it. So nobody else's pod may
 // be selected, in whatever namespace. The provider's policy requires this label.
-func (p *placement) ofConsumer(selector *metav1.LabelSelector) *metav1.LabelSelector {
+func ofConsumer(selector *metav1.LabelSelector, mark provenance.Mark) *metav1.LabelSelector {
 	if selector.MatchLabels == nil {
 		selector.MatchLabels = map[string]string{}
 	}
-	if account := p.target.Mark.Account; account != "" {
-		selector.MatchLabels[v1alpha1.LabelAccount] = account
+	if mark.Account != "" {
+		selector.MatchLabels[v1alpha1.LabelAccount] = mark.Account
 	} else {
-		selector.MatchLabels[v1alpha1.LabelOrigin] = p.target.Mark.Origin
+		selector.MatchLabels[v1alpha1.LabelOrigin] = mark.Origin
 	}
 	return selector
 }
 
-// namespaces returns the names of the remote namespaces that a term is about, or why there are none. It returns
-// neither for a term that is about the pod's own namespace alone.
-func (p *placement) namespaces(term *corev1.PodAffinityTerm) (names []string, why string) {
+// namespaces returns the names of the remote namespaces that a term is about, and of the local ones, or why there
+// are none. It returns no remote names for a term that is about the pod's own namespace alone.
+func (p *placement) namespaces(term *corev1.PodAffinityTerm) (names, here []string, why string) {
 	if len(term.Namespaces) == 0 && term.NamespaceSelector == nil {
-		return nil, ""
+		return nil, []string{p.local.Namespace}, ""
 	}
 	if p.terms++; p.terms > mostTerms {
-		return nil, fmt.Sprintf("the pod has more than %d terms with namespaces or namespaceSelector", mostTerms)
+		return nil, nil, fmt.Sprintf("the pod has more than %d terms with namespaces or namespaceSelector", mostTerms)
 	}
 	selects := labels.Nothing()
 	if term.NamespaceSelector != nil {
 		var err error
 		if selects, err = metav1.LabelSelectorAsSelector(term.NamespaceSelector); err != nil {
-			return nil, fmt.Sprintf("its namespaceSelector is invalid: %v", err)
+			return nil, nil, fmt.Sprintf("its namespaceSelector is invalid: %v", err)
 		}
 	}
 	named := sets.New(term.Namespaces...)
 	for _, namespace := range p.in.Peers() {
 		// In a shared namespace, the pods are the provider's own.
-		if !namespace.Shared && (named.Has(namespace.Labels[corev1.LabelMetadataName]) || selects.Matches(labels.Set(namespace.Labels))) {
-			names = append(names, namespace.Remote)
+		name := namespace.Labels[corev1.LabelMetadataName]
+		if !namespace.Shared && (named.Has(name) || selects.Matches(labels.Set(namespace.Labels))) {
+			names, here = append(names, namespace.Remote), append(here, name)
 		}
 	}
 	switch p.names += len(names); {
 	case len(names) == 0:
-		return nil, noNamespace
+		return nil, nil, noNamespace
 	case p.names > mostNames:
-		return nil, fmt.Sprintf("the pod would name more than %d namespaces of the provider", mostNames)
+		return nil, nil, fmt.Sprintf("the pod would name more than %d namespaces of the provider", mostNames)
 	case len(names) == 1 && names[0] == p.target.Namespace:
-		return nil, ""
+		return nil, here, ""
 	}
 	slices.Sort(names)
-	return slices.Compact(names), ""
+	return slices.Compact(names), here, ""
 }

@@ -42,6 +42,7 @@ func place(remote, local *corev1.Pod, t field.Target, in decide.Inputs) {
 const (
 	sharesNamespace = "pods of other namespaces are in its remote namespace"
 	noNamespace     = "no namespace that it names is in the provider"
+	noPod           = "no pod that it selects is on the virtual node"
 )
 
 // placement translates what one pod asks of its node.

@@ -20,6 +20,13 @@ var zoned = decide.Inputs{
 	NodesHave: func(key string) (has, known bool) {
 		return key == corev1.LabelTopologyZone || key == corev1.LabelInstanceTypeStable, true
 	},
+	Here: func(namespace string) ([]corev1.Pod, bool) {
+		pod := func(app string, phase corev1.PodPhase) (pod corev1.Pod) {
+			pod.Labels, pod.Status.Phase = map[string]string{"app": app}, phase
+			return pod
+		}
+		return map[string][]corev1.Pod{"team": {pod("web", corev1.PodPending), pod("done", corev1.PodSucceeded)}, "other": {pod("web", corev1.PodRunning)}}[namespace], namespace != "third"
+	},
 	Peers: func() []decide.PeerNamespace {
 		of := func(name string) map[string]string {
 			return map[string]string{corev1.LabelMetadataName: name, "by": "us"}
@@ -86,8 +93,12 @@ func TestPlace(t *testing.T) {
 		"apart from its own, by name":         {local: apart(`{` + host + `, ` + web + `, namespaces: [team]}`), want: apart(`{` + host + `, ` + ours + `}`)},
 		"apart from the pods of others, as the provider labels them": {local: apart(`{` + host + `, labelSelector: {matchLabels: {spillway.io/account: other}}, namespaceSelector: {}}`),
 			says: `spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (it selects pods by the label spillway.io/account, which is not sent)`},
-		"together with another namespace":   {local: together(`{` + host + `, ` + web + `, namespaces: [other]}`), want: together(`{` + host + `, ` + ours + `, namespaces: [other-eu]}`)},
-		"together with one that stays here": {local: together(`{` + host + `, ` + web + `, namespaces: [nowhere]}`), says: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no namespace that it names is in the provider)`},
+		"together with another namespace":    {local: together(`{` + host + `, ` + web + `, namespaces: [other]}`), want: together(`{` + host + `, ` + ours + `, namespaces: [other-eu]}`)},
+		"together with one that stays here":  {local: together(`{` + host + `, ` + web + `, namespaces: [nowhere]}`), says: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no namespace that it names is in the provider)`},
+		"together with itself":               {local: together(`{` + zone + `, ` + web + `}`), want: together(`{` + zone + `, ` + ours + `}`)},
+		"together with a pod elsewhere":      {local: together(`{` + zone + `, labelSelector: {matchLabels: {app: db}}, namespaces: [team, other]}`), says: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no pod that it selects is on the virtual node)`},
+		"together with a pod that has ended": {local: together(`{` + zone + `, labelSelector: {matchLabels: {app: done}}}`), says: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no pod that it selects is on the virtual node)`},
+		"together with who knows whom":       {local: together(`{` + zone + `, labelSelector: {matchLabels: {app: db}}, namespaces: [third]}`), want: together(`{` + zone + `, labelSelector: {matchLabels: {app: db, spillway.io/account: us}}, namespaces: [third-eu]}`)},
 		"preferred": {local: `affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 3, podAffinityTerm: {` + zone + `, ` + web + `}}, {weight: 4, podAffinityTerm: {` + rack + `, ` + web + `}}]}}`,
 			want: `affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 3, podAffinityTerm: {` + zone + `, ` + ours + `}}]}}`},
 		"preferred nodes": {local: nodes(`{weight: 1, preference: {matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [arm64]}, {key: topology.kubernetes.io/zone, operator: Exists}]}},` +

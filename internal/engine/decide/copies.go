@@ -46,6 +46,9 @@ type Inputs struct {
 	// NodesHave reports whether a node of the provider has a label. If known is false, the nodes cannot be read,
 	// or there are none.
 	NodesHave func(key string) (has, known bool)
+	// Here returns the pods of a local namespace that are on the provider's virtual node. They are shared, and must
+	// not be changed. If known is false, they cannot be read.
+	Here func(namespace string) (pods []corev1.Pod, known bool)
 	// Peers returns the local namespaces that NetworkPolicies and pods can name in the provider. They are
 	// shared, and must not be changed.
 	Peers func() []PeerNamespace

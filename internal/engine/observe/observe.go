@@ -128,6 +128,11 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		Tier: func(namespace string) int { return mapping.Tier(namespaces, namespace) },
 
 		NodesHave: func(key string) (has, known bool) { return o.NodesHave(ctx, key) },
+		Here: func(namespace string) ([]corev1.Pod, bool) {
+			var pods corev1.PodList
+			err := o.Pods.List(ctx, &pods, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
+			return pods.Items, err == nil
+		},
 	}
 }
 
