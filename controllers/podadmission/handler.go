@@ -2,6 +2,7 @@ package podadmission
 
 import (
 	"context"
+	"fmt"
 
 	"gomodules.xyz/jsonpatch/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -57,6 +58,10 @@ func patch(pod *corev1.Pod, plan decide.Plan) []jsonpatch.Operation {
 		for _, toleration := range tolerations {
 			add("/spec/tolerations/-", toleration)
 		}
+	}
+	for _, i := range plan.ByHost {
+		path := fmt.Sprintf("/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/%d/topologyKey", i)
+		operations = append(operations, jsonpatch.NewOperation("replace", path, v1alpha1.TopologyHost))
 	}
 	if plan.Required == nil && plan.Preferred == nil {
 		return operations

@@ -1,10 +1,14 @@
 package admission
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
 
 // Empty reports whether the pod stays unchanged.
 func (p Plan) Empty() bool {
-	return len(p.Tolerations()) == 0 && p.Required == nil && p.Preferred == nil
+	return len(p.Tolerations()) == 0 && p.Required == nil && p.Preferred == nil && len(p.ByHost) == 0
 }
 
 // Tolerations returns the tolerations that the pod gets.
@@ -18,6 +22,9 @@ func (p Plan) Tolerations() []corev1.Toleration {
 // Apply adds the plan to the pod.
 func (p Plan) Apply(pod *corev1.Pod) {
 	pod.Spec.Tolerations = append(pod.Spec.Tolerations, p.Tolerations()...)
+	for _, i := range p.ByHost {
+		pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[i].TopologyKey = v1alpha1.TopologyHost
+	}
 	if p.Required == nil && p.Preferred == nil {
 		return
 	}
