@@ -42,9 +42,14 @@ var zoned = decide.Inputs{
 func placed(t *testing.T, spec string, target field.Target, in decide.Inputs) (local, remote *corev1.Pod) {
 	t.Helper()
 	local = fieldtest.PodOf(t, `{metadata: {labels: {app: web, pod-template-hash: h1, example.com/role: a}}, spec: {containers: [{name: web}], `+spec+`}}`)
-	remote = sentPod(t, local, target)
-	place(remote, local, target, in)
-	return local, remote
+	plan := Syncer{}.SyncToRemote(snapshot{
+		ObjectState: decide.ObjectState[*corev1.Pod]{Local: local, Inputs: in},
+		RemoteState: decide.RemoteState[*corev1.Pod]{Destination: decide.Destination{Target: target, Open: true}},
+	})
+	if len(plan.Actions) != 1 || plan.Actions[0].Verb != decide.Create {
+		t.Fatalf("it is not sent: %+v", plan)
+	}
+	return local, plan.Actions[0].Object.(*corev1.Pod)
 }
 
 func TestPlace(t *testing.T) {
@@ -142,7 +147,7 @@ affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{t
 	if said := field.LeftOut(shared); strings.Count(said, sharesNamespace) != 3 {
 		t.Errorf("it says %q", said)
 	}
-	_, unread := placed(t, all, fieldtest.Mapped, decide.Inputs{NodesHave: func(string) (has, known bool) { return false, false }})
+	_, unread := placed(t, all, fieldtest.Mapped, decide.Inputs{Limits: fieldtest.Generous, NodesHave: func(string) (has, known bool) { return false, false }})
 	if got := unread.Spec.TopologySpreadConstraints; len(got) != 1 || got[0].TopologyKey != corev1.LabelHostname {
 		t.Errorf("it spreads over %v", got)
 	}
