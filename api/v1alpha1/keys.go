@@ -57,6 +57,12 @@ const (
 	LabelSync = "spillway.io/sync"
 	// SyncNever is the only value of LabelSync.
 	SyncNever = "never"
+	// AnnotationPlacement, on a pod with the value PlacementPreferred, makes preferences of what the
+	// pod requires of its place: topology spread, and affinity and anti-affinity to other pods. This
+	// applies only in providers.
+	AnnotationPlacement = "spillway.io/placement"
+	// PlacementPreferred is the only value of AnnotationPlacement.
+	PlacementPreferred = "Preferred"
 	// AnnotationOffloadDaemonSet, with the value OffloadTrue, lets a pod of a DaemonSet run in the
 	// provider. Without it, such pods are not offloaded.
 	AnnotationOffloadDaemonSet = "spillway.io/offload-daemonset"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
@@ -25,10 +26,9 @@ func (p *placement) podAffinity(local *corev1.PodAffinity) *corev1.PodAffinity {
 	if local == nil {
 		return nil
 	}
-	const required = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 	remote := &corev1.PodAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution:  p.required(required, local.RequiredDuringSchedulingIgnoredDuringExecution, false),
-		PreferredDuringSchedulingIgnoredDuringExecution: p.preferred(local.PreferredDuringSchedulingIgnoredDuringExecution),
+		RequiredDuringSchedulingIgnoredDuringExecution:  p.required("spec.affinity.podAffinity", local.RequiredDuringSchedulingIgnoredDuringExecution, false),
+		PreferredDuringSchedulingIgnoredDuringExecution: p.preferred(local.RequiredDuringSchedulingIgnoredDuringExecution, local.PreferredDuringSchedulingIgnoredDuringExecution),
 	}
 	if remote.RequiredDuringSchedulingIgnoredDuringExecution == nil && remote.PreferredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
@@ -40,10 +40,9 @@ func (p *placement) podAntiAffinity(local *corev1.PodAntiAffinity) *corev1.PodAn
 	if local == nil {
 		return nil
 	}
-	const required = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 	remote := &corev1.PodAntiAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution:  p.required(required, local.RequiredDuringSchedulingIgnoredDuringExecution, true),
-		PreferredDuringSchedulingIgnoredDuringExecution: p.preferred(local.PreferredDuringSchedulingIgnoredDuringExecution),
+		RequiredDuringSchedulingIgnoredDuringExecution:  p.required("spec.affinity.podAntiAffinity", local.RequiredDuringSchedulingIgnoredDuringExecution, true),
+		PreferredDuringSchedulingIgnoredDuringExecution: p.preferred(local.RequiredDuringSchedulingIgnoredDuringExecution, local.PreferredDuringSchedulingIgnoredDuringExecution),
 	}
 	if remote.RequiredDuringSchedulingIgnoredDuringExecution == nil && remote.PreferredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
@@ -55,19 +54,30 @@ func (p *placement) podAntiAffinity(local *corev1.PodAntiAffinity) *corev1.PodAn
 // namespaces that are not in the provider holds there anyway. Affinity needs a pod to be near to, which the pod may
 // be itself: one that waits for a pod that runs elsewhere would wait for ever.
 func (p *placement) required(path string, all []corev1.PodAffinityTerm, anti bool) []corev1.PodAffinityTerm {
+	if softened(p.local) {
+		return nil // See preferred.
+	}
 	var sent []corev1.PodAffinityTerm
 	for i := range all {
 		switch remote, why := p.term(&all[i], !anti); {
 		case remote != nil:
 			sent = append(sent, *remote)
 		case why != "" && (!anti || why != noNamespace):
-			p.omit(fmt.Sprintf("%s[%d]", path, i), why)
+			p.omit(fmt.Sprintf("%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", path, i), why)
 		}
 	}
 	return sent
 }
 
-func (p *placement) preferred(all []corev1.WeightedPodAffinityTerm) []corev1.WeightedPodAffinityTerm {
+// preferred returns the remote form of preferences, and of required terms that the pod's owner has made such.
+func (p *placement) preferred(required []corev1.PodAffinityTerm, all []corev1.WeightedPodAffinityTerm) []corev1.WeightedPodAffinityTerm {
+	if softened(p.local) {
+		const most = 100
+		all = slices.Clone(all)
+		for i := range required {
+			all = append(all, corev1.WeightedPodAffinityTerm{Weight: most, PodAffinityTerm: required[i]})
+		}
+	}
 	var sent []corev1.WeightedPodAffinityTerm
 	for i := range all {
 		if remote, _ := p.term(&all[i].PodAffinityTerm, false); remote != nil {
@@ -80,14 +90,14 @@ func (p *placement) preferred(all []corev1.WeightedPodAffinityTerm) []corev1.Wei
 // term returns the remote form of a term, or why there is none. A term without a selector selects no pod. If near is
 // set, there is none unless a pod that it selects is on the virtual node.
 func (p *placement) term(local *corev1.PodAffinityTerm, near bool) (*corev1.PodAffinityTerm, string) {
-	key, why := p.topologyKey(local.TopologyKey)
+	key, why := p.topologyKey(local.TopologyKey, near)
 	switch {
 	case key == "" || local.LabelSelector == nil:
 		return nil, why
 	case p.target.Hashed:
 		return nil, sharesNamespace
 	}
-	selector, why := p.selector(local.LabelSelector, local.MatchLabelKeys, local.MismatchLabelKeys)
+	selector, why := remoteSelector(p.local, p.in.Limits, local.LabelSelector, local.MatchLabelKeys, local.MismatchLabelKeys)
 	if selector == nil {
 		return nil, why
 	}
@@ -104,16 +114,51 @@ func (p *placement) term(local *corev1.PodAffinityTerm, near bool) (*corev1.PodA
 }
 
 // isThere reports whether a pod on the virtual node is in one of these local namespaces and has the labels, or that
-// is unknown.
+// is unknown. The pod may be near to itself.
 func (p *placement) isThere(of *metav1.LabelSelector, namespaces []string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(of)
 	if err != nil || p.in.Here == nil {
 		return true
 	}
 	return slices.ContainsFunc(namespaces, func(namespace string) bool {
-		pods, known := p.in.Here(namespace)
-		return !known || slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !terminal(&pod) && selector.Matches(labels.Set(pod.Labels)) })
+		there, known := p.podsIn(namespace)
+		return !known || slices.ContainsFunc(there, func(pod labels.Set) bool { return selector.Matches(pod) })
 	})
+}
+
+// podsIn returns the labels of the pods of a local namespace that are in the provider, or soon will be.
+func (p *placement) podsIn(namespace string) (there []labels.Set, known bool) {
+	if there, asked := p.near[namespace]; asked {
+		return there, true
+	}
+	pods, known := p.in.Here(namespace)
+	for i := range pods {
+		if pods[i].UID == p.local.UID || comes(&pods[i], p.in) {
+			there = append(there, pods[i].Labels)
+		}
+	}
+	if p.near == nil {
+		p.near = map[string][]labels.Set{}
+	}
+	if known {
+		p.near[namespace] = there
+	}
+	return there, known
+}
+
+// comes reports whether a pod on the virtual node is in the provider, or is only waiting for something before it is
+// sent.
+func comes(pod *corev1.Pod, in decide.Inputs) bool {
+	switch c := conditionOf(pod, v1alpha1.PodOffloaded); {
+	case terminal(pod), !pod.DeletionTimestamp.IsZero():
+		return false
+	case Sent(pod):
+		return true
+	case c != nil && c.Status == corev1.ConditionFalse && c.Reason == v1alpha1.ReasonRejected:
+		return false
+	}
+	accepted, known := accepts(pod, in)
+	return accepted || !known
 }
 
 // ofConsumer restricts a selector to the pods of this consumer. Kubernetes keeps pods that a required

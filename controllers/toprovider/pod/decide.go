@@ -61,13 +61,13 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 		remote = WithAPI(s.Local, s.Destination.Target, s.Limits, s.Classes, s.API.Endpoint)
 	}
 	runAs(remote, s.Local, s.Accounts, s.Limits)
-	place(remote, s.Local, s.Destination.Target, s.Inputs)
 	remote.OwnerReferences = controlledBy(s.Destination.Namespace, s.NamespaceUID)
 	if s.SendBackoff > 0 {
 		plan := report(s, sendBackoffProblem(s), Patience)
 		plan.RetryAfter = retry.Sooner(plan.RetryAfter, s.SendBackoff)
 		return plan
 	}
+	place(remote, s.Local, s.Destination.Target, s.Inputs)
 	return decide.Plan{Actions: []decide.Action{{Verb: decide.Create, Side: decide.Remote, Object: remote}}}
 }
 

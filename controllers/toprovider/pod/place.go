@@ -1,12 +1,14 @@
 package pod
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine/decide"
@@ -45,56 +47,83 @@ const (
 	noPod           = "no pod that it selects is on the virtual node"
 )
 
+// mostParts is the most constraints and terms, and the most preferences for nodes, of a pod that are sent. Kubernetes
+// sets no limit.
+const mostParts = 100
+
+// softened reports whether the pod's owner wants what it requires of its place to be a preference in the provider.
+func softened(local *corev1.Pod) bool {
+	return local.Annotations[v1alpha1.AnnotationPlacement] == v1alpha1.PlacementPreferred
+}
+
 // placement translates what one pod asks of its node.
 type placement struct {
 	local   *corev1.Pod
 	target  field.Target
 	in      decide.Inputs
-	terms   int // How many terms that name namespaces were translated so far.
+	parts   int // How many constraints and terms were translated so far.
+	terms   int // How many of these terms name namespaces.
 	names   int // How many names of namespaces these became.
 	omitted []field.Omission
+
+	// What was asked before: many parts of a pod may ask for the same.
+	labels map[string]nodeLabel
+	near   map[string][]labels.Set
 }
+
+// nodeLabel says which nodes of the provider have a label.
+type nodeLabel struct{ some, all, known bool }
 
 func (p *placement) omit(path, why string) {
 	p.omitted = append(p.omitted, field.Omission{Field: path, Why: why})
 }
 
-// topologyKey returns the label of the provider's nodes that a topology key of the pod stands for. It returns ""
-// if the part is not sent. Then why is the reason, or "" if the key is about virtual nodes alone, so that the
+// topologyKey returns the label of the provider's nodes that a topology key of the pod stands for. What is required
+// must be a label of all nodes, because the scheduler leaves out the others. topologyKey returns "" if the part is
+// not sent. Then why is the reason, or "" if the key is about virtual nodes alone, so that the
 // consumer's scheduler has done all there is to do.
-func (p *placement) topologyKey(key string) (there, why string) {
-	switch {
+func (p *placement) topologyKey(key string, required bool) (there, why string) {
+	switch p.parts++; {
+	case p.parts > mostParts:
+		return "", fmt.Sprintf("the pod has more than %d constraints and terms", mostParts)
 	case key == v1alpha1.TopologyHost, key == corev1.LabelHostname: // Each kubelet sets it.
 		return corev1.LabelHostname, ""
 	case field.IsOurs(key):
 		return "", ""
 	}
-	has, known := p.nodesHave(key)
-	switch {
-	case has:
+	switch nodes := p.nodesHave(key); {
+	case nodes.all, nodes.some && !required:
 		return key, ""
-	case !known:
+	case nodes.some: // Without the others, the pod may find no room.
+		return "", "not all nodes of the provider have the label " + key
+	case !nodes.known:
 		return "", "it is unknown whether nodes of the provider have the label " + key
 	default:
 		return "", "no node of the provider has the label " + key
 	}
 }
 
-func (p *placement) nodesHave(key string) (has, known bool) {
-	if p.in.NodesHave == nil {
-		return false, false
+func (p *placement) nodesHave(key string) nodeLabel {
+	if known, asked := p.labels[key]; asked || p.in.NodesHave == nil {
+		return known
 	}
-	return p.in.NodesHave(key)
+	if p.labels == nil {
+		p.labels = map[string]nodeLabel{}
+	}
+	var nodes nodeLabel
+	nodes.some, nodes.all, nodes.known = p.in.NodesHave(key)
+	p.labels[key] = nodes
+	return nodes
 }
 
-// selector returns the selector of remote pods for a selector of local pods, or why there is none. The keys whose
+// remoteSelector returns the selector of remote pods for a selector of local pods, or why there is none. The keys whose
 // values come from the pod's own labels become requirements. A newer API server of the consumer has added these
 // already.
-func (p *placement) selector(local *metav1.LabelSelector, match, mismatch []string) (remote *metav1.LabelSelector, why string) {
+func remoteSelector(pod *corev1.Pod, limits *field.Limits, local *metav1.LabelSelector, match, mismatch []string) (remote *metav1.LabelSelector, why string) {
 	remote = local.DeepCopy()
 	add := func(operator metav1.LabelSelectorOperator, keys []string) {
 		for _, key := range keys {
-			value, has := p.local.Labels[key]
+			value, has := pod.Labels[key]
 			r := metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}}
 			if has && !slices.ContainsFunc(remote.MatchExpressions, func(o metav1.LabelSelectorRequirement) bool { return equality.Semantic.DeepEqual(o, r) }) {
 				remote.MatchExpressions = append(remote.MatchExpressions, r)
@@ -103,7 +132,7 @@ func (p *placement) selector(local *metav1.LabelSelector, match, mismatch []stri
 	}
 	add(metav1.LabelSelectorOpIn, match)
 	add(metav1.LabelSelectorOpNotIn, mismatch)
-	if key := field.UnsentLabel(remote, p.in.Limits); key != "" {
+	if key := field.UnsentLabel(remote, limits); key != "" {
 		return nil, "it selects pods by the label " + key + ", which is not sent"
 	}
 	return remote, ""
@@ -118,6 +147,9 @@ func (p *placement) withPreferred(there, local *corev1.NodeAffinity) *corev1.Nod
 	var preferred []corev1.PreferredSchedulingTerm
 	for i := range local.PreferredDuringSchedulingIgnoredDuringExecution {
 		term := &local.PreferredDuringSchedulingIgnoredDuringExecution[i]
+		if i >= mostParts {
+			break
+		}
 		foreign := func(r corev1.NodeSelectorRequirement) bool { return !p.prefers(r.Key) }
 		if wanted := term.Preference; len(wanted.MatchFields) == 0 && len(wanted.MatchExpressions) > 0 && !slices.ContainsFunc(wanted.MatchExpressions, foreign) {
 			preferred = append(preferred, *term.DeepCopy())
@@ -133,15 +165,18 @@ func (p *placement) withPreferred(there, local *corev1.NodeAffinity) *corev1.Nod
 	return there
 }
 
-// prefers reports whether a preference for a label of nodes means something in the provider. Names of hosts are
-// those of the consumer. A label that the binding sets on the virtual node has the consumer's values.
+// prefers reports whether a preference for a label of nodes means something in the provider. Other labels would let a
+// pod choose its node there, such as one that is next to another tenant. A label that the binding sets on the virtual
+// node has the consumer's values.
 func (p *placement) prefers(key string) bool {
 	switch {
 	case slices.Contains(sameEverywhere, key):
 		return true
-	case field.IsOurs(key), key == corev1.LabelHostname, slices.Contains(strings.Split(p.target.Named, ","), key):
+	case slices.Contains(strings.Split(p.target.Named, ","), key):
 		return false
 	}
-	has, _ := p.nodesHave(key)
-	return has
+	return slices.Contains(preferable, key) && p.nodesHave(key).some
 }
+
+// preferable are the labels besides sameEverywhere that preferences are sent about.
+var preferable = append([]string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion}, field.NodeKeys...)

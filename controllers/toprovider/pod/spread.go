@@ -36,20 +36,23 @@ func (p *placement) constraints() []corev1.TopologySpreadConstraint {
 // constraint returns the remote form of a constraint, or why there is none. A constraint without a selector
 // selects no pod.
 func (p *placement) constraint(local *corev1.TopologySpreadConstraint) (*corev1.TopologySpreadConstraint, string) {
-	key, why := p.topologyKey(local.TopologyKey)
+	key, why := p.topologyKey(local.TopologyKey, local.WhenUnsatisfiable == corev1.DoNotSchedule && !softened(p.local))
 	switch {
 	case key == "" || local.LabelSelector == nil:
 		return nil, why
 	case p.target.Hashed:
 		return nil, sharesNamespace
 	}
-	selector, why := p.selector(local.LabelSelector, local.MatchLabelKeys, nil)
+	selector, why := remoteSelector(p.local, p.in.Limits, local.LabelSelector, local.MatchLabelKeys, nil)
 	if selector == nil {
 		return nil, why
 	}
 	allowed := accept.TopologySpreadConstraintPlan.Allowed(local)
 	remote := allowed.DeepCopy()
 	remote.TopologyKey, remote.LabelSelector = key, selector
+	if softened(p.local) {
+		remote.WhenUnsatisfiable, remote.MinDomains = corev1.ScheduleAnyway, nil // Only DoNotSchedule may have minDomains.
+	}
 	if remote.NodeTaintsPolicy == nil {
 		// Otherwise an empty zone of nodes that the provider keeps for others would keep the pods of all others waiting.
 		remote.NodeTaintsPolicy = ptr.To(corev1.NodeInclusionPolicyHonor)
