@@ -48,7 +48,7 @@ func TestPatch(t *testing.T) {
 		"fields of the future": {"team", `{"spec":{"future":1,"tolerations":[{"key":"gpu","future":2}],"affinity":{"future":3,"nodeAffinity":{"future":4}}}}`,
 			`{"spec":{"future":1,"tolerations":[{"key":"gpu","future":2},` + ours + `],"affinity":{"future":3,"nodeAffinity":{"future":4,"preferredDuringSchedulingIgnoredDuringExecution":[` + preferred + `]}}}}`},
 		"anti-affinity over hosts": {"away", `{"spec":{"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"},{"topologyKey":"kubernetes.io/hostname","future":1}]}}}}`,
-			`{"spec":{"tolerations":[` + ours + `],"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"},{"topologyKey":"spillway.io/host","future":1}]},` +
+			`{"spec":{"tolerations":[` + ours + `],"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"},{"topologyKey":"spillway.io/host","future":1}],"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":100,"podAffinityTerm":{"topologyKey":"kubernetes.io/hostname"}}]},` +
 				`"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"spillway.io/node-type","operator":"In","values":["virtual"]}]}]}}}}}`},
 		"an empty affinity": {"team", `{"spec":{"tolerations":[],"affinity":{}}}`,
 			`{"spec":{"tolerations":[` + ours + `],"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[` + preferred + `]}}}}`},

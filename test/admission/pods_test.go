@@ -117,6 +117,13 @@ func apartIn(key string) *corev1.PodAntiAffinity {
 	}}
 }
 
+// ratherApart adds a preference for other hosts.
+func ratherApart(affinity *corev1.PodAntiAffinity) *corev1.PodAntiAffinity {
+	affinity.PreferredDuringSchedulingIgnoredDuringExecution = append(affinity.PreferredDuringSchedulingIgnoredDuringExecution,
+		corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: podAffinity.RequiredDuringSchedulingIgnoredDuringExecution[1]})
+	return affinity
+}
+
 // podCase is a pod in a namespace, and what the policy makes of it.
 type podCase struct {
 	strategy v1alpha1.PodOffloadingStrategy
@@ -271,7 +278,12 @@ var podCases = map[string]podCase{
 	},
 	"Remote, affinity to pods": {
 		strategy: v1alpha1.PodsRemote, affinity: &corev1.Affinity{PodAntiAffinity: podAffinity},
-		want:  &corev1.Affinity{NodeAffinity: required(labels(virtual)).NodeAffinity, PodAntiAffinity: apartIn(v1alpha1.TopologyHost)},
+		want:  &corev1.Affinity{NodeAffinity: required(labels(virtual)).NodeAffinity, PodAntiAffinity: ratherApart(apartIn(v1alpha1.TopologyHost))},
+		nodes: remoteNodes,
+	},
+	"Remote, affinity to pods, with preferences": {
+		strategy: v1alpha1.PodsRemote, affinity: &corev1.Affinity{PodAntiAffinity: ratherApart(apartIn(corev1.LabelHostname))},
+		want:  &corev1.Affinity{NodeAffinity: required(labels(virtual)).NodeAffinity, PodAntiAffinity: ratherApart(ratherApart(apartIn(v1alpha1.TopologyHost)))},
 		nodes: remoteNodes,
 	},
 	"Remote, affinity to pods in providers": {
