@@ -38,9 +38,9 @@ const (
 	// while the pod runs, as Spillway last sent it. Spillway leaves later changes by the provider's
 	// admission alone.
 	AnnotationSpecHash = "spillway.io/spec-hash"
-	// AnnotationLeftOut, on a remote NetworkPolicy, EndpointSlice or route, says in words what it
-	// lacks of the local object. Spillway compares it to report each change to the object's owner
-	// only once.
+	// AnnotationLeftOut, on a remote NetworkPolicy, EndpointSlice, route or pod, says in words what
+	// it lacks of the local object. Spillway compares it to report each change to the object's owner
+	// only once. On a pod, it names what the pod requires of its node, and the provider cannot hold.
 	AnnotationLeftOut = "spillway.io/left-out"
 
 	// AnnotationTokenExpires and AnnotationTokenRenews are on a Secret with the API tokens of a
@@ -57,6 +57,12 @@ const (
 	LabelSync = "spillway.io/sync"
 	// SyncNever is the only value of LabelSync.
 	SyncNever = "never"
+	// AnnotationPlacement, on a pod with the value PlacementPreferred, makes preferences of what the
+	// pod requires of its place: topology spread, and affinity and anti-affinity to other pods. This
+	// applies only in providers.
+	AnnotationPlacement = "spillway.io/placement"
+	// PlacementPreferred is the only value of AnnotationPlacement.
+	PlacementPreferred = "Preferred"
 	// AnnotationOffloadDaemonSet, with the value OffloadTrue, lets a pod of a DaemonSet run in the
 	// provider. Without it, such pods are not offloaded.
 	AnnotationOffloadDaemonSet = "spillway.io/offload-daemonset"
@@ -86,6 +92,11 @@ const (
 	LabelReplica = "spillway.io/replica"
 	// LabelCluster, on a virtual node, holds the clusterID of its provider.
 	LabelCluster = "spillway.io/cluster"
+	// TopologyHost is a topology key that stands for the hosts inside a provider. No node of the
+	// consumer has this label, so the consumer's scheduler takes no virtual node for one host. In the
+	// provider, it becomes kubernetes.io/hostname. New pods of the strategy Remote get it in place of
+	// kubernetes.io/hostname in their required anti-affinity.
+	TopologyHost = "spillway.io/host"
 	// TaintVirtualNode keeps pods that are not offloaded off virtual nodes. Its value is the
 	// clusterID, its effect NoSchedule.
 	TaintVirtualNode = "spillway.io/virtual-node"

@@ -2,6 +2,7 @@ package podadmission
 
 import (
 	"context"
+	"fmt"
 
 	"gomodules.xyz/jsonpatch/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +43,23 @@ func unchanged(ctx context.Context, err error) admission.Response {
 	return admission.Allowed("").WithWarnings("spillway could not prepare this pod for its offloaded namespace, and did not change it; see the log of the manager")
 }
 
+// apart returns the part of a patch that is about anti-affinity over hosts.
+func apart(pod *corev1.Pod, plan decide.Plan) []jsonpatch.Operation {
+	const terms, preferences = "/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution", "/spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution"
+	var operations []jsonpatch.Operation
+	for _, i := range plan.ByHost {
+		operations = append(operations, jsonpatch.NewOperation("replace", fmt.Sprintf("%s/%d/topologyKey", terms, i), v1alpha1.TopologyHost))
+	}
+	preferred := plan.Apart(pod)
+	if len(preferred) > 0 && len(pod.Spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
+		return append(operations, jsonpatch.NewOperation("add", preferences, preferred))
+	}
+	for _, preference := range preferred {
+		operations = append(operations, jsonpatch.NewOperation("add", preferences+"/-", preference))
+	}
+	return operations
+}
+
 // patch returns the plan in the form that the policy writes. It contains only the changes, because a pod may
 // have fields that are newer than our types.
 func patch(pod *corev1.Pod, plan decide.Plan) []jsonpatch.Operation {
@@ -58,6 +76,7 @@ func patch(pod *corev1.Pod, plan decide.Plan) []jsonpatch.Operation {
 			add("/spec/tolerations/-", toleration)
 		}
 	}
+	operations = append(operations, apart(pod, plan)...)
 	if plan.Required == nil && plan.Preferred == nil {
 		return operations
 	}

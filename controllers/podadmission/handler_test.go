@@ -27,7 +27,9 @@ func handling(t *testing.T, funcs interceptor.Funcs) *preparer {
 	}
 	offloaded := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: v1alpha1.OffloadingName},
 		Spec: v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsLocalFirst, ClusterSelector: &v1alpha1.ClusterSelector{}}}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(offloaded).WithInterceptorFuncs(funcs).Build()
+	away := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: "away", Name: v1alpha1.OffloadingName},
+		Spec: v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(offloaded, away).WithInterceptorFuncs(funcs).Build()
 	return &preparer{offloadings: c, decoder: admission.NewDecoder(scheme)}
 }
 
@@ -45,6 +47,9 @@ func TestPatch(t *testing.T) {
 			`{"spec":{"tolerations":[` + ours + `],"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[` + preferred + `]}}}}`},
 		"fields of the future": {"team", `{"spec":{"future":1,"tolerations":[{"key":"gpu","future":2}],"affinity":{"future":3,"nodeAffinity":{"future":4}}}}`,
 			`{"spec":{"future":1,"tolerations":[{"key":"gpu","future":2},` + ours + `],"affinity":{"future":3,"nodeAffinity":{"future":4,"preferredDuringSchedulingIgnoredDuringExecution":[` + preferred + `]}}}}`},
+		"anti-affinity over hosts": {"away", `{"spec":{"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"},{"topologyKey":"kubernetes.io/hostname","future":1}]}}}}`,
+			`{"spec":{"tolerations":[` + ours + `],"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"},{"topologyKey":"spillway.io/host","future":1}],"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":100,"podAffinityTerm":{"topologyKey":"kubernetes.io/hostname"}}]},` +
+				`"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"spillway.io/node-type","operator":"In","values":["virtual"]}]}]}}}}}`},
 		"an empty affinity": {"team", `{"spec":{"tolerations":[],"affinity":{}}}`,
 			`{"spec":{"tolerations":[` + ours + `],"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[` + preferred + `]}}}}`},
 	} {

@@ -254,7 +254,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Sent: remembered.Sent, Pods: c.view, Tokens: func() observe.Tokens { return c.tokens },
 			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.peerNamespaces, Groups: c.view.Groups, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has,
-			Clock: c.Clock, ClockSkew: c.provider.ClockSkew, Alone: alone, Volume: c.volume, Waiting: c.waiting, TooBig: c.sizes.tooBig,
+			Clock: c.Clock, ClockSkew: c.provider.ClockSkew, Alone: alone, Volume: c.volume, Waiting: c.waiting, TooBig: c.sizes.tooBig, NodesHave: nodesOf(c.provider),
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID,

@@ -109,6 +109,12 @@ func aPod(t *testing.T, chance *rand.Rand, namespace string) *corev1.Pod {
 	if chance.IntN(3) == 0 {
 		pod.Spec.Affinity = preferring(pod.Spec.Affinity, some(chance, 2, prefer(100, labels(local)), prefer(1, labels(local)), prefer(7, aTerm(chance)))...)
 	}
+	if chance.IntN(4) == 0 {
+		if pod.Spec.Affinity == nil {
+			pod.Spec.Affinity = &corev1.Affinity{}
+		}
+		pod.Spec.Affinity.PodAntiAffinity = apartIn([]string{corev1.LabelHostname, v1alpha1.TopologyHost}[chance.IntN(2)])
+	}
 	pod.Spec.Tolerations = some(chance, 2, tolerateVirtual, tolerateAll,
 		corev1.Toleration{Key: v1alpha1.TaintVirtualNode, Value: "eu"},
 		corev1.Toleration{Key: v1alpha1.TaintVirtualNode, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},

@@ -106,12 +106,22 @@ func selecting(terms ...corev1.NodeSelectorTerm) *v1alpha1.ClusterSelector {
 	return selector
 }
 
-// podAffinity is another part of an affinity, which must not change.
-var podAffinity = &corev1.PodAntiAffinity{
-	RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-		TopologyKey:   "kubernetes.io/hostname",
-		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-	}},
+// podAffinity is another part of an affinity. It changes only under the strategy Remote.
+var podAffinity = apartIn(corev1.LabelHostname)
+
+// apartIn requires anti-affinity over a zone and over a key.
+func apartIn(key string) *corev1.PodAntiAffinity {
+	web := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	return &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+		{TopologyKey: corev1.LabelTopologyZone, LabelSelector: web}, {TopologyKey: key, LabelSelector: web},
+	}}
+}
+
+// ratherApart adds a preference for other hosts.
+func ratherApart(affinity *corev1.PodAntiAffinity) *corev1.PodAntiAffinity {
+	affinity.PreferredDuringSchedulingIgnoredDuringExecution = append(affinity.PreferredDuringSchedulingIgnoredDuringExecution,
+		corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: podAffinity.RequiredDuringSchedulingIgnoredDuringExecution[1]})
+	return affinity
 }
 
 // podCase is a pod in a namespace, and what the policy makes of it.
@@ -268,7 +278,17 @@ var podCases = map[string]podCase{
 	},
 	"Remote, affinity to pods": {
 		strategy: v1alpha1.PodsRemote, affinity: &corev1.Affinity{PodAntiAffinity: podAffinity},
-		want:  &corev1.Affinity{NodeAffinity: required(labels(virtual)).NodeAffinity, PodAntiAffinity: podAffinity},
+		want:  &corev1.Affinity{NodeAffinity: required(labels(virtual)).NodeAffinity, PodAntiAffinity: ratherApart(apartIn(v1alpha1.TopologyHost))},
+		nodes: remoteNodes,
+	},
+	"Remote, affinity to pods, with preferences": {
+		strategy: v1alpha1.PodsRemote, affinity: &corev1.Affinity{PodAntiAffinity: ratherApart(apartIn(corev1.LabelHostname))},
+		want:  &corev1.Affinity{NodeAffinity: required(labels(virtual)).NodeAffinity, PodAntiAffinity: ratherApart(ratherApart(apartIn(v1alpha1.TopologyHost)))},
+		nodes: remoteNodes,
+	},
+	"Remote, affinity to pods in providers": {
+		strategy: v1alpha1.PodsRemote, affinity: &corev1.Affinity{PodAntiAffinity: apartIn(v1alpha1.TopologyHost)},
+		want:  &corev1.Affinity{NodeAffinity: required(labels(virtual)).NodeAffinity, PodAntiAffinity: apartIn(v1alpha1.TopologyHost)},
 		nodes: remoteNodes,
 	},
 	"Remote, preferences": {

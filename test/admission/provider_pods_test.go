@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 func TestConsumerPods(t *testing.T) {
@@ -60,6 +62,17 @@ func TestConsumerPods(t *testing.T) {
 		"priority of the system": {baseline, func(s *corev1.PodSpec) {
 			s.PriorityClassName = "system-node-critical"
 		}, notAClass},
+		"apart from its own pods": {baseline, apartFrom(map[string]string{"app": "web", v1alpha1.LabelAccount: shippedAccount}), ""},
+		"apart from no pods":      {baseline, apartFrom(nil), ""},
+		"apart from everybody":    {baseline, apartFrom(map[string]string{}), notByAccount},
+		"apart from a name":       {baseline, apartFrom(map[string]string{"app": "web"}), notByAccount},
+		"apart from others' pods": {baseline, apartFrom(map[string]string{v1alpha1.LabelAccount: "other"}), notByAccount},
+		"together with others' pods": {baseline, func(s *corev1.PodSpec) {
+			s.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{foreign}}}
+		}, notByAccount},
+		"rather apart from others' pods": {baseline, func(s *corev1.PodSpec) {
+			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: foreign}}}}
+		}, notByAccount},
 		// Where Kubernetes itself enforces a standard, its refusal comes first.
 		"files of a node": {baseline, mountingRoot, "violates PodSecurity"},
 		"files of a node, where no standard is enforced": {unheld, mountingRoot, "spec.volumes[].hostPath must not be set"},
@@ -79,6 +92,22 @@ func TestConsumerPods(t *testing.T) {
 			pod := podOf(metav1.ObjectMeta{Namespace: test.namespace, Name: "pod", Labels: mark()}, test.change)
 			refused(t, consumer.Create(t.Context(), pod, client.DryRunAll), test.want)
 		})
+	}
+}
+
+const notByAccount = "must select pods by matchLabels[spillway.io/account] of the namespace"
+
+// foreign is about pods of all namespaces.
+var foreign = corev1.PodAffinityTerm{TopologyKey: corev1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: &metav1.LabelSelector{}}
+
+// apartFrom gives a pod an anti-affinity to pods with these labels in all namespaces, or to none.
+func apartFrom(pods map[string]string) func(*corev1.PodSpec) {
+	return func(s *corev1.PodSpec) {
+		term := *foreign.DeepCopy()
+		if term.LabelSelector.MatchLabels = pods; pods == nil {
+			term.LabelSelector = nil
+		}
+		s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
 	}
 }
 

@@ -74,6 +74,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 		plan.RetryAfter = retry.Sooner(plan.RetryAfter, s.SendBackoff)
 		return plan
 	}
+	place(remote, s.Local, s.Destination.Target, s.Inputs)
 	return decide.Plan{Actions: []decide.Action{{Verb: decide.Create, Side: decide.Remote, Object: remote}}}
 }
 

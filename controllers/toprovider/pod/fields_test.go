@@ -7,26 +7,40 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/fieldtest"
 )
 
 // inPod returns a subject that is somewhere in a pod.
 func inPod[T any](fields field.Decisions, where func(*corev1.Pod) *T) fieldtest.Subject {
-	return fieldtest.Subject{Kind: reflect.TypeFor[T](), Fields: fields, Translate: fieldtest.AnywhereIn(func(t *testing.T) *corev1.Pod {
-		t.Helper()
-		return fieldtest.PodOf(t, `
+	return inPodOf(`
 spec:
   securityContext: {}
   initContainers: [{name: init}]
   containers: [{name: web, securityContext: {}, envFrom: [{}], env: [{name: e, valueFrom: {}}]}]
-  volumes: [{name: v}, {name: p, projected: {sources: [{}]}}]`)
+  volumes: [{name: v}, {name: p, projected: {sources: [{}]}}]`, fields, where)
+}
+
+// inPodOf returns a subject that is somewhere in a pod of this manifest.
+func inPodOf[T any](manifest string, fields field.Decisions, where func(*corev1.Pod) *T) fieldtest.Subject {
+	around := decide.Inputs{
+		Limits:    fieldtest.Generous,
+		NodesHave: func(string) (some, all, known bool) { return true, true, true },
+		Peers: func() []decide.PeerNamespace {
+			return []decide.PeerNamespace{{Labels: map[string]string{corev1.LabelMetadataName: "x", "team": "b"}, Remote: "x-eu"}}
+		},
+	}
+	return fieldtest.Subject{Kind: reflect.TypeFor[T](), Fields: fields, Translate: fieldtest.AnywhereIn(func(t *testing.T) *corev1.Pod {
+		t.Helper()
+		return fieldtest.PodOf(t, manifest)
 	}, where, func(local *corev1.Pod) (*corev1.Pod, *field.Problem) {
 		if refusal := accept.Refusal(local, accept.Provider{Limits: fieldtest.Generous, Classes: fieldtest.Classes}); refusal != nil {
 			return nil, refusal
 		}
 		remote := ToRemote(local, fieldtest.Mapped, fieldtest.Generous, fieldtest.Classes)
 		runAs(remote, local, field.Accounts{{Namespace: local.Namespace, Name: "x", RemoteName: "reader"}}, fieldtest.Generous)
+		place(remote, local, fieldtest.Mapped, around)
 		return remote, nil
 	}, nil)}
 }
@@ -49,6 +63,12 @@ func TestPodFields(t *testing.T) {
 		"VolumeProjection": inPod(accept.VolumeProjectionFields, func(p *corev1.Pod) *corev1.VolumeProjection {
 			return &p.Spec.Volumes[1].Projected.Sources[0]
 		}),
+		"TopologySpreadConstraint": inPodOf(`spec: {topologySpreadConstraints: [{topologyKey: x, labelSelector: {}}]}`,
+			accept.TopologySpreadConstraintFields, func(p *corev1.Pod) *corev1.TopologySpreadConstraint { return &p.Spec.TopologySpreadConstraints[0] }),
+		"PodAffinityTerm": inPodOf(`spec: {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: x, labelSelector: {}}]}}}`,
+			accept.PodAffinityTermFields, func(p *corev1.Pod) *corev1.PodAffinityTerm {
+				return &p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
+			}),
 		"EphemeralContainer":       {Kind: reflect.TypeFor[corev1.EphemeralContainer](), Fields: accept.EphemeralContainerFields},
 		"EphemeralContainerCommon": {Kind: reflect.TypeFor[corev1.EphemeralContainerCommon](), Fields: accept.ContainerFields},
 	})

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
 	"github.com/spillway-io/spillway/internal/engine/decide"
@@ -67,6 +68,7 @@ func TestWholePlans(t *testing.T) {
 	withheld := "the pod keeps running without these: " + accept.EphemeralContainerRefusals(local(debugger), nil)[0].Message
 	both := withheld + "; " + strings.Replace(accept.EphemeralContainerRefusals(local(debugger), nil)[0].Message, "root", "second", 1)
 	host := func(p *corev1.Pod) { p.Spec.HostNetwork = true }
+	lacking := func(p *corev1.Pod) { p.Annotations[v1alpha1.AnnotationLeftOut] = "spec.affinity\n(no node)" }
 	mayNot := accept.Refusal(local(host), accept.Provider{Limits: &field.Limits{}}).Message
 	tolerated := pod.Withheld(local(tolerant), &corev1.Pod{}, nil)[0]
 
@@ -140,6 +142,8 @@ func TestWholePlans(t *testing.T) {
 			Event:   &field.Problem{Reason: "PodSecurity", Message: withheld + "; " + tolerated}}},
 		"a toleration is no event": {in(local(tolerant), remote(initialized)), decide.Plan{
 			Actions: []decide.Action{written(local(), local(sentAs(), initialized, condition("spillway.io/Offloaded", "True", "Offloaded", "the pod keeps running without these: "+tolerated, now)), true)}}},
+		"the provider cannot do what it requires": {in(local(), remote(initialized, lacking)), decide.Plan{
+			Actions: []decide.Action{written(local(), local(sentAs(), initialized, condition("spillway.io/Offloaded", "True", "Offloaded", "the pod keeps running without these: spec.affinity (no node)", now)), true)}}},
 		"the API server is removing it": {in(local(going(0)), nil), decide.Plan{
 			Problem: &field.Problem{Reason: "Going", Message: "the API server is removing it"}, RetryAfter: 2 * time.Second}},
 	} {

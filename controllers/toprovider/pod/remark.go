@@ -31,8 +31,11 @@ func remarkOn(s snapshot) *remark {
 	return outdated
 }
 
-// notSentRemark returns why some debug containers, tolerations, labels, annotations or a token are not sent, or
-// nil. The pod runs without them. It does not fail because of them: nobody can remove debug containers and
+// mostLeftOut is the most characters that a condition repeats of an annotation of the remote pod.
+const mostLeftOut = 1000
+
+// notSentRemark returns why some debug containers, tolerations, labels, annotations, a token, or a part of what
+// the pod requires of its node are not sent, or nil. The pod runs without them. It does not fail because of them: nobody can remove debug containers and
 // tolerations from a pod, so its owner could not mend that.
 func notSentRemark(s snapshot) *remark {
 	said := &remark{Quiet: true}
@@ -45,6 +48,9 @@ func notSentRemark(s snapshot) *remark {
 	}
 	if len(s.Remote.Status.Conditions) > 0 { // Reported with the provider's first status, not in a write of its own.
 		messages = append(messages, Withheld(s.Local, s.Remote, s.Limits)...)
+		if said := field.LeftOut(s.Remote); said != "" {
+			messages = append(messages, field.Bounded(said, mostLeftOut))
+		}
 		if withheld := WithheldToken(s.Local, s.Remote); withheld != "" {
 			messages = append(messages, withheld)
 		}

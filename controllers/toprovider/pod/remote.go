@@ -16,7 +16,8 @@ import (
 )
 
 // ToRemote returns the remote pod to create for local in a provider with these limits and classes. It does not
-// check the pod: the caller has asked accept.Refusal. The pod gets no API tokens.
+// check the pod: the caller has asked accept.Refusal. The pod gets no API tokens, and of what it asks of its node
+// only what is required; see place.
 func ToRemote(local *corev1.Pod, t field.Target, limits *field.Limits, classes field.Classes) *corev1.Pod {
 	return WithAPI(local, t, limits, classes, nil)
 }
@@ -38,6 +39,7 @@ func WithAPI(local *corev1.Pod, t field.Target, limits *field.Limits, classes fi
 		token.Mount(&remote.Spec, local.UID, api)
 	}
 	fillFiles(remote.Annotations, &remote.Spec, local)
+	remote.Spec.TopologySpreadConstraints = nil // See place.
 	selectNodes(&remote.Spec, &local.Spec, t)
 	nameClasses(&remote.Spec, &local.Spec, classes)
 	remote.Spec.ServiceAccountName, remote.Spec.AutomountServiceAccountToken = "", ptr.To(false) // See runAs.

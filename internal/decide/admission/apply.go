@@ -1,10 +1,14 @@
 package admission
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
 
 // Empty reports whether the pod stays unchanged.
 func (p Plan) Empty() bool {
-	return len(p.Tolerations()) == 0 && p.Required == nil && p.Preferred == nil
+	return len(p.Tolerations()) == 0 && p.Required == nil && p.Preferred == nil && len(p.ByHost) == 0
 }
 
 // Tolerations returns the tolerations that the pod gets.
@@ -18,6 +22,14 @@ func (p Plan) Tolerations() []corev1.Toleration {
 // Apply adds the plan to the pod.
 func (p Plan) Apply(pod *corev1.Pod) {
 	pod.Spec.Tolerations = append(pod.Spec.Tolerations, p.Tolerations()...)
+	preferred := p.Apart(pod)
+	for _, i := range p.ByHost {
+		pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[i].TopologyKey = v1alpha1.TopologyHost
+	}
+	if len(preferred) > 0 {
+		apart := pod.Spec.Affinity.PodAntiAffinity
+		apart.PreferredDuringSchedulingIgnoredDuringExecution = append(apart.PreferredDuringSchedulingIgnoredDuringExecution, preferred...)
+	}
 	if p.Required == nil && p.Preferred == nil {
 		return
 	}
@@ -35,3 +47,23 @@ func (p Plan) Apply(pod *corev1.Pod) {
 		affinity.PreferredDuringSchedulingIgnoredDuringExecution = append(affinity.PreferredDuringSchedulingIgnoredDuringExecution, *p.Preferred)
 	}
 }
+
+// mostApart is the most preferences that a pod gets for its anti-affinity over hosts. They must not double a large pod.
+const mostApart = 20
+
+// Apart returns the preferences that a pod gets for its anti-affinity over hosts, so that its siblings fill the other
+// virtual nodes first. It must be called before Apply changes the terms.
+func (p Plan) Apart(pod *corev1.Pod) []corev1.WeightedPodAffinityTerm {
+	if len(p.ByHost) > mostApart {
+		return nil
+	}
+	var all []corev1.WeightedPodAffinityTerm
+	for _, i := range p.ByHost {
+		term := pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[i]
+		all = append(all, corev1.WeightedPodAffinityTerm{Weight: mostWeight, PodAffinityTerm: term})
+	}
+	return all
+}
+
+// mostWeight is the weight of what counts most among preferences.
+const mostWeight = 100

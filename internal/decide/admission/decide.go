@@ -28,6 +28,8 @@ type Plan struct {
 	Required []corev1.NodeSelectorTerm
 	// Preferred is added to the preferences, unless it is nil.
 	Preferred *corev1.PreferredSchedulingTerm
+	// ByHost are the indices of the terms of required anti-affinity whose topology key becomes TopologyHost.
+	ByHost []int
 }
 
 // Decide decides about a new pod. nso is the NamespaceOffloading of its namespace, or nil.
@@ -54,6 +56,7 @@ func Decide(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading) Plan {
 		}
 		plan.Required = product(allowed, own)
 	}
+	plan.ByHost = byHost(pod, remoteOnly)
 	if !staysLocal && !waitsForClaims(pod, nso) && !tolerates(pod, true) {
 		plan.Toleration, plan.First = tolerations(pod, nso)
 	}
@@ -133,6 +136,21 @@ func tolerates(pod *corev1.Pod, all bool) bool {
 		return (t.Key == "" || t.Key == v1alpha1.TaintVirtualNode) && (t.Effect == "" || t.Effect == corev1.TaintEffectNoSchedule) &&
 			(!all || t.Operator == corev1.TolerationOpExists)
 	})
+}
+
+// byHost returns the indices of the terms of required anti-affinity over hosts. A virtual node is no host: the pods
+// on it can be on many. Only for a pod that never runs on a local node is the term of no use in the consumer.
+func byHost(pod *corev1.Pod, remoteOnly bool) []int {
+	if !remoteOnly || pod.Spec.Affinity == nil || pod.Spec.Affinity.PodAntiAffinity == nil {
+		return nil
+	}
+	var all []int
+	for i, term := range pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+		if term.TopologyKey == corev1.LabelHostname {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // preference returns a preference for local nodes.

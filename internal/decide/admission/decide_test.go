@@ -46,6 +46,14 @@ func tolerating(t corev1.Toleration) func(*corev1.Pod) {
 
 func onHostNetwork(pod *corev1.Pod) { pod.Spec.HostNetwork = true }
 
+// apart requires anti-affinity over zones, and over a key twice.
+func apart(key string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+			{TopologyKey: key}, {TopologyKey: corev1.LabelTopologyZone}, {TopologyKey: key}}}}
+	}
+}
+
 func preferringLocal(pod *corev1.Pod) { Plan{Preferred: preference()}.Apply(pod) }
 
 func withNFS(pod *corev1.Pod) {
@@ -81,6 +89,9 @@ func TestDecide(t *testing.T) {
 		"nowhere":                 {remote, nil, []func(*corev1.Pod){requiring(term(), term(ssd))}, Plan{Toleration: &toAny, Required: terms(term(), term(ssd, virtual))}},
 		"again":                   {remote, toEU, []func(*corev1.Pod){requiring(term(ssd, virtual, eu)), tolerating(toAny)}, Plan{Required: terms(term(ssd, virtual, eu))}},
 		"too large":               {remote, toEU, []func(*corev1.Pod){requiring(many...)}, Plan{}},
+		"apart by host":           {both, toEU, []func(*corev1.Pod){apart(corev1.LabelHostname)}, Plan{Toleration: &toAny, Required: terms(term(virtual, eu), term(local))}},
+		"apart by host, Remote":   {remote, nil, []func(*corev1.Pod){apart(corev1.LabelHostname)}, Plan{Toleration: &toAny, Required: terms(term(virtual)), ByHost: []int{0, 2}}},
+		"apart in providers":      {remote, nil, []func(*corev1.Pod){apart(v1alpha1.TopologyHost)}, Plan{Toleration: &toAny, Required: terms(term(virtual))}},
 		"tolerates all":           {both, nil, []func(*corev1.Pod){tolerating(everything)}, Plan{}},
 		"tolerates one":           {both, nil, []func(*corev1.Pod){tolerating(corev1.Toleration{Key: "spillway.io/virtual-node", Value: "eu"})}, Plan{Toleration: &toAny}},
 		"tolerates NoExecute": {both, nil, []func(*corev1.Pod){tolerating(corev1.Toleration{Key: "spillway.io/virtual-node", Operator: "Exists", Effect: "NoExecute"})},
@@ -111,7 +122,7 @@ func TestDecide(t *testing.T) {
 			plan.Apply(pod)
 			again := Decide(pod, nso)
 			again.Apply(pod.DeepCopy())
-			if again.Toleration != nil || again.Preferred != nil || !cmp.Equal(again.Required, plan.Required, cmpopts.EquateEmpty()) {
+			if again.Toleration != nil || again.Preferred != nil || again.ByHost != nil || !cmp.Equal(again.Required, plan.Required, cmpopts.EquateEmpty()) {
 				t.Errorf("a pod that has been here before gets %+v", again)
 			}
 		})

@@ -43,8 +43,14 @@ type Inputs struct {
 	Hosts field.HostPatterns
 	// Maps reports whether any ClusterBinding maps one of the consumer's classes.
 	Maps func(kind v1alpha1.ClassKind, name string) bool
-	// Peers returns the local namespaces that NetworkPolicies can name in the provider. They are shared,
-	// and must not be changed.
+	// NodesHave reports whether some node of the provider has a label, and whether all have it that take pods. If
+	// known is false, the nodes cannot be read, or there are none.
+	NodesHave func(key string) (some, all, known bool)
+	// Here returns the pods of a local namespace that are on the provider's virtual node. They are shared, and must
+	// not be changed. If known is false, they cannot be read.
+	Here func(namespace string) (pods []corev1.Pod, known bool)
+	// Peers returns the local namespaces that NetworkPolicies and pods can name in the provider. They are
+	// shared, and must not be changed.
 	Peers func() []PeerNamespace
 	// Tier returns which tier of a local namespace the provider is; nil: the first of all.
 	Tier func(namespace string) int

@@ -24,7 +24,9 @@ var PodSpecFields = field.Decisions{
 	"Hostname":            field.Change("where names are hashed, it is the local name of the pod"),
 	"Tolerations":         field.Change("without the toleration of virtual nodes, and those that tolerationKeys of the provider's limits do not list"),
 	"NodeSelector":        field.Change("only labels that the provider's nodes have, too"),
-	"Affinity":            field.Change("only the required node affinity, and only labels that the provider's nodes have, too"),
+	"Affinity": field.Change(
+		"only labels that the provider's nodes have, too; of other pods, only the consumer's own, in namespaces that are in the provider"),
+	"TopologySpreadConstraints": field.Change("only over labels that the provider's nodes have, too"),
 	"AutomountServiceAccountToken": field.Change(
 		"false, unless the provider's limits list the pod's ServiceAccount there with its token: most pods have no use for a token of the provider's API"),
 	"ServiceAccountName": field.Change("its name in the provider, by spec.serviceAccounts of the ClusterBinding; others are left out"),
@@ -39,7 +41,7 @@ var PodSpecFields = field.Decisions{
 	And(field.Send(), "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "DNSPolicy", "DNSConfig", "HostAliases",
 		"Subdomain", "SetHostnameAsFQDN", "HostnameOverride", "HostUsers", "ShareProcessNamespace", "EnableServiceLinks",
 		"OS", "Resources").
-	And(field.Drop(providerSchedules), "NodeName", "TopologySpreadConstraints", "SchedulerName").
+	And(field.Drop(providerSchedules), "NodeName", "SchedulerName").
 	And(field.Drop(field.ConsumerOnly), "SchedulingGroup", "DeprecatedServiceAccount").
 	And(field.Drop("what is urgent in the provider is for the provider"), "Priority", "PreemptionPolicy").
 	And(field.Privileged(hostNamespace), "HostNetwork", "HostPID", "HostIPC")

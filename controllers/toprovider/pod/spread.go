@@ -1,0 +1,62 @@
+package pod
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
+	"github.com/spillway-io/spillway/internal/field"
+)
+
+// constraints returns the topology spread constraints of the remote pod. At home, a constraint spreads pods over
+// nodes, of which the virtual node is one, or over the zones that these are in. In the provider, it spreads those
+// that are there over the real hosts and zones: its owner wants replicas to fail apart.
+func (p *placement) constraints() []corev1.TopologySpreadConstraint {
+	var sent []corev1.TopologySpreadConstraint
+	for i := range p.local.Spec.TopologySpreadConstraints {
+		local := &p.local.Spec.TopologySpreadConstraints[i]
+		remote, why := p.constraint(local)
+		if remote != nil && slices.ContainsFunc(sent, func(other corev1.TopologySpreadConstraint) bool {
+			return other.TopologyKey == remote.TopologyKey && other.WhenUnsatisfiable == remote.WhenUnsatisfiable
+		}) { // Kubernetes refuses a second one.
+			remote, why = nil, "another one is over "+remote.TopologyKey+" there, too"
+		}
+		switch {
+		case remote != nil:
+			sent = append(sent, *remote)
+		case why != "" && local.WhenUnsatisfiable == corev1.DoNotSchedule:
+			p.omit(fmt.Sprintf("spec.topologySpreadConstraints[%d]", i), why)
+		}
+	}
+	return sent
+}
+
+// constraint returns the remote form of a constraint, or why there is none. A constraint without a selector
+// selects no pod.
+func (p *placement) constraint(local *corev1.TopologySpreadConstraint) (*corev1.TopologySpreadConstraint, string) {
+	key, why := p.topologyKey(local.TopologyKey, local.WhenUnsatisfiable == corev1.DoNotSchedule && !softened(p.local))
+	switch {
+	case key == "" || local.LabelSelector == nil:
+		return nil, why
+	case p.target.Hashed:
+		return nil, sharesNamespace
+	}
+	selector, why := fullSelector(p.local, p.in.Limits, local.LabelSelector, local.MatchLabelKeys, nil)
+	if selector == nil {
+		return nil, why
+	}
+	allowed := accept.TopologySpreadConstraintPlan.Allowed(local)
+	remote := allowed.DeepCopy()
+	remote.TopologyKey, remote.LabelSelector = key, field.PodSelector(selector)
+	if softened(p.local) {
+		remote.WhenUnsatisfiable, remote.MinDomains = corev1.ScheduleAnyway, nil // Only DoNotSchedule may have minDomains.
+	}
+	if remote.NodeTaintsPolicy == nil {
+		// Otherwise an empty zone of nodes that the provider keeps for others would keep the pods of all others waiting.
+		remote.NodeTaintsPolicy = ptr.To(corev1.NodeInclusionPolicyHonor)
+	}
+	return remote, ""
+}
