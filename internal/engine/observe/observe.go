@@ -128,9 +128,9 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		Volume:   func(name string) (*corev1.PersistentVolume, bool) { return o.Volume(ctx, name) },
 		Waiting:  func(namespace string) []corev1.Pod { return o.Waiting(ctx, namespace) },
 		API:      apiOf(o.Tokens, namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID, Groups: known(o.Groups),
-		Own:    func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
-		Tier:   func(namespace string) int { return mapping.Tier(namespaces, namespace) },
-		TooBig: func(remote *corev1.Pod) (why string, ever bool) { return o.TooBig(ctx, remote) },
+		Own:       func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
+		Tier:      func(namespace string) int { return mapping.Tier(namespaces, namespace) },
+		TooBig:    func(remote *corev1.Pod) (why string, ever bool) { return o.TooBig(ctx, remote) },
 		NodesHave: func(key string) (some, all, known bool) { return o.NodesHave(ctx, key) },
 		Here: func(namespace string) ([]corev1.Pod, bool) {
 			var pods corev1.PodList
