@@ -149,8 +149,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}).SetupWithManager(run.local)},
 		{"virtualnode", (&virtualnode.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
-			Shrinking:     throttle.NewAllowance[string](nodeShrinks, nodeInterval, now),
-			Small:         throttle.NewAllowance[string](1, nodeSmall, now),
+			Shrinking: throttle.NewAllowance[string](nodeShrinks, nodeInterval, now), Small: throttle.NewAllowance[string](1, nodeSmall, now),
 			KeepsFeatures: o.PodAdmission.PolicyServed, // Both come with Kubernetes 1.36.
 			Leases:        &virtualnode.Leases{Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Clock: now}, Inventory: present, Events: local.GetEventRecorder("spillway-virtualnode"),
 		}).SetupWithManager(run.local, run.all)},

@@ -45,7 +45,7 @@ func (r *Reconciler) reconcileGroups(ctx context.Context, binding *v1alpha1.Clus
 	}
 	s := members{
 		Binding: binding, Grouping: groupsOf(binding, binding.Spec.VirtualNode.GroupBy, offer.Nodes), Offer: offer,
-		Existing: map[string]*corev1.Node{}, Busy: r.busy(ctx, binding.Name), Now: r.Clock.Now(), Known: r.knownOf(binding),
+		Existing: map[string]*corev1.Node{}, Busy: busy(ctx, r.Inventory, binding.Name), Now: r.Clock.Now(), Known: r.knownOf(binding),
 	}
 	for _, node := range existing {
 		s.Existing[node.Name] = node
@@ -136,8 +136,8 @@ func (r *Reconciler) actOn(ctx context.Context, binding *v1alpha1.ClusterBinding
 }
 
 // busy returns members.Busy. While the pods are not known, each node has some.
-func (r *Reconciler) busy(ctx context.Context, binding string) func(node string) bool {
-	pods, err := r.Inventory.Pods(ctx, binding, "")
+func busy(ctx context.Context, all *inventory.Inventory, binding string) func(node string) bool {
+	pods, err := all.Pods(ctx, binding, "")
 	nodes := sets.New[string]()
 	for i := range pods {
 		if eviction.BlocksDeletion(&pods[i]) {

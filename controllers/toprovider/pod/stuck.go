@@ -39,20 +39,30 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 	if going {
 		return nil, 0
 	}
-	why, ever := "", false
-	if s.TooBig != nil {
-		why, ever = s.TooBig(s.Remote)
-	}
+	tooBig, ever := tooBig(s, said.Message)
 	// A provider may report any time.
 	if waited := s.Now.Add(s.ClockSkew).Sub(said.LastTransitionTime.Time); waited >= 0 && waited < Patience && !ever {
 		return nil, Patience - waited
 	}
-	if why != "" {
-		tooBig := field.Problemf(v1alpha1.ReasonTooBig, "pod %s/%s is too big for each node of provider %s: %s; its scheduler says: %s",
-			s.Remote.Namespace, s.Remote.Name, s.ClusterID, why, field.Bounded(said.Message, mostSaid))
-		return &tooBig, 0
+	if tooBig != nil {
+		return tooBig, 0
 	}
 	return &unschedulable, 0
+}
+
+// tooBig returns the problem of a pod that is too big for each node of the provider now, or nil. It is so for ever if no
+// node is large enough even when it is empty.
+func tooBig(s snapshot, said string) (problem *field.Problem, ever bool) {
+	if s.TooBig == nil {
+		return nil, false
+	}
+	why, ever := s.TooBig(s.Remote)
+	if why == "" {
+		return nil, ever
+	}
+	found := field.Problemf(v1alpha1.ReasonTooBig, "pod %s/%s is too big for each node of provider %s: %s; its scheduler says: %s",
+		s.Remote.Namespace, s.Remote.Name, s.ClusterID, why, field.Bounded(said, mostSaid))
+	return &found, ever
 }
 
 // Stuck is why a pod on a virtual node does not run, and since when.
