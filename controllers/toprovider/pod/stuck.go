@@ -20,11 +20,8 @@ const mostSaid = 512
 // until it begins or ceases to be about lack of room, because the scheduler counts the nodes in it, and each change would
 // take a write. The events of the pod have the latest.
 func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
-	if s.Remote.Spec.NodeName != "" || terminal(s.Local) {
-		return nil, 0
-	}
 	said := conditionOf(s.Remote, corev1.PodScheduled)
-	if said == nil || said.Status != corev1.ConditionFalse || said.Reason != corev1.PodReasonUnschedulable {
+	if s.Remote.Spec.NodeName != "" || terminal(s.Local) || !isUnschedulable(said) {
 		return nil, 0
 	}
 	unschedulable := field.Problemf(v1alpha1.ReasonUnschedulable, "the scheduler of provider %s finds no node for pod %s/%s: %s",
@@ -48,6 +45,10 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 		return tooBig, 0
 	}
 	return &unschedulable, 0
+}
+
+func isUnschedulable(said *corev1.PodCondition) bool {
+	return said != nil && said.Status == corev1.ConditionFalse && said.Reason == corev1.PodReasonUnschedulable
 }
 
 // tooBig returns the problem of a pod that is too big for each node of the provider now, or nil. It is so for ever if no
