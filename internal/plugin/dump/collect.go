@@ -83,10 +83,11 @@ func (c *collector) provider(ctx context.Context) {
 		c.list(ctx, kind, false)
 	}
 	for _, kind := range []schema.GroupVersionKind{
-		{Version: "v1", Kind: "ConfigMap"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"}, {Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"}, {Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"},
 	} {
 		c.list(ctx, kind, true, client.InNamespace(config.ProviderNamespace))
 	}
+	c.list(ctx, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, true, client.InNamespace(config.ProviderNamespace), client.MatchingFields{"metadata.name": config.Limits})
 	namespaces := &corev1.NamespaceList{}
 	if err := c.cluster.List(ctx, namespaces, client.HasLabels{v1alpha1.LabelOrigin}); err != nil {
 		c.problem("namespaces of Spillway in the provider: " + err.Error())
@@ -149,7 +150,7 @@ func (c *collector) list(ctx context.Context, kind schema.GroupVersionKind, ours
 		text.WriteString("---\n" + string(content))
 	}
 	name := strings.ToLower(kind.Kind)
-	if field := asked.FieldSelector; field != nil {
+	if field := asked.FieldSelector; field != nil && asked.Namespace == "" {
 		where, name = "namespaces", strings.TrimPrefix(field.String(), "metadata.name=")
 	}
 	c.add(c.below+where+"/"+name+".yaml", text.String())

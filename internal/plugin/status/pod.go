@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
@@ -25,11 +26,15 @@ type Pod struct {
 	// WithoutToken says that the pod runs in a provider without the token that it would have here.
 	WithoutToken bool   `json:"withoutToken,omitempty"`
 	Waits        []Wait `json:"waits,omitempty"`
+	// DaemonSet reports that the pod belongs to one: on a virtual node, it may never start.
+	DaemonSet bool `json:"-"`
 }
 
 func podOf(shown *corev1.Pod, events ...corev1.Event) Pod {
 	p := Pod{Name: shown.Name, Phase: cmp.Or(string(shown.Status.Phase), string(corev1.PodPending))}
 	p.Waits = WaitsOf(shown, events...)
+	owner := metav1.GetControllerOfNoCopy(shown)
+	p.DaemonSet = owner != nil && owner.Kind == "DaemonSet"
 	p.Runs = shown.Status.Phase == corev1.PodSucceeded && disruption(shown) == nil || shown.Status.Phase == corev1.PodRunning && len(p.Waits) == 0
 	p.WithoutToken = shown.Status.Phase == corev1.PodRunning && pod.Sent(shown) && lacksToken(shown)
 	return p

@@ -13,7 +13,8 @@ import (
 )
 
 // Pending returns what is not as it should be: a manager that is not available, a provider that is not Ready, a
-// namespace that is not offloaded yet, and each pod that does not run. It is empty once all of them are.
+// namespace that is not offloaded yet, and each pod that does not run, except those of
+// DaemonSets. It is empty once all of them are.
 func (s Status) Pending() []string {
 	var pending []string
 	add := func(what string, waits []Wait) {
@@ -37,7 +38,7 @@ func (s Status) Pending() []string {
 			add("namespace "+namespace.Name+" is not Ready", namespace.Waits)
 		}
 		for _, pod := range namespace.Pods {
-			if !pod.Runs {
+			if !pod.Runs && !pod.DaemonSet {
 				add("pod "+namespace.Name+"/"+pod.Name+" does not run", pod.Waits)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 func TestPending(t *testing.T) {
@@ -24,6 +26,10 @@ func TestPending(t *testing.T) {
 			s.Bindings, s.Offloadings, s.Pods = s.Bindings[:1], nil, s.Pods[:2]
 		}, nil},
 		"nothing that may be read": {func(s *Seen) { *s = Seen{Hidden: []string{Bindings, Offloadings, Nodes, Pods, ManagerParts}} }, nil},
+		"a DaemonSet": {func(s *Seen) {
+			s.Bindings, s.Offloadings, s.Pods = s.Bindings[:1], nil, s.Pods[2:3]
+			s.Pods[0].OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: ptr.To(true)}}
+		}, nil},
 		"a pod that has failed":    {func(s *Seen) { *s = Seen{Available: true, Pods: []corev1.Pod{s.Pods[4]}} }, nil},
 	}
 	for name, test := range tests {
