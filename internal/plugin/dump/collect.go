@@ -19,6 +19,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
@@ -77,8 +78,8 @@ func (c *collector) consumer(ctx context.Context) {
 	c.list(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Event"}, false, client.InNamespace(corev1.NamespaceDefault))
 }
 
-// provider reads what belongs to Spillway in a provider.
-func (c *collector) provider(ctx context.Context) {
+// provider reads what belongs to a consumer in a provider, and what all consumers share there.
+func (c *collector) provider(ctx context.Context, origin string) {
 	for _, kind := range ofCluster {
 		c.list(ctx, kind, false)
 	}
@@ -89,11 +90,13 @@ func (c *collector) provider(ctx context.Context) {
 	}
 	c.list(ctx, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, true, client.InNamespace(config.ProviderNamespace), client.MatchingFields{"metadata.name": config.Limits})
 	namespaces := &corev1.NamespaceList{}
-	if err := c.cluster.List(ctx, namespaces, client.HasLabels{v1alpha1.LabelOrigin}); err != nil {
+	if err := c.cluster.List(ctx, namespaces, client.MatchingLabels{v1alpha1.LabelOrigin: origin}); err != nil {
 		c.problem("namespaces of Spillway in the provider: " + err.Error())
 	}
 	for i := range namespaces.Items {
-		c.team(ctx, namespaces.Items[i].Name)
+		if c.namespace == "" || provenance.LocalOf(&namespaces.Items[i]).Namespace == c.namespace {
+			c.team(ctx, namespaces.Items[i].Name)
+		}
 	}
 }
 

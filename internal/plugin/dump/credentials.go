@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
 )
 
@@ -39,7 +40,7 @@ func strip(object *unstructured.Unstructured, ours bool) {
 	object.SetManagedFields(nil)
 	annotations := object.GetAnnotations()
 	for key := range annotations {
-		if key == corev1.LastAppliedConfigAnnotation || !field.IsOurs(key) && !ofKubernetes(key) {
+		if key == corev1.LastAppliedConfigAnnotation || key == v1alpha1.AnnotationLocalAnnotations || !field.IsOurs(key) && !ofKubernetes(key) {
 			delete(annotations, key)
 		}
 	}

@@ -83,8 +83,12 @@ func (o *options) run(ctx context.Context, f *cli.Factory) error {
 		c.logs(ctx)
 	}
 	if provider != nil {
-		p := &collector{archive: a, cluster: provider.Cluster, below: "provider/"}
-		p.provider(ctx)
+		p := &collector{archive: a, cluster: provider.Cluster, namespace: namespace, below: "provider/"}
+		if origin, err := consumer.UID(ctx); err != nil {
+			a.problem("the provider: " + err.Error())
+		} else {
+			p.provider(ctx, origin)
+		}
 	}
 	if err := a.end(); err != nil {
 		_ = os.Remove(o.file)

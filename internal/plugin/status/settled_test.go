@@ -30,7 +30,7 @@ func TestPending(t *testing.T) {
 			s.Bindings, s.Offloadings, s.Pods = s.Bindings[:1], nil, s.Pods[2:3]
 			s.Pods[0].OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: ptr.To(true)}}
 		}, nil},
-		"a pod that has failed":    {func(s *Seen) { *s = Seen{Available: true, Pods: []corev1.Pod{s.Pods[4]}} }, nil},
+		"a pod that has failed": {func(s *Seen) { *s = Seen{Available: true, Pods: []corev1.Pod{s.Pods[4]}} }, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
