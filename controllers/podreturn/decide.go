@@ -217,7 +217,7 @@ func (s Snapshot) condition(move spill.Move, last spill.Returned, memory *memory
 	case spill.Fixed:
 		return condition{reason: v1alpha1.ReasonNotMovable, message: "no pod in a later tier can move: only pods of ReplicaSets and ReplicationControllers, without PersistentVolumeClaims, return, from providers that can be reached"}
 	case spill.Others:
-		return condition{reason: v1alpha1.ReasonPodsWait, message: "pods of the namespace wait for a node, or are to be replaced because their provider has no room for them: they go first"}
+		return condition{reason: v1alpha1.ReasonPodsWait, message: "pods of the namespace wait for a node, are to be replaced because their provider has no room for them, or wait in the provider of an earlier tier: they go first"}
 	case spill.NoRoom:
 		return condition{reason: v1alpha1.ReasonNoRoom, message: "no earlier tier has room for a pod of a later tier", hold: young}
 	case spill.TooNew:

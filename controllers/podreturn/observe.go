@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
@@ -54,7 +55,23 @@ func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffload
 			return s, err
 		}
 	}
+	s.Waiting += stuckBefore(s.Pods)
 	return s, nil
+}
+
+// stuckBefore counts the pods that wait in a provider although they run in no later tier than another pod. What they
+// wait for, such as a host of their own, another pod that returns there would wait for, too.
+func stuckBefore(all []Pod) (waiting int) {
+	last := 0
+	for i := range all {
+		last = max(last, all[i].Tier)
+	}
+	for i := range all {
+		if all[i].Tier < last && pod.StuckOf(all[i].Pod) != nil {
+			waiting++
+		}
+	}
+	return waiting
 }
 
 // provider adds a provider: its pods of the namespace, and the room there.
@@ -69,11 +86,9 @@ func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha
 	if err := r.residents(ctx, s, binding, tier, away, last); err != nil {
 		return err
 	}
-	// What pods use on a node that groupBy has replaced, no other node shows.
-	replaced := slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
-		return n.Annotations[v1alpha1.AnnotationCordoned] == v1alpha1.CordonedReplaced
-	})
-	if away || replaced || !binding.DeletionTimestamp.IsZero() || !mapped(s.Offloading, binding.Spec.ClusterID) {
+	// What pods use on a node that is to go, no other node shows.
+	leaving := slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return n.Annotations[v1alpha1.AnnotationCordoned] != "" })
+	if away || leaving || !binding.DeletionTimestamp.IsZero() || !mapped(s.Offloading, binding.Spec.ClusterID) {
 		return nil
 	}
 	for _, node := range nodes {

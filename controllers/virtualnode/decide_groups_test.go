@@ -273,7 +273,7 @@ func TestGroupedNode(t *testing.T) {
 	offer := Offer{Nodes: nodes, Kubelet: Endpoint{Address: "10.0.0.1"}}
 	group := groupsOf(binding, binding.Spec.VirtualNode.GroupBy, nodes).Groups[0]
 	node, plain := New(binding, offer.of(Member{Group: group})), New(binding, offer)
-	if node.Labels[zone] != "a" || node.Labels[corev1.LabelHostname] != node.Name || node.Labels[v1alpha1.LabelCluster] != "eu" {
+	if node.Labels[zone] != "a" || node.Labels[corev1.LabelHostname] != node.Name || node.Labels[v1alpha1.TopologyHost] != node.Name || node.Labels[v1alpha1.LabelCluster] != "eu" {
 		t.Errorf("labels %v", node.Labels)
 	}
 	if want := `{"kubernetes.io/hostname":"worker-1","topology.kubernetes.io/zone":"a"}`; node.Annotations[v1alpha1.AnnotationGroup] != want || node.Spec.ProviderID != "spillway://"+node.Name {

@@ -181,10 +181,15 @@ func (o Offer) of(m Member) Offer {
 	return o
 }
 
-// set adds to the wanted labels and annotations those of the member. The node's hostname stays its own name.
+// set adds to the wanted labels and annotations those of the member. The node's hostname stays its own name. If it stands
+// for one host of the provider, replicas that must be on different hosts must not share it.
 func (m Member) set(labels, annotations map[string]string) {
 	for key, value := range m.Labels {
-		if value != nil && key != corev1.LabelHostname {
+		switch {
+		case value == nil:
+		case key == corev1.LabelHostname:
+			labels[v1alpha1.TopologyHost] = m.Name
+		default:
 			labels[key] = *value
 		}
 	}

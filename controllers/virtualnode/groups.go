@@ -91,21 +91,22 @@ func (r *Reconciler) knownOf(binding *v1alpha1.ClusterBinding) map[string]Member
 	return known
 }
 
-// used returns what the pods on virtual nodes request that groupBy has replaced. The others offer that much less.
+// used returns what the pods request on virtual nodes that are to go, because groupBy has replaced them or the provider has
+// no such node any more. The others offer that much less.
 func used(ctx context.Context, on *inventory.Inventory, binding string, all []Member) spill.Size {
 	pods, err := on.Pods(ctx, binding, "")
 	if err != nil {
 		return nil // They are known soon.
 	}
-	replaced := sets.New[string]()
+	leaving := sets.New[string]()
 	for _, m := range all {
-		if m.Cordoned == v1alpha1.CordonedReplaced {
-			replaced.Insert(m.Name)
+		if m.Cordoned != "" || !m.EmptySince.IsZero() {
+			leaving.Insert(m.Name)
 		}
 	}
 	var sum spill.Size
 	for i := range pods {
-		if replaced.Has(pods[i].Spec.NodeName) {
+		if leaving.Has(pods[i].Spec.NodeName) {
 			sum = sum.Plus(spill.InUse(&pods[i]))
 		}
 	}

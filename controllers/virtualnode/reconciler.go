@@ -151,7 +151,7 @@ func (r *Reconciler) bringUpToDate(ctx context.Context, binding *v1alpha1.Cluste
 		return retry.Done(err)
 	}
 	if lags(node, binding, offer) {
-		return ctrl.Result{RequeueAfter: r.Small.Wait(binding.Name)}, nil
+		return ctrl.Result{RequeueAfter: max(r.Small.Wait(binding.Name), time.Second)}, nil
 	}
 	return ctrl.Result{}, nil
 }

@@ -233,3 +233,19 @@ affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// TestSpreadInAGroup: a pod that may run in one zone only has no use for others.
+func TestSpreadInAGroup(t *testing.T) {
+	const node = "spillway-eu.a-1"
+	for group, want := range map[string]bool{"a": false, "": true} {
+		in := zoned
+		in.Groups = map[string]field.Group{node: {corev1.LabelArchStable: &group}}
+		if group != "" {
+			in.Groups[node][corev1.LabelTopologyZone] = &group
+		}
+		_, remote := placed(t, `nodeName: `+node+`, topologySpreadConstraints: [{maxSkew: 1, minDomains: 3, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]`, field.Target{Namespace: "team-eu"}, in)
+		if all := remote.Spec.TopologySpreadConstraints; len(all) != 1 || (all[0].MinDomains != nil) != want {
+			t.Errorf("zone %q: %+v", group, all)
+		}
+	}
+}

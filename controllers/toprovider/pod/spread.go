@@ -54,6 +54,9 @@ func (p *placement) constraint(local *corev1.TopologySpreadConstraint) (*corev1.
 	if softened(p.local) {
 		remote.WhenUnsatisfiable, remote.MinDomains = corev1.ScheduleAnyway, nil // Only DoNotSchedule may have minDomains.
 	}
+	if p.in.Groups[p.local.Spec.NodeName][key] != nil {
+		remote.MinDomains = nil // The pod may run in one domain only, that of the group of its virtual node.
+	}
 	if remote.NodeTaintsPolicy == nil {
 		// Otherwise an empty zone of nodes that the provider keeps for others would keep the pods of all others waiting.
 		remote.NodeTaintsPolicy = ptr.To(corev1.NodeInclusionPolicyHonor)

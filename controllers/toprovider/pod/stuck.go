@@ -61,7 +61,7 @@ func tooBig(s snapshot, said string) (problem *field.Problem, ever bool) {
 	if why == "" {
 		return nil, ever
 	}
-	found := field.Problemf(v1alpha1.ReasonTooBig, "pod %s/%s is too big for each node of provider %s: %s; its scheduler says: %s",
+	found := field.Problemf(v1alpha1.ReasonTooBig, "pod %s/%s is too big for each node of provider %s that it may run on: %s; its scheduler says: %s",
 		s.Remote.Namespace, s.Remote.Name, s.ClusterID, why, field.Bounded(said, mostSaid))
 	return &found, ever
 }

@@ -34,7 +34,7 @@ func hasSaid(status corev1.ConditionStatus, reason string) func(*corev1.Pod) {
 func TestUnplaced(t *testing.T) {
 	node := func(p *corev1.Pod) { p.Spec.NodeName = "n" }
 	const said = "False Unschedulable: the scheduler of provider eu finds no node for pod team-home/web: 0/2 nodes are available"
-	const big = "False TooBig: pod team-home/web is too big for each node of provider eu: it requests too much; its scheduler says: 0/2 nodes are available"
+	const big = "False TooBig: pod team-home/web is too big for each node of provider eu that it may run on: it requests too much; its scheduler says: 0/2 nodes are available"
 	saysNow := func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now) }
 	for name, test := range map[string]struct {
 		local, remote []func(*corev1.Pod)
