@@ -2,12 +2,12 @@ package engine
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
@@ -42,8 +42,5 @@ func haveLabel(nodes []corev1.Node, key string) (some, all, known bool) {
 
 // takesPods reports whether most pods may run on a node.
 func takesPods(node *corev1.Node) bool {
-	return node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && len(node.Spec.Taints) == 0 &&
-		slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-		})
+	return node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && len(node.Spec.Taints) == 0 && field.IsNodeReady(node)
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // Node is a node of a provider.
@@ -71,10 +72,7 @@ var mirrored = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable, c
 // takes reports whether a pod with these tolerations may be placed on the node. The values of taints are not known, and
 // do not count.
 func takes(node *corev1.Node, tolerations []corev1.Toleration) bool {
-	ready := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-	return ready && node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && !slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+	return field.IsNodeReady(node) && node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && !slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
 		return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(mirrored, taint.Key) && !slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
 			return (t.Key == "" || t.Key == taint.Key) && (t.Effect == "" || t.Effect == taint.Effect)
 		})
