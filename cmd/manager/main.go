@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/controllers/podadmission"
 	"github.com/spillway-io/spillway/internal/check"
@@ -31,6 +30,7 @@ func main() {
 	var (
 		options     manager.Options
 		metricsAddr string
+		secure      bool
 		logging     zap.Options
 		showVersion bool
 	)
@@ -41,6 +41,8 @@ func main() {
 		"`name` of this cluster in the names of remote namespaces (strategy DefaultName), at most 24 characters; "+
 			"by default the first 8 characters of the UID of its kube-system namespace")
 	flag.StringVar(&metricsAddr, "metrics-bind-address", ":8080", "`address` of the metrics, or 0 for none")
+	flag.BoolVar(&secure, "metrics-secure", false,
+		"serve the metrics by https, with a self-signed certificate, and only to clients that may get the path /metrics: their tokens are reviewed by this cluster")
 	flag.StringVar(&options.Manager.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz, or 0 for none")
 	flag.StringVar(&options.Manager.PprofBindAddress, "pprof-bind-address", "", "`address` of /debug/pprof, to profile the manager: a loopback address, such as 127.0.0.1:6060; empty for none")
 	flag.BoolVar(&options.Manager.LeaderElection, "leader-elect", false,
@@ -75,7 +77,7 @@ func main() {
 	options.Provides = true // Volumes that providers create.
 	manager.LimitMemory(os.Getenv)
 	program.Log(&logging)
-	options.Manager.Metrics = metricsserver.Options{BindAddress: metricsAddr}
+	options.Manager.Metrics = manager.Metrics(metricsAddr, secure)
 	options.Manager.LeaderElection = options.Manager.LeaderElection || options.Shard
 	options.Manager.LeaderElectionID = check.LeaseName
 	options.Manager.LeaderElectionNamespace = options.Namespace

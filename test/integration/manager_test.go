@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
@@ -35,9 +34,13 @@ func startManager(consumer *controlPlane, options manager.Options) *managerRun {
 	identity, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
 
-	options.SkipMetrics, options.Provides = true, true // As the program does.
+	served := options.Manager.Metrics
+	if served.BindAddress == "" {
+		options.SkipMetrics, served.BindAddress = true, "0"
+	}
+	options.Provides = true // As the program does.
 	options.Manager = ctrl.Options{
-		Metrics:                metricsserver.Options{BindAddress: "0"},
+		Metrics:                served,
 		HealthProbeBindAddress: "0",
 		Controller:             config.Controller{SkipNameValidation: ptr.To(true)},
 	}
