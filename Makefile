@@ -33,7 +33,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi demo demo-down demo-hosted e2e bench faults upgrade install-yaml image chart
+.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi demo demo-down demo-hosted e2e bench faults upgrade alerts install-yaml image chart
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,7 @@ generate: ## Generate deepcopy functions, CRDs, RBAC, templates of the charts an
 	@hack/nullable.sh config/hosted/crd/bases/*.yaml
 	$(tool) controller-gen rbac:roleName=spillway-manager paths=./controllers/... paths=./internal/... paths=./cmd/... output:rbac:dir=config/rbac
 	$(GO) run ./hack/chart
+	$(GO) run ./hack/dashboards
 	@mkdir -p docs/reference
 	$(tool) crd-ref-docs --log-level=WARN --config=hack/crd-ref-docs.yaml --renderer=markdown --source-path=api/v1alpha1 --output-path=docs/reference/api.md
 	$(tool) crd-ref-docs --log-level=WARN --config=hack/crd-ref-docs.yaml --renderer=markdown --source-path=hosted/api/v1alpha1 --output-path=docs/reference/hosted.md
@@ -126,6 +127,13 @@ faults: ## Crash, cut and fault the manager at every write, and compare the end 
 # There is no release yet to upgrade from: what an older or a newer one would have is derived.
 upgrade: kube ## Run the manager with older and with newer CustomResourceDefinitions, under running pods.
 	$(GO) test -count=1 -v -timeout 30m ./test/integration -ginkgo.focus='An upgrade' -ginkgo.no-color $(ARGS)
+
+# Without the SDKs of the clouds, promtool builds in three minutes.
+alerts: ## Check dashboards and alerts with Prometheus' own code (UPDATE=1 to draw the dashboards anew for the docs).
+	@echo "queries and panels: building Prometheus' engine takes some minutes when it is the first time"
+	$(GO) test -C hack/observe . $(if $(UPDATE),-update)
+	@echo "alerts: building promtool takes some minutes when it is the first time"
+	cd hack/observe && GOFLAGS='$(GOFLAGS) -tags=remove_all_sd' $(GO) tool promtool test rules testdata/rules_test.yaml
 
 # A version is as Helm wants it: 1.2.3.
 CHART_VERSION ?= 0.0.0

@@ -42,7 +42,7 @@ lint() { make --no-print-directory lint; }
 # or not, do not matter.
 generated() {
   { find . -path ./bin -prune -o -path ./.git -prune -o -name 'zz_generated.*.go' -print
-    find config/crd/bases config/hosted/crd/bases config/rbac/role.yaml docs/reference charts/*/templates charts/*/limits -type f 2>/dev/null; } |
+    find config/crd/bases config/hosted/crd/bases config/rbac/role.yaml docs/reference charts/*/templates charts/*/limits charts/*/dashboards -type f 2>/dev/null; } |
     sed 's|^\./||' | sort | while read -r f; do echo "$(git hash-object --no-filters "$f") $f"; done
 }
 

@@ -49,6 +49,9 @@ var (
         {{- with .Values.clusterID }}
         - --cluster-id={{ . }}
         {{- end }}
+        {{- if .Values.monitoring.serviceMonitor }}
+        - --metrics-secure
+        {{- end }}
         {{- with .Values.extraArgs }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

@@ -1,0 +1,64 @@
+package chart
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// TestMonitoring: the values bring what Prometheus and Grafana read, and a manager that serves it. By default
+// there is nothing of it, as TestSameObjects shows.
+func TestMonitoring(t *testing.T) {
+	objects := byName(rendered(t, "spillway", "--namespace", "elsewhere", "--set", "monitoring.dashboards=true,monitoring.rules=true,monitoring.serviceMonitor=true,monitoring.labels.release=prometheus"))
+	part := func(name string, path ...string) any {
+		t.Helper()
+		object, ok := objects[name].(map[string]any)
+		if !ok {
+			t.Fatalf("there is no %s", name)
+		}
+		value, found, err := unstructured.NestedFieldNoCopy(object, path...)
+		if err != nil || !found {
+			t.Fatalf("%s has no %s", name, strings.Join(path, "."))
+		}
+		return value
+	}
+	dashboards := part("ConfigMap elsewhere/spillway-dashboards", "data").(map[string]any)
+	for _, name := range []string{"spillway.json", "hosted.json"} {
+		var dashboard struct {
+			Panels []any `json:"panels"`
+		}
+		if err := json.Unmarshal([]byte(dashboards[name].(string)), &dashboard); err != nil || len(dashboard.Panels) < 5 {
+			t.Errorf("%s has %d panels (%v)", name, len(dashboard.Panels), err)
+		}
+	}
+	if labels := part("ConfigMap elsewhere/spillway-dashboards", "metadata", "labels").(map[string]any); labels["grafana_dashboard"] != "1" {
+		t.Errorf("the labels of the dashboards are %v", labels)
+	}
+	groups := part("PrometheusRule elsewhere/spillway", "spec", "groups").([]any)
+	rules := groups[0].(map[string]any)["rules"].([]any)
+	if first := rules[1].(map[string]any)["annotations"].(map[string]any)["summary"]; len(rules) < 10 || first != "ClusterBinding {{ $labels.binding }} is not Ready." {
+		t.Errorf("there are %d alerts, of which one says %v", len(rules), first)
+	}
+	for _, name := range []string{"PrometheusRule elsewhere/spillway", "ServiceMonitor elsewhere/spillway"} {
+		if labels := part(name, "metadata", "labels").(map[string]any); labels["release"] != "prometheus" {
+			t.Errorf("the labels of %s are %v", name, labels)
+		}
+	}
+	monitor, err := json.Marshal(part("ServiceMonitor elsewhere/spillway", "spec"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"credentials":{"key":"token","name":"spillway-metrics"}`, `"scheme":"https"`, `"jobLabel":"app.kubernetes.io/name"`} {
+		if !strings.Contains(string(monitor), want) {
+			t.Errorf("the ServiceMonitor has no %s: %s", want, monitor)
+		}
+	}
+	containers := part("Deployment elsewhere/spillway-manager", "spec", "template", "spec", "containers").([]any)
+	if args, _ := json.Marshal(containers[0].(map[string]any)["args"]); !strings.Contains(string(args), `"--metrics-secure"`) {
+		t.Errorf("the manager serves its metrics openly: %s", args)
+	}
+	part("Secret elsewhere/spillway-metrics", "metadata", "annotations")
+	part("Service elsewhere/spillway-metrics", "spec", "selector")
+}
