@@ -33,7 +33,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi demo demo-down demo-hosted e2e bench faults upgrade alerts install-yaml image chart
+.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi demo demo-down demo-hosted e2e bench faults upgrade alerts docs install-yaml image chart
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -134,6 +134,12 @@ alerts: ## Check dashboards and alerts with Prometheus' own code (UPDATE=1 to dr
 	$(GO) test -C hack/observe . $(if $(UPDATE),-update)
 	@echo "alerts: building promtool takes some minutes when it is the first time"
 	cd hack/observe && GOFLAGS='$(GOFLAGS) -tags=remove_all_sd' $(GO) tool promtool test rules testdata/rules_test.yaml
+
+docs: ## Build the documentation as a site into bin/site, and check its links.
+	@echo "site: building Hugo takes some minutes when it is the first time"
+	$(GO) tool -modfile=go.hugo.mod hugo --source hack/site --destination $(CURDIR)/bin/site --cleanDestinationDir --noBuildLock --logLevel warn
+	$(GO) run ./hack/site bin/site .
+	@echo "wrote bin/site: open bin/site/index.html"
 
 # A version is as Helm wants it: 1.2.3.
 CHART_VERSION ?= 0.0.0
