@@ -33,10 +33,10 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi demo demo-down demo-hosted e2e bench faults upgrade alerts docs install-yaml image chart
+.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi demo demo-down demo-hosted e2e bench faults upgrade alerts docs install-yaml image chart release-snapshot
 
 help: ## Show what there is to make.
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: programs ## Build bin/manager, bin/hosted and bin/kubectl-spillway.
 	$(call program,./hosted/cmd/hosted)
@@ -158,6 +158,10 @@ image: ## Write dist/spillway.tar and dist/spillway-hosted.tar, container images
 
 write-image = GOOS= GOARCH= $(GO) run -C hack/image . -program $(CURDIR)/bin/image/$(1) -image $(2) -version $(VERSION) \
 	-arch $(shell $(GO) env GOARCH) -out $(abspath $(DIST))/$(3) && echo "wrote $(DIST)/$(3)"
+
+# What it would publish: PUBLISH=1 does it, with a tag on this commit and credentials (docs/releasing.md).
+release-snapshot: ## Make all of a release into bin/release and bin/release-extra, and send nothing.
+	@GO='$(GO)' PUBLISH='$(PUBLISH)' hack/release.sh
 
 install-yaml: ## Write dist/install.yaml, -shard, -webhook, hosted.yaml (consumer), provider.yaml, -trusted (providers).
 	@mkdir -p $(DIST)

@@ -1,6 +1,6 @@
 // Command image writes a container image with one static program, as a tar file for ctr images import, kind
 // load image-archive or crane push. It needs neither Docker nor a registry, because the image contains only
-// the program. make image runs this command.
+// the program. make image runs this command. With -push, it sends such files to a registry, as one image.
 package main
 
 import (
@@ -26,7 +26,15 @@ func main() {
 	version := flag.String("version", "", "the version of the program")
 	arch := flag.String("arch", "", "the architecture that the program is for, such as amd64")
 	out := flag.String("out", "", "the file to write")
+	to := flag.String("push", "", "the name of an image, to push there what the files have that the arguments name")
 	flag.Parse()
+	if *to != "" {
+		if err := push(*to, flag.Args()); err != nil {
+			fmt.Fprintln(os.Stderr, "image:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := write(*program, *image, *version, *arch, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
