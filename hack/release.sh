@@ -34,7 +34,7 @@ if [[ $PUBLISH == 1 ]]; then
   arguments=(release --clean)
 else
   version=$(git describe --tags --abbrev=0 2>/dev/null || echo v0.0.0)
-  version=${version#v}-snapshot.$(git rev-parse --short HEAD)
+  version=${version#v}-snapshot.g$(git rev-parse --short HEAD) # A number must not begin with 0.
   arguments=(release --clean --snapshot)
 fi
 image=$registry/spillway:v$version
