@@ -33,7 +33,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi demo demo-down demo-hosted e2e bench faults upgrade alerts docs install-yaml image chart release-snapshot
+.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi demo demo-here demo-down demo-hosted e2e bench faults upgrade alerts docs install-yaml image chart release-snapshot
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,13 +91,16 @@ csi:
 
 build-csi = cd hack/csi/$(1) && CGO_ENABLED=0 GOOS=linux GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/bin/csi/csi-$(1) $(2)
 
-demo: programs kube ## Start a consumer and two providers here, and offload namespaces (STORY=spill: pods spill over and return).
+demo: programs $(if $(filter kind,$(CLUSTERS)),,kube) ## Start a consumer and two providers here, and offload namespaces (STORY=spill: pods spill over and return; CLUSTERS=kind: with Docker, containers run).
+	@$(if $(filter kind,$(CLUSTERS)),GO='$(GO)' hack/demo-kind.sh up,$(MAKE) --no-print-directory demo-here)
+
+demo-here:
 	@$(MAKE) --no-print-directory install-yaml DIST=bin/demo/dist
 	$(GO) run ./hack/demo up
 	@$(if $(STORY),$(GO) run ./hack/demo story $(STORY))
 
-demo-down: ## Stop the demo and remove what it made.
-	$(GO) run ./hack/demo down
+demo-down: ## Stop the demo and remove what it made (CLUSTERS=kind).
+	$(if $(filter kind,$(CLUSTERS)),hack/demo-kind.sh down,$(GO) run ./hack/demo down)
 
 demo-hosted: build kube ## Import clusters of three played clouds, and change both sides (STAY=1 to stay until Ctrl-C).
 	$(GO) run ./hosted/demo $(if $(STAY),-stay)
