@@ -72,6 +72,8 @@ const (
 	nodeShrinks = 32
 	// nodeSmall is how often a node is written only because other pods in its provider request a little more or less.
 	nodeSmall = time.Minute
+	// nodeTold is how often a condition says how much of a provider that grows exists, and how many pods wait there.
+	nodeTold = 10 * time.Second
 	// Progress of one offloading, of thousands perhaps, that changes neither its phase nor
 	// the step of its deletion.
 	progressInterval = 10 * time.Second
@@ -149,7 +151,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}).SetupWithManager(run.local)},
 		{"virtualnode", (&virtualnode.Reconciler{
 			Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Owner: run.owner, Kubelet: o.Kubelet, Clock: now, Pace: throttle.New(nodeInterval, nodeMost, now),
-			Shrinking: throttle.NewAllowance[string](nodeShrinks, nodeInterval, now), Small: throttle.NewAllowance[string](1, nodeSmall, now),
+			Shrinking: throttle.NewAllowance[string](nodeShrinks, nodeInterval, now), Small: throttle.NewAllowance[string](1, nodeSmall, now), Told: throttle.NewAllowance[string](1, nodeTold, now),
 			KeepsFeatures: o.PodAdmission.PolicyServed, // Both come with Kubernetes 1.36.
 			Leases:        &virtualnode.Leases{Client: cached, Live: local.GetAPIReader(), Fleet: o.Fleet, Clock: now}, Inventory: present, Events: local.GetEventRecorder("spillway-virtualnode"),
 		}).SetupWithManager(run.local, run.all)},
@@ -189,7 +191,7 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 // podReturn returns the controller that moves pods back to earlier tiers.
 func podReturn(local ctrl.Manager, o Options, present *inventory.Inventory, sharing bool) *podreturn.Reconciler {
 	return &podreturn.Reconciler{
-		Client: local.GetClient(), Kubernetes: o.Kubernetes, Inventory: present, Largest: podreturn.LargestIn(o.Fleet), Local: localroom.New(o.Kubernetes),
+		Client: local.GetClient(), Kubernetes: o.Kubernetes, Inventory: present, Largest: podreturn.LargestIn(o.Fleet), Exists: podreturn.ExistsIn(o.Fleet), Local: localroom.New(o.Kubernetes),
 		Shared: sharing, Events: local.GetEventRecorder("spillway-podreturn"), Clock: clock.RealClock{},
 	}
 }

@@ -189,7 +189,8 @@ type ClusterBindingStatus struct {
 	// conditions are Ready, CredentialsValid, Connected, Fenced, LimitsKnown, VirtualNodeReady,
 	// PodAdmission and Network. Others are present only at times. MountNamespaceReady: if
 	// mountNamespace is set. ClassesReady: if spec.classes has another kind than LoadBalancer and
-	// Gateway. ConsumerAPI: if consumerAPI is set. Grouped: if virtualNode.groupBy is set.
+	// Gateway. ConsumerAPI: if consumerAPI is set. Grouped: if virtualNode.groupBy is set. Elastic:
+	// if virtualNode.elastic is set.
 	// Limited: while a right to read is missing.
 	// ClockSkewed: while the provider's clock differs from the manager's. WritesRefused: while the
 	// consumer's API server refuses a write of the manager. VersionSkew: while the

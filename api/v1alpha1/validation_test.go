@@ -49,6 +49,17 @@ const (
 	wantPercentage = "spec.virtualNode.capacity: Invalid value: capacity as a percentage must be a whole number from 0% to 100%"
 )
 
+// elasticGroup returns a binding with groupBy and one group that can grow, after changes of the group and of elastic, and
+// perhaps more groups.
+func elasticGroup(group, elastic object, more ...any) fields {
+	whole := object{"labels": object{"disk": "a"}, "node": object{"cpu": "2", "memory": "8Gi"}, "maxNodes": int64(3)}
+	maps.Copy(whole, group)
+	maps.DeleteFunc(whole, func(_ string, value any) bool { return value == nil })
+	all := object{"groups": append(list{whole}, more...)}
+	maps.Copy(all, elastic)
+	return fields{"spec.virtualNode.groupBy": list{"disk"}, "spec.virtualNode.elastic": all}
+}
+
 // term returns a clusterSelector of one term with one requirement.
 func term(key, operator string, values ...string) object {
 	return requirement("matchExpressions", key, operator, values...)
@@ -426,6 +437,37 @@ var bindingCases = map[string]validationCase{
 	"groupBy: a key of Spillway":         {set: fields{"spec.virtualNode.groupBy": list{"spillway.io/cluster"}}, want: wantGroupKey},
 	"groupBy: another key of Spillway":   {set: fields{"spec.virtualNode.groupBy": list{"storageclass.spillway.io/fast"}}, want: wantGroupKey},
 	"groupBy: a key of labels":           {set: fields{"spec.virtualNode.groupBy": list{"tier"}, "spec.virtualNode.labels": object{"tier": "gold"}}, want: "groupBy must not list a key of labels: virtual nodes have one value of it, their group's or the one in labels"},
+	"elastic: max":                       {set: fields{"spec.virtualNode.elastic": object{"max": object{"cpu": int64(200), "memory": "800Gi", "pods": "2000", "example.com/gpu": "8"}, "after": "10m"}}},
+	"elastic: groups":                    {set: elasticGroup(object{}, nil)},
+	"elastic: nothing":                   {set: fields{"spec.virtualNode.elastic": object{}}, want: "spec.virtualNode.elastic: Invalid value: elastic must set max, or groups"},
+	"elastic: no pods":                   {set: fields{"spec.virtualNode.elastic": object{"max": object{"cpu": "2", "memory": "8Gi"}}}, want: "spec.virtualNode.elastic.max: Invalid value: max must list cpu, memory and pods if groupBy is not set"},
+	"elastic: nothing of a resource":     {set: fields{"spec.virtualNode.elastic": object{"max": object{"cpu": "0", "memory": "8Gi", "pods": "1"}}}, want: "max must have quantities greater than 0, such as 200 or 800Gi"},
+	"elastic: less than nothing":         {set: fields{"spec.virtualNode.elastic": object{"max": object{"cpu": "-1", "memory": "8Gi", "pods": "1"}}}, want: "max must have quantities greater than 0, such as 200 or 800Gi"},
+	"elastic: no quantity":               {set: fields{"spec.virtualNode.elastic": object{"max": object{"cpu": "many", "memory": "8Gi", "pods": "1"}}}, want: "spec.virtualNode.elastic.max"},
+	"elastic: no resource of nodes":      {set: fields{"spec.virtualNode.elastic": object{"max": object{"cpus": "2"}}}, want: "max must name resources of nodes: cpu, memory, pods, ephemeral-storage, hugepages-SIZE, or one with a domain, such as example.com/gpu"},
+	"elastic: after nothing":             {set: elasticGroup(object{}, object{"after": "0s"}), want: "after must be a duration from 1s to 24h, such as 10m"},
+	"elastic: after less than nothing":   {set: elasticGroup(object{}, object{"after": "-1m"}), want: "after must be a duration from 1s to 24h, such as 10m"},
+	"elastic: after long":                {set: elasticGroup(object{}, object{"after": "25h"}), want: "after must be a duration from 1s to 24h, such as 10m"},
+	"elastic: no groups":                 {set: fields{"spec.virtualNode.groupBy": list{"disk"}, "spec.virtualNode.elastic": object{"max": object{"cpu": "2"}}}, want: "spec.virtualNode.elastic: Invalid value: elastic must list groups if groupBy is set, and only then"},
+	"elastic: groups without groupBy":    {set: fields{"spec.virtualNode.elastic": object{"groups": list{object{"labels": object{"disk": "a"}, "node": object{"cpu": "2", "memory": "8Gi"}, "maxNodes": int64(1)}}}}, want: "spec.virtualNode.elastic: Invalid value: elastic must list groups if groupBy is set, and only then"},
+	"elastic: another key":               {set: elasticGroup(object{"labels": object{"disk": "a", "zone": "b"}}, nil), want: "spec.virtualNode.elastic.groups: Invalid value: labels of groups must have the keys of groupBy, all of them and no others"},
+	"elastic: not the key":               {set: elasticGroup(object{"labels": object{"zone": "b"}}, nil), want: "labels of groups must have the keys of groupBy, all of them and no others"},
+	"elastic: an invalid value":          {set: elasticGroup(object{"labels": object{"disk": "a b"}}, nil), want: "labels must have valid values"},
+	"elastic: no nodes":                  {set: elasticGroup(object{"maxNodes": int64(0)}, nil), want: "maxNodes"},
+	"elastic: less than no nodes":        {set: elasticGroup(object{"maxNodes": int64(-1)}, nil), want: "spec.virtualNode.elastic.groups[0].maxNodes: Invalid value: -1"},
+	"elastic: a node without memory":     {set: elasticGroup(object{"node": object{"cpu": "2"}}, nil), want: "node must have cpu and memory"},
+	"elastic: a node with no CPUs":       {set: elasticGroup(object{"node": object{"cpu": "0", "memory": "1Gi"}}, nil), want: "node must have quantities greater than 0, such as 2 or 8Gi"},
+	"elastic: no resource name":          {set: fields{"spec.virtualNode.elastic": object{"max": object{"a b": "2"}}}, want: "max must have valid resource names, such as memory or example.com/gpu"},
+	"elastic: too many resources":        {set: fields{"spec.virtualNode.elastic": object{"max": many(25, "1")}}, want: "spec.virtualNode.elastic.max: Too many: 25"},
+	"elastic: an empty list":             {set: elasticGroup(object{}, object{"groups": list{}}), want: "spec.virtualNode.elastic.groups in body should have at least 1 items"},
+	"elastic: too many groups":           {set: elasticGroup(object{}, object{"groups": times(33, object{"labels": object{"disk": "a"}, "node": object{"cpu": "4", "memory": "8Gi"}, "maxNodes": int64(1)})}), want: "spec.virtualNode.elastic.groups: Too many: 33"},
+	"elastic: without labels":            {set: elasticGroup(object{"labels": nil}, nil), want: "spec.virtualNode.elastic.groups[0].labels: Required value"},
+	"elastic: too many labels":           {set: elasticGroup(object{"labels": many(4, "a")}, nil), want: "spec.virtualNode.elastic.groups[0].labels: Too many: 4"},
+	"elastic: without maxNodes":          {set: elasticGroup(object{"maxNodes": nil}, nil), want: "spec.virtualNode.elastic.groups[0].maxNodes: Required value"},
+	"elastic: without a node":            {set: elasticGroup(object{"node": nil}, nil), want: "spec.virtualNode.elastic.groups[0].node: Required value"},
+	"elastic: a node with nothing":       {set: elasticGroup(object{"node": object{}}, nil), want: "spec.virtualNode.elastic.groups[0].node: Invalid value"},
+	"elastic: a node with too much":      {set: elasticGroup(object{"node": many(25, "1")}, nil), want: "spec.virtualNode.elastic.groups[0].node: Too many: 25"},
+	"elastic: a group twice":             {set: elasticGroup(object{}, nil, object{"labels": object{"disk": "a"}, "node": object{"cpu": "4", "memory": "8Gi"}, "maxNodes": int64(1)}), want: "groups must have different labels"},
 	"capacity: whole number":             {set: fields{"spec.virtualNode.capacity": object{"cpu": int64(0)}}},
 	"capacity: quantities":               {set: fields{"spec.virtualNode.capacity": object{"cpu": "64", "example.com/b": "1.5", "pods": "100m", "ephemeral-storage": "1e3", "memory": "16Ti", "hugepages-2Mi": "0"}}},
 	"capacity: percentages":              {set: fields{"spec.virtualNode.capacity": object{"cpu": "0%", "memory": "7%", "pods": "99%", "example.com/gpu": "100%"}}},

@@ -8,6 +8,9 @@ import (
 // VirtualNodeTemplate says what the virtual node of a provider shows.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.groupBy) || !has(self.labels) || self.groupBy.all(k, !(k in self.labels))",message="groupBy must not list a key of labels: virtual nodes have one value of it, their group's or the one in labels"
+// +kubebuilder:validation:XValidation:rule="!has(self.elastic) || has(self.groupBy) == has(self.elastic.groups)",fieldPath=".elastic",message="elastic must list groups if groupBy is set, and only then"
+// +kubebuilder:validation:XValidation:rule="!has(self.elastic) || !has(self.groupBy) || !has(self.elastic.groups) || self.elastic.groups.all(g, size(g.labels) == size(self.groupBy) && self.groupBy.all(k, k in g.labels))",fieldPath=".elastic.groups",message="labels of groups must have the keys of groupBy, all of them and no others"
+// +kubebuilder:validation:XValidation:rule="!has(self.elastic) || has(self.groupBy) || !has(self.elastic.max) || ['cpu', 'memory', 'pods'].all(k, k in self.elastic.max)",fieldPath=".elastic.max",message="max must list cpu, memory and pods if groupBy is not set"
 type VirtualNodeTemplate struct {
 	// labels of the virtual node, for the selectors of NamespaceOffloadings and of pods. At most
 	// 32. Keys under spillway.io/ and kubernetes.io/hostname are not allowed, because Spillway sets
@@ -68,6 +71,11 @@ type VirtualNodeTemplate struct {
 	// Subtract.
 	// +optional
 	ForeignPods ForeignPods `json:"foreignPods,omitempty"`
+
+	// elastic says how far the provider can grow, if it has an autoscaler. The virtual nodes then show
+	// what there can be, not only what exists. If unset, they show what exists.
+	// +optional
+	Elastic *Elastic `json:"elastic,omitempty"`
 }
 
 // LabelValue is the value of a label: at most 63 characters.

@@ -16,6 +16,13 @@ func open(node *corev1.Node) bool {
 	return node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && field.IsNodeReady(node)
 }
 
+// repels reports whether a node of a provider has a taint that its limits let no pod tolerate.
+func repels(node *corev1.Node, tolerable []string) bool {
+	return !slices.Contains(tolerable, field.All) && slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(tolerable, taint.Key)
+	})
+}
+
 // takes reports whether a node takes a pod, as far as taints, the node selector and the required node affinity say.
 // The scheduler checks more. If that is why the successor does not start there, the return fails, and the next one
 // waits longer.

@@ -115,6 +115,9 @@ func (r *Reconciler) room(ctx context.Context, s *Snapshot, binding *v1alpha1.Cl
 		return err
 	}
 	free := spill.SizeOfList(node.Status.Allocatable).Minus(used)
+	if binding.Spec.VirtualNode.Elastic != nil { // A pod that runs does not return to a node that may be started.
+		free = free.Within(r.Exists(ctx, binding.Name, group).Minus(used))
+	}
 	if largest != nil {
 		free = free.Within(largest)
 	}
@@ -243,5 +246,27 @@ func LargestIn(providers *fleet.Fleet) func(ctx context.Context, binding string,
 			}
 		}
 		return append(spill.Size{}, spill.Largest(sizes)...), true
+	}
+}
+
+// ExistsIn returns Reconciler.Exists for a fleet: what pods that are not ours leave on the nodes that take pods. It is nothing
+// if the manager may not read the nodes.
+func ExistsIn(providers *fleet.Fleet) func(ctx context.Context, binding string, group field.Group) spill.Size {
+	return func(ctx context.Context, binding string, group field.Group) (sum spill.Size) {
+		provider, err := providers.Get(binding)
+		if err != nil || provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.Node{})).Reason != "" {
+			return nil
+		}
+		var nodes corev1.NodeList
+		if err := provider.GetClient().List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+			return nil // The connection is ending.
+		}
+		tolerable := provider.Limits.Now().TolerationKeys
+		for i := range nodes.Items {
+			if node := &nodes.Items[i]; open(node) && !repels(node, tolerable) && group.Holds(node.Labels) {
+				sum = sum.Plus(spill.SizeOfList(node.Status.Allocatable).Minus(provider.Foreign.Now().On(node.Name)))
+			}
+		}
+		return sum
 	}
 }

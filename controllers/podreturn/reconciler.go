@@ -53,6 +53,9 @@ type Reconciler struct {
 	// Largest returns what the largest pod could request in a provider that had nothing else to run, and whether
 	// the provider is connected.
 	Largest func(ctx context.Context, binding string, group field.Group) (largest spill.Size, connected bool)
+	// Exists returns what the nodes of a group have together now. It is asked only about providers that can grow, whose
+	// virtual nodes show more.
+	Exists func(ctx context.Context, binding string, group field.Group) spill.Size
 	// Local knows what is free on the consumer's own nodes, while a namespace with a local tier needs it.
 	Local *localroom.Rooms
 	// Shared reports that replicas share the bindings.

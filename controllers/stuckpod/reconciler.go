@@ -28,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/stuckpod"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
@@ -83,6 +84,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req inventory.Request) (ctrl
 	if !bound || !offloaded {
 		return ctrl.Result{}, nil
 	}
+	if s.Group, err = groupOf(ctx, r.Client, s); err != nil {
+		return ctrl.Result{}, err
+	}
 	s.Early = r.seen.early(req, stuckpod.Early(s))
 	if due, wait := stuckpod.Due(s); !due {
 		return ctrl.Result{RequeueAfter: wait}, nil
@@ -94,6 +98,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req inventory.Request) (ctrl
 		return ctrl.Result{}, err
 	}
 	return r.act(ctx, req, s, stuckpod.Decide(s))
+}
+
+// groupOf returns the group of the pod's virtual node, if its provider can grow.
+func groupOf(ctx context.Context, from client.Reader, s stuckpod.Snapshot) (field.Group, error) {
+	node := &corev1.Node{}
+	if s.Binding.Spec.VirtualNode.Elastic == nil || s.Pod.Spec.NodeName == "" {
+		return nil, nil
+	}
+	if exists, err := consumer.Exists(ctx, from, client.ObjectKey{Name: s.Pod.Spec.NodeName}, node); !exists || err != nil {
+		return nil, err
+	}
+	group, _ := field.ParseGroup(node.Annotations[v1alpha1.AnnotationGroup])
+	return group, nil
 }
 
 // nodes returns the virtual nodes of the providers that answer.

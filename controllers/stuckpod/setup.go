@@ -57,6 +57,8 @@ func (r *Reconciler) ofBinding(ctx context.Context, before, after *v1alpha1.Clus
 	case after == nil:
 		r.seen.forgetAll(before.Name)
 		return nil
+	case before != nil && !equality.Semantic.DeepEqual(before.Spec.VirtualNode.Elastic, after.Spec.VirtualNode.Elastic):
+		return r.those(ctx, after.Name, corev1.NamespaceAll, stuck) // They wait for more, or for less time.
 	case before != nil && namespaceoffloading.Answers(before) || !namespaceoffloading.Answers(after):
 		return nil
 	}

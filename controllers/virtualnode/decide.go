@@ -185,6 +185,9 @@ type Offer struct {
 	Unread  bool
 	// Exact is set when small changes of what they leave are due to be shown.
 	Exact bool
+	// Growth is what new nodes would add, and Growths what they would add to each group, by its labels: see growing.
+	Growth  corev1.ResourceList
+	Growths map[string]corev1.ResourceList
 }
 
 // nodeName returns the name of the virtual node that the offer is for.

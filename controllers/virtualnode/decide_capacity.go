@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// capacity returns the sum of what the provider's nodes offer, up to the limit for each resource. A limit is
+// capacity returns the sum of what the provider's nodes offer, and new ones would, up to the limit for each resource. A limit is
 // a quantity, or a percentage of that sum. Nodes that are not ready, cordoned, tainted or virtual offer
 // nothing. The provider's values are limited: see offered and bounded.
 func capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
@@ -24,7 +24,7 @@ func capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) co
 	return total
 }
 
-// sum adds up what each usable node has, as of returns it.
+// sum adds up what each usable node has, as of returns it, and what new nodes would add.
 func sum(offer Offer, of func(*corev1.Node) corev1.ResourceList) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for i := range offer.Nodes {
@@ -38,6 +38,11 @@ func sum(offer Offer, of func(*corev1.Node) corev1.ResourceList) corev1.Resource
 			sum := total[name]
 			sum.Add(quantity)
 			total[name] = sum
+		}
+	}
+	for name, quantity := range offer.Growth {
+		if offered(name, quantity) {
+			plus(total, corev1.ResourceList{name: quantity})
 		}
 	}
 	return bounded(total)

@@ -41,11 +41,21 @@ func groupedCondition(binding *v1alpha1.ClusterBinding, g Grouping) *metav1.Cond
 
 func joinedKeys(keys []string) string { return strings.Join(keys, ", ") }
 
-// setGrouped sets the condition, or removes it.
-func setGrouped(binding *v1alpha1.ClusterBinding, wanted *metav1.Condition) {
+// setOn sets a condition of that type, or removes it.
+func setOn(binding *v1alpha1.ClusterBinding, kind string, wanted *metav1.Condition) {
 	if wanted == nil {
-		meta.RemoveStatusCondition(&binding.Status.Conditions, v1alpha1.BindingGrouped)
+		meta.RemoveStatusCondition(&binding.Status.Conditions, kind)
 		return
 	}
 	conditions.Set(&binding.Status.Conditions, binding.Generation, *wanted)
+}
+
+// news returns the condition of that type after a change, if it is worth an event: the nodes are not what the binding asks
+// for, for another reason than before. The message of Grouped has no numbers that change all the time.
+func news(before, after *v1alpha1.ClusterBinding, kind string) *metav1.Condition {
+	was, now := meta.FindStatusCondition(before.Status.Conditions, kind), meta.FindStatusCondition(after.Status.Conditions, kind)
+	if now == nil || now.Status == metav1.ConditionTrue || was != nil && was.Reason == now.Reason && (kind != v1alpha1.BindingGrouped || was.Message == now.Message) {
+		return nil
+	}
+	return now
 }

@@ -24,6 +24,8 @@ type Group struct {
 	// Labels are the labels that these nodes have in common; none: they are all nodes.
 	Labels field.Group
 	Nodes  []corev1.Node
+	// Grows reports that there can be nodes of the group, also if there are none now.
+	Grows bool
 }
 
 // Grouping is how a provider's nodes are shown.
@@ -46,6 +48,12 @@ func groupsOf(binding *v1alpha1.ClusterBinding, keys []string, nodes []corev1.No
 		return Grouping{Groups: whole}
 	}
 	all, had := map[string]*Group{}, map[string]bool{}
+	for name, group := range elasticGroups(binding) {
+		all[name] = group
+		for key := range group.Labels {
+			had[key] = true
+		}
+	}
 	for i := range nodes {
 		if nodes[i].Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
 			continue

@@ -298,9 +298,9 @@ func TestGroupedCondition(t *testing.T) {
 		}
 	}
 	binding := grouped(zone)
-	setGrouped(binding, groupedCondition(binding, Grouping{}))
+	setOn(binding, v1alpha1.BindingGrouped, groupedCondition(binding, Grouping{}))
 	binding.Spec.VirtualNode.GroupBy = nil
-	if setGrouped(binding, groupedCondition(binding, Grouping{})); grouping(binding) != nil {
+	if setOn(binding, v1alpha1.BindingGrouped, groupedCondition(binding, Grouping{})); grouping(binding) != nil {
 		t.Error("the condition stays without groupBy")
 	}
 }

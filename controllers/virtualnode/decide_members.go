@@ -79,7 +79,7 @@ func decideMembers(s members) plan {
 }
 
 // keep plans the virtual nodes of the groups that there are, and returns their names. A group begins with a node that
-// takes pods. While nothing is written, none begins.
+// takes pods, or because it can grow. While nothing is written, none begins.
 func (s members) keep(p *plan) map[string]bool {
 	kept, count := map[string]bool{}, len(s.Existing)
 	for _, group := range s.shown() {
@@ -103,7 +103,7 @@ func (s members) keep(p *plan) map[string]bool {
 }
 
 func (s members) usable(group Group) bool {
-	return slices.ContainsFunc(group.Nodes, func(n corev1.Node) bool { return s.Offer.TakesPods(&n) })
+	return group.Grows || slices.ContainsFunc(group.Nodes, func(n corev1.Node) bool { return s.Offer.TakesPods(&n) })
 }
 
 // deleted reports whether somebody has deleted a virtual node that has pods.
@@ -177,7 +177,7 @@ func (o Offer) of(m Member) Offer {
 		return o
 	}
 	whole := o
-	o.Nodes, o.Member, o.Whole = m.Nodes, m, &whole
+	o.Nodes, o.Member, o.Whole, o.Growth = m.Nodes, m, &whole, o.Growths[m.Labels.String()]
 	return o
 }
 

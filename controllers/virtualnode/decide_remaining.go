@@ -20,7 +20,7 @@ func remainingCapacity(binding *v1alpha1.ClusterBinding, offer Offer) corev1.Res
 // remaining returns what the binding gets of rest.
 func remaining(binding *v1alpha1.ClusterBinding, offer Offer, rest corev1.ResourceList) corev1.ResourceList {
 	for _, other := range offer.Older {
-		taken := least(capacity(offer, other.Spec.VirtualNode.Capacity), rest)
+		taken := least(capacity(offer.growing(other), other.Spec.VirtualNode.Capacity), rest)
 		for name, quantity := range taken {
 			remaining := rest[name]
 			remaining.Sub(quantity)

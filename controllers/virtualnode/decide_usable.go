@@ -55,8 +55,11 @@ func (o Offer) repels(taint corev1.Taint) bool {
 		!slices.Contains(o.Tolerable, field.All)
 }
 
-// noneUsable says that no node of the provider accepts pods, and why; "" if one does.
+// noneUsable says that no node of the provider accepts pods, and why; "" if one does, or a new one would.
 func (o Offer) noneUsable() string {
+	if hasRoom(o.Growth) {
+		return ""
+	}
 	counts, keys, total := map[string]int{}, []string{}, 0
 	for i := range o.Nodes {
 		if o.Nodes[i].Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {

@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/inventory"
@@ -63,11 +63,12 @@ func (r *Reconciler) reconcileGroups(ctx context.Context, binding *v1alpha1.Clus
 		offer.Used = used(ctx, r.Inventory, binding.Name, p.Keep)
 	}
 	result, err := r.actOn(ctx, binding, offer, p)
-	if s.Grouping.Waiting = p.Waiting; err == nil && !offer.Unknown && binding.DeletionTimestamp.IsZero() {
-		err = r.report(ctx, binding, s.Grouping)
+	var again time.Duration
+	if s.Grouping.Waiting = p.Waiting; err == nil {
+		again, err = r.report(ctx, binding, &s.Grouping, offer)
 	}
 	after, err := retry.Done(err)
-	after.RequeueAfter = retry.Sooner(retry.Sooner(after.RequeueAfter, result.RequeueAfter), p.RecheckAfter)
+	after.RequeueAfter = retry.Sooner(retry.Sooner(after.RequeueAfter, result.RequeueAfter), retry.Sooner(again, p.RecheckAfter))
 	return after, err
 }
 
@@ -155,8 +156,11 @@ func (r *Reconciler) ofPods(ctx context.Context, change inventory.Change) []reco
 	}
 	if change.Pod != nil {
 		node := &corev1.Node{}
-		if err := r.Client.Get(ctx, client.ObjectKey{Name: change.Pod.Spec.NodeName}, node, client.UnsafeDisableDeepCopy); err != nil || node.Annotations[v1alpha1.AnnotationCordoned] == "" {
+		err := r.Client.Get(ctx, client.ObjectKey{Name: change.Pod.Spec.NodeName}, node, client.UnsafeDisableDeepCopy)
+		if cordoned := err == nil && node.Annotations[v1alpha1.AnnotationCordoned] != ""; !cordoned && pod.StuckOf(change.Pod) == nil {
 			return nil
+		} else if !cordoned {
+			return ofProblem(r.Client)(ctx, change.Binding, change.Pod)
 		}
 	}
 	return []reconcile.Request{trigger.Named(change.Binding)}
@@ -181,22 +185,5 @@ func (r *Reconciler) delete(ctx context.Context, node *corev1.Node) error {
 	}
 	r.Pace.Forget(node.Name)
 	r.written.Forget(client.ObjectKeyFromObject(node))
-	return nil
-}
-
-// report writes the condition Grouped, if it differs, and an event if the groups are not what the binding asks for.
-func (r *Reconciler) report(ctx context.Context, binding *v1alpha1.ClusterBinding, g Grouping) error {
-	after := binding.DeepCopy()
-	wanted := groupedCondition(binding, g)
-	setGrouped(after, wanted)
-	if equality.Semantic.DeepEqual(binding.Status.Conditions, after.Status.Conditions) {
-		return nil
-	}
-	if err := r.Client.Status().Patch(ctx, after, precondition.Locked(binding)); err != nil {
-		return fmt.Errorf("writing the condition %s of ClusterBinding %s: %w", v1alpha1.BindingGrouped, binding.Name, err)
-	}
-	if before := grouping(binding); wanted != nil && wanted.Reason != v1alpha1.ReasonGrouped && (before == nil || before.Reason != wanted.Reason || before.Message != wanted.Message) {
-		r.Events.Eventf(after, nil, corev1.EventTypeWarning, wanted.Reason, "Group", "%s", conditions.Note(wanted.Message))
-	}
 	return nil
 }

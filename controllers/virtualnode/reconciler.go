@@ -69,6 +69,8 @@ type Reconciler struct {
 	Events    events.EventRecorder
 	// Small limits the writes of small changes of what other pods in a provider leave.
 	Small *throttle.Allowance[string]
+	// Told limits the writes of the condition Elastic that only change its numbers.
+	Told *throttle.Allowance[string]
 
 	written ownwrites.Versions
 	known   sync.Map // The virtual nodes of bindings with groups, by the binding's UID: see members.Known.
@@ -108,6 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	offer.Older, offer.Kubelet = bindings.Older(binding), r.Kubelet
 	offer.Exact = r.Small.Wait(binding.Name) == 0
+	offer = offer.growing(binding)
 	existing, err := consumer.VirtualNodes(ctx, r.Client, binding)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -115,7 +118,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if isGrouped(binding, existing) {
 		return r.reconcileGroups(ctx, binding, existing, offer, connected)
 	}
-	return r.createOrUpdate(ctx, binding, offer, connected)
+	result, err := r.createOrUpdate(ctx, binding, offer, connected)
+	if err != nil || !connected {
+		return result, err
+	}
+	again, err := r.report(ctx, binding, nil, offer)
+	after, err := retry.Done(err)
+	after.RequeueAfter = retry.Sooner(retry.Sooner(after.RequeueAfter, result.RequeueAfter), again)
+	return after, err
 }
 
 // createOrUpdate creates the Node, or updates it if the provider is connected.

@@ -34,6 +34,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, all mcmanager.Manager) e
 		WatchesRawSource(providers.Source()).
 		WatchesRawSource(shard.Source(r.Owner, trigger.Named)).
 		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, r.ofPods)).
+		WatchesRawSource(inventory.ProblemSource(r.Inventory, ofProblem(r.Client))).
 		WithOptions(trigger.Options[reconcile.Request](mgr, 1)).
 		Complete(r))
 }

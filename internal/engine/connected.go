@@ -82,8 +82,10 @@ func (c *connected) follow(ctx context.Context) error {
 		c.provider.Classes.Want(ctx, binding.Spec.Classes)
 		c.provider.Room.Want(ctx, binding.Spec.Import.CSI)
 		c.provider.Foreign.Want(ctx, binding.Spec.VirtualNode.ForeignPods.Subtracts())
+		c.provider.Autoscaler.Want(ctx, binding.Spec.VirtualNode.Elastic != nil)
 	}
 	c.namespaces.mapped(c.namespaces.current().Binding())
+	c.provider.Autoscaler.Follow(ctx, func(remote types.NamespacedName) { c.declined(ctx, remote) })
 	c.provider.Reopened(ctx, c.fenced.reopened)
 	// Any object may need one of a kind that becomes readable or unreadable.
 	c.provider.Rights.Follow(ctx, func() { c.graph.EnqueueNamespace(ctx, "") })
@@ -170,6 +172,17 @@ func (c *connected) followPods(ctx context.Context) error {
 	})
 }
 
+// declined enqueues the pod for whose copy the provider's autoscaler starts no node. If the cache does not show the copy yet,
+// it is enqueued when it does.
+func (c *connected) declined(ctx context.Context, remote types.NamespacedName) {
+	pod := &corev1.Pod{}
+	if err := c.provider.GetCache().Get(ctx, remote, pod, client.UnsafeDisableDeepCopy); err != nil {
+		return
+	}
+	local := provenance.LocalOf(pod)
+	c.enqueue(decide.Key{Kind: "pod", NamespacedName: types.NamespacedName{Namespace: local.Namespace, Name: local.Name}})
+}
+
 // writer returns the client for writes to the provider. The provider may have an older definition of an
 // extension: it then refuses fields that it does not know, instead of dropping them.
 func (c *connected) writer(extension bool) client.Client {
@@ -254,7 +267,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 		observer: &observe.Observer[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Uses: c.graph, Sent: remembered.Sent, Pods: c.view, Tokens: func() observe.Tokens { return c.tokens },
 			Namespace: c.namespaceUID, Mapping: c.namespaces.current, Peers: c.namespaces.peerNamespaces, Groups: c.view.Groups, Own: c.own, Maps: c.maps, Limits: c.limits.Load, Has: c.provider.Classes.Has,
-			Clock: c.Clock, ClockSkew: c.provider.ClockSkew, Alone: alone, Volume: c.volume, Waiting: c.waiting, TooBig: c.sizes.tooBig, NodesHave: nodesOf(c.provider),
+			Clock: c.Clock, ClockSkew: c.provider.ClockSkew, Alone: alone, Volume: c.volume, Waiting: c.waiting, TooBig: c.sizes.tooBig, NewNode: c.sizes.newNode, NodesHave: nodesOf(c.provider),
 		},
 		planner: &plan.Planner[T]{
 			Kind: kind, Binding: c.binding, ClusterID: clusterID,

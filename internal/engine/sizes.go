@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,8 +10,11 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/elastic"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/decide/toobig"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
@@ -22,6 +26,8 @@ const sizesValid = time.Second
 type sizes struct {
 	provider *fleet.Provider
 	clock    clock.PassiveClock
+	// elastic returns how far the provider can grow, or nil.
+	elastic func() *v1alpha1.Elastic
 
 	mu    sync.Mutex
 	at    time.Time
@@ -30,7 +36,33 @@ type sizes struct {
 
 // tooBig is observe.Observer.TooBig. It says nothing if the nodes or the pods cannot be read.
 func (s *sizes) tooBig(ctx context.Context, remote *corev1.Pod) (why string, ever bool) {
-	return toobig.Why(remote, s.now(ctx))
+	e := s.elastic()
+	if e != nil && len(e.Groups) == 0 && elastic.Patience(e, nil, remote) > 0 {
+		return "", false // How large a new node is, is not known.
+	}
+	return toobig.Why(remote, append(slices.Clip(s.now(ctx)), newNodes(e)...))
+}
+
+// newNodes returns the nodes that a provider may start: one of each group that can grow.
+func newNodes(e *v1alpha1.Elastic) (nodes []toobig.Node) {
+	for _, group := range elastic.Groups(e, nil) {
+		node := &corev1.Node{Status: corev1.NodeStatus{Allocatable: group.Offers(), Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+		node.Labels = map[string]string{}
+		for key, value := range group.Labels {
+			node.Labels[key] = string(value)
+		}
+		nodes = append(nodes, toobig.Node{Node: node})
+	}
+	return nodes
+}
+
+// newNode is observe.Observer.NewNode.
+func (s *sizes) newNode(ctx context.Context, remote *corev1.Pod, group field.Group) (declined string, none bool) {
+	if s.elastic() == nil {
+		return "", false
+	}
+	nodes := s.now(ctx)
+	return s.provider.Autoscaler.Declined(remote.UID), nodes != nil && toobig.None(remote.Spec.Tolerations, group, nodes)
 }
 
 func (s *sizes) now(ctx context.Context) []toobig.Node {

@@ -69,6 +69,7 @@ var PodReasons = []string{
 	v1alpha1.ReasonRejected,
 	v1alpha1.ReasonUnschedulable,
 	v1alpha1.ReasonTooBig,
+	v1alpha1.ReasonNoNewNode,
 	v1alpha1.ReasonUpdateRejected,
 	v1alpha1.ReasonServerError,
 	v1alpha1.ReasonOverBudget,

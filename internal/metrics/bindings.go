@@ -22,7 +22,7 @@ var (
 var conditionsOfBindings = []string{
 	v1alpha1.BindingReady, v1alpha1.BindingCredentialsValid, v1alpha1.BindingConnected, v1alpha1.BindingVirtualNodeReady,
 	v1alpha1.BindingPodAdmission, v1alpha1.BindingMountNamespaceReady, v1alpha1.BindingDrained, v1alpha1.BindingFenced,
-	v1alpha1.BindingLimited, v1alpha1.BindingClockSkewed, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingLimitsKnown, v1alpha1.BindingNetwork, v1alpha1.BindingShared, v1alpha1.BindingClassesReady, v1alpha1.BindingConsumerAPI, v1alpha1.BindingGrouped,
+	v1alpha1.BindingLimited, v1alpha1.BindingClockSkewed, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingLimitsKnown, v1alpha1.BindingNetwork, v1alpha1.BindingShared, v1alpha1.BindingClassesReady, v1alpha1.BindingConsumerAPI, v1alpha1.BindingGrouped, v1alpha1.BindingElastic,
 }
 
 // Bindings reads ClusterBindings from the cache on each scrape, so that a deleted binding leaves no metrics.

@@ -10,8 +10,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
@@ -121,6 +123,16 @@ var _ = Describe("An idle binding", Ordered, func() {
 		Eventually(eu.fetching(in(t.remote, service))).Should(absent)
 		Eventually(watches.in(t.cb.Name)).Should(ConsistOf(append(idle, "1 services", "1 secrets")))
 		Eventually(watches.in("consumer")).Should(ConsistOf("1 pods", "1 secrets"))
+
+		By("saying that the provider can grow, which its autoscaler is then heard about")
+		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) {
+			most := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100"), corev1.ResourceMemory: resource.MustParse("1Ti"), corev1.ResourcePods: resource.MustParse("1k")}
+			cb.Spec.VirtualNode.Elastic = &v1alpha1.Elastic{Max: most}
+		})
+		Eventually(watches.in(t.cb.Name)).Should(ContainElement("4 events"))
+		change(home, t.cb, func(cb *v1alpha1.ClusterBinding) { cb.Spec.VirtualNode.Elastic = nil })
+		Eventually(watches.in(t.cb.Name)).Should(ConsistOf(append(idle, "1 services", "1 secrets")))
+		Eventually(home.condition(t.cb, v1alpha1.BindingElastic)).Error().Should(HaveOccurred(), "the condition goes, too")
 	})
 
 	AfterAll(func() { restart(fleet.Options{}) })

@@ -24,17 +24,20 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 	if s.Remote.Spec.NodeName != "" || terminal(s.Local) || !isUnschedulable(said) {
 		return nil, 0
 	}
-	unschedulable := field.Problemf(v1alpha1.ReasonUnschedulable, "the scheduler of provider %s finds no node for pod %s/%s: %s",
-		s.ClusterID, s.Remote.Namespace, s.Remote.Name, field.Bounded(said.Message, mostSaid))
+	found := noNodeFor(s, said.Message)
 	going := !s.Local.DeletionTimestamp.IsZero() || !s.Remote.DeletionTimestamp.IsZero()
 	if was := conditionOf(s.Local, v1alpha1.PodOffloaded); was != nil && isUnplaced(was.Reason) {
-		if !going && lacksRoom(was.Reason, was.Message) != lacksRoom(unschedulable.Reason, unschedulable.Message) {
-			return &unschedulable, 0
+		declined := found.Reason == v1alpha1.ReasonNoNewNode && was.Reason != found.Reason
+		if !going && (declined || lacksRoom(was.Reason, was.Message) != lacksRoom(found.Reason, found.Message)) {
+			return &found, 0
 		}
 		return &field.Problem{Reason: was.Reason, Message: was.Message}, 0
 	}
-	if going {
+	switch {
+	case going:
 		return nil, 0
+	case found.Reason == v1alpha1.ReasonNoNewNode:
+		return &found, 0
 	}
 	tooBig, ever := tooBig(s, said.Message)
 	// A provider may report any time.
@@ -44,7 +47,29 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 	if tooBig != nil {
 		return tooBig, 0
 	}
-	return &unschedulable, 0
+	return &found, 0
+}
+
+// noneOfGroup is how the problem of a pod says that the provider has no node for such pods at all. Its scheduler may only
+// say that other nodes do not match.
+const noneOfGroup = "it has no node for such pods yet"
+
+// noNodeFor returns the problem of a pod for which the provider's scheduler finds no node, and perhaps its autoscaler starts
+// none.
+func noNodeFor(s snapshot, said string) field.Problem {
+	said = field.Bounded(said, mostSaid)
+	declined := ""
+	if s.NewNode != nil {
+		none := false
+		if declined, none = s.NewNode(s.Remote, s.Groups[s.Local.Spec.NodeName]); none {
+			said = noneOfGroup + "; " + said
+		}
+	}
+	if declined != "" {
+		return field.Problemf(v1alpha1.ReasonNoNewNode, "the autoscaler of provider %s starts no node for pod %s/%s: %s; its scheduler says: %s",
+			s.ClusterID, s.Remote.Namespace, s.Remote.Name, declined, said)
+	}
+	return field.Problemf(v1alpha1.ReasonUnschedulable, "the scheduler of provider %s finds no node for pod %s/%s: %s", s.ClusterID, s.Remote.Namespace, s.Remote.Name, said)
 }
 
 func isUnschedulable(said *corev1.PodCondition) bool {
@@ -88,14 +113,21 @@ func StuckOf(local *corev1.Pod) *Stuck {
 // LacksRoom reports whether the provider says that it lacks room for the pod.
 func (s *Stuck) LacksRoom() bool { return lacksRoom(s.Reason, s.Message) }
 
+// Unplaced reports whether the pod is in the provider, whose scheduler finds no node for it.
+func (s *Stuck) Unplaced() bool { return isUnplaced(s.Reason) }
+
+// Declined reports whether the provider's autoscaler has said that it starts no node for the pod.
+func (s *Stuck) Declined() bool { return s.Reason == v1alpha1.ReasonNoNewNode }
+
 // signsOfNoRoom are how an API server and a scheduler word that, by the reason of PodOffloaded.
 var signsOfNoRoom = map[string][]string{
 	v1alpha1.ReasonRejected:      {"exceeded quota: "},
 	v1alpha1.ReasonUnschedulable: noNode,
 	v1alpha1.ReasonTooBig:        noNode, // Other nodes of the provider do not help it, but another provider may.
+	v1alpha1.ReasonNoNewNode:     noNode,
 }
 
-var noNode = []string{"Insufficient ", "Too many pods", "no nodes available"}
+var noNode = []string{"Insufficient ", "Too many pods", "no nodes available", noneOfGroup}
 
 func lacksRoom(reason, message string) bool {
 	return slices.ContainsFunc(signsOfNoRoom[reason], func(sign string) bool { return strings.Contains(message, sign) })
@@ -109,7 +141,7 @@ func isStuck(reason string) bool {
 
 // isUnplaced reports whether PodOffloaded has a reason of a pod that is in the provider, and has no node there.
 func isUnplaced(reason string) bool {
-	return reason == v1alpha1.ReasonUnschedulable || reason == v1alpha1.ReasonTooBig
+	return reason == v1alpha1.ReasonUnschedulable || reason == v1alpha1.ReasonTooBig || reason == v1alpha1.ReasonNoNewNode
 }
 
 func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {

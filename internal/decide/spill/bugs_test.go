@@ -14,6 +14,7 @@ type bug struct {
 	overwrites bool
 	forgets    bool
 	trusts     bool
+	expects    bool
 }
 
 func (b bug) nextOf(tiers []Tier, w Waiting, now time.Time) Decision {
@@ -125,6 +126,25 @@ var seededBugs = map[string]bug{
 		s.Recreated = true
 		return GivesUp(s, after, now)
 	}},
+	"a new node is not waited for": {givesUp: func(s Stuck, after time.Duration, now time.Time) (bool, time.Duration) {
+		s.Growth = Growth{}
+		return GivesUp(s, after, now)
+	}},
+	"a new node is waited for without end": {givesUp: func(s Stuck, after time.Duration, now time.Time) (bool, time.Duration) {
+		if s.Growth.After > 0 && !s.Growth.Declined {
+			return false, 0
+		}
+		return GivesUp(s, after, now)
+	}},
+	"the autoscaler's no is not heard": {givesUp: func(s Stuck, after time.Duration, now time.Time) (bool, time.Duration) {
+		s.Growth.Declined = false
+		return GivesUp(s, after, now)
+	}},
+	"the autoscaler's no is heard where there is none": {givesUp: func(s Stuck, after time.Duration, now time.Time) (bool, time.Duration) {
+		s.Growth.Declined = true
+		return GivesUp(s, after, now)
+	}},
+	"pods return to nodes that do not exist":          {expects: true},
 	"pods return to a provider that has refused them": {trusts: true},
 	"pods return although others wait": {back: func(pods []Resident, back Back, now time.Time) Move {
 		back.Waiting = 0

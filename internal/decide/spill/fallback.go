@@ -16,6 +16,8 @@ type Stuck struct {
 	Claims bool
 	// Elsewhere reports that some other place may take a pod of this size: see Full.Open.
 	Elsewhere bool
+	// Growth is what is known about new nodes for the pod. It changes how long the provider may fail to place it.
+	Growth Growth
 }
 
 // newsFor is how long it is news that a pod is due. A manager that starts later tells nobody again.
@@ -23,12 +25,12 @@ const newsFor = firstBackoff
 
 // Due returns how long until the pod has been refused for long enough; 0: it has.
 func (s Stuck) Due(after time.Duration, now time.Time) time.Duration {
-	return max(0, remaining(s.Since, after, now))
+	return max(0, remaining(s.Since, s.Growth.Patience(after), now))
 }
 
 // IsNews reports whether the pod has been refused for long enough since a moment ago.
 func (s Stuck) IsNews(after time.Duration, now time.Time) bool {
-	late := now.Sub(s.Since) - after
+	late := now.Sub(s.Since) - s.Growth.Patience(after)
 	return late >= 0 && late < newsFor
 }
 
@@ -39,7 +41,7 @@ func GivesUp(s Stuck, after time.Duration, now time.Time) (gives bool, wait time
 	if s.Since.IsZero() || !s.Recreated || s.Claims {
 		return false, 0
 	}
-	if wait := remaining(s.Since, after, now); wait > 0 {
+	if wait := s.Due(after, now); wait > 0 {
 		return false, wait
 	}
 	return s.Elsewhere, 0

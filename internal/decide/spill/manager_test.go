@@ -58,7 +58,7 @@ func (w *world) overflow(p *pod) {
 
 func (w *world) fallback(p *pod) {
 	const after = DefaultUnschedulableAfter
-	s := Stuck{Since: p.stuck, Recreated: p.set != statefulSet}
+	s := Stuck{Since: p.stuck, Recreated: p.set != statefulSet, Growth: p.growth()}
 	for _, c := range w.clusters {
 		open, wait := w.full.Open(c.name, "", p.size, w.now)
 		s.Elsewhere = s.Elsewhere || c != p.node && open
@@ -66,6 +66,7 @@ func (w *world) fallback(p *pod) {
 	}
 	gives, wait := w.bug.givesUpOf(s, after, w.clock())
 	w.again(wait)
+	w.checkGrowth(p, gives, s.Elsewhere)
 	if gives {
 		w.full.Refused(p.node.name, "", p.size, Why{}, w.now)
 		if p.set == statefulSet {
@@ -81,8 +82,11 @@ func (w *world) look() {
 	free, most := map[string]Size{}, map[int]int64{}
 	for _, c := range w.clusters {
 		if !c.down {
-			n := max(0, c.shown-w.used(c, false))
+			n := max(0, c.exists-w.used(c, false))
 			free[c.name], most[c.tier] = sizes[n], max(most[c.tier], n)
+			if w.bug.expects {
+				free[c.name] = sizes[max(0, c.shown-w.used(c, false))]
+			}
 		}
 	}
 	w.last = w.observe()

@@ -17,6 +17,7 @@ type cluster struct {
 	down                bool
 	// picky is a set whose pods the scheduler does not place here, for a reason that the manager does not know; -1: none.
 	picky int
+	grown
 }
 
 // pod is a pod of one of two ReplicaSets, or of a StatefulSet.
@@ -25,7 +26,9 @@ type pod struct {
 	size    Size
 	// since, seen, opened and tolerated are on the object. So is stuck, by the manager's clock.
 	since, stuck time.Time
-	seen         bool
+	// declined: the autoscaler says that it starts no node for the pod.
+	declined bool
+	seen     bool
 	// silent: the scheduler says the same as before about the new nodes, and so does not rewrite the condition.
 	silent    bool
 	opened    Opened
@@ -37,9 +40,9 @@ type pod struct {
 	asked   *int
 	created time.Time // By the clock of the wall.
 	// The truth, for the invariants: when it was created, tried, and last allowed to use more.
-	started, tried, allowed time.Time
-	retry                   time.Time
-	opens                   int
+	started, tried, allowed, waited time.Time
+	retry                           time.Time
+	opens                           int
 }
 
 // waits reports whether a pod takes the next room: it has no node, or is replaced soon, because its provider has no room.
@@ -126,12 +129,13 @@ func (w *world) clock() time.Time { return w.now.Add(w.wall) }
 // resize changes what a cluster has and takes.
 func (w *world) resize(c *cluster) {
 	c.shown = int64(w.IntN(12))
-	c.real, c.refuse = c.shown, 100
+	c.grown = w.grown(c)
+	c.real, c.refuse = c.exists, 100
 	if c.name == "" {
 		return
 	}
 	if w.IntN(3) == 0 {
-		c.real = int64(w.IntN(int(c.shown) + 1)) // Others use it.
+		c.real = int64(w.IntN(int(c.exists) + 1)) // Others use it.
 	}
 	if w.IntN(4) == 0 {
 		c.refuse = 1 + int64(w.IntN(4)) // By a quota or an admission policy.
@@ -147,10 +151,21 @@ func (w *world) used(c *cluster, running bool) (n int64) {
 	return n
 }
 
-// takes reports whether a pod could run in a cluster.
+// takes reports whether a pod could run in a cluster, perhaps on a new node.
 func (w *world) takes(c *cluster, p *pod) bool {
-	return !c.down && c.picky != p.set && p.amount() < c.refuse && c.shown-w.used(c, false) >= p.amount() && c.real-w.used(c, true) >= p.amount()
+	return w.has(c, p) || w.places(c, p) && c.startsFor(w.lacks(c, p)) && c.delay < growthAfter
 }
+
+// has reports whether a pod could run in a cluster now.
+func (w *world) has(c *cluster, p *pod) bool { return w.places(c, p) && w.lacks(c, p) <= 0 }
+
+// places reports whether a pod gets to a cluster if it asks for that.
+func (w *world) places(c *cluster, p *pod) bool {
+	return !c.down && c.picky != p.set && p.amount() < c.refuse && c.shown-w.used(c, false) >= p.amount()
+}
+
+// lacks returns how much a cluster lacks for one more pod to run.
+func (w *world) lacks(c *cluster, p *pod) int64 { return p.amount() - (c.real - w.used(c, true)) }
 
 // others does something that no manager decides.
 func (w *world) others() {
@@ -183,6 +198,7 @@ func (w *world) others() {
 		}
 		w.forget()
 		w.full = *Read(nso)
+		w.loseEvents()
 	}
 	w.changed()
 	w.log("tiers %v, replicas %v, clocks %v", w.tiers, w.replicas, w.wall)
@@ -228,6 +244,7 @@ func (w *world) advance(d time.Duration) {
 			w.controllers()
 			w.schedule()
 			w.providers()
+			w.autoscale()
 			if w.manage(); len(w.violations) > 0 {
 				return
 			}
@@ -241,8 +258,10 @@ func (w *world) advance(d time.Duration) {
 				next = p.retry
 			}
 		}
-		if w.due.After(w.now) && w.due.Before(next) {
-			next = w.due
+		for _, at := range append(w.autoscales(), w.due) {
+			if at.After(w.now) && at.Before(next) {
+				next = at
+			}
 		}
 		if !next.After(w.now) {
 			next = w.now.Add(time.Second)

@@ -97,7 +97,7 @@ func (w *world) providers() {
 		switch {
 		case p.node == nil || p.running || p.node.down:
 		case p.amount() < p.node.refuse && p.node.real-w.used(p.node, true) >= p.amount():
-			p.running, p.stuck = true, time.Time{}
+			p.running, p.stuck, p.declined = true, time.Time{}, false
 			w.full.Ran(p.node.name, "", p.size, w.now)
 			if p.asked == nil || w.bug.overwrites {
 				p.cost = w.bug.costOf(p.node.tier)
@@ -105,7 +105,7 @@ func (w *world) providers() {
 			w.log("pod %d runs in %q", p.id, p.node.name)
 			w.changed()
 		case p.stuck.IsZero():
-			p.stuck = w.clock()
+			p.stuck, p.waited = w.clock(), w.now
 			w.due = w.now
 		}
 	}

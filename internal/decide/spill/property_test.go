@@ -181,7 +181,7 @@ func (w *world) checkReturned() {
 		}
 		for _, c := range w.clusters {
 			since := w.free[[2]int64{int64(c.tier), p.amount()}]
-			if c.tier < p.node.tier && w.takes(c, p) && !w.full.Doubtful(c.name, "", p.size) && !since.IsZero() && w.now.Sub(since) > 2*time.Hour {
+			if c.tier < p.node.tier && w.has(c, p) && !w.full.Doubtful(c.name, "", p.size) && !since.IsZero() && w.now.Sub(since) > 2*time.Hour {
 				w.violation("pod %d does not return from tier %d, although %q has had room for hours", p.id, p.node.tier, c.name)
 			}
 		}

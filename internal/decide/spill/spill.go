@@ -4,7 +4,8 @@
 // A tier is an entry of spec.overflow of a NamespaceOffloading. A new pod may use the first tier only. Next opens
 // the next tier for a pod once the scheduler has reported long enough that the open ones have no room.
 //
-// GivesUp is for a pod that its provider refuses or cannot place, and Full keeps its successors away for a while.
+// GivesUp is for a pod that its provider refuses or cannot place, and Full keeps its successors away for a while. Growth is
+// about a provider that may start a node for the pod.
 // Return chooses the pod that moves to an earlier tier, which has had room for it for a while.
 //
 // Every decision reads what it needs from the objects, or from a memory that may be lost at any time. Losing it

@@ -18,10 +18,12 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
+	"github.com/spillway-io/spillway/internal/decide/elastic"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/decide/successor"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
@@ -30,6 +32,8 @@ type Snapshot struct {
 	// Pod is on the virtual node of the Binding.
 	Pod     *corev1.Pod
 	Binding *v1alpha1.ClusterBinding
+	// Group are the labels of that virtual node, as far as groupBy says them. They count only if the provider can grow.
+	Group field.Group
 	// Offloading is of the pod's namespace, or nil.
 	Offloading *v1alpha1.NamespaceOffloading
 	// Nodes are the virtual nodes of the providers that answer, by clusterID. Due needs none.
@@ -91,7 +95,16 @@ func (s Snapshot) state(stuck *pod.Stuck) spill.Stuck {
 	if since.After(s.Now) {
 		since = s.Seen
 	}
-	return spill.Stuck{Since: since, Recreated: successor.Stays(s.Pod) == "", Claims: len(needs.Claims(s.Pod)) > 0}
+	return spill.Stuck{Since: since, Recreated: successor.Stays(s.Pod) == "", Claims: len(needs.Claims(s.Pod)) > 0, Growth: s.growth(stuck)}
+}
+
+// growth returns what is known about a new node of the provider for the pod. A pod that the provider refuses, by a quota
+// perhaps, does not wait for a node.
+func (s Snapshot) growth(stuck *pod.Stuck) spill.Growth {
+	if s.Binding == nil || !stuck.Unplaced() {
+		return spill.Growth{}
+	}
+	return spill.Growth{After: elastic.Patience(s.Binding.Spec.VirtualNode.Elastic, s.Group, s.Pod), Declined: stuck.Declined()}
 }
 
 // Decide decides about one pod that is due.

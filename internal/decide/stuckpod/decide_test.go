@@ -16,6 +16,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/admission"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -86,6 +87,20 @@ func TestDecide(t *testing.T) {
 		s.Pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{admission.OnVirtual}}}}}}
 	}
+	grows := func(reason, message string, node ...string) func(*Snapshot) {
+		return func(s *Snapshot) {
+			s.Binding.Spec.VirtualNode.Elastic = &v1alpha1.Elastic{Max: map[corev1.ResourceName]resource.Quantity{"cpu": resource.MustParse("8"), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("9")}}
+			if len(node) > 0 {
+				value := "a"
+				s.Group = field.Group{"zone": &value}
+				s.Binding.Spec.VirtualNode.Elastic.Groups = []v1alpha1.ElasticGroup{{Labels: map[string]v1alpha1.LabelValue{"zone": "a"},
+					Node: map[corev1.ResourceName]resource.Quantity{"cpu": resource.MustParse(node[0]), "memory": resource.MustParse("1Gi")}}}
+			}
+			s.Pod.Annotations = map[string]string{v1alpha1.AnnotationRemoteUID: "r", v1alpha1.AnnotationRemoteFor: "1"}
+			s.Pod.Status.Conditions[0].Reason, s.Pod.Status.Conditions[0].Message = reason, message
+		}
+	}
+	const unschedulableHere, noRoom = v1alpha1.ReasonUnschedulable, "1 Insufficient cpu"
 	const due = 5 * time.Minute
 	for name, test := range map[string]struct {
 		ago    time.Duration
@@ -135,6 +150,14 @@ func TestDecide(t *testing.T) {
 		"another takes it again":             {time.Hour, []func(*Snapshot){remote, fulls(full("us", "2", 1, time.Minute))}, "1 1m0s GivenUp deleted 0s"},
 		"the clock was set back":             {-time.Hour, nil, "5m0s"},
 		"the clock was set back for a while": {-time.Hour, []func(*Snapshot){func(s *Snapshot) { s.Seen = builder.Epoch.Add(-due) }}, "1 1m0s GivenUp deleted 0s"},
+		"a new node may come":                {due, []func(*Snapshot){grows(unschedulableHere, noRoom)}, "5m0s"},
+		"a new node has not come":            {2 * due, []func(*Snapshot){grows(unschedulableHere, noRoom)}, "1 1m0s GivenUp deleted 0s"},
+		"no new node comes":                  {time.Second, []func(*Snapshot){grows(v1alpha1.ReasonNoNewNode, noRoom)}, "1 1m0s GivenUp deleted 0s"},
+		"a quota is no lack of nodes":        {due, []func(*Snapshot){grows(v1alpha1.ReasonRejected, "exceeded quota: full"), func(s *Snapshot) { s.Pod.Annotations = nil }}, "1 1m0s GivenUp deleted 0s"},
+		"a new node of its group may come":   {due, []func(*Snapshot){grows(v1alpha1.ReasonTooBig, noRoom, "2")}, "5m0s"},
+		"it is larger than a new node":       {due, []func(*Snapshot){grows(v1alpha1.ReasonTooBig, noRoom, "1")}, "1 1m0s GivenUp deleted 0s"},
+		"its group does not grow":            {due, []func(*Snapshot){grows(unschedulableHere, noRoom, "2"), func(s *Snapshot) { s.Group = field.Group{"zone": nil} }}, "1 1m0s GivenUp deleted 0s"},
+		"no new node is like it":             {time.Second, []func(*Snapshot){grows(v1alpha1.ReasonNoNewNode, "1 node(s) didn't match Pod's node affinity/selector")}, "NotReplaced 0s"},
 		"it runs":                            {due, []func(*Snapshot){runs(0)}, "0s"},
 		"it runs where others were refused":  {due, []func(*Snapshot){runs(0), fulls(full("eu", "2", 1, time.Second))}, "none 0s"},
 		"it has run before":                  {due, []func(*Snapshot){runs(time.Minute), fulls(full("eu", "2", 1, time.Second))}, "0s"},

@@ -78,6 +78,14 @@ func Says(s Snapshot, clusterID string) string {
 	if may, _ := elsewhere(s, clusterID, spill.Read(nso), spill.SizeOf(s.Pod)); s.Nodes != nil && !may {
 		return stays + nowhere
 	}
-	return fmt.Sprintf("if it has not started in provider %s at %s, and another place may take it, it is deleted, and %s creates another one",
-		clusterID, found.Since.Add(After(nso)).UTC().Format(time.RFC3339), owner(s.Pod))
+	growth := s.growth(found)
+	by, waits := found.Since.Add(growth.Patience(After(nso))), ""
+	switch {
+	case growth.After > 0 && growth.Declined:
+		by, waits = s.Now, "the autoscaler of the provider starts no node for it; "
+	case growth.After > 0:
+		waits = "it waits for a new node; "
+	}
+	return fmt.Sprintf("%sif it has not started in provider %s at %s, and another place may take it, it is deleted, and %s creates another one",
+		waits, clusterID, by.UTC().Format(time.RFC3339), owner(s.Pod))
 }

@@ -52,6 +52,11 @@ func Why(remote *corev1.Pod, nodes []Node) (why string, ever bool) {
 	return "", false
 }
 
+// None reports whether no node of a group takes pods with these tolerations.
+func None(tolerations []corev1.Toleration, group field.Group, nodes []Node) bool {
+	return !slices.ContainsFunc(nodes, func(node Node) bool { return group.Holds(node.Labels) && takes(node.Node, tolerations) })
+}
+
 // numbers compares what a pod requests with the most that any node has. If no resource alone is too much, it says so.
 func numbers(size, most spill.Size, which string) string {
 	var lacks spill.Size

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -58,5 +59,38 @@ func TestWhy(t *testing.T) {
 				t.Errorf("got %q, %v, want %q, %v", got, ever, test.want, test.ever)
 			}
 		})
+	}
+}
+
+// TestNone: nodes of other groups, and those that take no such pods, do not count.
+func TestNone(t *testing.T) {
+	a, other := "a", "b"
+	one := func(changes ...func(*corev1.Node)) []Node {
+		n := node("a", "4", "8Gi", "1").with(func(n *corev1.Node) { n.Labels = map[string]string{"zone": a} })
+		for _, change := range changes {
+			change(n.Node)
+		}
+		return []Node{n}
+	}
+	tainted := func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}
+	}
+	for name, test := range map[string]struct {
+		nodes       []Node
+		tolerations []corev1.Toleration
+		group       field.Group
+		want        bool
+	}{
+		"no nodes":            {nil, nil, nil, true},
+		"one":                 {one(), nil, field.Group{"zone": &a}, false},
+		"of another group":    {one(), nil, field.Group{"zone": &other}, true},
+		"of no group":         {one(), nil, nil, false},
+		"cordoned":            {one(func(n *corev1.Node) { n.Spec.Unschedulable = true }), nil, nil, true},
+		"with a taint":        {one(tainted), nil, nil, true},
+		"with one it accepts": {one(tainted), []corev1.Toleration{{Key: "gpu"}}, nil, false},
+	} {
+		if got := None(test.tolerations, test.group, test.nodes); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

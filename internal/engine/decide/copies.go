@@ -72,6 +72,10 @@ type Inputs struct {
 	// TooBig says why no node of the provider has room for a remote pod, if it is too big for each; otherwise it is
 	// empty. ever: also when they are empty. Nil: unknown for all pods.
 	TooBig func(remote *corev1.Pod) (why string, ever bool)
+	// NewNode returns what the provider's autoscaler has said about a remote pod for which it starts no node, and whether
+	// the provider has no node at all that such pods of the group may run on. Both are empty for a provider that does not
+	// grow. Nil: unknown for all pods.
+	NewNode func(remote *corev1.Pod, group field.Group) (declined string, none bool)
 	// API says which pods use the consumer's API from the provider, and where they reach it.
 	API field.ConsumerAPI
 	// Counted is the number of pods that count for the object (kind.Kind.Counts), among those in its remote

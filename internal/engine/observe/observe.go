@@ -75,6 +75,8 @@ type Observer[T client.Object] struct {
 	Waiting func(ctx context.Context, namespace string) []corev1.Pod
 	// TooBig says why no node of the provider has room for a remote pod; see decide.Inputs.
 	TooBig func(ctx context.Context, remote *corev1.Pod) (why string, ever bool)
+	// NewNode says whether a new node of the provider may help a remote pod; see decide.Inputs.
+	NewNode func(ctx context.Context, remote *corev1.Pod, group field.Group) (declined string, none bool)
 	// Own returns a function that reports whether an address belongs to the consumer.
 	Own func(context.Context) (func(netip.Addr) bool, error)
 	// Maps reports whether any ClusterBinding maps the given class of the consumer.
@@ -128,9 +130,12 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		Volume:   func(name string) (*corev1.PersistentVolume, bool) { return o.Volume(ctx, name) },
 		Waiting:  func(namespace string) []corev1.Pod { return o.Waiting(ctx, namespace) },
 		API:      apiOf(o.Tokens, namespaces), Peers: o.Peers, Node: v1alpha1.VirtualNodePrefix + o.ClusterID, Groups: known(o.Groups),
-		Own:       func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
-		Tier:      func(namespace string) int { return mapping.Tier(namespaces, namespace) },
-		TooBig:    func(remote *corev1.Pod) (why string, ever bool) { return o.TooBig(ctx, remote) },
+		Own:    func() (func(netip.Addr) bool, error) { return o.Own(ctx) },
+		Tier:   func(namespace string) int { return mapping.Tier(namespaces, namespace) },
+		TooBig: func(remote *corev1.Pod) (why string, ever bool) { return o.TooBig(ctx, remote) },
+		NewNode: func(remote *corev1.Pod, group field.Group) (declined string, none bool) {
+			return o.NewNode(ctx, remote, group)
+		},
 		NodesHave: func(key string) (some, all, known bool) { return o.NodesHave(ctx, key) },
 		Here: func(namespace string) ([]corev1.Pod, bool) {
 			var pods corev1.PodList

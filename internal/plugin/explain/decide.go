@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/stuckpod"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
@@ -207,6 +208,9 @@ func (e *Explanation) remote(s Seen) {
 	e.Provider = v1alpha1.ClusterIDOf(s.Pod.Spec.NodeName)
 	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.rule(), s.returns())
 	stuck := stuckpod.Snapshot{Pod: s.Pod, Binding: s.Binding, Offloading: s.Offloading, Nodes: s.Nodes, Now: s.Now}
+	if s.Node != nil {
+		stuck.Group, _ = field.ParseGroup(s.Node.Annotations[v1alpha1.AnnotationGroup])
+	}
 	if says := stuckpod.Says(stuck, e.Provider); says != "" {
 		e.Where = append(e.Where, says)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -95,6 +96,11 @@ func TestExplain(t *testing.T) {
 	tiers.Spec.Unschedulable, tiers.Status.Overflow = &v1alpha1.Unschedulable{}, []v1alpha1.OverflowTierStatus{{}, {Clusters: []string{"eu"}}}
 	selective := func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"region": "eu"} }
 	ofStatefulSet := func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "StatefulSet" }
+	placeless := func(p *corev1.Pod) {
+		p.Status.Conditions[len(p.Status.Conditions)-1].Reason, p.Status.Conditions[len(p.Status.Conditions)-1].Message = "Unschedulable", "1 Insufficient cpu"
+	}
+	grows := &v1alpha1.ClusterBinding{}
+	grows.Spec.VirtualNode.Elastic = &v1alpha1.Elastic{Max: corev1.ResourceList{"pods": resource.MustParse("1")}}
 	paused := &v1alpha1.ClusterBinding{Spec: v1alpha1.ClusterBindingSpec{Paused: true}}
 	full := tiers.DeepCopy()
 	full.Status.Conditions = []metav1.Condition{conditions.New("Ready", "True", "Ready", ""), conditions.New("Full", "True", "ProvidersFull", "pods are kept away from eu")}
@@ -131,6 +137,7 @@ func TestExplain(t *testing.T) {
 		"refused there, and stays":     {Seen{Pod: pod("spillway-eu", rejected, ofStatefulSet), Offloading: tiers}, []string{"it stays in provider eu until that can run it: its controller is a StatefulSet"}, "eu", "", []string{"is deleted"}},
 		"refused there, which is away": {Seen{Pod: pod("spillway-eu", rejected, intolerant), Offloading: tiers, Binding: paused}, []string{"Rejected: exceeded quota"}, "eu", "", []string{"is deleted"}},
 		"refused there, without tiers": {Seen{Pod: pod("spillway-eu", rejected), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"only namespaces with spec.overflow and spec.unschedulable replace such pods"}, "eu", "", nil},
+		"waits for a new node there":   {Seen{Pod: pod("spillway-eu", started, rejected, placeless), Offloading: tiers, Binding: grows}, []string{"it waits for a new node; if it has not started in provider eu at 1970-01-01T00:10:00Z"}, "eu", "team-a-home/web", nil},
 		"here, always":                 {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocal)}, []string{"pods run here"}, "", "", []string{"toleration"}},
 		"not started there":            {Seen{Pod: pod("spillway-eu"), Offloading: offloading(v1alpha1.PodsRemote), Binding: away}, []string{"the provider eu", "not started there yet", "ClusterBinding eu Unreachable: no answer", "NameConflict"}, "eu", "", nil},
 		"started":                      {Seen{Pod: pod("spillway-eu", started), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"the remote pod is team-a-home/web, with the address 10.0.0.1", "not sent to the provider:\n  - without the toleration a"}, "eu", "team-a-home/web", []string{"not started"}},

@@ -33,7 +33,7 @@ func (w Wait) String() string {
 var alarms = []string{v1alpha1.BindingLimited, v1alpha1.BindingClockSkewed, v1alpha1.BindingWritesRefused, v1alpha1.BindingVersionSkew, v1alpha1.BindingShared, v1alpha1.OffloadingFull}
 
 // alarming has reasons that are reported although their condition shows no problem.
-var alarming = []string{v1alpha1.ReasonExpiresSoon, v1alpha1.ReasonNoUsableNodes}
+var alarming = []string{v1alpha1.ReasonExpiresSoon, v1alpha1.ReasonNoUsableNodes, v1alpha1.ReasonPodsWait}
 
 // notSeen is the reason if the manager has not reported anything yet.
 const notSeen = "NotSeen"

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/provider/autoscaler"
 	"github.com/spillway-io/spillway/internal/provider/budget"
 	"github.com/spillway-io/spillway/internal/provider/classes"
 	"github.com/spillway-io/spillway/internal/provider/connection"
@@ -38,6 +39,8 @@ type Provider struct {
 	Room *classes.Room
 	// Foreign knows what the pods there request that are not this consumer's.
 	Foreign *foreign.Pods
+	// Autoscaler knows for which pods the provider starts no node.
+	Autoscaler *autoscaler.Answers
 	// Budget counts what the caches hold, and what was sent.
 	Budget *budget.Ledger
 	// Streams opens streams to the provider.

@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
 	"github.com/spillway-io/spillway/internal/field/text"
+	"github.com/spillway-io/spillway/internal/provider/autoscaler"
 	"github.com/spillway-io/spillway/internal/provider/budget"
 	"github.com/spillway-io/spillway/internal/provider/classes"
 	"github.com/spillway-io/spillway/internal/provider/connection"
@@ -123,7 +124,7 @@ func (s *session) connect(ctx context.Context) (err error) {
 	s.clients = &clients{config, httpClient, of.GetAPIReader()}
 	s.provider = &Provider{
 		Cluster: of, ClusterID: s.target.ClusterID, Rights: missing, Limits: limits, Classes: classes.New(config, httpClient, s.options.Clock), Room: classes.NewRoom(config, httpClient, s.options.Clock), Budget: held, Streams: Streams{Streams: streams},
-		Foreign: foreign.New(inProtobuf(config), httpClient, s.options.Origin, allowed.Memory, s.options.Clock), PodMetrics: metrics, CacheReader: ownwrites.New(of.GetCache(), s.options.Clock), ClockSkew: func() time.Duration { return s.report.now().ClockSkew }, Remaining: s.fence.remaining, OnReopened: s.fence.follow,
+		Foreign: foreign.New(inProtobuf(config), httpClient, s.options.Origin, allowed.Memory, s.options.Clock), Autoscaler: autoscaler.New(inProtobuf(config), httpClient), PodMetrics: metrics, CacheReader: ownwrites.New(of.GetCache(), s.options.Clock), ClockSkew: func() time.Duration { return s.report.now().ClockSkew }, Remaining: s.fence.remaining, OnReopened: s.fence.follow,
 	}
 	return nil
 }

@@ -1,0 +1,193 @@
+package virtualnode
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/elastic"
+)
+
+// growing returns the offer with what new nodes would add by spec.virtualNode.elastic of the binding: to the whole
+// provider, and to each group. What exists is never less because of that.
+func (o Offer) growing(binding *v1alpha1.ClusterBinding) Offer {
+	o.Growth, o.Growths = nil, nil
+	e := binding.Spec.VirtualNode.Elastic
+	if e == nil || o.Unknown {
+		return o
+	}
+	exists := sum(o, func(node *corev1.Node) corev1.ResourceList { return node.Status.Allocatable })
+	if len(e.Groups) == 0 {
+		o.Growth = beyond(e.Max, exists)
+		return o
+	}
+	all := corev1.ResourceList{}
+	o.Growths = map[string]corev1.ResourceList{}
+	for i := range e.Groups {
+		group := &e.Groups[i]
+		more := times(group.Offers(), int64(group.MaxNodes)-int64(o.usableOf(group)))
+		o.Growths[elastic.LabelsOf(group).String()] = more
+		all = plus(all, more)
+	}
+	o.Growth = corev1.ResourceList{}
+	allowed := beyond(e.Max, exists)
+	for _, more := range o.Growths {
+		for name, quantity := range more {
+			if _, bounded := e.Max[name]; bounded {
+				more[name] = portion(name, quantity, allowed[name], all[name])
+			}
+		}
+		o.Growth = plus(o.Growth, more)
+	}
+	return o
+}
+
+// usableOf counts the nodes of a group that take pods.
+func (o Offer) usableOf(group *v1alpha1.ElasticGroup) (n int) {
+	labels := elastic.LabelsOf(group)
+	for i := range o.Nodes {
+		if labels.Holds(o.Nodes[i].Labels) && o.TakesPods(&o.Nodes[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// beyond returns how much more of each resource there can be than exists.
+func beyond(most map[corev1.ResourceName]resource.Quantity, exists corev1.ResourceList) corev1.ResourceList {
+	more := corev1.ResourceList{}
+	for name, quantity := range most {
+		rest := quantity.DeepCopy()
+		if rest.Sub(exists[name]); rest.Sign() < 0 {
+			rest = resource.Quantity{Format: rest.Format}
+		}
+		more[name] = rest
+	}
+	return more
+}
+
+// times returns n times a list; nothing if n is negative. The list changes.
+func times(list corev1.ResourceList, n int64) corev1.ResourceList {
+	for name, quantity := range list {
+		quantity.Mul(max(0, n))
+		list[name] = quantity
+	}
+	return list
+}
+
+// plus returns the sum of each resource. The first list changes.
+func plus(total, more corev1.ResourceList) corev1.ResourceList {
+	for name, quantity := range more {
+		added := total[name]
+		added.Add(quantity)
+		total[name] = added
+	}
+	return total
+}
+
+// elasticGroups returns the groups that can grow, by the names of their virtual nodes.
+func elasticGroups(binding *v1alpha1.ClusterBinding) map[string]*Group {
+	if binding.Spec.VirtualNode.Elastic == nil {
+		return nil
+	}
+	all := map[string]*Group{}
+	for _, group := range elastic.Groups(binding.Spec.VirtualNode.Elastic, nil) {
+		values, labels := map[string]string{}, elastic.LabelsOf(group)
+		for key, value := range labels {
+			values[key] = *value
+		}
+		name := groupName(binding, values)
+		all[name] = &Group{Name: name, Labels: labels, Grows: true}
+	}
+	return all
+}
+
+// waiting is how many pods wait in the provider for a node.
+type waiting struct {
+	// All are those that its scheduler finds no node for, and Declined those of them for which its autoscaler starts none.
+	All, Declined int
+}
+
+// elasticCondition says how much exists of what there can be. It is nil for a binding whose provider does not grow.
+func elasticCondition(binding *v1alpha1.ClusterBinding, offer Offer, w waiting) *metav1.Condition {
+	e := binding.Spec.VirtualNode.Elastic
+	if e == nil {
+		return nil
+	}
+	offer = offer.growing(binding)
+	exists := sum(Offer{Nodes: offer.Nodes, Tolerable: offer.Tolerable}, func(node *corev1.Node) corev1.ResourceList { return node.Status.Allocatable })
+	if over := offer.aboveMax(e, exists); len(over) > 0 {
+		c := conditions.New(v1alpha1.BindingElastic, metav1.ConditionFalse, v1alpha1.ReasonMaxBelowExisting,
+			fmt.Sprintf("more exists than spec.virtualNode.elastic says there can be, so the virtual nodes show what exists: %s; %s", strings.Join(over, ", "), w))
+		return &c
+	}
+	all := plus(exists.DeepCopy(), offer.Growth)
+	there, can := exists.Cpu(), all.Cpu()
+	most := e.Max[corev1.ResourceCPU]
+	if rest := most.MilliValue() - can.MilliValue(); rest > 0 && rest <= int64(len(e.Groups)) { // Each group's part is rounded down.
+		can = &most
+	}
+	reason := v1alpha1.ReasonElastic
+	if w.All > 0 {
+		reason = v1alpha1.ReasonPodsWait
+	}
+	c := conditions.New(v1alpha1.BindingElastic, metav1.ConditionTrue, reason, fmt.Sprintf("%s of %s CPUs exist, %s", there, can, w))
+	return &c
+}
+
+// aboveMax lists the fields that say less than what exists.
+func (o Offer) aboveMax(e *v1alpha1.Elastic, exists corev1.ResourceList) (over []string) {
+	for _, name := range slices.Sorted(maps.Keys(e.Max)) {
+		if has, most := exists[name], e.Max[name]; has.Cmp(most) > 0 {
+			over = append(over, fmt.Sprintf("max.%s is %s, and %s exists", name, most.String(), has.String()))
+		}
+	}
+	for i := range e.Groups {
+		if n := o.usableOf(&e.Groups[i]); n > int(e.Groups[i].MaxNodes) {
+			over = append(over, fmt.Sprintf("groups[%d].maxNodes is %d, and %d exist", i, e.Groups[i].MaxNodes, n))
+		}
+	}
+	return over
+}
+
+// waitingIn counts the pods that wait.
+func waitingIn(pods []corev1.Pod) (w waiting) {
+	for i := range pods {
+		stuck := pod.StuckOf(&pods[i])
+		if stuck == nil || !stuck.Unplaced() {
+			continue
+		}
+		if w.All++; stuck.Declined() {
+			w.Declined++
+		}
+	}
+	return w
+}
+
+func (w waiting) String() string {
+	text := fmt.Sprintf("%d pods wait for more", w.All)
+	switch w.All {
+	case 0:
+		return "no pod waits for more"
+	case 1:
+		text = "1 pod waits for more"
+	}
+	if w.Declined > 0 {
+		text += fmt.Sprintf(", and the autoscaler starts no node for %d of them", w.Declined)
+	}
+	return text
+}
+
+// isElastic reports whether a binding has the condition Elastic, or is to have it.
+func isElastic(binding *v1alpha1.ClusterBinding) bool {
+	return binding.Spec.VirtualNode.Elastic != nil || meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingElastic) != nil
+}
