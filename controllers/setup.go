@@ -28,6 +28,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/podadmission"
 	"github.com/spillway-io/spillway/controllers/podreturn"
 	"github.com/spillway-io/spillway/controllers/podtoken"
+	"github.com/spillway-io/spillway/controllers/quotastatus"
 	"github.com/spillway-io/spillway/controllers/release"
 	"github.com/spillway-io/spillway/controllers/stuckpod"
 	"github.com/spillway-io/spillway/controllers/toprovider/configmap"
@@ -180,6 +181,9 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		{"release", release.New(cached, o.Views).SetupWithManager(local)},
 		{"waitingpod", (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local)},
 		{"stuckpod", (&stuckpod.Reconciler{Client: cached, Inventory: present, Fleet: o.Fleet, Events: local.GetEventRecorder("spillway-stuckpod"), Clock: now}).SetupWithManager(run.local)},
+		{"quotastatus", (&quotastatus.Reconciler{
+			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(progressInterval, progressMost, now),
+		}).SetupWithManager(run.local)},
 		{"leavingpods", only(run.sharing, (&leavingpods.Reconciler{
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager, run.local)},

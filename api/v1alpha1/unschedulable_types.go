@@ -71,7 +71,7 @@ type FullProvider struct {
 	// +optional
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 
-	// reason is Rejected, Unschedulable or TooBig.
+	// reason is Rejected, Unschedulable, TooBig or QuotaExceeded.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`

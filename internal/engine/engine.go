@@ -186,6 +186,7 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 		namespaces:  &namespaces{binding: binding.Name, mark: mark},
 		sizes:       &sizes{provider: provider, clock: e.Clock},
 	}
+	c.quotas = &quotas{connected: c}
 	c.workers = work.New(c)
 	c.graph = &graph{kinds: map[string]Runner{}, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, resolve: c.namespaces.resolve}
 	c.waits = waits.New(c.enqueue, c.graph.dependants)

@@ -223,7 +223,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 		reader := metrics.WhenElected{Reader: mgr.GetLocalManager().GetClient(), Elected: mgr.GetLocalManager().Elected()}
 		state := &metrics.State{Reader: reader, Connected: connections.Connected}
 		for _, collector := range []prometheus.Collector{
-			state, &metrics.Pods{Views: local.All}, &metrics.Bindings{Reader: reader}, &metrics.Usage{Of: connections.Usage}, streams,
+			state, &metrics.Pods{Views: local.All}, &metrics.Requests{Views: local.All}, &metrics.Bindings{Reader: reader}, &metrics.Usage{Of: connections.Usage}, streams,
 		} {
 			if err := crmetrics.Registry.Register(collector); err != nil {
 				return nil, fmt.Errorf("registering the metrics: %w", err)
