@@ -77,7 +77,7 @@ func TestEndToEnd(t *testing.T) {
 	case testing.Short():
 		suite.LabelFilter = "short"
 	default:
-		suite.LabelFilter = "!long && !crashes"
+		suite.LabelFilter = "!long && !crashes && !kueue"
 	}
 	RunSpecs(t, "End to end", suite, reporter)
 }
