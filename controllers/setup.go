@@ -15,6 +15,7 @@ import (
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/spillway-io/spillway/controllers/clusterbinding"
+	"github.com/spillway-io/spillway/controllers/clusterprofile"
 	"github.com/spillway-io/spillway/controllers/eviction"
 	"github.com/spillway-io/spillway/controllers/fromprovider/podevent"
 	"github.com/spillway-io/spillway/controllers/fromprovider/volume"
@@ -77,6 +78,9 @@ const (
 	// the step of its deletion.
 	progressInterval = 10 * time.Second
 	progressMost     = 30 * time.Second
+	// What is free in a provider changes with each pod. Those who read profiles look for days, not seconds.
+	profileInterval = 15 * time.Second
+	profileMost     = time.Minute
 )
 
 // Options are shared by the controllers.
@@ -98,6 +102,8 @@ type Options struct {
 	Definitions *consumer.Definitions
 	// Provides makes providers create volumes; see engine.Engine.
 	Provides bool
+	// ClusterProfiles, if set, is the namespace of the ClusterProfiles.
+	ClusterProfiles string
 	// TokenLife, if set, is how long the tokens of pods for the consumer's API are valid at most.
 	TokenLife time.Duration
 	// Kubelet is where this replica serves the kubelet API of virtual nodes.
@@ -181,6 +187,10 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		{"release", release.New(cached, o.Views).SetupWithManager(local)},
 		{"waitingpod", (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local)},
 		{"stuckpod", (&stuckpod.Reconciler{Client: cached, Inventory: present, Fleet: o.Fleet, Events: local.GetEventRecorder("spillway-stuckpod"), Clock: now}).SetupWithManager(run.local)},
+		{"clusterprofile", only(o.ClusterProfiles != "", (&clusterprofile.Reconciler{
+			Client: cached, Live: local.GetAPIReader(), Inventory: present, Owner: run.owner, Namespace: o.ClusterProfiles,
+			Events: local.GetEventRecorder("spillway-clusterprofile"), Clock: now, Pace: throttle.New(profileInterval, profileMost, now),
+		}).SetupWithManager, run.local)},
 		{"quotastatus", (&quotastatus.Reconciler{
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(progressInterval, progressMost, now),
 		}).SetupWithManager(run.local)},
