@@ -64,10 +64,14 @@ var _ = Describe("spec.quota of a binding", slow, func() {
 		By("sending one, and not a second one, but a smaller one")
 		first := home.runPod(t.cb, t.namespace, requesting("2500m"))
 		remote := eu.remotePod(t.cb, first)
+		eu.schedule(remote)
+		eu.setPodStatus(remote, corev1.PodRunning)
 		large := home.runPod(t.cb, t.namespace, requesting("2"))
 		Eventually(refused(large)).Should(because("quota team of ClusterBinding " + t.cb.Name + ": the pod requests 2 cpu, and 2500m of 4 are used"))
 		small := home.runPod(t.cb, t.namespace, requesting("1"))
-		eu.remotePod(t.cb, small)
+		other := eu.remotePod(t.cb, small)
+		eu.schedule(other)
+		eu.setPodStatus(other, corev1.PodRunning)
 		Eventually(used).WithTimeout(time.Minute).Should(Equal("3500m of 4"))
 
 		By("lowering the quota, and starting the manager again")
@@ -81,7 +85,6 @@ var _ = Describe("spec.quota of a binding", slow, func() {
 
 		By("raising it, and ending the first pod, which the oldest one that waits finds")
 		change(home, t.cb, allowing(t.namespace, "3"))
-		eu.schedule(remote)
 		eu.setPodStatus(remote, corev1.PodSucceeded)
 		eu.remotePod(t.cb, large)
 		Consistently(func() []corev1.Pod { return eu.remotePodsOf(t.cb) }).WithTimeout(time.Second).Should(HaveLen(3))
