@@ -78,8 +78,8 @@ var _ = Describe("Kueue", Ordered, queueing, func() {
 			flavor, err := flavorOf(job)()
 			Expect(err).NotTo(HaveOccurred())
 			order = append(order, flavor)
-			Eventually(podOf(job)).Should(beReady(), "job %s runs in %s", job.Name, flavor)
-			pod, err := podOf(job)()
+			Eventually(podOfJob(job)).Should(beReady(), "job %s runs in %s", job.Name, flavor)
+			pod, err := podOfJob(job)()
 			Expect(err).NotTo(HaveOccurred())
 			provider := map[string]*testCluster{"eu": eu, "us": us}[flavor]
 			if provider == nil {
@@ -105,15 +105,15 @@ var _ = Describe("Kueue", Ordered, queueing, func() {
 		urgent.Labels["kueue.x-k8s.io/priority-class"] = "urgent"
 		before := map[string]*corev1.Pod{}
 		for _, name := range []string{"job-4", "job-5", "job-6", "job-7"} {
-			pod, err := podOf(queuedJob("team-b", name))()
+			pod, err := podOfJob(queuedJob("team-b", name))()
 			Expect(err).NotTo(HaveOccurred())
 			before[name] = pod
 		}
 		consumer.create(urgent)
-		Eventually(podOf(urgent)).Should(beReady(), "the urgent one runs")
+		Eventually(podOfJob(urgent)).Should(beReady(), "the urgent one runs")
 		gone := 0
 		for name, pod := range before {
-			now, err := podOf(queuedJob("team-b", name))()
+			now, err := podOfJob(queuedJob("team-b", name))()
 			Expect(err).NotTo(HaveOccurred())
 			if now != nil && now.UID == pod.UID {
 				continue
@@ -185,8 +185,8 @@ func flavorOf(job *batchv1.Job) func() (string, error) {
 	}
 }
 
-// podOf reads the only pod of a Job; nil if there is none.
-func podOf(job *batchv1.Job) func() (*corev1.Pod, error) {
+// podOfJob reads the only pod of a Job; nil if there is none.
+func podOfJob(job *batchv1.Job) func() (*corev1.Pod, error) {
 	return func() (*corev1.Pod, error) {
 		var pods corev1.PodList
 		err := consumer.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job.Name})
