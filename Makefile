@@ -33,7 +33,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi karpenter demo demo-here demo-down demo-hosted e2e bench faults upgrade alerts docs install-yaml image chart release-snapshot
+.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi karpenter kueue demo demo-here demo-down demo-hosted e2e bench faults upgrade alerts docs install-yaml image chart release-snapshot
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,6 +90,10 @@ csi:
 	@$(call build-csi,resizer,github.com/kubernetes-csi/external-resizer/v2/cmd/csi-resizer)
 
 build-csi = cd hack/csi/$(1) && CGO_ENABLED=0 GOOS=linux GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/bin/csi/csi-$(1) $(2)
+
+# Kueue, which runs on virtual nodes: make test-long PART=kueue.
+kueue:
+	cd hack/kueue && CGO_ENABLED=0 GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/bin/kueue sigs.k8s.io/kueue/cmd/kueue
 
 # Karpenter with its provider of nodes that kwok plays: make test-long PART=karpenter.
 karpenter:

@@ -15,6 +15,7 @@ import (
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/spillway-io/spillway/controllers/clusterbinding"
+	"github.com/spillway-io/spillway/controllers/clusterprofile"
 	"github.com/spillway-io/spillway/controllers/eviction"
 	"github.com/spillway-io/spillway/controllers/fromprovider/podevent"
 	"github.com/spillway-io/spillway/controllers/fromprovider/volume"
@@ -28,6 +29,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/podadmission"
 	"github.com/spillway-io/spillway/controllers/podreturn"
 	"github.com/spillway-io/spillway/controllers/podtoken"
+	"github.com/spillway-io/spillway/controllers/quotastatus"
 	"github.com/spillway-io/spillway/controllers/release"
 	"github.com/spillway-io/spillway/controllers/stuckpod"
 	"github.com/spillway-io/spillway/controllers/toprovider/configmap"
@@ -78,6 +80,9 @@ const (
 	// the step of its deletion.
 	progressInterval = 10 * time.Second
 	progressMost     = 30 * time.Second
+	// What is free in a provider changes with each pod. Those who read profiles look for days, not seconds.
+	profileInterval = 15 * time.Second
+	profileMost     = time.Minute
 )
 
 // Options are shared by the controllers.
@@ -99,6 +104,8 @@ type Options struct {
 	Definitions *consumer.Definitions
 	// Provides makes providers create volumes; see engine.Engine.
 	Provides bool
+	// ClusterProfiles, if set, is the namespace of the ClusterProfiles.
+	ClusterProfiles string
 	// TokenLife, if set, is how long the tokens of pods for the consumer's API are valid at most.
 	TokenLife time.Duration
 	// Kubelet is where this replica serves the kubelet API of virtual nodes.
@@ -182,6 +189,13 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		{"release", release.New(cached, o.Views).SetupWithManager(local)},
 		{"waitingpod", (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local)},
 		{"stuckpod", (&stuckpod.Reconciler{Client: cached, Inventory: present, Fleet: o.Fleet, Events: local.GetEventRecorder("spillway-stuckpod"), Clock: now}).SetupWithManager(run.local)},
+		{"clusterprofile", only(o.ClusterProfiles != "", (&clusterprofile.Reconciler{
+			Client: cached, Live: local.GetAPIReader(), Inventory: present, Owner: run.owner, Namespace: o.ClusterProfiles,
+			Events: local.GetEventRecorder("spillway-clusterprofile"), Clock: now, Pace: throttle.New(profileInterval, profileMost, now),
+		}).SetupWithManager, run.local)},
+		{"quotastatus", (&quotastatus.Reconciler{
+			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(progressInterval, progressMost, now),
+		}).SetupWithManager(run.local)},
 		{"leavingpods", only(run.sharing, (&leavingpods.Reconciler{
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager, run.local)},

@@ -67,6 +67,7 @@ tidy() {
   for module in hack/csi/*/; do tidy_in "${module%/}" || ok=1; done
   tidy_in hack/image || ok=1
   tidy_in hack/karpenter || ok=1
+  tidy_in hack/kueue || ok=1
   tidy_tools go.tools || ok=1
   tidy_tools go.lint || ok=1
   tidy_tools go.helm || ok=1

@@ -110,6 +110,15 @@ type ClusterBindingSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	ServiceAccounts []ServiceAccountMapping `json:"serviceAccounts,omitempty"`
 
+	// quota limits what the pods of some namespaces may request in the provider. A pod that would exceed
+	// it waits, and its condition spillway.io/Offloaded says QuotaExceeded. Pods that were sent stay when
+	// a quota is lowered. At most 32.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Quota []NamespaceQuota `json:"quota,omitempty"`
+
 	// events says which events of the provider about remote objects are shown on the local objects.
 	// Defaults to Warnings. With All, the manager reads all events of the provider, and each pod costs
 	// a few more writes.
@@ -258,6 +267,13 @@ type ClusterBindingStatus struct {
 	// +listMapKey=remoteName
 	// +kubebuilder:validation:MaxItems=64
 	Classes []ClassStatus `json:"classes,omitempty"`
+
+	// quota is how much of each item of spec.quota is used. It is written at most every 10 to 30 seconds.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Quota []QuotaStatus `json:"quota,omitempty"`
 
 	// virtualNodes are the virtual nodes of the provider.
 	// +optional

@@ -71,7 +71,7 @@ type FullProvider struct {
 	// +optional
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 
-	// reason is Rejected, Unschedulable, TooBig or NoNewNode.
+	// reason is Rejected, Unschedulable, TooBig, NoNewNode or QuotaExceeded.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`

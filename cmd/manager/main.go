@@ -49,6 +49,8 @@ func main() {
 		"let several managers run, with one active at a time")
 	flag.BoolVar(&options.Shard, "shard", false,
 		"let several managers run, each for its share of the ClusterBindings; implies --leader-elect, for cluster-wide work")
+	flag.StringVar(&options.ClusterProfiles, "cluster-profiles", "",
+		"`namespace` in which each ClusterBinding is published as a ClusterProfile (multicluster.x-k8s.io); needs the ClusterRole spillway-cluster-profiles there; empty for none")
 	flag.DurationVar(&options.Fleet.LeaseDuration, "provider-lease-duration", fleet.DefaultLeaseDuration,
 		"how long the Lease in each provider lasts without renewal, and so `how long` the next manager waits after a crash; some seconds, at most five minutes")
 	flag.StringVar((*string)(&options.PodAdmission.Mode), "pod-admission", string(podadmission.Policy),

@@ -53,6 +53,7 @@ type connected struct {
 	local, listed, clusterWide, remote *ownwrites.Reader
 	namespaces                         *namespaces
 	sizes                              *sizes
+	quotas                             *quotas
 	graph                              *graph
 	waits                              *waits.Waits
 	workers                            *work.Workers
@@ -98,7 +99,7 @@ func (c *connected) follow(ctx context.Context) error {
 			return fmt.Errorf("watching for the %s controller of ClusterBinding %s: %w", name, c.binding, err)
 		}
 	}
-	return errors.Join(c.followNamespaces(ctx), c.followPods(ctx), c.namespaces.follow(ctx, c.Cache))
+	return errors.Join(c.quotas.follow(ctx), c.followNamespaces(ctx), c.followPods(ctx), c.namespaces.follow(ctx, c.Cache))
 }
 
 // limit stores what the provider allows. If that has changed, it enqueues everything.
@@ -273,6 +274,7 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 			Kind: kind, Binding: c.binding, ClusterID: clusterID,
 			Exceeds: c.provider.Budget.Exceeds,
 			Count:   func(namespace string) int { return c.provider.Budget.Count(kind.New(), namespace) },
+			Quota:   quotaOf(c, kind),
 		},
 		actor: &act.Actor[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Attempts: remembered, Refused: reporter.Refused,

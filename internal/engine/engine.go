@@ -187,6 +187,7 @@ func (e *Engine) connect(binding *v1alpha1.ClusterBinding, view *views.View, pro
 		sizes:       &sizes{provider: provider, clock: e.Clock},
 	}
 	c.sizes.elastic = func() *v1alpha1.Elastic { return c.namespaces.current().Binding().Spec.VirtualNode.Elastic }
+	c.quotas = &quotas{connected: c}
 	c.workers = work.New(c)
 	c.graph = &graph{kinds: map[string]Runner{}, runners: map[string]runner{}, needing: map[string]needing{}, needed: map[string]needed{}, preceding: map[string]preceding{}, resolve: c.namespaces.resolve}
 	c.waits = waits.New(c.enqueue, c.graph.dependants)

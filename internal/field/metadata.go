@@ -30,6 +30,7 @@ var localAnnotations = []string{
 	"volume.kubernetes.io/",
 	"volume.beta.kubernetes.io/",
 	limitRanger,
+	queues,
 	// The ReplicaSets that read it are in the consumer. Spillway sets it itself with spec.overflow.
 	corev1.PodDeletionCost,
 	// The class of an Ingress, from before the field existed. Controllers prefer it to the field, but
@@ -39,6 +40,10 @@ var localAnnotations = []string{
 
 // limitRanger records the defaults that an API server set from its own cluster's LimitRanges.
 const limitRanger = "kubernetes.io/limit-ranger"
+
+// queues is the domain of Kueue. It has queued the pod in the consumer. A Kueue of the provider would hold the pod back,
+// in a queue that it does not have.
+const queues = "kueue.x-k8s.io/"
 
 // localLabels are labels that the API server sets on pods from their nodes. The provider's API server
 // sets them from another node.
@@ -158,7 +163,9 @@ func IsOurs(key string) bool {
 }
 
 // IsCopiedLabel reports whether a label is copied to remote objects, if the provider's limits allow it.
-func IsCopiedLabel(key string) bool { return !IsOurs(key) && !slices.Contains(localLabels, key) }
+func IsCopiedLabel(key string) bool {
+	return !IsOurs(key) && !slices.Contains(localLabels, key) && !strings.HasPrefix(key, queues)
+}
 
 // IsCopiedAnnotation reports whether an annotation is copied to remote objects, if the provider's limits
 // allow it.

@@ -46,12 +46,13 @@ func TestMetadata(t *testing.T) {
 			map[string]string{
 				"spillway.io/origin": "forged", "synced-to.spillway.io/eu": "true",
 				"topology.kubernetes.io/region": "eu", "topology.kubernetes.io/zone": "a",
+				"kueue.x-k8s.io/queue-name": "jobs", "kueue.x-k8s.io/podset": "main", "kueue.x-k8s.io/managed": "true",
 			},
 			map[string]string{
 				"spillway.io/local-uid": "forged", "remote.spillway.io/eu": "x", "kubectl.kubernetes.io/last-applied-configuration": "{}",
 				"kubernetes.io/config.source": "file", "kubernetes.io/config.mirror": "x", "pv.kubernetes.io/bind-completed": "yes",
 				"volume.kubernetes.io/selected-node": "n", "volume.beta.kubernetes.io/storage-class": "s",
-				"container.apparmor.security.beta.kubernetes.io/web": "unconfined",
+				"container.apparmor.security.beta.kubernetes.io/web": "unconfined", "kueue.x-k8s.io/workload": "job-a",
 			}), fieldtest.Mapped,
 			metav1.ObjectMeta{Name: "web", Namespace: "team-eu", Labels: fieldtest.Mark.Labels(), Annotations: fieldtest.ProvenanceOf(";")}},
 		"not ours by its looks": {localMeta(map[string]string{"notspillway.io/a": "1"}, map[string]string{"spillway.io": "2"}), fieldtest.Mapped,

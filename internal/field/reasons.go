@@ -73,6 +73,7 @@ var PodReasons = []string{
 	v1alpha1.ReasonUpdateRejected,
 	v1alpha1.ReasonServerError,
 	v1alpha1.ReasonOverBudget,
+	v1alpha1.ReasonQuotaExceeded,
 	v1alpha1.ReasonStatusRejected,
 	v1alpha1.ReasonReplacing,
 	v1alpha1.ReasonEndedTooSoon,

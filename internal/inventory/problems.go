@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field/provenance"
 )
 
 // problems has who follows the problems of pods.
@@ -26,8 +27,8 @@ func (p *problems) notify(binding string, pod *corev1.Pod) {
 	}
 }
 
-// ProblemSource is a source for a controller. It enqueues the requests for each pod that is not new, and that has begun to
-// run, or whose condition PodOffloaded says something else. Most pods never have that condition.
+// ProblemSource is a source for a controller. It enqueues the requests for each pod that is not new, and that was sent, has
+// begun to run, or requests something else, or whose condition PodOffloaded says something else. Most pods never have that condition.
 func ProblemSource[R comparable](r *Inventory, requests func(ctx context.Context, binding string, pod *corev1.Pod) []R) source.TypedSource[R] {
 	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		r.problems.guard.Lock()
@@ -41,13 +42,14 @@ func ProblemSource[R comparable](r *Inventory, requests func(ctx context.Context
 	})
 }
 
-// problemOf returns what the condition PodOffloaded says, and whether the pod runs.
+// problemOf returns what the condition PodOffloaded says, whether the pod runs, as which remote pod, and with which spec.
 func problemOf(pod *corev1.Pod) (problem struct {
-	status, reason, message string
-	runs                    bool
+	status, reason, message, remote string
+	runs                            bool
+	generation                      int64
 },
 ) {
-	problem.runs = pod.Status.Phase == corev1.PodRunning
+	problem.runs, problem.generation, problem.remote = pod.Status.Phase == corev1.PodRunning, pod.Generation, string(provenance.RemoteOf(pod).UID)
 	for i := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[i]; c.Type == v1alpha1.PodOffloaded {
 			problem.status, problem.reason, problem.message = string(c.Status), c.Reason, c.Message

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
+	inventory "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,6 +78,8 @@ type Options struct {
 	// Provides makes providers create the volumes of claims whose StorageClass is mapped. The program sets it; see
 	// engine.Engine.
 	Provides bool
+	// ClusterProfiles, if set, is the namespace in which each ClusterBinding is published as a ClusterProfile.
+	ClusterProfiles string
 	// TokenLife, if set, is how long the tokens of pods for the consumer's API are valid at most. It is for tests: by
 	// default, they are valid for an hour.
 	TokenLife time.Duration
@@ -90,6 +93,7 @@ func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
 	utilruntime.Must(v1alpha1.AddToScheme(s))
+	utilruntime.Must(inventory.AddToScheme(s)) // Used only with Options.ClusterProfiles.
 	return s
 }
 
@@ -223,7 +227,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 		reader := metrics.WhenElected{Reader: mgr.GetLocalManager().GetClient(), Elected: mgr.GetLocalManager().Elected()}
 		state := &metrics.State{Reader: reader, Connected: connections.Connected}
 		for _, collector := range []prometheus.Collector{
-			state, &metrics.Pods{Views: local.All}, &metrics.Bindings{Reader: reader}, &metrics.Usage{Of: connections.Usage}, streams,
+			state, &metrics.Pods{Views: local.All}, &metrics.Requests{Views: local.All}, &metrics.Bindings{Reader: reader}, &metrics.Usage{Of: connections.Usage}, streams,
 		} {
 			if err := crmetrics.Registry.Register(collector); err != nil {
 				return nil, fmt.Errorf("registering the metrics: %w", err)
@@ -232,7 +236,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	}
 	return mgr, controllers.Setup(mgr, controllers.Options{
 		Fleet: connections, Kubernetes: of.clients, Origin: of.origin, PodAdmission: of.admission, Views: local,
-		Provides: o.Provides, TokenLife: o.TokenLife, Sharing: sharing.coordinator(), Refusals: of.refusals, Definitions: of.served,
+		Provides: o.Provides, ClusterProfiles: o.ClusterProfiles, TokenLife: o.TokenLife, Sharing: sharing.coordinator(), Refusals: of.refusals, Definitions: of.served,
 		Kubelet:  virtualnode.Endpoint{Address: o.Kubelet.Address, Port: int32(o.Kubelet.Port)},
 		Settings: namespaceoffloading.Settings{ConsumerID: o.ConsumerID, ManagerNamespace: o.Namespace},
 	})

@@ -197,6 +197,9 @@ var podCases = map[string]podCase{
 		want: required(labels(virtual)), nodes: remoteNodes,
 	},
 	"LocalAndRemote": {strategy: v1alpha1.PodsLocalAndRemote, nodes: everywhere},
+	"LocalAndRemote, behind the gate of a queue": {strategy: v1alpha1.PodsLocalAndRemote, nodes: everywhere, change: func(p *corev1.Pod) {
+		p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}
+	}},
 	"LocalAndRemote, empty selector": {
 		strategy: v1alpha1.PodsLocalAndRemote, selector: selecting(), nodes: everywhere,
 	},

@@ -80,7 +80,7 @@ func TestEndToEnd(t *testing.T) {
 	case testing.Short():
 		suite.LabelFilter = "short"
 	default:
-		suite.LabelFilter = "!long && !crashes && !karpenter"
+		suite.LabelFilter = "!long && !crashes && !karpenter && !kueue"
 	}
 	RunSpecs(t, "End to end", suite, reporter)
 }

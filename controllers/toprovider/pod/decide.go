@@ -10,6 +10,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/status"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
+	"github.com/spillway-io/spillway/internal/decide/quota"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -83,7 +84,17 @@ func (Syncer) Wait(s snapshot, problem field.Problem) decide.Plan {
 	if terminal(s.Local) || !s.Local.DeletionTimestamp.IsZero() {
 		return decide.Plan{Problem: &problem}
 	}
-	return report(s, problem, Patience)
+	return report(s, withoutNews(s.Local, problem), Patience)
+}
+
+// withoutNews returns the problem of a pod that waits for its quota, with the numbers that the pod already shows. Others
+// use more and less meanwhile, and each number would take a write for each pod that waits.
+func withoutNews(local *corev1.Pod, problem field.Problem) field.Problem {
+	was := conditionOf(local, v1alpha1.PodOffloaded)
+	if was != nil && was.Reason == v1alpha1.ReasonQuotaExceeded && problem.Reason == was.Reason && quota.Unchanged(was.Message, problem.Message) {
+		problem.Message = was.Message
+	}
+	return problem
 }
 
 func patience(problem field.Problem) time.Duration {

@@ -22,6 +22,7 @@ func TestSelectNodes(t *testing.T) {
 	}{
 		"what all nodes have": {local: `nodeSelector: {kubernetes.io/arch: amd64, beta.kubernetes.io/os: linux, topology.kubernetes.io/zone: a, node.kubernetes.io/instance-type: big, disk: ssd, kubernetes.io/hostname: spillway-eu}`,
 			want: `nodeSelector: {kubernetes.io/arch: amd64, beta.kubernetes.io/os: linux, node.kubernetes.io/instance-type: big}`},
+		"the flavor of a queue":          {local: `schedulingGates: [{name: kueue.x-k8s.io/admission}], nodeSelector: {spillway.io/cluster: eu, kubernetes.io/arch: amd64}`, want: `nodeSelector: {kubernetes.io/arch: amd64}`},
 		"only what the virtual node has": {local: `nodeSelector: {disk: ssd}`},
 		"what the binding has named, but for what means the same everywhere": {named: "kubernetes.io/arch,node.kubernetes.io/instance-type",
 			local: `nodeSelector: {kubernetes.io/arch: amd64, topology.kubernetes.io/region: mine, node.kubernetes.io/instance-type: mine}`,
@@ -41,6 +42,9 @@ func TestSelectNodes(t *testing.T) {
 			target := fieldtest.Mapped
 			target.Named = test.named
 			remote := sentPod(t, fieldtest.PodOf(t, `{spec: {containers: [{name: web}], `+test.local+`}}`), target)
+			if len(remote.Spec.SchedulingGates) > 0 {
+				t.Errorf("it has the gates %v", remote.Spec.SchedulingGates)
+			}
 			want := fieldtest.PodOf(t, `{spec: {`+test.want+`}}`)
 			if diff := cmp.Diff([]any{want.Spec.NodeSelector, want.Spec.Affinity}, []any{remote.Spec.NodeSelector, remote.Spec.Affinity}); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)

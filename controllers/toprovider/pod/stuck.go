@@ -123,6 +123,7 @@ func (s *Stuck) Declined() bool { return s.Reason == v1alpha1.ReasonNoNewNode }
 var signsOfNoRoom = map[string][]string{
 	v1alpha1.ReasonRejected:      {"exceeded quota: "},
 	v1alpha1.ReasonUnschedulable: noNode,
+	v1alpha1.ReasonQuotaExceeded: {""},
 	v1alpha1.ReasonTooBig:        noNode, // Other nodes of the provider do not help it, but another provider may.
 	v1alpha1.ReasonNoNewNode:     noNode,
 }
@@ -133,10 +134,11 @@ func lacksRoom(reason, message string) bool {
 	return slices.ContainsFunc(signsOfNoRoom[reason], func(sign string) bool { return strings.Contains(message, sign) })
 }
 
-// isStuck reports whether PodOffloaded has a reason of a pod that the provider refuses or cannot place. Others are
+// isStuck reports whether PodOffloaded has a reason of a pod that the provider refuses or cannot place, or that its
+// quota there has no room for. Others are
 // about the consumer, or about Spillway.
 func isStuck(reason string) bool {
-	return isUnplaced(reason) || slices.Contains([]string{v1alpha1.ReasonRejected, v1alpha1.ReasonServerError}, reason)
+	return isUnplaced(reason) || slices.Contains([]string{v1alpha1.ReasonRejected, v1alpha1.ReasonServerError, v1alpha1.ReasonQuotaExceeded}, reason)
 }
 
 // isUnplaced reports whether PodOffloaded has a reason of a pod that is in the provider, and has no node there.

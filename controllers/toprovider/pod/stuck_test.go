@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 func saysUnschedulable(message string) func(*corev1.Pod) {
@@ -86,6 +87,7 @@ func TestStuckOf(t *testing.T) {
 	}{
 		"it runs":                           {[]func(*corev1.Pod){started, phase("Running")}, false},
 		"the provider refuses it":           {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonRejected)}, true},
+		"its quota has no room":             {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonQuotaExceeded)}, true},
 		"the provider fails":                {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonServerError)}, true},
 		"it waits for a Secret":             {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonReferenceNotFound)}, false},
 		"the provider is away":              {[]func(*corev1.Pod){hasSaid("False", v1alpha1.ReasonProviderAway)}, false},
@@ -102,5 +104,25 @@ func TestStuckOf(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+// TestQuotaIsSaidOnce: while a pod waits for its quota, its condition keeps the numbers. It is about lack of room.
+func TestQuotaIsSaidOnce(t *testing.T) {
+	const before, other = "quota a of ClusterBinding eu: the pod requests 2 cpu, and 9 of 10 are used", "quota a of ClusterBinding eu: the pod requests 2 cpu, and 10 of 10 are used"
+	waits := func(message string) decide.Plan {
+		s := in(local(hasSaid("False", v1alpha1.ReasonQuotaExceeded), func(p *corev1.Pod) { p.Status.Conditions[0].Message = before }), nil)
+		s.Waiting, s.WaitingFor = time.Hour, v1alpha1.ReasonQuotaExceeded
+		return pod.Syncer{}.Wait(s, field.Problem{Reason: v1alpha1.ReasonQuotaExceeded, Message: message})
+	}
+	if plan := waits(other); len(plan.Actions) > 0 || plan.RetryAfter > 0 {
+		t.Errorf("other numbers: %+v", plan)
+	}
+	if plan := waits("quota b" + other[7:]); len(plan.Actions) != 1 {
+		t.Errorf("another quota: %+v", plan)
+	}
+	stuck := pod.StuckOf(local(hasSaid("False", v1alpha1.ReasonQuotaExceeded)))
+	if stuck == nil || !stuck.LacksRoom() {
+		t.Errorf("got %+v", stuck)
 	}
 }

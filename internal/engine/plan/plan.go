@@ -26,6 +26,8 @@ type Planner[T client.Object] struct {
 	// Count returns how many objects of the kind the provider has for a local namespace. Kinds with Most need
 	// it.
 	Count func(namespace string) int
+	// Quota, if set, knows spec.quota of the ClusterBinding.
+	Quota Quota
 }
 
 // Result is a Plan, and what must be remembered before it is carried out.
@@ -55,7 +57,7 @@ const reportAfter = 2
 //     the provider has. Plan leaves the field alone until one of the two pods changes.
 func (p *Planner[T]) Plan(s decide.ObjectState[T], record attempts.Record, made []decide.AppliedAction) Result {
 	run := planning[T]{Planner: p, s: s, record: record}
-	plan := run.due(run.effective(made))
+	plan := run.due(run.withinQuota(run.effective(made)))
 	run.result.Plan = decide.WithContent(run.s, plan)
 	return run.result
 }

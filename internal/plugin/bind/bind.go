@@ -26,7 +26,8 @@ const DefaultLifetime = 30 * 24 * time.Hour
 
 type options struct {
 	cli.Run
-	provider cli.ProviderFlags
+	provider  cli.ProviderFlags
+	inventory profileFlags
 	// server is the address at which the consumer reaches the provider.
 	server           string
 	profile          string
@@ -56,6 +57,9 @@ more than half of its lifetime left is kept, with the address in its Secret. A S
   # Its administrator trusts the teams of this cluster
   kubectl spillway bind eu --provider-context eu --profile trusted
 
+  # Bind a cluster of an inventory, with a credential plugin on this machine
+  kubectl spillway bind eu --cluster-profile fleet/eu --clusterprofile-provider-file plugins.json
+
   # The consumer reaches it at another address than you do; at most half of it is used
   kubectl spillway bind eu --provider-context eu --provider-server https://10.0.0.5:6443 \
     --label topology.kubernetes.io/region=eu --capacity cpu=50%,memory=50%`,
@@ -68,6 +72,8 @@ more than half of its lifetime left is kept, with the address in its Secret. A S
 	flags := command.Flags()
 	o.AddTo(flags)
 	o.provider.AddTo(flags)
+	flags.StringVar(&o.inventory.profile, "cluster-profile", "", "ClusterProfile in this cluster that names the provider, as NAMESPACE/NAME, instead of --provider-context")
+	flags.StringVar(&o.inventory.file, "clusterprofile-provider-file", "", "file with the credential plugins of this machine, for --cluster-profile")
 	flags.StringVar(&o.server, "provider-server", "", "address at which the consumer reaches the provider's API server (default: the one in the existing Secret, or that of your kubeconfig)")
 	flags.StringVar(&o.profile, "profile", DefaultProfile, "limits of the consumer, if the provider has none yet: "+strings.Join(Profiles(), " or "))
 	flags.StringVar(&o.wanted.ClusterID, "cluster-id", "", "name of the provider in labels and in the name of its node (default NAME)")
@@ -102,7 +108,7 @@ type made struct {
 }
 
 func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, output *cli.Output) (err error) {
-	w, err := o.prepare(f, consumer, output)
+	w, err := o.prepare(ctx, f, consumer, output)
 	if err != nil {
 		return err
 	}
@@ -132,7 +138,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 	return nil
 }
 
-func (o *options) prepare(f *cli.Factory, consumer *cli.Cluster, output *cli.Output) (*work, error) {
+func (o *options) prepare(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, output *cli.Output) (*work, error) {
 	var err error
 	if err := CheckLifetime(o.lifetime); err != nil {
 		return nil, err
@@ -147,7 +153,7 @@ func (o *options) prepare(f *cli.Factory, consumer *cli.Cluster, output *cli.Out
 	if w.manifests, err = Manifests(o.profile); err != nil {
 		return nil, err
 	}
-	if w.provider, err = f.Provider(o.provider); err != nil {
+	if w.provider, err = o.theProvider(ctx, f, consumer); err != nil {
 		return nil, err
 	}
 	w.inConsumer = &objects.Writer{Cluster: w.consumer, Side: "consumer", Output: output, DryRun: o.DryRun}

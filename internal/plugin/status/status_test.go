@@ -80,6 +80,13 @@ waiting in this cluster:
    └─ Ready InProgress: us is away
 not shown, because you may not read it: ClusterBindings, Nodes, the Deployment, Pods and Lease of the manager
 `},
+		"quotas": {Seen{Available: true, Bindings: []v1alpha1.ClusterBinding{{ObjectMeta: metav1.ObjectMeta{Name: "eu"}, Status: v1alpha1.ClusterBindingStatus{Quota: []v1alpha1.QuotaStatus{
+			{Name: "team-a", Hard: corev1.ResourceList{"cpu": resource.MustParse("10"), "pods": resource.MustParse("4")}, Used: corev1.ResourceList{"cpu": resource.MustParse("1500m"), "pods": resource.MustParse("5")}, Over: []string{"pods"}},
+		}}}}}, false, `manager: available
+eu: not Ready
+├─ NotSeen: the manager has not seen it yet
+└─ quota team-a: 1500m of 10 cpu, 5 of 4 pods (over)
+`},
 		"groups of nodes": {Seen{Available: true, Bindings: world().Bindings[1:2], Nodes: []corev1.Node{
 			{ObjectMeta: metav1.ObjectMeta{Name: "spillway-us.a-1", Labels: map[string]string{v1alpha1.LabelCluster: "us", v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}}, Spec: corev1.NodeSpec{Unschedulable: true}},
 			{ObjectMeta: metav1.ObjectMeta{Name: "spillway-us-a", Labels: map[string]string{v1alpha1.LabelCluster: "us-a", v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}}},

@@ -63,6 +63,9 @@ func (b Binding) draw(to *strings.Builder, all bool) {
 	for i := range b.Groups {
 		branch.add(b.Groups[i].text())
 	}
+	for _, used := range b.Quota {
+		branch.add("quota " + used)
+	}
 	for _, namespace := range b.Namespaces {
 		namespace.draw(branch, all, "which is not offloaded there")
 	}

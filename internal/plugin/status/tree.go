@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/quota"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 )
 
@@ -97,6 +98,8 @@ type Binding struct {
 	// Waits are all conditions that show a problem.
 	Waits []Wait `json:"waits,omitempty"`
 	Node  *Node  `json:"node,omitempty"`
+	// Quota says how much of each item of spec.quota is used.
+	Quota []string `json:"quota,omitempty"`
 	// Groups are the virtual nodes of groups of the provider's nodes.
 	Groups     []Node      `json:"groups,omitempty"`
 	Namespaces []Namespace `json:"namespaces,omitempty"`
@@ -173,6 +176,9 @@ func bindingOf(binding *v1alpha1.ClusterBinding, seen Seen) Binding {
 	b.Ready, b.Waits = conditionsOf(binding.Status.Conditions, binding.Generation)
 	if c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingReady); c != nil {
 		b.Reason = c.Reason
+	}
+	for i := range binding.Status.Quota {
+		b.Quota = append(b.Quota, quota.Describe(&binding.Status.Quota[i]))
 	}
 	b.fill(seen, binding.Spec.MountNamespace)
 	return b

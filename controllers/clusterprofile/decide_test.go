@@ -1,0 +1,115 @@
+package clusterprofile
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	inventory "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/testing/builder"
+)
+
+func list(cpu, gpus string) corev1.ResourceList {
+	return corev1.ResourceList{"cpu": resource.MustParse(cpu), "nvidia.com/gpu": resource.MustParse(gpus)}
+}
+
+func snapshot(changes ...func(*Snapshot)) Snapshot {
+	binding := builder.Binding("eu").Condition(v1alpha1.BindingConnected, metav1.ConditionTrue, "Connected", "").
+		Condition(v1alpha1.BindingReady, metav1.ConditionFalse, "LimitsMissing", "no limits").Obj()
+	binding.UID, binding.Status.KubernetesVersion, binding.Status.RemoteClusterUID = "b", "v1.36.3", "remote"
+	node := func(zone string) *corev1.Node {
+		return &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{corev1.LabelTopologyRegion: "europe", corev1.LabelTopologyZone: zone}},
+			Status:     corev1.NodeStatus{Capacity: list("8", "2"), Allocatable: list("4", "1")},
+		}
+	}
+	pod := corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list("500m", "2")}}}}}
+	s := Snapshot{Binding: binding, Nodes: []*corev1.Node{node("b"), node("a")}, Pods: []corev1.Pod{pod}, Known: true, Namespace: "fleet", Now: builder.Epoch}
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+// published has the profile that is created.
+func published(s *Snapshot) {
+	s.Existing = Decide(*s).Create
+	if status := Decide(*s).Status; status != nil {
+		s.Existing = status
+	}
+}
+
+func TestProfile(t *testing.T) {
+	created := Decide(snapshot()).Create
+	if created == nil || created.Namespace != "fleet" || created.Name != "eu" || created.Labels[inventory.LabelClusterManagerKey] != created.Spec.ClusterManager.Name ||
+		!metav1.IsControlledBy(created, snapshot().Binding) || len(created.Status.AccessProviders) > 0 {
+		t.Fatalf("created is %+v", created)
+	}
+	got := snapshot(published).Existing.Status
+	var said []string
+	for _, p := range got.Properties {
+		said = append(said, p.Name+"="+p.Value)
+	}
+	want := []string{
+		"capacity.spillway.io/cpu=16", "capacity.spillway.io/nvidia.com/gpu=4", "free.spillway.io/cpu=7500m", "free.spillway.io/nvidia.com/gpu=0",
+		"spillway.io/cluster=eu", "spillway.io/cluster-uid=remote", "topology.kubernetes.io/region=europe", "topology.kubernetes.io/zone=a,b",
+	}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Errorf("properties (-want +got):\n%s", diff)
+	}
+	said = nil
+	for _, c := range got.Conditions {
+		said = append(said, c.Type+" "+string(c.Status)+" "+c.Reason)
+	}
+	if diff := cmp.Diff([]string{"ControlPlaneHealthy True Connected", "Ready False LimitsMissing"}, said); diff != "" || got.Version.Kubernetes != "v1.36.3" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*Snapshot)
+		// want are the properties with a new time; "-" for no write.
+		want string
+	}{
+		"nothing":              {func(*Snapshot) {}, "-"},
+		"the time":             {func(s *Snapshot) { s.Now = s.Now.Add(time.Hour) }, "-"},
+		"the pods are unknown": {func(s *Snapshot) { s.Known, s.Pods = false, nil }, "-"},
+		"a pod":                {func(s *Snapshot) { s.Now, s.Pods = s.Now.Add(time.Hour), nil }, "free.spillway.io/cpu free.spillway.io/nvidia.com/gpu"},
+		"it is unbound":        {func(s *Snapshot) { s.Binding.DeletionTimestamp = &metav1.Time{Time: s.Now} }, "-"},
+		"it goes":              {func(s *Snapshot) { s.Existing.DeletionTimestamp = &metav1.Time{Time: s.Now}; s.Pods = nil }, "-"},
+		"somebody else's":      {func(s *Snapshot) { s.Existing.OwnerReferences = nil }, "foreign"},
+		"a condition of others": {func(s *Snapshot) {
+			s.Existing.Status.Conditions = append(s.Existing.Status.Conditions, metav1.Condition{Type: "Synced"})
+		}, "-"},
+		"a condition": {func(s *Snapshot) { s.Binding.Status.Conditions[0].Reason = "Other" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := snapshot(published)
+			s.Binding = s.Binding.DeepCopy()
+			test.change(&s)
+			plan := Decide(s)
+			got := "-"
+			if plan.Foreign {
+				got = "foreign"
+			} else if plan.Status != nil {
+				var changed []string
+				for _, p := range plan.Status.Status.Properties {
+					if !p.LastObservedTime.Time.Equal(builder.Epoch) {
+						changed = append(changed, p.Name)
+					}
+				}
+				got = strings.Join(changed, " ")
+			}
+			if got != test.want || plan.Create != nil {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

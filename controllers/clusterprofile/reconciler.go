@@ -1,0 +1,133 @@
+// Package clusterprofile publishes each ClusterBinding as a ClusterProfile, for tools that read an inventory of clusters.
+// It runs only if the manager is asked for that. It never publishes credentials, nor where the provider is.
+package clusterprofile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	inventoryv1alpha1 "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/consumer"
+	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/precondition"
+	"github.com/spillway-io/spillway/internal/retry"
+	"github.com/spillway-io/spillway/internal/retry/throttle"
+	"github.com/spillway-io/spillway/internal/shard"
+	"github.com/spillway-io/spillway/internal/trigger"
+)
+
+// What it may do with ClusterProfiles is in config/rbac/cluster_profiles_role.yaml, which nothing binds.
+//
+// +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler keeps the ClusterProfiles of the bindings that this replica works for.
+type Reconciler struct {
+	Client client.Client
+	// Live reads the profiles. No cache holds them: most clusters do not serve the kind.
+	Live      client.Reader
+	Inventory *inventory.Inventory
+	Owner     shard.Owner
+	Events    events.EventRecorder
+	// Namespace is where the profiles are.
+	Namespace string
+	Clock     clock.PassiveClock
+	// Pace spaces out the reads and the writes of one profile. What is free changes with each pod.
+	Pace *throttle.Pacer
+}
+
+// Reconcile brings the profile of one binding up to date.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	s := Snapshot{Binding: &v1alpha1.ClusterBinding{}, Namespace: r.Namespace, Now: r.Clock.Now()}
+	exists, err := consumer.Exists(ctx, r.Client, req.NamespacedName, s.Binding)
+	if !exists || err != nil {
+		r.Pace.Forget(req.Name)
+		return ctrl.Result{}, err
+	}
+	if !r.Owner.Owns(req.Name) {
+		return ctrl.Result{}, nil
+	}
+	if wait := r.Pace.Wait(req.Name); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	if s.Nodes, err = consumer.VirtualNodes(ctx, r.Client, s.Binding); err != nil {
+		return ctrl.Result{}, err
+	}
+	s.Pods, err = r.Inventory.Pods(ctx, req.Name, "")
+	if s.Known = err == nil; err != nil && !errors.Is(err, inventory.ErrUnknown) {
+		return ctrl.Result{}, err
+	}
+	existing := &inventoryv1alpha1.ClusterProfile{}
+	err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: req.Name}, existing)
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return ctrl.Result{}, r.failed(s, "getting", err)
+	default:
+		s.Existing = existing
+	}
+	r.Pace.Wrote(req.Name)
+	return r.act(ctx, s, Decide(s))
+}
+
+func (r *Reconciler) act(ctx context.Context, s Snapshot, plan Plan) (ctrl.Result, error) {
+	switch {
+	case plan.Foreign:
+		r.Events.Eventf(s.Binding, nil, corev1.EventTypeWarning, v1alpha1.ReasonNameConflict, "Publish", "%s",
+			conditions.Note(fmt.Sprintf("ClusterProfile %s/%s is not Spillway's, so the provider is not published: delete it", r.Namespace, s.Binding.Name)))
+	case plan.Create != nil:
+		if err := r.Client.Create(ctx, plan.Create); err != nil {
+			return ctrl.Result{}, r.failed(s, "creating", err)
+		}
+		s.Existing = plan.Create
+		return r.act(ctx, s, Decide(s))
+	case plan.Status != nil:
+		if err := r.Client.Status().Patch(ctx, plan.Status, precondition.Locked(s.Existing)); err != nil {
+			return retry.Done(r.failed(s, "writing the status of", err))
+		}
+	}
+	return ctrl.Result{}, nil
+}
+
+// failed tells the platform engineer what is missing.
+func (r *Reconciler) failed(s Snapshot, what string, err error) error {
+	lacks := apierrors.IsForbidden(err) || meta.IsNoMatchError(err)
+	err = fmt.Errorf("%s ClusterProfile %s/%s: %w", what, r.Namespace, s.Binding.Name, err)
+	if lacks {
+		r.Events.Eventf(s.Binding, nil, corev1.EventTypeWarning, v1alpha1.ReasonRightsMissing, "Publish", "%s",
+			conditions.Note("the provider is not published, although the manager has the flag --cluster-profiles: "+err.Error()))
+	}
+	return err
+}
+
+// SetupWithManager adds the controller to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("clusterprofile").
+		For(&v1alpha1.ClusterBinding{}).
+		Owns(&corev1.Node{}).
+		WatchesRawSource(inventory.Source(r.Inventory, inventory.Settle, func(_ context.Context, change inventory.Change) []reconcile.Request {
+			if change.Copies {
+				return nil
+			}
+			return []reconcile.Request{trigger.Named(change.Binding)}
+		})).
+		WatchesRawSource(shard.Source(r.Owner, trigger.Named)).
+		WithOptions(controller.Options{RateLimiter: retry.Backoff[reconcile.Request]()}).
+		Complete(r)
+}

@@ -1,0 +1,278 @@
+package quota
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/internal/field/provenance"
+)
+
+// Pod is a pod on the virtual node of a binding.
+type Pod struct {
+	types.NamespacedName
+	UID     types.UID
+	Created time.Time
+	Size    Amounts
+	// Sent reports that the pod is, or was, in the provider. Ended reports that it has ended.
+	Sent, Ended bool
+}
+
+// PodOf returns what is counted of a pod of the consumer. there reports that the provider is known to have it, although the
+// pod may not say so yet.
+func PodOf(pod *corev1.Pod, there bool) Pod {
+	remote := provenance.RemoteOf(pod)
+	return Pod{
+		NamespacedName: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, UID: pod.UID, Created: pod.CreationTimestamp.Time, Size: Of(pod),
+		Sent:  there || remote.UID != "" && remote.For == pod.UID,
+		Ended: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+	}
+}
+
+// state is what a Book knows about a pod.
+type state int
+
+const (
+	// unknown: nothing has been decided about the pod yet. It keeps room from younger pods, so that the oldest pods are
+	// sent first after a restart, too.
+	unknown state = iota
+	// asks: the pod could be sent, and waits for room.
+	asks
+	// elsewhere: the pod waits for something else, and keeps nothing from others.
+	elsewhere
+	// counts: the pod was sent, or has got room and is about to be.
+	counts
+)
+
+type account struct {
+	Pod
+	state state
+}
+
+// Book has the pods of a binding with spec.quota. It is safe for concurrent use: two pods never get the same room.
+// Without spec.quota it is empty.
+type Book struct {
+	// Labels returns the labels of a namespace of the consumer.
+	Labels func(namespace string) map[string]string
+
+	mu      sync.Mutex
+	sums    sums
+	pods    map[types.UID]*account
+	waiting []*account // All but those that count, the oldest first.
+}
+
+// Set sets spec.quota, and returns the pods that may be sent now. If there was none before, list must return all pods.
+func (b *Book) Set(entries []Entry, list func() []Pod) []types.NamespacedName {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.sums.entries
+	b.sums.entries = entries
+	if len(entries) == 0 {
+		var all []types.NamespacedName
+		for _, a := range b.waiting {
+			all = append(all, a.NamespacedName)
+		}
+		b.pods, b.waiting = nil, nil
+		return all
+	}
+	if len(before) == 0 {
+		b.pods = map[types.UID]*account{}
+		for _, pod := range list() {
+			if a := (&account{Pod: pod}); !pod.Ended {
+				if pod.Sent {
+					a.state = counts
+				}
+				b.pods[pod.UID] = a
+			}
+		}
+	}
+	return b.recount()
+}
+
+// InUse reports whether there is any quota.
+func (b *Book) InUse() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.sums.entries) > 0
+}
+
+// Relabelled returns the pods that may be sent now because a namespace has other labels.
+func (b *Book) Relabelled() []types.NamespacedName {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.recount()
+}
+
+// recount begins anew with what each pod counts for. The caller holds the lock.
+func (b *Book) recount() []types.NamespacedName {
+	b.sums, b.waiting = newSums(b.sums.entries, b.Labels), nil
+	for _, a := range b.pods {
+		b.place(a)
+	}
+	return b.settle()
+}
+
+// Note notes a pod, or a change of it, and returns the pods that may be sent now.
+func (b *Book) Note(pod Pod) []types.NamespacedName {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.sums.entries) == 0 || !b.note(pod) {
+		return nil
+	}
+	return b.settle()
+}
+
+// note reports whether anything has changed that others may wait for.
+func (b *Book) note(pod Pod) bool {
+	before := b.pods[pod.UID]
+	if pod.Ended {
+		return b.drop(before)
+	}
+	after := &account{Pod: pod}
+	if pod.Sent {
+		after.state = counts
+	} else if before != nil {
+		after.state = before.state // What was promised stays promised.
+	}
+	if before != nil && before.state == after.state && maps.Equal(before.Size, after.Size) {
+		before.Pod = pod
+		return false
+	}
+	b.drop(before)
+	b.pods[pod.UID] = after
+	b.place(after)
+	return before != nil
+}
+
+// Gone forgets a pod, and returns the pods that may be sent now.
+func (b *Book) Gone(uid types.UID) []types.NamespacedName {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.drop(b.pods[uid]) {
+		return nil
+	}
+	return b.settle()
+}
+
+// Ask asks for room for a pod that can be sent otherwise. It returns why there is none, or nil. Others may have got room
+// meanwhile.
+func (b *Book) Ask(pod Pod) (short *Shortage, others []types.NamespacedName) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.sums.entries) == 0 {
+		return nil, nil
+	}
+	b.note(pod) // It may not be known yet.
+	a := b.pods[pod.UID]
+	if a == nil || a.state == counts {
+		return nil, nil
+	}
+	b.move(a, asks)
+	others = b.settle()
+	if a.state == counts {
+		return nil, slices.DeleteFunc(others, func(other types.NamespacedName) bool { return other == a.NamespacedName })
+	}
+	return b.shortage(a), others
+}
+
+// Withdraw notes that a pod is not sent for another reason, and returns the pods that may be sent now.
+func (b *Book) Withdraw(uid types.UID) []types.NamespacedName {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.pods[uid]
+	if a == nil || a.state == elsewhere || a.Sent {
+		return nil
+	}
+	b.move(a, elsewhere)
+	return b.settle()
+}
+
+// settle gives room to pods that ask for it, and returns them. The caller holds the lock.
+func (b *Book) settle() []types.NamespacedName {
+	var got []types.NamespacedName
+	held := b.sums.clone()
+	for _, a := range slices.Clone(b.waiting) {
+		if a.state == elsewhere || held.short(&a.Pod) != nil {
+			continue
+		}
+		held.add(&a.Pod, 1)
+		if a.state == asks {
+			b.move(a, counts)
+			got = append(got, a.NamespacedName)
+		}
+	}
+	return got
+}
+
+// shortage says why a pod that asks for room has none. The caller holds the lock.
+func (b *Book) shortage(a *account) *Shortage {
+	if short := b.sums.short(&a.Pod); short != nil {
+		return short
+	}
+	held := b.sums.clone()
+	for _, older := range b.waiting {
+		if older == a {
+			break
+		}
+		if older.state != elsewhere && held.short(&older.Pod) == nil {
+			held.add(&older.Pod, 1)
+		}
+	}
+	short := held.short(&a.Pod)
+	for _, i := range held.of(a.Namespace) {
+		if short != nil && held.entries[i].Name == short.Quota {
+			used := b.sums.used[i]
+			kept := Amounts{short.Resource: held.used[i][short.Resource] - used[short.Resource]}
+			short.Used, short.Kept = text(used, short.Resource), text(kept, short.Resource)
+		}
+	}
+	return short
+}
+
+// move gives a pod another state. The caller holds the lock.
+func (b *Book) move(a *account, to state) {
+	if a.state != to {
+		b.take(a)
+		a.state = to
+		b.place(a)
+	}
+}
+
+// place counts a pod, or lets it wait. The caller holds the lock.
+func (b *Book) place(a *account) {
+	if a.state != counts {
+		at, _ := slices.BinarySearchFunc(b.waiting, a, byAge)
+		b.waiting = slices.Insert(b.waiting, at, a)
+		return
+	}
+	b.sums.add(&a.Pod, 1)
+}
+
+func (b *Book) take(a *account) {
+	if a.state != counts {
+		if at, found := slices.BinarySearchFunc(b.waiting, a, byAge); found {
+			b.waiting = slices.Delete(b.waiting, at, at+1)
+		}
+		return
+	}
+	b.sums.add(&a.Pod, -1)
+}
+
+func (b *Book) drop(a *account) bool {
+	if a == nil {
+		return false
+	}
+	b.take(a)
+	delete(b.pods, a.UID)
+	return true
+}
+
+// byAge compares pods by when they were created, and within a second by their names.
+func byAge(a, b *account) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}

@@ -1,0 +1,266 @@
+package quota
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+)
+
+func list(text string) corev1.ResourceList {
+	all := corev1.ResourceList{}
+	for pair := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(pair, "=")
+		all[corev1.ResourceName(name)] = resource.MustParse(value)
+	}
+	return all
+}
+
+// binding has quotas such as "all: cpu=10" and "a: team=a: pods=2".
+func binding(quotas ...string) *v1alpha1.ClusterBinding {
+	cb := &v1alpha1.ClusterBinding{}
+	for _, text := range quotas {
+		parts := strings.Split(text, ": ")
+		q := v1alpha1.NamespaceQuota{Name: parts[0], Hard: list(parts[len(parts)-1])}
+		if len(parts) == 3 {
+			key, value, _ := strings.Cut(parts[1], "=")
+			q.NamespaceSelector.MatchLabels = map[string]v1alpha1.LabelValue{key: v1alpha1.LabelValue(value)}
+		}
+		cb.Spec.Quota = append(cb.Spec.Quota, q)
+	}
+	return cb
+}
+
+// teams has namespaces a1 and a2 of team a, and so on.
+func teams(namespace string) map[string]string { return map[string]string{"team": namespace[:1]} }
+
+// pod returns a pod such as "a1/x": its name is when it was created, too.
+func pod(name, size string) Pod {
+	namespace, name, _ := strings.Cut(name, "/")
+	amounts := Amounts{corev1.ResourcePods: 1}
+	for name, quantity := range list(size) {
+		amounts.set(name, quantity)
+	}
+	return Pod{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}, UID: types.UID(namespace + name), Created: time.Unix(int64(name[0]), 0), Size: amounts}
+}
+
+func names(pods []types.NamespacedName) string {
+	var all []string
+	for _, p := range pods {
+		all = append(all, p.String())
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func TestOf(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	of := Of(&corev1.Pod{Spec: corev1.PodSpec{
+		InitContainers: []corev1.Container{
+			{Resources: corev1.ResourceRequirements{Requests: list("cpu=3")}},
+			{RestartPolicy: &always, Resources: corev1.ResourceRequirements{Requests: list("cpu=100m memory=1Mi")}},
+		},
+		Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list("cpu=1 nvidia.com/gpu=2"), Limits: list("cpu=2 nvidia.com/gpu=2 memory=1Gi")}}},
+		Overhead:   list("cpu=50m"),
+	}})
+	want := Amounts{"pods": 1, "cpu": 3050, "memory": 1 << 20, "nvidia.com/gpu": 2, "limits.cpu": 2050, "limits.memory": 1 << 30}
+	if diff := cmp.Diff(want, of); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for name, want := range map[corev1.ResourceName]string{"cpu": "3050m", "memory": "1Mi", "limits.memory": "1Gi", "nvidia.com/gpu": "2", "limits.cpu": "2050m"} {
+		if got := of.Quantity(name); got.String() != want {
+			t.Errorf("%s is %s, want %s", name, got.String(), want)
+		}
+	}
+}
+
+func TestAsk(t *testing.T) {
+	const all, teamA = "all: cpu=10 limits.cpu=20", "team-a: team=a: cpu=4 pods=3"
+	tests := map[string]struct {
+		quotas []string
+		// sent and unknown are the pods that the book begins with.
+		sent, unknown []Pod
+		// asked ask in this order. The last one's answer counts.
+		asked []Pod
+		want  string
+	}{
+		"no quota":                         {asked: []Pod{pod("a1/a", "cpu=100")}},
+		"room":                             {quotas: []string{all, teamA}, sent: []Pod{pod("a1/a", "cpu=2")}, asked: []Pod{pod("a1/b", "cpu=2")}},
+		"none":                             {quotas: []string{all, teamA}, sent: []Pod{pod("a1/a", "cpu=2500m")}, asked: []Pod{pod("a1/b", "cpu=2")}, want: "quota team-a of ClusterBinding eu: the pod requests 2 cpu, and 2500m of 4 are used"},
+		"none, of another namespace":       {quotas: []string{all, teamA}, sent: []Pod{pod("a2/a", "cpu=4")}, asked: []Pod{pod("a1/b", "cpu=1m")}, want: "quota team-a of ClusterBinding eu: the pod requests 1m cpu, and 4 of 4 are used"},
+		"another team":                     {quotas: []string{all, teamA}, sent: []Pod{pod("a2/a", "cpu=4")}, asked: []Pod{pod("b1/b", "cpu=6")}},
+		"of all teams":                     {quotas: []string{all, teamA}, sent: []Pod{pod("a2/a", "cpu=4"), pod("b1/a", "cpu=4")}, asked: []Pod{pod("b1/b", "cpu=3")}, want: "quota all of ClusterBinding eu: the pod requests 3 cpu, and 8 of 10 are used"},
+		"pods":                             {quotas: []string{teamA}, sent: []Pod{pod("a1/a", ""), pod("a1/b", ""), pod("a1/c", "")}, asked: []Pod{pod("a1/d", "")}, want: "quota team-a of ClusterBinding eu: the pod requests 1 pods, and 3 of 3 are used"},
+		"limits":                           {quotas: []string{all}, asked: []Pod{pod("a1/a", "limits.cpu=21")}, want: "quota all of ClusterBinding eu: the pod requests 21 limits.cpu, and 0 of 20 are used"},
+		"requests with a prefix":           {quotas: []string{"x: requests.nvidia.com/gpu=1 requests.cpu=3"}, asked: []Pod{pod("a1/a", "nvidia.com/gpu=2")}, want: "quota x of ClusterBinding eu: the pod requests 2 nvidia.com/gpu, and 0 of 1 are used"},
+		"with and without a prefix":        {quotas: []string{"x: requests.cpu=3 cpu=2"}, asked: []Pod{pod("a1/a", "cpu=3")}, want: "quota x of ClusterBinding eu: the pod requests 3 cpu, and 0 of 2 are used"},
+		"nothing is allowed":               {quotas: []string{"x: pods=0"}, asked: []Pod{pod("a1/a", "")}, want: "quota x of ClusterBinding eu: the pod requests 1 pods, and 0 of 0 are used"},
+		"too much is used of something":    {quotas: []string{"x: cpu=1 memory=1Gi"}, sent: []Pod{pod("a1/a", "cpu=9")}, asked: []Pod{pod("a1/b", "memory=1Gi")}},
+		"promised, not sent yet":           {quotas: []string{teamA}, asked: []Pod{pod("a1/a", "cpu=3"), pod("a1/b", "cpu=2")}, want: "quota team-a of ClusterBinding eu: the pod requests 2 cpu, and 3 of 4 are used"},
+		"asks again":                       {quotas: []string{teamA}, asked: []Pod{pod("a1/a", "cpu=3"), pod("a1/a", "cpu=3")}},
+		"a larger one holds up none":       {quotas: []string{teamA}, sent: []Pod{pod("a1/a", "cpu=2")}, asked: []Pod{pod("a1/b", "cpu=3"), pod("a1/c", "cpu=2")}},
+		"older ones are not decided about": {quotas: []string{teamA}, unknown: []Pod{pod("a1/a", "cpu=3")}, asked: []Pod{pod("a1/b", "cpu=2")}, want: "quota team-a of ClusterBinding eu: the pod requests 2 cpu, and 0 of 4 are used; older pods wait for 3"},
+		"younger ones are not":             {quotas: []string{teamA}, unknown: []Pod{pod("a1/z", "cpu=3")}, asked: []Pod{pod("a1/b", "cpu=2")}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			book := &Book{Labels: teams}
+			book.Set(Entries(binding(test.quotas...)), func() []Pod {
+				for i := range test.sent {
+					test.sent[i].Sent = true
+				}
+				return slices.Concat(test.sent, test.unknown)
+			})
+			got := ""
+			for _, p := range test.asked {
+				got = ""
+				if short, _ := book.Ask(p); short != nil {
+					got = short.Message("eu")
+				}
+			}
+			if got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestRoomGoesToTheOldest: what becomes free goes to the oldest pod that fits, whatever makes it free.
+func TestRoomGoesToTheOldest(t *testing.T) {
+	ended := func(p Pod) Pod { p.Ended = true; return p }
+	small := func(p Pod) Pod { p.Size = Amounts{"cpu": 1000}; p.Sent = true; return p }
+	first := pod("a1/a", "cpu=4")
+	tests := map[string]struct {
+		change func(*Book) []types.NamespacedName
+		want   string
+	}{
+		"a pod ends":                    {func(b *Book) []types.NamespacedName { return b.Note(ended(first)) }, "a1/c a2/d"},
+		"a pod is gone":                 {func(b *Book) []types.NamespacedName { return b.Gone(first.UID) }, "a1/c a2/d"},
+		"a pod is resized":              {func(b *Book) []types.NamespacedName { return b.Note(small(first)) }, "a1/c"},
+		"a promise is not needed":       {func(b *Book) []types.NamespacedName { return b.Withdraw(first.UID) }, "a1/c a2/d"},
+		"the quota grows":               {func(b *Book) []types.NamespacedName { return b.Set(Entries(binding("x: team=a: cpu=9")), nil) }, "a1/b"},
+		"the quota shrinks":             {func(b *Book) []types.NamespacedName { return b.Set(Entries(binding("x: team=a: cpu=1")), nil) }, ""},
+		"the quota is gone":             {func(b *Book) []types.NamespacedName { return b.Set(nil, nil) }, "a1/b a1/c a1/e a2/d b1/a"},
+		"it holds for another team now": {func(b *Book) []types.NamespacedName { return b.Set(Entries(binding("x: team=b: cpu=1")), nil) }, "a1/b a1/c a1/e a2/d"},
+		"nothing":                       {func(b *Book) []types.NamespacedName { return b.Note(pod("a1/z", "cpu=1")) }, ""},
+		"another team":                  {func(b *Book) []types.NamespacedName { return b.Gone("b1a") }, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			book := &Book{Labels: teams}
+			book.Set(Entries(binding("x: team=a: cpu=4")), func() []Pod { return []Pod{pod("b1/a", "cpu=9")} })
+			for _, p := range []Pod{first, pod("a1/e", "cpu=3"), pod("a2/d", "cpu=1"), pod("a1/c", "cpu=3"), pod("a1/b", "cpu=5")} {
+				book.Ask(p)
+			}
+			if got := names(test.change(book)); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestNeverTooMuch plays random pods and quotas. The used amounts always equal the sum, and no pod gets room that there is
+// not. In the end, no pod waits that fits.
+func TestNeverTooMuch(t *testing.T) {
+	chance := rand.New(rand.NewPCG(1, 2))
+	book, pods := &Book{Labels: teams}, map[types.UID]Pod{}
+	count := func(has func(Pod) bool) (sum int64) {
+		for uid, p := range pods {
+			if a := book.pods[uid]; a != nil && a.state == counts && has(p) {
+				sum += p.Size["cpu"]
+			}
+		}
+		return sum
+	}
+	book.Set(Entries(binding("all: cpu=20", "a: team=a: cpu=8")), func() []Pod { return nil })
+	for i := range 20_000 {
+		p := pod(fmt.Sprintf("%c%d/%c", 'a'+rune(chance.IntN(2)), chance.IntN(2), 'a'+rune(chance.IntN(26))), fmt.Sprintf("cpu=%d", 1+chance.IntN(6)))
+		if before, known := pods[p.UID]; known {
+			p = before
+		}
+		switch chance.IntN(5) {
+		case 0, 1:
+			pods[p.UID] = p
+			book.Ask(p)
+		case 2:
+			delete(pods, p.UID)
+			book.Gone(p.UID)
+		case 3:
+			book.Withdraw(p.UID)
+		case 4:
+			if a := book.pods[p.UID]; a != nil && a.state == counts {
+				p.Sent = true
+				pods[p.UID] = p
+				book.Note(p)
+			}
+		}
+		all, ofA := count(func(Pod) bool { return true }), count(func(p Pod) bool { return p.Namespace[0] == 'a' })
+		if all > 20_000 || ofA > 8000 || book.sums.used[0]["cpu"] != all || book.sums.used[1]["cpu"] != ofA {
+			t.Fatalf("step %d: %d and %d are sent, the book says %v", i, all, ofA, book.sums.used)
+		}
+		for _, a := range book.waiting {
+			if a.state == asks && book.sums.short(&a.Pod) == nil {
+				t.Fatalf("step %d: %s waits although it fits", i, a.NamespacedName)
+			}
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	cb := binding("b: pods=2 requests.cpu=1 memory=1Gi", "a: team=a: limits.cpu=2")
+	sent := pod("a1/a", "cpu=1500m limits.cpu=2 memory=512Mi")
+	sent.Sent = true
+	ended := sent
+	ended.UID, ended.Ended = "ended", true
+	got := Status(cb, []Pod{sent, ended, pod("a1/b", "cpu=3")}, teams)
+	want := []v1alpha1.QuotaStatus{
+		{Name: "a", Hard: list("limits.cpu=2"), Used: list("limits.cpu=2")},
+		{Name: "b", Hard: list("pods=2 requests.cpu=1 memory=1Gi"), Used: list("pods=1 requests.cpu=1500m memory=512Mi"), Over: []string{"requests.cpu"}},
+	}
+	if !Same(got, want) {
+		t.Errorf("(-want +got)\n%s", cmp.Diff(want, got))
+	}
+	if got, want := Describe(&got[1]), "b: 512Mi of 1Gi memory, 1 of 2 pods, 1500m of 1 requests.cpu (over)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for name, change := range map[string]func(*v1alpha1.QuotaStatus){
+		"name": func(s *v1alpha1.QuotaStatus) { s.Name = "c" }, "hard": func(s *v1alpha1.QuotaStatus) { s.Hard = list("limits.cpu=3") },
+		"used": func(s *v1alpha1.QuotaStatus) { s.Used = list("limits.cpu=1") }, "over": func(s *v1alpha1.QuotaStatus) { s.Over = []string{"x"} },
+		"names": func(s *v1alpha1.QuotaStatus) { s.Used = list("pods=2") },
+	} {
+		other := []v1alpha1.QuotaStatus{*got[0].DeepCopy(), *got[1].DeepCopy()}
+		if change(&other[0]); Same(got, other) {
+			t.Errorf("%s: a difference is not seen", name)
+		}
+	}
+}
+
+func TestUnchanged(t *testing.T) {
+	before := (&Shortage{Quota: "a", Resource: "cpu", Requests: "2", Used: "9", Hard: "10"}).Message("eu")
+	for name, test := range map[string]struct {
+		after Shortage
+		want  bool
+	}{
+		"other numbers":    {Shortage{Quota: "a", Resource: "cpu", Requests: "2", Used: "10", Hard: "10", Kept: "3"}, true},
+		"another quota":    {Shortage{Quota: "b", Resource: "cpu", Requests: "2", Used: "9", Hard: "10"}, false},
+		"another resource": {Shortage{Quota: "a", Resource: "pods", Requests: "2", Used: "9", Hard: "10"}, false},
+		"another limit":    {Shortage{Quota: "a", Resource: "cpu", Requests: "2", Used: "9", Hard: "11"}, false},
+	} {
+		if got := Unchanged(before, test.after.Message("eu")); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if Unchanged("", "") || !maps.Equal(allowed(list("cpu=1")), Amounts{"cpu": 1000}) {
+		t.Error("nothing says nothing")
+	}
+}
