@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/offload"
 	"github.com/spillway-io/spillway/internal/plugin/rotate"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/plugin/ui"
 	"github.com/spillway-io/spillway/internal/plugin/unbind"
 	"github.com/spillway-io/spillway/internal/plugin/uninstall"
 )
@@ -35,6 +36,7 @@ func Command(version string, streams genericiooptions.IOStreams) *cobra.Command 
   kubectl spillway bind eu --provider-context eu        makes a cluster a provider
   kubectl spillway offload team-a                       lets pods of a namespace run there
   kubectl spillway status                               what runs where, and what waits
+  kubectl spillway ui                                   the same in a browser, live
   kubectl spillway doctor                               what is wrong, and how to fix it
   kubectl spillway dump                                 one file for a maintainer, without credentials
 
@@ -49,7 +51,7 @@ Each command can be run again: it continues where it stopped, and changes only w
 	root.SetErr(streams.ErrOut)
 	f.AddFlags(root.PersistentFlags())
 	root.AddCommand(install.Command(f), bind.Command(f), offload.Command(f), offload.UndoCommand(f), unbind.Command(f), uninstall.Command(f),
-		status.Command(f), explain.Command(f), doctor.Command(f), dump.Command(f), rotate.Command(f), hosted.Command(f))
+		status.Command(f), explain.Command(f), doctor.Command(f), dump.Command(f), rotate.Command(f), hosted.Command(f), ui.Command(f))
 	for _, command := range root.Commands() {
 		cli.Named(command)
 		switch command.Name() {

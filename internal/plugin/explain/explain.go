@@ -51,11 +51,10 @@ annotations and events, its namespace, and the binding of its provider. What you
 			if err != nil {
 				return err
 			}
-			seen, err := read(command.Context(), consumer, client.ObjectKey{Namespace: namespace, Name: name})
+			explanation, err := Of(command.Context(), consumer, client.ObjectKey{Namespace: namespace, Name: name})
 			if err != nil {
 				return err
 			}
-			explanation := Explain(seen)
 			if format != "" {
 				return cli.Print(f.Out, format, explanation)
 			}
@@ -77,6 +76,15 @@ func podName(given string) (string, error) {
 		return name, nil
 	}
 	return "", fmt.Errorf("explain needs the name of a pod, not %s: see kubectl get pods", given)
+}
+
+// Of reads a pod and what is around it, as far as the user may, and explains it.
+func Of(ctx context.Context, consumer *cli.Cluster, key client.ObjectKey) (Explanation, error) {
+	seen, err := read(ctx, consumer, key)
+	if err != nil {
+		return Explanation{}, err
+	}
+	return Explain(seen), nil
 }
 
 func read(ctx context.Context, consumer *cli.Cluster, key client.ObjectKey) (Seen, error) {

@@ -110,11 +110,7 @@ func (o *resolveOptions) run(ctx context.Context, f *cli.Factory, name, path str
 	if err != nil {
 		return err
 	}
-	plan, err := preview.Of(h, h.Spec, time.Now())
-	if err != nil {
-		return err
-	}
-	r, err := preview.Resolve(h, plan, path, take)
+	plan, r, err := resolution(h, path, take)
 	if err != nil {
 		return err
 	}
@@ -131,12 +127,30 @@ func (o *resolveOptions) run(ctx context.Context, f *cli.Factory, name, path str
 	if err := show(f.Out, &preview.Plan{Name: name, Fields: []preview.Field{r.Field}, Blocked: plan.Blocked}, true); err != nil || o.dryRun {
 		return err
 	}
-	if plan.Blocked != "" {
-		return fmt.Errorf("the operator does nothing for now, because %s", plan.Blocked)
+	if err := blocked(plan); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, cli.ErrTime)
 	defer cancel()
 	return decision{consumer, output, r, take, h.Status.Decisions}.write(ctx, h)
+}
+
+// resolution returns how to let one side's value of a field hold.
+func resolution(h *v1alpha1.HostedCluster, path string, take merge.Side) (*preview.Plan, *preview.Resolution, error) {
+	plan, err := preview.Of(h, h.Spec, time.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := preview.Resolve(h, plan, path, take)
+	return plan, r, err
+}
+
+// blocked returns an error if a decision would have no effect now.
+func blocked(plan *preview.Plan) error {
+	if plan.Blocked == "" {
+		return nil
+	}
+	return fmt.Errorf("the operator does nothing for now, because %s", plan.Blocked)
 }
 
 func orNone(hash string) string {

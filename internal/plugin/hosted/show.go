@@ -187,6 +187,10 @@ func other(winner merge.Side) string {
 // short returns a value in one line. Whoever wants all of a long one uses -o.
 func short(value json.RawMessage) string {
 	const most = 60
+	return shortened(value, most)
+}
+
+func shortened(value json.RawMessage, most int) string {
 	var text string
 	switch err := json.Unmarshal(value, &text); {
 	case len(value) == 0:

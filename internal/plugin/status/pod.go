@@ -30,7 +30,8 @@ type Pod struct {
 	DaemonSet bool `json:"-"`
 }
 
-func podOf(shown *corev1.Pod, events ...corev1.Event) Pod {
+// PodOf says how far a pod is. events may say why it does not start.
+func PodOf(shown *corev1.Pod, events ...corev1.Event) Pod {
 	p := Pod{Name: shown.Name, Phase: cmp.Or(string(shown.Status.Phase), string(corev1.PodPending))}
 	p.Waits = WaitsOf(shown, events...)
 	owner := metav1.GetControllerOfNoCopy(shown)

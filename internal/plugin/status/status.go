@@ -200,12 +200,12 @@ func Read(ctx context.Context, consumer *cli.Cluster, namespace string) (Seen, e
 		}
 	}
 	seen.Bindings, seen.Nodes, seen.Offloadings = bindings.Items, nodes.Items, offloadings.Items
-	seen.sort(pods.Items)
+	seen.Sort(pods.Items)
 	return seen, seen.manager(ctx, consumer)
 }
 
-// sort keeps the pods that may have something to do with a provider.
-func (s *Seen) sort(pods []corev1.Pod) {
+// Sort keeps the pods that may have something to do with a provider.
+func (s *Seen) Sort(pods []corev1.Pod) {
 	offloaded, there := map[string]bool{}, map[string]bool{}
 	for i := range s.Offloadings {
 		offloaded[s.Offloadings[i].Namespace] = true

@@ -233,7 +233,7 @@ func TestWaitsOf(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if test.pod.Status.Phase == corev1.PodSucceeded && podOf(test.pod).Runs != (test.want == nil) {
+			if test.pod.Status.Phase == corev1.PodSucceeded && PodOf(test.pod).Runs != (test.want == nil) {
 				t.Errorf("it has ended well: %v", test.want != nil)
 			}
 		})

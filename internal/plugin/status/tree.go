@@ -48,7 +48,13 @@ func (s *Seen) Hides(name string) bool { return slices.Contains(s.Hidden, name) 
 
 // eventsOf returns the events about a pod.
 func (s *Seen) eventsOf(pod *corev1.Pod) []corev1.Event {
-	return slices.DeleteFunc(slices.Clone(s.Events), func(e corev1.Event) bool { return e.InvolvedObject.UID != pod.UID })
+	var about []corev1.Event
+	for i := range s.Events {
+		if s.Events[i].InvolvedObject.UID == pod.UID {
+			about = append(about, s.Events[i])
+		}
+	}
+	return about
 }
 
 // Strands reports whether a pod waits for ever, because its namespace is not offloaded.
@@ -162,7 +168,7 @@ func (s *Status) wait(seen Seen) {
 			at = len(s.Unplaced)
 			s.Unplaced = append(s.Unplaced, Namespace{Name: pod.Namespace, NotOffloaded: !seen.Hides(Offloadings)})
 		}
-		p := podOf(pod, seen.eventsOf(pod)...)
+		p := PodOf(pod, seen.eventsOf(pod)...)
 		if seen.Strands(pod) {
 			why := Wait{Reason: v1alpha1.ReasonPodStranded, Message: "it can run only on virtual nodes: delete and recreate it" + UnlessMounted(seen.Hides(Bindings))}
 			p.Waits = slices.Insert(p.Waits, 0, why)
@@ -248,7 +254,7 @@ func (b *Binding) place(seen Seen, mount string) {
 				b.Namespaces[at].NotOffloaded = !seen.Hides(Offloadings) && !seen.Hides(Bindings)
 			}
 		}
-		b.Namespaces[at].Pods = append(b.Namespaces[at].Pods, podOf(pod))
+		b.Namespaces[at].Pods = append(b.Namespaces[at].Pods, PodOf(pod))
 	}
 	slices.SortFunc(b.Namespaces, func(a, b Namespace) int { return cmp.Compare(a.Name, b.Name) })
 }
