@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
 page=docs/testing.md
 # In this order: from minutes to hours.
-parts=(vulnerabilities alerts docs clusters writes hosted spill hostile crash kinds versions integration integration-long e2e e2e-long e2e-crashes karpenter kueue faults-fast bench faults)
+parts=(vulnerabilities alerts docs clusters writes hosted spill ui hostile crash kinds versions integration integration-long e2e e2e-long e2e-crashes karpenter kueue faults-fast bench faults)
 
 go_test() { "$GO" test -count=1 -vet=off "$@"; }
 
@@ -40,6 +40,7 @@ run() {
       go_test -timeout 60m -v -run 'TestCrash|TestActiveBelieved|TestSharedHandler' ./hosted/test/operator
     ;;
   spill) go_test -timeout 90m -v -run 'TestNoLoopAndNoIdleRoom|TestSeededBugs' ./internal/decide/spill -interleavings 1000000 ;;
+  ui) go_test -timeout 30m -v ./test/ui -browser ;;
   versions) versions v1.34.5 v1.35.3 ;;
   kinds | integration) go_test -race -timeout 120m "./test/$1" ;;
   integration-long) go_test -timeout 60m ./test/integration -ginkgo.label-filter=long ;;

@@ -68,6 +68,7 @@ tidy() {
   tidy_in hack/image || ok=1
   tidy_in hack/karpenter || ok=1
   tidy_in hack/kueue || ok=1
+  tidy_in test/ui/browser || ok=1
   tidy_tools go.tools || ok=1
   tidy_tools go.lint || ok=1
   tidy_tools go.helm || ok=1

@@ -29,7 +29,7 @@ func (s *server) resolve(w http.ResponseWriter, r *http.Request) {
 	lines := &progress{to: w, control: http.NewResponseController(w)}
 	output, err := cli.NewOutput(&cli.Factory{IOStreams: genericiooptions.IOStreams{Out: cli.Terminal(lines), ErrOut: cli.Terminal(lines)}}, "resolve", "", false)
 	if err == nil {
-		err = hosted.Decide(ctx, s.live.scope.consumer, output, choice)
+		err = hosted.Decide(ctx, s.live.scope.consumer, output, choice) //nolint:contextcheck // It ends with the command, and not with the page.
 	}
 	end := said{Done: true}
 	if err != nil {

@@ -19,7 +19,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	p := s.live.join(s.ctx)
+	p := s.live.join(s.ctx) //nolint:contextcheck // Other pages use the same watches.
 	defer s.live.leave(p)
 	out := &stream{ResponseController: http.NewResponseController(w), to: w, revision: -1}
 	for {

@@ -45,7 +45,7 @@ export function drawChart(page, namespace, samples, now = Date.now()) {
   }
   const series = seriesOf(page, namespace, samples);
   const first = Date.parse(samples[0].at);
-  const last = Math.max(now, first + 60000);
+  const last = Math.max(now, first + 1000);
   const most = Math.max(1, ...known.map((sample) => series.reduce((sum, one) => sum + countIn(sample, namespace, one), 0)));
   const x = (time) => left + ((time - first) / (last - first)) * (width - left - 10);
   const y = (count) => 10 + (1 - count / most) * (height - bottom - 10);
