@@ -51,7 +51,7 @@ run() {
   bench | faults) target "$1" ;;
   e2e-long) target e2e ARGS=-ginkgo.label-filter=long ;;
   e2e-crashes) target e2e TIMEOUT=120m ARGS=-ginkgo.label-filter=crashes ;;
-  kueue) target kueue && target e2e ARGS=-ginkgo.label-filter=kueue ;;
+  kueue) target kueue && target e2e ARGS=-ginkgo.label-filter=kueue SHORT=1 ;;
   faults-fast) target faults FAST=1 ;;
   *)
     echo "make test-long: there is no part $1; there are: ${parts[*]}" >&2
