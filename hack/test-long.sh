@@ -53,7 +53,7 @@ run() {
   e2e-long) target e2e ARGS=-ginkgo.label-filter=long ;;
   e2e-crashes) target e2e TIMEOUT=120m ARGS=-ginkgo.label-filter=crashes ;;
   karpenter) target karpenter && target e2e ARGS=-ginkgo.label-filter=karpenter SHORT=1 ;;
-  kueue) target kueue && target e2e ARGS=-ginkgo.label-filter=kueue ;;
+  kueue) target kueue && target e2e ARGS=-ginkgo.label-filter=kueue SHORT=1 ;;
   faults-fast) target faults FAST=1 ;;
   *)
     echo "make test-long: there is no part $1; there are: ${parts[*]}" >&2
