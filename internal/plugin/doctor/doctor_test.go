@@ -214,6 +214,30 @@ func TestReadings(t *testing.T) {
 	}
 }
 
+// TestBefore: what exists before the installation.
+func TestBefore(t *testing.T) {
+	ours, others := corev1.Node{}, corev1.Node{}
+	ours.Name, others.Name = "spillway-eu", "spillway-rack"
+	ours.Labels = map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}
+	if _, found := ofNodes("consumer", []corev1.Node{ours}); found {
+		t.Error("a virtual node is in the way of itself")
+	}
+	if f, found := ofNodes("consumer", []corev1.Node{ours, others}); !found || f.Level != Warning || !strings.HasSuffix(f.Message, ": spillway-rack") {
+		t.Errorf("got %+v", f)
+	}
+	for want, f := range map[string]Finding{
+		"ok: no object":                          ofNames("consumer", 0, 9, nil),
+		"ok: 3 of 9 objects exist already":       ofNames("consumer", 3, 9, nil),
+		"warning: objects with names":            ofNames("consumer", 3, 9, []string{"a: conflict"}),
+		"ok: it has Kubernetes 1.31.0":           ofProviderVersion("provider", "1.31.0", false),
+		"error: it has Kubernetes 1.29.0, which": ofProviderVersion("provider", "1.29.0", true),
+	} {
+		if got := string(f.Level) + ": " + f.Message; !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestPolicies: only an accepted object shows that a policy is missing.
 func TestPolicies(t *testing.T) {
 	denies := errors.New("denied: ValidatingAdmissionPolicy 'spillway-consumers-pods' with binding 'x' denied request")
