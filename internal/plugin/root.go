@@ -11,6 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/bind"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
+	"github.com/spillway-io/spillway/internal/plugin/drain"
 	"github.com/spillway-io/spillway/internal/plugin/dump"
 	"github.com/spillway-io/spillway/internal/plugin/explain"
 	"github.com/spillway-io/spillway/internal/plugin/hosted"
@@ -49,11 +50,12 @@ Each command can be run again: it continues where it stopped, and changes only w
 	root.SetErr(streams.ErrOut)
 	f.AddFlags(root.PersistentFlags())
 	root.AddCommand(install.Command(f), bind.Command(f), offload.Command(f), offload.UndoCommand(f), unbind.Command(f), uninstall.Command(f),
+		drain.Command(f), drain.UndoCommand(f),
 		status.Command(f), explain.Command(f), doctor.Command(f), dump.Command(f), rotate.Command(f), hosted.Command(f))
 	for _, command := range root.Commands() {
 		cli.Named(command)
 		switch command.Name() {
-		case "bind", "rotate", "unbind":
+		case "bind", "rotate", "unbind", "drain", "uncordon":
 			command.ValidArgsFunction = f.CompleteNames(&v1alpha1.ClusterBindingList{})
 		case "offload", "unoffload":
 			command.ValidArgsFunction = f.CompleteNames(&corev1.NamespaceList{})
