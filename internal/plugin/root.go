@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/offload"
 	"github.com/spillway-io/spillway/internal/plugin/rotate"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/plugin/test"
 	"github.com/spillway-io/spillway/internal/plugin/unbind"
 	"github.com/spillway-io/spillway/internal/plugin/uninstall"
 )
@@ -36,6 +37,7 @@ func Command(version string, streams genericiooptions.IOStreams) *cobra.Command 
   kubectl spillway bind eu --provider-context eu        makes a cluster a provider
   kubectl spillway offload team-a                       lets pods of a namespace run there
   kubectl spillway status                               what runs where, and what waits
+  kubectl spillway test                                 runs a pod in each provider, and tests what users need
   kubectl spillway doctor                               what is wrong, and how to fix it
   kubectl spillway dump                                 one file for a maintainer, without credentials
 
@@ -51,11 +53,11 @@ Each command can be run again: it continues where it stopped, and changes only w
 	f.AddFlags(root.PersistentFlags())
 	root.AddCommand(install.Command(f), bind.Command(f), offload.Command(f), offload.UndoCommand(f), unbind.Command(f), uninstall.Command(f),
 		drain.Command(f), drain.UndoCommand(f),
-		status.Command(f), explain.Command(f), doctor.Command(f), dump.Command(f), rotate.Command(f), hosted.Command(f))
+		status.Command(f), explain.Command(f), test.Command(f), doctor.Command(f), dump.Command(f), rotate.Command(f), hosted.Command(f))
 	for _, command := range root.Commands() {
 		cli.Named(command)
 		switch command.Name() {
-		case "bind", "rotate", "unbind", "drain", "uncordon":
+		case "bind", "rotate", "unbind", "drain", "uncordon", "test":
 			command.ValidArgsFunction = f.CompleteNames(&v1alpha1.ClusterBindingList{})
 		case "offload", "unoffload":
 			command.ValidArgsFunction = f.CompleteNames(&corev1.NamespaceList{})

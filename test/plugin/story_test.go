@@ -256,6 +256,11 @@ func showsTeams(t *testing.T) {
 func examined(t *testing.T) map[string]doctor.Level {
 	t.Helper()
 	out, _ := spillway(t, "doctor", "-o", "json")
+	return worstOf(t, out)
+}
+
+func worstOf(t *testing.T, out string) map[string]doctor.Level {
+	t.Helper()
 	var findings []doctor.Finding
 	if err := json.Unmarshal([]byte(out), &findings); err != nil {
 		t.Fatal(err)
