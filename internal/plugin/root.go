@@ -11,6 +11,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/bind"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
+	"github.com/spillway-io/spillway/internal/plugin/drain"
 	"github.com/spillway-io/spillway/internal/plugin/dump"
 	"github.com/spillway-io/spillway/internal/plugin/explain"
 	"github.com/spillway-io/spillway/internal/plugin/hosted"
@@ -18,6 +19,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/offload"
 	"github.com/spillway-io/spillway/internal/plugin/rotate"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/plugin/test"
 	"github.com/spillway-io/spillway/internal/plugin/ui"
 	"github.com/spillway-io/spillway/internal/plugin/unbind"
 	"github.com/spillway-io/spillway/internal/plugin/uninstall"
@@ -37,6 +39,7 @@ func Command(version string, streams genericiooptions.IOStreams) *cobra.Command 
   kubectl spillway offload team-a                       lets pods of a namespace run there
   kubectl spillway status                               what runs where, and what waits
   kubectl spillway ui                                   the same in a browser, live
+  kubectl spillway test                                 runs a pod in each provider, and tests what users need
   kubectl spillway doctor                               what is wrong, and how to fix it
   kubectl spillway dump                                 one file for a maintainer, without credentials
 
@@ -51,11 +54,12 @@ Each command can be run again: it continues where it stopped, and changes only w
 	root.SetErr(streams.ErrOut)
 	f.AddFlags(root.PersistentFlags())
 	root.AddCommand(install.Command(f), bind.Command(f), offload.Command(f), offload.UndoCommand(f), unbind.Command(f), uninstall.Command(f),
-		status.Command(f), explain.Command(f), doctor.Command(f), dump.Command(f), rotate.Command(f), hosted.Command(f), ui.Command(f))
+		drain.Command(f), drain.UndoCommand(f),
+		status.Command(f), explain.Command(f), test.Command(f), doctor.Command(f), dump.Command(f), rotate.Command(f), hosted.Command(f), ui.Command(f))
 	for _, command := range root.Commands() {
 		cli.Named(command)
 		switch command.Name() {
-		case "bind", "rotate", "unbind":
+		case "bind", "rotate", "unbind", "drain", "uncordon", "test":
 			command.ValidArgsFunction = f.CompleteNames(&v1alpha1.ClusterBindingList{})
 		case "offload", "unoffload":
 			command.ValidArgsFunction = f.CompleteNames(&corev1.NamespaceList{})

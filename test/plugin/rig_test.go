@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/internal/plugin"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
@@ -41,8 +43,8 @@ var (
 	kubeconfig             string
 	patience               = 2 * time.Minute
 	lenient                = 30 * time.Second
-	withControllers        = []clusters.Component{clusters.KubeControllerManager}
-	controllers            = map[string]string{"controllers": "*,-node-lifecycle-controller,-deployment-controller"} // The test plays them.
+	components             = clusters.AllComponents()
+	controllers            = map[string]string{"controllers": "*,-deployment-controller"} // The test plays it.
 )
 
 func TestMain(m *testing.M) {
@@ -65,7 +67,7 @@ func run(m *testing.M) int {
 	for i, one := range []**clusters.Cluster{&home, &eu} {
 		group.Go(func() {
 			*one, errs[i] = clusters.Up(ctx, clusters.Options{
-				Name: []string{"home", "eu"}[i], Dir: directory, Components: withControllers, ControllerManagerArgs: controllers,
+				Name: []string{"home", "eu"}[i], Dir: directory, Components: components, ControllerManagerArgs: controllers, PlayContainers: i == 1,
 			})
 		})
 	}
@@ -122,7 +124,7 @@ func startManager(t *testing.T) {
 		t.Fatal(err)
 	}
 	mgr, err := manager.New(t.Context(), as, manager.Options{
-		ConsumerID: "home", SkipMetrics: true,
+		ConsumerID: "home", SkipMetrics: true, Kubelet: kubelet.Options{Address: "127.0.0.1", Port: freePort(t)},
 		Fleet: fleet.Options{ProbeInterval: time.Second, ProbeTimeout: lenient, LeaseDuration: lenient},
 		Manager: ctrl.Options{
 			Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true)},
@@ -140,6 +142,17 @@ func startManager(t *testing.T) {
 			t.Errorf("the manager has ended: %v", err)
 		}
 	})
+}
+
+// freePort returns a port of 127.0.0.1 that was free just now.
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // available sets the status of the manager's Deployment, as its controller would.
@@ -167,11 +180,22 @@ func spillway(t *testing.T, args ...string) (out string, err error) {
 // untilSaid is like spillway, but the time of --timeout is over as soon as the command has printed a text.
 func untilSaid(t *testing.T, text string, args ...string) (out string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("kubectl spillway %s takes longer than %s", args[0], patience))
-	defer cancel()
-	ctx, giveUp := context.WithCancelCause(ctx)
+	ctx, giveUp := context.WithCancelCause(t.Context())
 	defer giveUp(nil)
-	stdout, stderr := &listener{text: text, heard: func() { giveUp(cli.ErrTime) }}, &bytes.Buffer{}
+	return say(ctx, t, text, func() { giveUp(cli.ErrTime) }, args...)
+}
+
+// whenSaid is like spillway, but calls do as soon as the command has printed a text. The command waits for it.
+func whenSaid(t *testing.T, text string, do func(), args ...string) (out string, err error) {
+	t.Helper()
+	return say(t.Context(), t, text, do, args...)
+}
+
+func say(ctx context.Context, t *testing.T, text string, do func(), args ...string) (out string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("kubectl spillway %s takes longer than %s", args[0], patience))
+	defer cancel()
+	stdout, stderr := &listener{text: text, heard: sync.OnceFunc(do)}, &bytes.Buffer{}
 	command := plugin.Command("test", genericiooptions.IOStreams{In: strings.NewReader(""), Out: stdout, ErrOut: stderr})
 	command.SetArgs(append([]string{"--kubeconfig", kubeconfig}, args...))
 	err = command.ExecuteContext(ctx)

@@ -191,7 +191,7 @@ func shows(t *testing.T) {
 	// The provider has no node, and nothing writes a log.
 	want := map[string]doctor.Level{
 		"version": doctor.OK, "installed": doctor.OK, "definitions": doctor.OK, "manager": doctor.OK, "rights": doctor.OK, "binding": doctor.Warning,
-		"credentials": doctor.OK, "reach": doctor.OK, "clock": doctor.OK, "admission": doctor.OK, "strays": doctor.Warning, "stranded": doctor.OK,
+		"credentials": doctor.OK, "reach": doctor.OK, "clock": doctor.OK, "policies": doctor.OK, "metrics": doctor.OK, "admission": doctor.OK, "strays": doctor.Warning, "stranded": doctor.OK,
 		"daemonsets": doctor.Warning,
 	}
 	if diff := cmp.Diff(want, examined(t)); diff != "" {
@@ -256,6 +256,11 @@ func showsTeams(t *testing.T) {
 func examined(t *testing.T) map[string]doctor.Level {
 	t.Helper()
 	out, _ := spillway(t, "doctor", "-o", "json")
+	return worstOf(t, out)
+}
+
+func worstOf(t *testing.T, out string) map[string]doctor.Level {
+	t.Helper()
 	var findings []doctor.Finding
 	if err := json.Unmarshal([]byte(out), &findings); err != nil {
 		t.Fatal(err)

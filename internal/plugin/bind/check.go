@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -24,7 +25,7 @@ func (w *work) check(ctx context.Context) error {
 	}
 	err := w.consumer.Require(ctx, inConsumer())
 	if err == nil {
-		err = w.provider.Require(ctx, w.inProviderRights())
+		err = w.provider.Require(ctx, InProvider(w.provider, w.manifests))
 	}
 	if err != nil {
 		return err
@@ -127,12 +128,13 @@ func inConsumer() []cli.Right {
 	return rights
 }
 
-func (w *work) inProviderRights() []cli.Right {
-	asked := make([]client.Object, len(w.manifests))
-	for i, object := range w.manifests {
+// InProvider returns the rights of the provider's administrator that bind needs.
+func InProvider(provider *cli.Provider, manifests []*unstructured.Unstructured) []cli.Right {
+	asked := make([]client.Object, len(manifests))
+	for i, object := range manifests {
 		asked[i] = object
 	}
-	return append(w.provider.ToApply(asked...), identity, cli.Right{
+	return append(provider.ToApply(asked...), identity, cli.Right{
 		Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: config.ProviderNamespace, Name: config.ProviderAccount,
 	})
 }

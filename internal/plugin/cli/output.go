@@ -23,7 +23,7 @@ type Step struct {
 	Object string `json:"object"`
 	// Namespace is the namespace of the object, if it has one.
 	Namespace string `json:"namespace,omitempty"`
-	// Action is created, configured, unchanged, deleted, evicted, gone, kept, skipped or ready.
+	// Action is created, configured, unchanged, deleted, evicted, cordoned, uncordoned, gone, kept, skipped or ready.
 	Action string `json:"action"`
 	// Message says why, if that is not obvious.
 	Message string `json:"message,omitempty"`

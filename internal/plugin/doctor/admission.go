@@ -55,18 +55,22 @@ const (
 func Prepared(ctx context.Context, consumer client.Client, offloading *v1alpha1.NamespaceOffloading) (Answer, error) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: offloading.Namespace, Name: "spillway-doctor"},
-		Spec: corev1.PodSpec{
-			// For namespaces with the pod security level restricted.
-			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-			Containers: []corev1.Container{{Name: "none", Image: "none", SecurityContext: &corev1.SecurityContext{
-				AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-			}}},
-		},
+		Spec:       plain(),
 	}
 	if err := consumer.Create(ctx, pod, client.DryRunAll); err != nil {
 		return Untold, err
 	}
 	return answer(pod, offloading), nil
+}
+
+// plain returns the spec of a pod that is never created. It complies with the pod security level restricted.
+func plain() corev1.PodSpec {
+	return corev1.PodSpec{
+		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+		Containers: []corev1.Container{{Name: "none", Image: "none", SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		}}},
+	}
 }
 
 // answer interprets the created pod, which was sent without any toleration. It may rightly lack the

@@ -19,16 +19,24 @@ import (
 // Command returns the command doctor.
 func Command(f *cli.Factory) *cobra.Command {
 	var format string
-	var all bool
+	var all, pre bool
+	var flags cli.ProviderFlags
 	command := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what is wrong, and say how to fix it",
 		Long: `Checks versions, the installation, the manager's rights in the consumer and in each provider, bindings, credentials,
-clocks, whether the API server reaches virtual nodes, pods that should be in a provider and are not, and DaemonSets. It
-creates a pod in an offloaded namespace in a dry run, to see whether it could run in a provider. It checks all namespaces, also with -n. It changes nothing. It connects to providers from here, with the
-manager's credentials, if you may read them. The exit code is 1 if something does not work; a warning alone is no failure.`,
+clocks, the provider's policies and metrics, whether the API server reaches virtual nodes, pods that should be in a provider and are not, and DaemonSets. It
+creates a pod in an offloaded namespace, and forbidden objects in each provider, in dry runs only: to see whether the pod could run in a provider,
+and whether policies refuse the others. It checks all namespaces, also with -n. It changes nothing. It connects to providers from here, with the
+manager's credentials, if you may read them. The exit code is 1 if something does not work; a warning alone is no failure.
+
+--pre checks, before kubectl spillway install, versions, APIs, your rights, definitions of another version, and names in
+the way; with --provider-context also the provider: address, clock, rights.`,
 		Example: `  kubectl spillway doctor
-  kubectl spillway doctor -o json | jq '.[] | select(.level == "error")'`,
+  kubectl spillway doctor -o json | jq '.[] | select(.level == "error")'
+
+  # Before install and bind
+  kubectl spillway doctor --pre --provider-context eu`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := cli.CheckFormat(format); err != nil {
@@ -38,10 +46,7 @@ manager's credentials, if you may read them. The exit code is 1 if something doe
 			if err != nil {
 				return err
 			}
-			if err := status.Known(command.Context(), consumer, ptr.Deref(f.Namespace, "")); err != nil {
-				return err
-			}
-			findings, err := Examine(command.Context(), consumer)
+			findings, err := examine(command.Context(), f, consumer, pre, flags)
 			if err != nil {
 				return err
 			}
@@ -57,8 +62,31 @@ manager's credentials, if you may read them. The exit code is 1 if something doe
 		},
 	}
 	cli.AddFormat(command.Flags(), &format)
+	flags.AddTo(command.Flags())
 	command.Flags().BoolVar(&all, "all", false, "show checks that passed, too")
+	command.Flags().BoolVar(&pre, "pre", false, "check whether install and bind would work, before anything is installed")
+	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&flags)) // It fails only if the flag does not exist.
 	return command
+}
+
+// examine runs the checks before or after the installation.
+func examine(ctx context.Context, f *cli.Factory, consumer *cli.Cluster, pre bool, flags cli.ProviderFlags) ([]Finding, error) {
+	if err := status.Known(ctx, consumer, ptr.Deref(f.Namespace, "")); err != nil {
+		return nil, err
+	}
+	switch {
+	case !pre && flags.Given():
+		return nil, errors.New("--provider-context and --provider-kubeconfig are for --pre: without it, doctor uses the manager's credentials")
+	case !pre:
+		return Examine(ctx, consumer)
+	case !flags.Given():
+		return Before(ctx, consumer, nil)
+	}
+	provider, err := f.Provider(flags)
+	if err != nil {
+		return nil, err
+	}
+	return Before(ctx, consumer, provider)
 }
 
 // run is what all checks have: the cluster that they look at, and what they have found so far.

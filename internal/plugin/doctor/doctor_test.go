@@ -8,7 +8,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -209,5 +211,80 @@ func TestReadings(t *testing.T) {
 		if got := there.ahead(here); got != want {
 			t.Errorf("%d seconds ahead: it is at least %s, want %s", ahead, got, want)
 		}
+	}
+}
+
+// TestBefore: what exists before the installation.
+func TestBefore(t *testing.T) {
+	ours, others := corev1.Node{}, corev1.Node{}
+	ours.Name, others.Name = "spillway-eu", "spillway-rack"
+	ours.Labels = map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}
+	if _, found := ofNodes("consumer", []corev1.Node{ours}); found {
+		t.Error("a virtual node is in the way of itself")
+	}
+	if f, found := ofNodes("consumer", []corev1.Node{ours, others}); !found || f.Level != Warning || !strings.HasSuffix(f.Message, ": spillway-rack") {
+		t.Errorf("got %+v", f)
+	}
+	for want, f := range map[string]Finding{
+		"ok: no object":                          ofNames("consumer", 0, 9, nil),
+		"ok: 3 of 9 objects exist already":       ofNames("consumer", 3, 9, nil),
+		"warning: objects with names":            ofNames("consumer", 3, 9, []string{"a: conflict"}),
+		"ok: it has Kubernetes 1.31.0":           ofProviderVersion("provider", "1.31.0", false),
+		"error: it has Kubernetes 1.29.0, which": ofProviderVersion("provider", "1.29.0", true),
+	} {
+		if got := string(f.Level) + ": " + f.Message; !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestPolicies: only an accepted object shows that a policy is missing.
+func TestPolicies(t *testing.T) {
+	denies := errors.New("denied: ValidatingAdmissionPolicy 'spillway-consumers-pods' with binding 'x' denied request")
+	forbidden := errors.New("forbidden: User cannot create resource")
+	for name, test := range map[string]struct {
+		answers map[string]error
+		known   bool
+		level   Level
+		says    string
+	}{
+		"it refuses":                  {map[string]error{"spillway-consumers-pods": denies}, true, OK, "confine"},
+		"another one refuses":         {map[string]error{"spillway-consumers": denies}, false, OK, ""},
+		"no right":                    {map[string]error{"spillway-consumers-pods": forbidden}, false, OK, ""},
+		"one of two accepts":          {map[string]error{"spillway-consumers-pods": denies, "spillway-consumers": nil}, true, Error, ": spillway-consumers"},
+		"one accepts, one is unknown": {map[string]error{"a": forbidden, "c": nil, "b": nil}, true, Error, ": b, c"},
+	} {
+		f, known := ofPolicies("eu", test.answers)
+		if known != test.known || known && (f.Level != test.level || !strings.Contains(f.Message, test.says)) {
+			t.Errorf("%s: got %+v, %v", name, f, known)
+		}
+	}
+}
+
+// TestMetrics: a provider without metrics may be intended, one with a broken API may not.
+func TestMetrics(t *testing.T) {
+	group := schema.GroupResource{Group: "metrics.k8s.io", Resource: "pods"}
+	for want, err := range map[string]error{
+		"ok its metrics-server answers": nil, "ok it has no metrics-server": apierrors.NewNotFound(group, ""),
+		"warning its metrics-server is registered": apierrors.NewServiceUnavailable("no endpoints"),
+	} {
+		if f := ofMetrics("eu", err); !strings.HasPrefix(string(f.Level)+" "+f.Message, want) {
+			t.Errorf("got %+v, want %s", f, want)
+		}
+	}
+}
+
+// TestAbout: what concerns a provider, and not what concerns another one or a team.
+func TestAbout(t *testing.T) {
+	binding := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu"}}
+	var got []string
+	for _, f := range About([]Finding{
+		{Check: "manager"}, {Check: "rights"}, {Check: "rights", Object: "eu"}, {Check: "rights", Object: "us"}, {Check: "clock", Object: "us"},
+		{Check: "logs", Object: "spillway-eu"}, {Check: "strays", Object: "team"}, {Check: "admission", Object: "team"},
+	}, binding) {
+		got = append(got, f.Check+f.Object)
+	}
+	if want := "manager rights rightseu logsspillway-eu"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
 	}
 }

@@ -89,14 +89,10 @@ func (p *providers) logs(ctx context.Context, node string) {
 
 // provider examines a provider with the manager's credentials.
 func (p *providers) provider(ctx context.Context, binding *v1alpha1.ClusterBinding) {
-	document, err := secretOf(ctx, p.consumer, binding)
+	loaded, err := credentials(ctx, p.consumer, binding)
 	if apierrors.IsForbidden(err) {
 		p.found(Finding{Level: Warning, Check: "credentials", Object: binding.Name, Message: "you may not read them: the provider was not checked", Mend: "run doctor as a cluster administrator"})
 		return
-	}
-	loaded := &rest.Config{}
-	if err == nil {
-		loaded, err = kubeconfig.Load(document)
 	}
 	if err != nil {
 		p.found(Finding{
@@ -107,7 +103,6 @@ func (p *providers) provider(ctx context.Context, binding *v1alpha1.ClusterBindi
 	}
 	_, from, until := kubeconfig.Validity(loaded)
 	p.found(ofExpiry(binding.Name, from, until, time.Now()))
-	loaded.Timeout = patience
 	there, err := clock(ctx, loaded)
 	if err != nil {
 		p.found(Finding{
@@ -120,11 +115,18 @@ func (p *providers) provider(ctx context.Context, binding *v1alpha1.ClusterBindi
 	if here, err := clock(ctx, p.consumer.Config); err == nil {
 		p.found(ofClock(binding.Name, there.ahead(here)))
 	}
-	p.accountRights(ctx, binding.Name, loaded)
+	account, err := cli.Connect(loaded, "provider "+binding.Name, p.consumer.Config.UserAgent)
+	if err != nil {
+		p.found(Finding{Level: Error, Check: "rights", Object: binding.Name, Message: "the consumer's rights in the provider are unknown: " + err.Error()})
+		return
+	}
+	p.accountRights(ctx, binding.Name, account)
+	p.policies(ctx, binding.Name, account)
+	p.metrics(ctx, binding.Name, loaded)
 }
 
 // accountRights asks a provider whether the consumer's account has the rights of its roles.
-func (p *providers) accountRights(ctx context.Context, name string, loaded *rest.Config) {
+func (p *providers) accountRights(ctx context.Context, name string, account *cli.Cluster) {
 	mend := "kubectl spillway bind " + name + " --provider-context CONTEXT applies the roles again; roles for logs, exec and metrics that the provider's administrator has deleted are in config/provider/role_*.yaml"
 	shipped, err := config.Objects("provider")
 	if err != nil {
@@ -136,11 +138,7 @@ func (p *providers) accountRights(ctx context.Context, name string, loaded *rest
 		p.found(Finding{Level: Error, Check: "rights", Object: name, Message: err.Error()})
 		return
 	}
-	account, err := cli.Connect(loaded, "provider "+name, p.consumer.Config.UserAgent)
-	var missing []cli.Right
-	if err == nil {
-		missing, err = account.Lacks(ctx, rights)
-	}
+	missing, err := account.Lacks(ctx, rights)
 	if err != nil {
 		p.found(Finding{Level: Error, Check: "rights", Object: name, Message: "the consumer's rights in the provider are unknown: " + err.Error(), Mend: mend})
 		return

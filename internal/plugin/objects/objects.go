@@ -39,7 +39,7 @@ type Writer struct {
 
 // Apply applies an object by server-side apply, and reports whether that changed anything.
 func (w *Writer) Apply(ctx context.Context, object *unstructured.Unstructured) error {
-	before, err := w.get(ctx, object)
+	before, err := w.Get(ctx, object)
 	if err != nil {
 		return err
 	}
@@ -153,12 +153,12 @@ func Differ(there, shipped *unstructured.Unstructured) []string {
 
 // Missing reports whether the cluster lacks an object.
 func (w *Writer) Missing(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
-	there, err := w.get(ctx, object)
+	there, err := w.Get(ctx, object)
 	return err == nil && there == nil, err
 }
 
-// get returns the object as it is in the cluster, or nil.
-func (w *Writer) get(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// Get returns the object as it is in the cluster, or nil.
+func (w *Writer) Get(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	there := &unstructured.Unstructured{}
 	there.SetGroupVersionKind(object.GroupVersionKind())
 	err := w.Cluster.Get(ctx, client.ObjectKeyFromObject(object), there)
@@ -184,7 +184,7 @@ func (w *Writer) MayDelete(ctx context.Context, all []*unstructured.Unstructured
 // a later object may need an earlier one. An object with a UID never matches another object of its name.
 func (w *Writer) Delete(ctx context.Context, all []*unstructured.Unstructured) error {
 	for _, object := range slices.Backward(all) {
-		there, err := w.get(ctx, object)
+		there, err := w.Get(ctx, object)
 		if err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func (w *Writer) gone(ctx context.Context, object *unstructured.Unstructured) er
 		client.InNamespace(object.GetNamespace()), client.MatchingFields{"metadata.name": object.GetName()},
 	}}
 	err := follow.Until(ctx, w.Cluster, []follow.Watched{watched}, func(ctx context.Context) (bool, error) {
-		there, err := w.get(ctx, object)
+		there, err := w.Get(ctx, object)
 		if err != nil || there == nil || there.GetUID() != object.GetUID() {
 			return err == nil, err
 		}

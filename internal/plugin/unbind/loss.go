@@ -35,7 +35,7 @@ func Tell(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name s
 // losses returns what goes with a binding: the pods on its virtual node, and its remote namespaces.
 func losses(ctx context.Context, consumer *cli.Cluster, binding *v1alpha1.ClusterBinding) ([]cli.Step, error) {
 	pods, namespaces := &corev1.PodList{}, &v1alpha1.NamespaceMap{}
-	if err := onNodes(ctx, consumer, binding, pods); err != nil {
+	if err := OnNodes(ctx, consumer, binding, pods); err != nil {
 		return nil, fmt.Errorf("reading the pods on %s, which would be evicted: %w", binding.VirtualNodeName(), err)
 	}
 	if err := consumer.Get(ctx, client.ObjectKey{Name: binding.Name}, namespaces); client.IgnoreNotFound(err) != nil {
@@ -44,15 +44,9 @@ func losses(ctx context.Context, consumer *cli.Cluster, binding *v1alpha1.Cluste
 	return loss(binding, pods.Items, namespaces), nil
 }
 
-// onNodes lists the pods on the virtual nodes of a binding.
-func onNodes(ctx context.Context, consumer *cli.Cluster, binding *v1alpha1.ClusterBinding, all *corev1.PodList) error {
-	names := []string{binding.VirtualNodeName()}
-	for _, node := range binding.Status.VirtualNodes {
-		if node.Name != names[0] {
-			names = append(names, node.Name)
-		}
-	}
-	for _, name := range names {
+// OnNodes lists the pods on the virtual nodes of a binding.
+func OnNodes(ctx context.Context, consumer *cli.Cluster, binding *v1alpha1.ClusterBinding, all *corev1.PodList) error {
+	for _, name := range NodesOf(binding) {
 		var pods corev1.PodList
 		if err := consumer.List(ctx, &pods, client.MatchingFields{"spec.nodeName": name}); err != nil {
 			return err
@@ -60,6 +54,17 @@ func onNodes(ctx context.Context, consumer *cli.Cluster, binding *v1alpha1.Clust
 		all.Items = append(all.Items, pods.Items...)
 	}
 	return nil
+}
+
+// NodesOf returns the names of the virtual nodes of a binding.
+func NodesOf(binding *v1alpha1.ClusterBinding) []string {
+	names := []string{binding.VirtualNodeName()}
+	for _, node := range binding.Status.VirtualNodes {
+		if node.Name != names[0] {
+			names = append(names, node.Name)
+		}
+	}
+	return names
 }
 
 // Actions for what goes with a binding.

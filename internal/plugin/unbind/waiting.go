@@ -19,10 +19,16 @@ import (
 // budget keeps. The deletion of the binding ignores pods that wait: their controllers' new pods would wait
 // for the same node.
 func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output, binding *v1alpha1.ClusterBinding) {
-	pods, nodes := &corev1.PodList{}, &corev1.NodeList{}
-	if err := onNodes(ctx, consumer, binding, pods); err == nil && binding.Spec.Drains() { // Otherwise the list of losses says why not.
+	pods := &corev1.PodList{}
+	if err := OnNodes(ctx, consumer, binding, pods); err == nil && binding.Spec.Drains() { // Otherwise the list of losses says why not.
 		WarnOfBudgets(ctx, consumer, output, pods.Items)
 	}
+	WarnOfWaiting(ctx, consumer, output, binding, "offload their namespaces to other providers, or remove what restricts them to this one, and delete them")
+}
+
+// WarnOfWaiting names the pods that can only run on the nodes of a binding, and wait for one. then says what to do about them.
+func WarnOfWaiting(ctx context.Context, consumer *cli.Cluster, output *cli.Output, binding *v1alpha1.ClusterBinding, then string) {
+	pods, nodes := &corev1.PodList{}, &corev1.NodeList{}
 	err := errors.Join(consumer.List(ctx, pods, client.MatchingFields{"spec.nodeName": ""}), consumer.List(ctx, nodes))
 	if apierrors.IsForbidden(err) {
 		return // Users who may delete bindings need not see them.
@@ -32,7 +38,7 @@ func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output, bindin
 		return
 	}
 	if left := OnlyThere(pods.Items, nodes.Items, binding.VirtualNodeName()); left.Count > 0 {
-		output.Warn("pods that can run only on node %s stay Pending: %s; offload their namespaces to other providers, or remove what restricts them to this one, and delete them", binding.VirtualNodeName(), left)
+		output.Warn("pods that can run only on node %s stay Pending: %s; %s", binding.VirtualNodeName(), left, then)
 	}
 }
 

@@ -1,0 +1,58 @@
+package drain
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
+)
+
+// changes reports whether a node must be written, and if not, why. A node that the manager has cordoned has no place
+// in the provider, so new pods must not get there.
+func changes(node *corev1.Node, cordoned bool) (change bool, why string) {
+	switch {
+	case node.Spec.Unschedulable == cordoned && cordoned:
+		return false, "it is cordoned already"
+	case node.Spec.Unschedulable == cordoned:
+		return false, "it is not cordoned"
+	case !cordoned && node.Annotations[v1alpha1.AnnotationCordoned] != "":
+		return false, "the manager has cordoned it: " + node.Annotations[v1alpha1.AnnotationCordoned]
+	}
+	return true, ""
+}
+
+// leaving returns the pods that must leave. Pods of DaemonSets tolerate the cordon, so their controllers would create
+// them on the same node again. Pods that have ended run nowhere.
+func leaving(pods []corev1.Pod) []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
+		return eviction.IsDaemonSetPod(&pod) || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	})
+}
+
+// lost returns the pods that no controller creates again.
+func lost(pods []corev1.Pod) eviction.Remaining {
+	return eviction.Summarise(named(slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return metav1.GetControllerOf(&pod) != nil })), nil)
+}
+
+// left says which pods are still there, and which evictions are refused.
+func left(pods []corev1.Pod, refused map[types.NamespacedName]string) string {
+	remaining := eviction.Summarise(named(pods), refused)
+	text := remaining.String() + " being evicted"
+	if refusals := remaining.Refusals(); refusals != "" {
+		text += "; " + refusals
+	}
+	return text
+}
+
+func named(pods []corev1.Pod) []types.NamespacedName {
+	names := make([]types.NamespacedName, len(pods))
+	for i := range pods {
+		names[i] = client.ObjectKeyFromObject(&pods[i])
+	}
+	return names
+}

@@ -1,0 +1,262 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/plugin/bind"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/doctor"
+	"github.com/spillway-io/spillway/internal/plugin/status"
+)
+
+// prefix begins the names of the namespaces of the test.
+const prefix = "spillway-test-"
+
+// tester tests one provider.
+type tester struct {
+	*options
+	consumer *cli.Cluster
+	clients  kubernetes.Interface
+	binding  *v1alpha1.ClusterBinding
+	printer  *printer
+	report   Report
+	// account is the provider as the consumer's account sees it; nil if it cannot be reached from here. unreached
+	// says why.
+	account   *cli.Cluster
+	unreached string
+	// namespace is the namespace of the test, and remote the one in the provider.
+	namespace, remote string
+	nonce             string
+	seen              Seen
+}
+
+// skip is the error of a step that could not be tested.
+type skip string
+
+func (s skip) Error() string { return string(s) }
+
+// step is one step. Steps that need an earlier one are skipped after its failure.
+type step struct {
+	name  string
+	needs string
+	do    func(context.Context, *tester) (message string, err error)
+}
+
+// steps are the steps in order.
+var steps = []step{
+	{"namespace", "", offload},
+	{"admission", "namespace", prepared},
+	{"pod", "namespace", runs},
+	{"status", "pod", comesBack},
+	{"log", "pod", logs},
+	{"exec", "pod", execs},
+	{"port-forward", "pod", forwards},
+	{"configmap", "pod", configures},
+	{"service", "status", serves},
+	{"dns", "exec", resolves},
+	{"networkpolicy", "pod", isolates},
+	{"claim", "namespace", claims},
+}
+
+// test runs all steps, and deletes what they have created.
+func (t *tester) test(ctx context.Context, findings []doctor.Finding, examined time.Duration) Report {
+	t.report.Provider = t.binding.Name
+	about := doctor.About(findings, t.binding)
+	for _, s := range ofFindings(about, examined) {
+		t.add(s)
+	}
+	all, cancel := context.WithTimeoutCause(ctx, t.timeout, cli.ErrTime)
+	defer cancel()
+	working, stop := context.WithTimeoutCause(all, t.timeout-t.timeout/endShare, cli.ErrTime)
+	defer stop()
+	if why := unable(t.binding, about); why != "" {
+		if verdict([]Report{t.report}) == nil { // It was Ready a moment ago, when doctor looked.
+			t.add(Step{Name: "binding", Result: Failed, Message: why})
+		}
+		t.skipAll(why)
+		return t.report
+	}
+	t.connect(working)
+	t.nonce, t.namespace = utilrand.String(len(prefix)), prefix+utilrand.String(6)
+	for _, s := range steps {
+		t.do(working, s)
+	}
+	t.examineAgain(ctx, about)
+	t.end(ctx)
+	return t.report
+}
+
+// connect connects to the provider as the consumer's account, to see there what has arrived.
+func (t *tester) connect(ctx context.Context) {
+	account, err := doctor.Account(ctx, t.consumer, t.binding)
+	if err == nil {
+		_, err = account.UID(ctx)
+	}
+	if err != nil {
+		t.unreached = "the provider cannot be looked at from here: " + err.Error()
+		return
+	}
+	t.account = account
+}
+
+// do runs a step, and reports it.
+func (t *tester) do(ctx context.Context, s step) {
+	if s.needs != "" && t.report.result(s.needs) != Passed {
+		t.add(Step{Name: s.name, Result: Skipped, Message: "it needs the step " + s.needs})
+		return
+	}
+	if ctx.Err() != nil {
+		late := Step{Name: s.name, Result: Skipped, Message: "no time was left: " + context.Cause(ctx).Error()}
+		if verdict([]Report{t.report}) == nil {
+			late.Result = Failed
+		}
+		t.add(late)
+		return
+	}
+	begun := time.Now()
+	t.seen.Warnings = nil
+	message, err := s.do(ctx, t)
+	done := Step{Name: s.name, Result: Passed, Seconds: time.Since(begun).Seconds(), Message: message}
+	var why skip
+	switch {
+	case errors.As(err, &why):
+		done.Result, done.Message = Skipped, string(why)
+	case err != nil && errors.Is(context.Cause(ctx), context.Canceled):
+		done.Result, done.Message = Failed, "interrupted"
+	case err != nil:
+		done.Result = Failed
+		if t.seen.Pod != nil && t.seen.Pod.Spec.NodeName != "" {
+			t.seen.Address = address(context.WithoutCancel(ctx), t.consumer, t.seen.Pod.Spec.NodeName)
+		}
+		t.seen.Step, t.seen.Binding, t.seen.Namespace, t.seen.Remote = s.name, t.binding, t.namespace, t.remote
+		done.Message, done.Cause, done.Mend = diagnose(t.seen, err)
+	}
+	t.add(done)
+}
+
+func (t *tester) add(s Step) {
+	t.report.Steps = append(t.report.Steps, s)
+	t.printer.step(t.binding.Name, s)
+}
+
+func (t *tester) skipAll(why string) {
+	for _, s := range append(slices.Clone(steps), step{name: deletion}) {
+		t.add(Step{Name: s.name, Result: Skipped, Message: why})
+	}
+}
+
+// examineAgain runs doctor's checks once more after a failure, while the pod is there, and reports what is new.
+func (t *tester) examineAgain(ctx context.Context, before []doctor.Finding) {
+	if ctx.Err() != nil || !slices.ContainsFunc(t.report.Steps, func(s Step) bool { return s.Result == Failed && isOurs(s.Name) }) {
+		return
+	}
+	begun := time.Now()
+	findings, err := doctor.Examine(ctx, t.consumer)
+	if err != nil {
+		return // The failed step has its own cause.
+	}
+	for _, s := range ofFindings(news(doctor.About(findings, t.binding), before), time.Since(begun)) {
+		t.add(s)
+	}
+}
+
+// isOurs reports whether a step is one of the test, and not a check of doctor.
+func isOurs(name string) bool {
+	return slices.ContainsFunc(steps, func(s step) bool { return s.name == name })
+}
+
+// refresh reads the binding and the offloading again, for the diagnosis.
+func (t *tester) refresh(ctx context.Context) {
+	binding := &v1alpha1.ClusterBinding{}
+	if err := t.consumer.Get(ctx, client.ObjectKeyFromObject(t.binding), binding); err == nil {
+		t.binding = binding
+	}
+	offloading := &v1alpha1.NamespaceOffloading{}
+	if err := t.consumer.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: v1alpha1.OffloadingName}, offloading); err == nil {
+		t.seen.Offloading = status.StateOf(offloading)
+	}
+}
+
+// create creates an object of the test. A namespace has its ServiceAccount a moment after it was created, and the API
+// server refuses pods until then.
+func (t *tester) create(ctx context.Context, object client.Object) error {
+	object.SetNamespace(t.namespace)
+	err := t.consumer.Create(ctx, object, client.FieldOwner(cli.Owner))
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating %s %s: %w", kindOf(object), object.GetName(), err)
+	}
+	return nil
+}
+
+// kindOf returns the kind of an object, which typed objects do not say.
+func kindOf(object client.Object) string { return reflect.TypeOf(object).Elem().Name() }
+
+// there reads the copy of an object in the provider.
+func (t *tester) there(ctx context.Context, object client.Object, name string) error {
+	if t.account == nil {
+		return skip(t.unreached)
+	}
+	return t.account.Get(ctx, client.ObjectKey{Namespace: t.remote, Name: name}, object)
+}
+
+// address returns where the consumer's API server expects the kubelet API of a virtual node.
+func address(ctx context.Context, consumer client.Client, name string) string {
+	node := &corev1.Node{}
+	if err := consumer.Get(ctx, client.ObjectKey{Name: name}, node); err != nil || len(node.Status.Addresses) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", node.Status.Addresses[0].Address, node.Status.DaemonEndpoints.KubeletEndpoint.Port)
+}
+
+// unable says why no step can work; "" if they can. Everything else shows in the steps.
+func unable(binding *v1alpha1.ClusterBinding, findings []doctor.Finding) string {
+	if ready, waits := bind.Progress(binding); !ready {
+		return "the binding is not Ready: " + waits
+	}
+	for _, f := range findings {
+		if f.Level == doctor.Error && (f.Check == "manager" || f.Check == "installed" || f.Check == "binding") {
+			return "doctor has found that " + f.Check + " does not work"
+		}
+	}
+	return ""
+}
+
+// news returns the findings that were not there before, and are not OK.
+func news(findings, before []doctor.Finding) []doctor.Finding {
+	return slices.DeleteFunc(findings, func(f doctor.Finding) bool {
+		return f.Level == doctor.OK || slices.ContainsFunc(before, func(b doctor.Finding) bool { return b.Check == f.Check && b.Object == f.Object && b.Level == f.Level })
+	})
+}
+
+// own returns the metadata of an object of the test.
+func own(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, Labels: map[string]string{cli.LabelManagedBy: cli.Owner, "app": name}}
+}
+
+// warnings returns the warning events about an object, for the diagnosis.
+func warnings(ctx context.Context, consumer client.Client, object client.Object) []string {
+	list := &corev1.EventList{}
+	if err := consumer.List(ctx, list, client.InNamespace(object.GetNamespace())); err != nil {
+		return nil
+	}
+	var all []string
+	for i := range list.Items {
+		if e := &list.Items[i]; e.InvolvedObject.Name == object.GetName() && e.Type == corev1.EventTypeWarning {
+			all = append(all, e.Reason+": "+e.Message)
+		}
+	}
+	return all
+}
