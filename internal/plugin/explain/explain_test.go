@@ -97,6 +97,7 @@ func TestExplain(t *testing.T) {
 	selective := func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"region": "eu"} }
 	ofStatefulSet := func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "StatefulSet" }
 	placeless := func(p *corev1.Pod) {
+		p.Status.Phase = corev1.PodPending
 		p.Status.Conditions[len(p.Status.Conditions)-1].Reason, p.Status.Conditions[len(p.Status.Conditions)-1].Message = "Unschedulable", "1 Insufficient cpu"
 	}
 	grows := &v1alpha1.ClusterBinding{}
