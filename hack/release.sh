@@ -35,6 +35,8 @@ if [[ $PUBLISH == 1 ]]; then
 else
   version=$(git describe --tags --abbrev=0 2>/dev/null || echo v0.0.0)
   version=${version#v}-snapshot.g$(git rev-parse --short HEAD) # A number must not begin with 0.
+  # goreleaser knows no commit of a clone without a remote.
+  export SNAPSHOT=$version
   arguments=(release --clean --snapshot)
 fi
 image=$registry/spillway:v$version
