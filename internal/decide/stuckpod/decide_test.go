@@ -86,6 +86,9 @@ func TestDecide(t *testing.T) {
 		s.Pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{admission.OnVirtual}}}}}}
 	}
+	taint := func(s *Snapshot) {
+		s.Nodes["us"][0].Spec.Taints = []corev1.Taint{{Key: v1alpha1.TaintVirtualNode, Effect: corev1.TaintEffectNoSchedule}, {Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}
+	}
 	const due = 5 * time.Minute
 	for name, test := range map[string]struct {
 		ago    time.Duration
@@ -130,6 +133,8 @@ func TestDecide(t *testing.T) {
 		"others are away":                    {due, []func(*Snapshot){remote, func(s *Snapshot) { s.Nodes = nil }}, "NotReplaced 0s"},
 		"others are cordoned":                {due, []func(*Snapshot){remote, func(s *Snapshot) { s.Nodes["us"][0].Spec.Unschedulable = true }}, "NotReplaced 0s"},
 		"others take larger ones not":        {due, []func(*Snapshot){remote, fulls(full("us", "3", 1, 0))}, "1 1m0s GivenUp deleted 0s"},
+		"others are tainted":                 {due, []func(*Snapshot){remote, taint}, "NotReplaced 0s"},
+		"it tolerates the taint of others":   {due, []func(*Snapshot){remote, taint, tolerates("gpu")}, "1 1m0s GivenUp deleted 0s"},
 		"no other takes it":                  {due, []func(*Snapshot){remote, fulls(full("us", "2", 1, 20*time.Second))}, "NotReplaced 40s"},
 		"no other takes it, still":           {time.Hour, []func(*Snapshot){remote, fulls(full("us", "2", 1, 20*time.Second))}, "40s"},
 		"another takes it again":             {time.Hour, []func(*Snapshot){remote, fulls(full("us", "2", 1, time.Minute))}, "1 1m0s GivenUp deleted 0s"},
