@@ -147,9 +147,10 @@ func TestShares(t *testing.T) {
 			if test.limit != "" {
 				binding.Spec.VirtualNode.Capacity = map[corev1.ResourceName]intstr.IntOrString{"cpu": intstr.FromString(test.limit)}
 			}
-			offer := Offer{Nodes: nodes, Older: test.older}
+			offer, groups := Offer{Nodes: nodes, Older: test.older}, groupsOf(binding, binding.Spec.VirtualNode.GroupBy, nodes).Groups
+			offer.Rooms = divide(binding, offer, groups)
 			var got []string
-			for _, group := range groupsOf(binding, binding.Spec.VirtualNode.GroupBy, nodes).Groups {
+			for _, group := range groups {
 				node := &corev1.Node{}
 				applyStatus(node, binding, offer.of(Member{Group: group}), metav1.NewTime(builder.Epoch))
 				got = append(got, fmt.Sprintf("%s %s CPUs %s pods", *group.Labels[zone], node.Status.Allocatable.Cpu(), node.Status.Allocatable.Pods()))

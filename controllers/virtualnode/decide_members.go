@@ -171,13 +171,15 @@ func sortedNames(nodes map[string]*corev1.Node) []string {
 	return names
 }
 
-// of returns the offer for one of the virtual nodes: what the nodes behind it offer.
+// of returns the offer for one of the virtual nodes: what the nodes behind it offer. divide has set the rooms.
 func (o Offer) of(m Member) Offer {
 	if len(m.Labels) == 0 && m.Cordoned == "" {
 		return o
 	}
-	whole := o
-	o.Nodes, o.Member, o.Whole = m.Nodes, m, &whole
+	o.Nodes, o.Member = m.Nodes, m
+	if o.Rooms == nil {
+		o.Rooms = map[string]Room{}
+	}
 	return o
 }
 

@@ -62,6 +62,7 @@ func (r *Reconciler) reconcileGroups(ctx context.Context, binding *v1alpha1.Clus
 		p = decideMembers(s)
 		offer.Used = used(ctx, r.Inventory, binding.Name, p.Keep)
 	}
+		offer.Rooms = divide(binding, offer, s.Groups)
 	result, err := r.actOn(ctx, binding, offer, p)
 	if s.Grouping.Waiting = p.Waiting; err == nil && !offer.Unknown && binding.DeletionTimestamp.IsZero() {
 		err = r.report(ctx, binding, s.Grouping)

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -246,3 +247,24 @@ func (t team) passesOn(node *corev1.Node) {
 	eu.remotePod(t.cb, pod)
 	Expect(home.Delete(ctx, pod, atOnce)).To(Succeed())
 }
+
+var _ = It("A pod that requests GPUs gets to nodes that are tainted for them, whatever the limits list", func() {
+	const gpu = "nvidia.com/gpu"
+	zone, scheduler, one := unique("a"), unique("scheduler"), corev1.ResourceList{gpu: resource.MustParse("1")}
+	node := inZone(zone, "amd64", "4")
+	node.Status.Allocatable[gpu] = one[gpu]
+	node.Spec.Taints = []corev1.Taint{{Key: gpu, Value: "present", Effect: corev1.TaintEffectNoSchedule}}
+	eu.create(node)
+	t := newTeamWith(eu.providerKubeconfig(), groupedBy(corev1.LabelTopologyZone))
+	Eventually(home.groupNodes(t.cb)).Should(ContainElement(zone + "/amd64 4 CPUs"))
+	virtual := home.groupNode(t.cb, zone)
+	Expect(virtual.Spec.Taints).To(ContainElement(corev1.Taint{Key: gpu, Effect: corev1.TaintEffectNoSchedule}), "other pods stay away")
+	home.runScheduler(scheduler)
+	pod := t.run(func(pod *corev1.Pod) {
+		pod.Spec.NodeName, pod.Spec.SchedulerName = "", scheduler
+		pod.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: gpu, Operator: corev1.TolerationOpExists})
+	})
+	Eventually(now(home, pod)).Should(HaveField("Spec.NodeName", virtual.Name))
+	Expect(eu.remotePod(t.cb, pod).Spec.Tolerations).To(ContainElement(HaveField("Key", gpu)))
+})
