@@ -94,7 +94,7 @@ func TestReserved(t *testing.T) {
 			if test.change != nil {
 				test.change(&offer)
 			}
-			groups := groupsOf(binding, test.groups, test.nodes).Groups
+			groups := groupsOf(binding, test.groups, test.nodes, mostGroups).Groups
 			offer.Rooms = divide(binding, offer, groups)
 			var got []string
 			for _, group := range groups {
@@ -136,7 +136,7 @@ func TestEachNodeIsLookedAtOnce(t *testing.T) {
 			used[name] = requests("1", "1")
 		}
 		offer.Foreign, offer.Exact = others(used), true
-		grouping := groupsOf(binding, binding.Spec.VirtualNode.GroupBy, offer.Nodes).Groups
+		grouping := groupsOf(binding, binding.Spec.VirtualNode.GroupBy, offer.Nodes, mostGroups).Groups
 		node := &corev1.Node{}
 		return testing.AllocsPerRun(5, func() {
 			offer.Rooms = divide(binding, offer, grouping)

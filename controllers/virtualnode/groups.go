@@ -44,7 +44,7 @@ func (r *Reconciler) reconcileGroups(ctx context.Context, binding *v1alpha1.Clus
 		return r.createOrUpdate(ctx, binding, offer, connected)
 	}
 	s := members{
-		Binding: binding, Grouping: groupsOf(binding, binding.Spec.VirtualNode.GroupBy, offer.Nodes), Offer: offer,
+		Binding: binding, Grouping: groupsOf(binding, binding.Spec.VirtualNode.GroupBy, offer.Nodes, limitOf(binding, existing)), Offer: offer,
 		Existing: map[string]*corev1.Node{}, Busy: busy(ctx, r.Inventory, binding.Name), Now: r.Clock.Now(), Known: r.knownOf(binding),
 	}
 	for _, node := range existing {
