@@ -306,6 +306,34 @@ func TestGroupedCondition(t *testing.T) {
 	}
 }
 
+// TestRestored: a manager that has just started restores the nodes with pods that somebody has deleted, as the status of
+// the binding has them. Each goes on from there: its group has no usable node now, or none at all, or is not asked for.
+func TestRestored(t *testing.T) {
+	binding := grouped(zone)
+	a, gone := in("a", "zone=a"), in("b", "zone=b")
+	a.Spec.Unschedulable = true
+	groups := groupsOf(binding, []string{zone}, []corev1.Node{a, gone}, mostGroups).Groups
+	for _, group := range groups {
+		binding.Status.VirtualNodes = append(binding.Status.VirtualNodes, v1alpha1.VirtualNodeStatus{Name: group.Name, Group: group.Labels.String()})
+	}
+	binding.Status.VirtualNodes = append(binding.Status.VirtualNodes, v1alpha1.VirtualNodeStatus{Name: "spillway-eu"}, v1alpha1.VirtualNodeStatus{Name: "spillway-eu.unreadable"})
+	for _, busy := range []bool{true, false} {
+		p := decideMembers(members{Binding: binding, Grouping: groupsOf(binding, []string{zone}, []corev1.Node{a}, mostGroups), Offer: Offer{Nodes: []corev1.Node{a}},
+			Known: withRecorded(binding, nil), Busy: func(string) bool { return busy }, Now: builder.Epoch})
+		var got []string
+		for _, m := range p.Keep {
+			got = append(got, fmt.Sprint(m.Labels, " ", m.Cordoned, " ", !m.EmptySince.IsZero()))
+		}
+		want := []string{groups[0].Labels.String() + "  false", " GroupReplaced false", groups[1].Labels.String() + "  true"}
+		if !busy {
+			want = nil
+		}
+		if diff := cmp.Diff(want, got); diff != "" || busy != (p.RecheckAfter == emptyGrace) {
+			t.Errorf("with pods: %v, again after %s (-want +got)\n%s", busy, p.RecheckAfter, diff)
+		}
+	}
+}
+
 // TestTooManyForAWhile: around 64 groups, not each node more or less replaces all virtual nodes.
 func TestTooManyForAWhile(t *testing.T) {
 	binding, existing := grouped(zone), []*corev1.Node(nil)

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
@@ -139,6 +140,24 @@ var _ = Describe("The virtual nodes of groups", Ordered, func() {
 		t.passesOn(home.groupNode(t.cb, zones[1]))
 		Expect(versions()).To(Equal(before))
 		Expect(now(eu, remote)()).To(And(HaveField("ResourceVersion", remote.ResourceVersion), Not(going)))
+	})
+
+	It("come back if somebody deletes one with pods while no manager runs, even if no node of its group takes pods", func() {
+		Expect(home.fetching(pod)()).To(Succeed())
+		deleted, there := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: pod.Spec.NodeName}}, nodes[zones[0]+"/arm64"]
+		remote := eu.remotePod(t.cb, pod)
+		change(eu, there, func(node *corev1.Node) { node.Spec.Unschedulable = true })
+		Eventually(home.groupNodes(t.cb)).Should(ContainElement(zones[0] + "/arm64 0 CPUs"))
+		running.stop()
+		Expect(home.Delete(ctx, deleted)).To(Succeed())
+		Eventually(home.fetching(deleted)).Should(absent)
+		running = startManager(home, manager.Options{ConsumerID: homeID})
+		Eventually(now(home, deleted)).Should(HaveField("Labels", HaveKeyWithValue(corev1.LabelArchStable, "arm64")))
+		t.passesOn(home.groupNode(t.cb, zones[1]))
+		Expect(now(eu, remote)()).NotTo(going)
+		Expect(now(home, pod)()).NotTo(going)
+		change(eu, there, func(node *corev1.Node) { node.Spec.Unschedulable = false })
+		Eventually(home.groupNodes(t.cb)).Should(Equal(all()))
 	})
 
 	It("go when the provider has no node of the group for long, after their pods", func() {
