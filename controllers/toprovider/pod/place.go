@@ -66,6 +66,8 @@ type placement struct {
 	names   int // How many names of namespaces these became.
 	omitted []field.Omission
 
+	subsetKey *string // See subset.
+
 	// What was asked before: many parts of a pod may ask for the same.
 	labels map[string]nodeLabel
 	near   map[string][]*corev1.Pod

@@ -278,3 +278,20 @@ func TestAffinityBetweenGroups(t *testing.T) {
 		}
 	}
 }
+
+// TestSpreadOfASubset: what a pod requires of some nodes, which is not sent, does not keep it waiting for the others.
+func TestSpreadOfASubset(t *testing.T) {
+	const constraint = `, topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]`
+	for selects, want := range map[string]string{
+		`nodeSelector: {pool: gpu}`:                               "spec.topologySpreadConstraints[0].whenUnsatisfiable (the pod selects nodes by pool, which is not sent, so places without such nodes would keep it waiting)",
+		`nodeSelector: {provider: eu}`:                            "",
+		`nodeSelector: {topology.kubernetes.io/zone: a}`:          "",
+		`nodeSelector: {node.kubernetes.io/instance-type: large}`: "",
+	} {
+		_, remote := placed(t, selects+constraint, fieldtest.Mapped, zoned)
+		all := remote.Spec.TopologySpreadConstraints
+		if got := field.LeftOut(remote); len(all) != 1 || got != want || (all[0].WhenUnsatisfiable == corev1.ScheduleAnyway) != (want != "") {
+			t.Errorf("%s: it is left out %q, and sent: %+v", selects, got, all)
+		}
+	}
+}

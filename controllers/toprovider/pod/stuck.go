@@ -25,7 +25,7 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 		return nil, 0
 	}
 	unschedulable := field.Problemf(v1alpha1.ReasonUnschedulable, "the scheduler of provider %s finds no node for pod %s/%s: %s",
-		s.ClusterID, s.Remote.Namespace, s.Remote.Name, field.Bounded(said.Message, mostSaid))
+		s.ClusterID, s.Remote.Namespace, s.Remote.Name, field.Bounded(said.Message, mostSaid)+helpApart(s.Local, said.Message))
 	going := !s.Local.DeletionTimestamp.IsZero() || !s.Remote.DeletionTimestamp.IsZero()
 	if was := conditionOf(s.Local, v1alpha1.PodOffloaded); was != nil && isUnplaced(was.Reason) {
 		if !going && lacksRoom(was.Reason, was.Message) != lacksRoom(unschedulable.Reason, unschedulable.Message) {
@@ -45,6 +45,24 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 		return tooBig, 0
 	}
 	return &unschedulable, 0
+}
+
+// signsOfApart are how a scheduler words that a pod must be on another node, or in another zone, than some pods, or near to
+// some.
+var signsOfApart = []string{"anti-affinity rules", "pod affinity rules", "topology spread constraints"}
+
+// IsApart reports whether what a provider's scheduler says is also about where the pod's siblings are.
+func (s *Stuck) IsApart() bool {
+	return slices.ContainsFunc(signsOfApart, func(sign string) bool { return strings.Contains(s.Message, sign) })
+}
+
+// helpApart says what helps a pod that what it requires of its place keeps off all nodes.
+func helpApart(local *corev1.Pod, said string) string {
+	if apart := (&Stuck{Problem: field.Problem{Message: said}}).IsApart(); !apart || softened(local) {
+		return ""
+	}
+	return "; with fewer replicas, or more nodes or zones there, it runs; to prefer its affinity and topology spread instead of requiring them in providers, annotate it " +
+		v1alpha1.AnnotationPlacement + "=" + v1alpha1.PlacementPreferred + " in its template"
 }
 
 func isUnschedulable(said *corev1.PodCondition) bool {
