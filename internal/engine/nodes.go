@@ -25,14 +25,27 @@ func nodesOf(provider *fleet.Provider) func(ctx context.Context, remote *corev1.
 	}
 }
 
-// haveLabel looks at the nodes that a remote pod selects, which are those of its group. It leaves out virtual nodes: their
-// pods run in yet another cluster.
+// haveLabel looks at the nodes that a remote pod selects, which are those of its group. If there are none now, it looks at
+// all: a new one is probably like them.
 func haveLabel(nodes []corev1.Node, remote *corev1.Pod, key string) (some, all, known bool) {
+	required := nodeaffinity.GetRequiredNodeAffinity(remote)
+	some, all, known = haveLabelAmong(nodes, remote, key, func(node *corev1.Node) bool {
+		selected, err := required.Match(node)
+		return selected && err == nil
+	})
+	if !known {
+		return haveLabelAmong(nodes, remote, key, func(*corev1.Node) bool { return true })
+	}
+	return some, all, known
+}
+
+// haveLabelAmong leaves out virtual nodes: their pods run in yet another cluster.
+func haveLabelAmong(nodes []corev1.Node, remote *corev1.Pod, key string, selected func(*corev1.Node) bool) (some, all, known bool) {
 	all = true
-	required, tolerated := nodeaffinity.GetRequiredNodeAffinity(remote), decidenodes.Named(remote.Spec.Tolerations)
+	tolerated := decidenodes.Named(remote.Spec.Tolerations)
 	for i := range nodes {
 		node := &nodes[i]
-		if selected, err := required.Match(node); decidenodes.IsVirtual(node) || err != nil || !selected {
+		if decidenodes.IsVirtual(node) || !selected(node) {
 			continue
 		}
 		_, has := node.Labels[key]

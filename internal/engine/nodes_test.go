@@ -32,7 +32,7 @@ func TestHaveLabel(t *testing.T) {
 	}{
 		"all of its group":               {[]corev1.Node{node(inGroup), node(nil)}, selects, "true true true"},
 		"none of its group":              {[]corev1.Node{node(zone), node(map[string]string{"pool": "gpu"})}, selects, "false false true"},
-		"its group is empty":             {[]corev1.Node{node(zone)}, selects, "false false false"},
+		"its group is empty":             {[]corev1.Node{node(zone)}, selects, "true true true"},
 		"one lacks it that it tolerates": {[]corev1.Node{node(zone), node(nil, tainted)}, tolerates, "true false true"},
 		"none":                           {nil, corev1.PodSpec{}, "false false false"},
 		"virtual only":                   {[]corev1.Node{node(virtual)}, corev1.PodSpec{}, "false false false"},
