@@ -113,4 +113,9 @@ type VirtualNodeStatus struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
+	// group is the annotation spillway.io/group of the Node: the labels that the provider's nodes behind it have in common,
+	// as JSON. It is empty for the node without a group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Group string `json:"group,omitempty"`
 }

@@ -38,8 +38,10 @@ type snapshot struct {
 	Connection connection.State
 	// Node is the virtual node that the conditions are about, or somebody else's Node with its name, or nil.
 	Node *corev1.Node
-	// Virtual are all virtual nodes of the binding, sorted by name.
+	// Virtual are all virtual nodes of the binding, sorted by name. Holds reports whether pods keep one, or may keep it;
+	// nil: none do.
 	Virtual []*corev1.Node
+	Holds   func(node string) bool
 	// NamespaceMap is the binding's NamespaceMap, or nil.
 	NamespaceMap *v1alpha1.NamespaceMap
 	// Bindings are all bindings, and Nodes all nodes of the consumer, if a decision depends on them.

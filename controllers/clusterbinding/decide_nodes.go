@@ -1,11 +1,13 @@
 package clusterbinding
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // mostRecorded is how many virtual nodes the status can have: the groups of now, and those of before that still have
@@ -44,14 +46,31 @@ func rank(node *corev1.Node) int {
 	}
 }
 
-// virtualNodes lists the virtual nodes. Managers read it to find the pods of a node that somebody has deleted.
+// virtualNodes lists the virtual nodes, and those that somebody has deleted although they have pods. Managers read it to
+// find these pods, and to restore their node.
 func virtualNodes(s snapshot) []v1alpha1.VirtualNodeStatus {
 	var all []v1alpha1.VirtualNodeStatus
 	for _, node := range s.Virtual {
-		all = append(all, v1alpha1.VirtualNodeStatus{Name: node.Name})
+		all = append(all, recordOf(node))
 	}
 	if len(all) == 0 && s.OwnsNode() {
-		all = append(all, v1alpha1.VirtualNodeStatus{Name: s.Node.Name})
+		all = append(all, recordOf(s.Node))
 	}
+	for _, before := range s.Binding.Status.VirtualNodes {
+		there := slices.ContainsFunc(all, func(n v1alpha1.VirtualNodeStatus) bool { return n.Name == before.Name })
+		if !there && s.Holds != nil && s.Holds(before.Name) {
+			all = append(all, before)
+		}
+	}
+	slices.SortFunc(all, func(a, b v1alpha1.VirtualNodeStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return all[:min(len(all), mostRecorded)]
+}
+
+// recordOf returns what is recorded of a virtual node. An annotation that nobody can read is not.
+func recordOf(node *corev1.Node) v1alpha1.VirtualNodeStatus {
+	record := v1alpha1.VirtualNodeStatus{Name: node.Name}
+	if group, ok := field.ParseGroup(node.Annotations[v1alpha1.AnnotationGroup]); ok {
+		record.Group = group.String()
+	}
+	return record
 }

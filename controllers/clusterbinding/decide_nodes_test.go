@@ -3,6 +3,7 @@ package clusterbinding
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -38,6 +39,32 @@ func TestSpeaks(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestVirtualNodes: a node that somebody has deleted is listed, with its group, as long as it has pods.
+func TestVirtualNodes(t *testing.T) {
+	const zoneA = `{"zone":"a"}`
+	eu, odd := builder.Node("spillway-eu.a-1").Obj(), builder.Node("spillway-eu.c-3").Obj()
+	eu.Annotations, odd.Annotations = map[string]string{v1alpha1.AnnotationGroup: zoneA}, map[string]string{v1alpha1.AnnotationGroup: "{"}
+	a, b := v1alpha1.VirtualNodeStatus{Name: eu.Name, Group: zoneA}, v1alpha1.VirtualNodeStatus{Name: "spillway-eu.b-2", Group: `{"zone":"b"}`}
+	type list = []v1alpha1.VirtualNodeStatus
+	for name, test := range map[string]struct {
+		virtual []*corev1.Node
+		before  list
+		busy    string
+		want    list
+	}{
+		"new":                        {[]*corev1.Node{eu}, nil, "", list{a}},
+		"deleted, and it has pods":   {[]*corev1.Node{odd, eu}, list{a, b}, b.Name, list{a, b, {Name: odd.Name}}},
+		"deleted, without pods":      {[]*corev1.Node{eu}, list{a, b}, a.Name, list{a}},
+		"the last one, and has pods": {nil, list{b}, b.Name, list{b}},
+	} {
+		s := snapshot{Binding: builder.Binding("eu").Obj(), Virtual: test.virtual, Holds: func(node string) bool { return node == test.busy }}
+		s.Binding.Status.VirtualNodes = test.before
+		if diff := cmp.Diff(test.want, virtualNodes(s)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
 	}
 }

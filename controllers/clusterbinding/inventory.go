@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -42,6 +43,10 @@ func (r *Reconciler) observeResidents(ctx context.Context, o *observed) error {
 		r.Inventory.Close(cb.Name)
 	} else if err := r.Inventory.Open(ctx, cb); err != nil {
 		return err
+	}
+	o.Holds = func(node string) bool {
+		pods, err := r.Inventory.Pods(ctx, cb.Name, "")
+		return err != nil || slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Spec.NodeName == node && eviction.BlocksDeletion(&pod) })
 	}
 	if cb.DeletionTimestamp.IsZero() {
 		return nil
@@ -115,11 +120,22 @@ func (d *deletion) release(ctx context.Context) error {
 }
 
 // ofResidents is the binding, if it is being deleted: its deletion waits for what is on
-// the virtual node.
+// the virtual node. Its status has a node that somebody has deleted as long as that has pods.
 func (r *Reconciler) ofResidents(ctx context.Context, change inventory.Change) []reconcile.Request {
 	cb := &v1alpha1.ClusterBinding{}
-	if err := r.Client.Get(ctx, client.ObjectKey{Name: change.Binding}, cb, client.UnsafeDisableDeepCopy); err != nil || cb.DeletionTimestamp.IsZero() {
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: change.Binding}, cb, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	if cb.DeletionTimestamp.IsZero() && (change.Copies || !slices.ContainsFunc(cb.Status.VirtualNodes, func(n v1alpha1.VirtualNodeStatus) bool { return isMissing(ctx, r.Client, n.Name, change) })) {
 		return nil
 	}
 	return []reconcile.Request{trigger.Named(change.Binding)}
+}
+
+// isMissing reports whether a virtual node that a change is about does not exist.
+func isMissing(ctx context.Context, cache client.Reader, node string, change inventory.Change) bool {
+	if change.Pod != nil && change.Pod.Spec.NodeName != node {
+		return false
+	}
+	return apierrors.IsNotFound(cache.Get(ctx, client.ObjectKey{Name: node}, &corev1.Node{}, client.UnsafeDisableDeepCopy))
 }

@@ -1,41 +1,43 @@
 package podreturn
 
 import (
-	"slices"
-
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
-	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/decide/nodes"
+	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
 // open reports whether a node is ready for new pods.
-func open(node *corev1.Node) bool {
-	return node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && field.IsNodeReady(node)
-}
-
-// repels reports whether a node of a provider has a taint that its limits let no pod tolerate.
-func repels(node *corev1.Node, tolerable []string) bool {
-	return !slices.Contains(tolerable, field.All) && slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
-		return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(tolerable, taint.Key)
-	})
-}
+func open(node *corev1.Node) bool { return nodes.Closed(node) == "" }
 
 // takes reports whether a node takes a pod, as far as taints, the node selector and the required node affinity say.
 // The scheduler checks more. If that is why the successor does not start there, the return fails, and the next one
 // waits longer.
 func takes(node *corev1.Node, pod *corev1.Pod) bool {
-	for i := range node.Spec.Taints {
-		taint := &node.Spec.Taints[i]
-		if taint.Effect == corev1.TaintEffectPreferNoSchedule || taint.Key == v1alpha1.TaintVirtualNode {
-			continue // The manager opens the tiers of virtual nodes.
-		}
-		if !slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(logr.Discard(), taint, false) }) {
-			return false
-		}
+	if len(nodes.Repelling(node, nodes.Matched(pod.Spec.Tolerations))) > 0 {
+		return false
 	}
 	fits, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)
 	return err == nil && fits
+}
+
+// largest returns the most of each resource that others leave on any of the provider's nodes behind a virtual node.
+func largest(of []corev1.Node, tolerated nodes.Tolerated, others *connection.Foreign) spill.Size {
+	var sizes []spill.Size
+	counting := nodes.Count(of, tolerated)
+	for i := range of {
+		sizes = append(sizes, spill.SizeOfList(counting.Of(&of[i], of[i].Status.Allocatable)).Minus(others.On(of[i].Name)))
+	}
+	return append(spill.Size{}, spill.Largest(sizes)...)
+}
+
+// together returns the sum of what others leave on the provider's nodes behind a virtual node.
+func together(of []corev1.Node, tolerated nodes.Tolerated, others *connection.Foreign) (sum spill.Size) {
+	counting := nodes.Count(of, tolerated)
+	for i := range of {
+		sum = sum.Plus(spill.SizeOfList(counting.Of(&of[i], of[i].Status.Allocatable)).Minus(others.On(of[i].Name)))
+	}
+	return sum
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/nodes"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/decide/stuckpod"
 	"github.com/spillway-io/spillway/internal/field"
@@ -225,48 +226,39 @@ func mapped(nso *v1alpha1.NamespaceOffloading, clusterID string) bool {
 }
 
 // LargestIn returns Reconciler.Largest for a fleet: a pod cannot request more than pods that are not ours leave on the
-// largest node of the group. It is nil if the manager may not read the nodes.
+// largest node of the group. What of a node counts is what its virtual node shows. It is nil if the manager may not read
+// the nodes.
 func LargestIn(providers *fleet.Fleet) func(ctx context.Context, binding string, group field.Group) (spill.Size, bool) {
 	return func(ctx context.Context, binding string, group field.Group) (spill.Size, bool) {
 		provider, err := providers.Get(binding)
 		if err != nil || provider.Fenced() != nil {
 			return nil, false
 		}
-		var nodes corev1.NodeList
+		var list corev1.NodeList
 		if provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.Node{})).Reason != "" {
 			return nil, true
 		}
-		if err := provider.GetClient().List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+		if err := provider.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, false // The connection is ending.
 		}
-		var sizes []spill.Size
-		for i := range nodes.Items {
-			if open(&nodes.Items[i]) && group.Holds(nodes.Items[i].Labels) {
-				sizes = append(sizes, spill.SizeOfList(nodes.Items[i].Status.Allocatable).Minus(provider.Foreign.Now().On(nodes.Items[i].Name)))
-			}
-		}
-		return append(spill.Size{}, spill.Largest(sizes)...), true
+		of := slices.DeleteFunc(list.Items, func(n corev1.Node) bool { return !group.Holds(n.Labels) })
+		return largest(of, nodes.Listed(provider.Limits.Now().TolerationKeys), provider.Foreign.Now()), true
 	}
 }
 
 // ExistsIn returns Reconciler.Exists for a fleet: what pods that are not ours leave on the nodes that take pods. It is nothing
 // if the manager may not read the nodes.
 func ExistsIn(providers *fleet.Fleet) func(ctx context.Context, binding string, group field.Group) spill.Size {
-	return func(ctx context.Context, binding string, group field.Group) (sum spill.Size) {
+	return func(ctx context.Context, binding string, group field.Group) spill.Size {
 		provider, err := providers.Get(binding)
 		if err != nil || provider.Rights.WhyUnreadable(fleet.ResourceOf(&corev1.Node{})).Reason != "" {
 			return nil
 		}
-		var nodes corev1.NodeList
-		if err := provider.GetClient().List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+		var list corev1.NodeList
+		if err := provider.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil // The connection is ending.
 		}
-		tolerable := provider.Limits.Now().TolerationKeys
-		for i := range nodes.Items {
-			if node := &nodes.Items[i]; open(node) && !repels(node, tolerable) && group.Holds(node.Labels) {
-				sum = sum.Plus(spill.SizeOfList(node.Status.Allocatable).Minus(provider.Foreign.Now().On(node.Name)))
-			}
-		}
-		return sum
+		of := slices.DeleteFunc(list.Items, func(n corev1.Node) bool { return !group.Holds(n.Labels) })
+		return together(of, nodes.Listed(provider.Limits.Now().TolerationKeys), provider.Foreign.Now())
 	}
 }

@@ -6,6 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/nodes"
+	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/provider/connection"
+	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
 // TestStuckBefore: what a pod waits for in an earlier tier, one that returns there would wait for, too.
@@ -23,6 +27,35 @@ func TestStuckBefore(t *testing.T) {
 	} {
 		if got := stuckBefore(test.pods); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+}
+
+// TestLargest: no pod is larger than the largest node that its virtual node shows.
+func TestLargest(t *testing.T) {
+	node := func(name, cpu string, change func(*builder.NodeBuilder)) corev1.Node {
+		b := builder.Node(name).Allocatable(corev1.ResourceCPU, cpu)
+		if change != nil {
+			change(b)
+		}
+		return *b.Obj()
+	}
+	gpus := func(b *builder.NodeBuilder) {
+		b.Allocatable("nvidia.com/gpu", "2").Taint("nvidia.com/gpu", corev1.TaintEffectNoSchedule)
+	}
+	others := &connection.Foreign{Used: map[string]spill.Size{"a": {{Name: corev1.ResourceCPU, Value: 1000}}}}
+	for name, test := range map[string]struct {
+		nodes []corev1.Node
+		want  string
+	}{
+		"what others leave":   {[]corev1.Node{node("a", "3", nil), node("b", "1", nil)}, "cpu 2"},
+		"tainted or cordoned": {[]corev1.Node{node("b", "1", nil), node("c", "8", func(b *builder.NodeBuilder) { b.Taint("x", corev1.TaintEffectNoSchedule) }), node("d", "8", func(b *builder.NodeBuilder) { b.Cordoned() })}, "cpu 1"},
+		"GPUs among others":   {[]corev1.Node{node("b", "1", nil), node("c", "8", gpus)}, "cpu 1, nvidia.com/gpu 2"},
+		"GPUs alone":          {[]corev1.Node{node("c", "8", gpus)}, "cpu 8, nvidia.com/gpu 2"},
+		"none":                {nil, ""},
+	} {
+		if got := largest(test.nodes, nodes.Listed(nil), others); got == nil || got.String() != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
 }

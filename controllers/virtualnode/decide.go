@@ -89,7 +89,7 @@ func setMetadataAndSpec(node *corev1.Node, binding *v1alpha1.ClusterBinding, off
 	}
 	offer.Member.set(labels, annotations)
 	offer.Member.cordon(node, annotations)
-	taints := wantedTaints(binding, offer)
+	taints := wantedTaints(binding, offer, reservation(node, offer, before.Taints))
 	now := applied{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations))}
 	for _, taint := range taints {
 		now.Taints = append(now.Taints, taintKey(taint))
@@ -107,15 +107,19 @@ func setMetadataAndSpec(node *corev1.Node, binding *v1alpha1.ClusterBinding, off
 	node.Spec.ProviderID = cmp.Or(node.Spec.ProviderID, providerScheme+offer.nodeName(binding))
 }
 
-// wantedTaints returns the taints of the binding, and one more while its provider accepts no pods. If two
-// have the same key and effect, the first counts, because the API server refuses a Node with both.
-func wantedTaints(binding *v1alpha1.ClusterBinding, offer Offer) []corev1.Taint {
+// wantedTaints returns the taints of the binding, one more while its provider accepts no pods, and one if all nodes are
+// kept for pods that request a resource. If two have the same key and effect, the first counts, because the API server
+// refuses a Node with both.
+func wantedTaints(binding *v1alpha1.ClusterBinding, offer Offer, reserved []corev1.Taint) []corev1.Taint {
 	taints := []corev1.Taint{{Key: v1alpha1.TaintVirtualNode, Value: binding.Spec.ClusterID, Effect: corev1.TaintEffectNoSchedule}}
 	if offer.Refuses != "" {
 		taints = append(taints, corev1.Taint{Key: v1alpha1.TaintNoNewPods, Value: offer.Refuses, Effect: corev1.TaintEffectNoSchedule})
 	}
+	var own []corev1.Taint
 	for _, t := range binding.Spec.VirtualNode.Taints {
-		taint := corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
+		own = append(own, corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect})
+	}
+	for _, taint := range append(own, reserved...) {
 		if !slices.ContainsFunc(taints, func(other corev1.Taint) bool { return taintKey(other) == taintKey(taint) }) {
 			taints = append(taints, taint)
 		}
@@ -173,10 +177,10 @@ type Offer struct {
 	Kubelet Endpoint
 	// Older are the bindings that get their share before this one, oldest first.
 	Older []*v1alpha1.ClusterBinding
-	// Member is the virtual node that the offer is for, and Whole the offer of the whole provider. Both are empty
-	// for the node of a provider without groups.
+	// Member is the virtual node that the offer is for, and Rooms what each of them shows, by name. Both are empty for
+	// the node of a provider without groups.
 	Member Member
-	Whole  *Offer
+	Rooms  map[string]Room
 	// Used is what pods request on virtual nodes of the binding that are to go, and that show no capacity.
 	Used spill.Size
 	// Foreign has the requests of pods that are not ours. It is nil if they are ignored. Unread is set while they are

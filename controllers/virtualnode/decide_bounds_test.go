@@ -19,12 +19,12 @@ func TestCapacityIsBounded(t *testing.T) {
 		"no name":                            resource.MustParse("1"),
 		"a/" + corev1.ResourceName(longer()): resource.MustParse("1"),
 	}
-	if got := capacity(Offer{Nodes: []corev1.Node{*node}}, nil); len(got) != 2 {
+	if got := total(Offer{Nodes: []corev1.Node{*node}}); len(got) != 2 {
 		t.Errorf("of a node with two resources that can be told there are %v", got)
 	}
 	for i := range maxResources + 1 {
 		node.Status.Allocatable[corev1.ResourceName(fmt.Sprintf("a.example.com/%04d", i))] = resource.MustParse("1")
-		got := capacity(Offer{Nodes: []corev1.Node{*node}}, nil)
+		got := total(Offer{Nodes: []corev1.Node{*node}})
 		_, ok := got["a.example.com/0061"] // The last that fits.
 		if len(got) != min(i+3, maxResources) || got.Cpu().String() != "8" || got.Pods().String() != "110" || ok != (i >= 61) {
 			t.Fatalf("of %d resources %d are told, CPU %s, pods %s, the last: %v", i+3, len(got), got.Cpu(), got.Pods(), ok)

@@ -1,6 +1,7 @@
 package virtualnode
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -11,11 +12,16 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
-// capacity returns the sum of what the provider's nodes offer, and new ones would, up to the limit for each resource. A limit is
-// a quantity, or a percentage of that sum. Nodes that are not ready, cordoned, tainted or virtual offer
-// nothing. The provider's values are limited: see offered and bounded.
-func capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
-	total := sum(offer, func(node *corev1.Node) corev1.ResourceList { return node.Status.Allocatable })
+// total returns the sum of what the provider's nodes offer, and what new ones would. Nodes that are not ready, cordoned, tainted or virtual
+// offer nothing, except to pods that request an extended resource: see nodes.Counting. The provider's values are
+// limited: see offered and bounded.
+func total(offer Offer) corev1.ResourceList {
+	return sum(offer, func(node *corev1.Node) corev1.ResourceList { return node.Status.Allocatable })
+}
+
+// capacity returns the total, up to the limit for each resource. A limit is a quantity, or a percentage of the total.
+func capacity(total corev1.ResourceList, limits map[corev1.ResourceName]intstr.IntOrString) corev1.ResourceList {
+	total = maps.Clone(total)
 	for name, limit := range limits {
 		if sum, ok := total[name]; ok {
 			total[name] = capped(name, sum, limit)
@@ -26,12 +32,10 @@ func capacity(offer Offer, limits map[corev1.ResourceName]intstr.IntOrString) co
 
 // sum adds up what each usable node has, as of returns it, and what new nodes would add.
 func sum(offer Offer, of func(*corev1.Node) corev1.ResourceList) corev1.ResourceList {
-	total := corev1.ResourceList{}
+	total, counting := corev1.ResourceList{}, offer.counting()
 	for i := range offer.Nodes {
-		if !offer.TakesPods(&offer.Nodes[i]) {
-			continue
-		}
-		for name, quantity := range of(&offer.Nodes[i]) {
+		node := &offer.Nodes[i]
+		for name, quantity := range counting.Of(node, of(node)) {
 			if !offered(name, quantity) {
 				continue
 			}

@@ -56,7 +56,7 @@ func TestCapacity(t *testing.T) {
 		"a cap that makes no sense":            {[]*builder.NodeBuilder{size("a", "8", "8Gi")}, limits{"cpu": percent("much")}, map[corev1.ResourceName]string{"cpu": "0", "memory": "8Gi"}},
 	}
 	tainted := *size("a", "1", "1Gi").Taint("example.com/other", corev1.TaintEffectNoSchedule).Obj()
-	if got := capacity(Offer{Nodes: []corev1.Node{tainted}, Tolerable: []string{"*"}}, nil); got.Cpu().String() != "1" {
+	if got := total(Offer{Nodes: []corev1.Node{tainted}, Tolerable: []string{"*"}}); got.Cpu().String() != "1" {
 		t.Errorf("where pods may tolerate every taint, a node with one counts as %v", got)
 	}
 	for name, test := range tests {
@@ -69,7 +69,7 @@ func TestCapacity(t *testing.T) {
 			for resource, quantity := range test.want {
 				want.Allocatable(resource, quantity)
 			}
-			got := capacity(Offer{Nodes: nodes, Tolerable: []string{"example.com/offered"}}, test.limits)
+			got := capacity(total(Offer{Nodes: nodes, Tolerable: []string{"example.com/offered"}}), test.limits)
 			compare := cmp.Comparer(func(a, b corev1.ResourceList) bool {
 				if len(a) != len(b) {
 					return false
@@ -115,7 +115,7 @@ func TestShrinks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			node := New(eu, Offer{})
-			node.Status.Allocatable = capacity(Offer{Nodes: []corev1.Node{*full("a").Obj(), *full("b").Obj()}}, nil)
+			node.Status.Allocatable = total(Offer{Nodes: []corev1.Node{*full("a").Obj(), *full("b").Obj()}})
 			var offer Offer
 			for _, one := range test.nodes {
 				offer.Nodes = append(offer.Nodes, *one.Obj())

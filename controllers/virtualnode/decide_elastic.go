@@ -30,25 +30,36 @@ func (o Offer) growing(binding *v1alpha1.ClusterBinding) Offer {
 		o.Growth = beyond(e.Max, exists)
 		return o
 	}
-	all := corev1.ResourceList{}
-	o.Growths = map[string]corev1.ResourceList{}
+	parts := make([]corev1.ResourceList, len(e.Groups))
 	for i := range e.Groups {
-		group := &e.Groups[i]
-		more := times(group.Offers(), int64(group.MaxNodes)-int64(o.usableOf(group)))
-		o.Growths[elastic.LabelsOf(group).String()] = more
-		all = plus(all, more)
+		parts[i] = times(e.Groups[i].Offers(), int64(e.Groups[i].MaxNodes)-int64(o.usableOf(&e.Groups[i])))
 	}
-	o.Growth = corev1.ResourceList{}
-	allowed := beyond(e.Max, exists)
-	for _, more := range o.Growths {
-		for name, quantity := range more {
-			if _, bounded := e.Max[name]; bounded {
-				more[name] = portion(name, quantity, allowed[name], all[name])
-			}
+	rest := sumOf(parts)
+	for name, allowed := range beyond(e.Max, exists) {
+		if all, grows := rest[name]; grows && all.Cmp(allowed) > 0 {
+			rest[name] = allowed
 		}
-		o.Growth = plus(o.Growth, more)
+	}
+	parts = apportion(parts, rest)
+	o.Growth, o.Growths = sumOf(parts), map[string]corev1.ResourceList{}
+	for i := range e.Groups {
+		o.Growths[elastic.LabelsOf(&e.Groups[i]).String()] = parts[i]
 	}
 	return o
+}
+
+// canHave returns what there can be by another binding of the provider, instead of by this one. All is by this one.
+func (o Offer) canHave(other *v1alpha1.ClusterBinding, all corev1.ResourceList) corev1.ResourceList {
+	if len(o.Growth) == 0 && other.Spec.VirtualNode.Elastic == nil {
+		return all
+	}
+	exists := corev1.ResourceList{}
+	for name, quantity := range all {
+		rest := quantity.DeepCopy()
+		rest.Sub(o.Growth[name])
+		exists[name] = rest
+	}
+	return bounded(plus(exists, o.growing(other).Growth))
 }
 
 // usableOf counts the nodes of a group that take pods.
@@ -94,21 +105,18 @@ func plus(total, more corev1.ResourceList) corev1.ResourceList {
 	return total
 }
 
-// elasticGroups returns the groups that can grow, by the names of their virtual nodes.
-func elasticGroups(binding *v1alpha1.ClusterBinding) map[string]*Group {
-	if binding.Spec.VirtualNode.Elastic == nil {
-		return nil
-	}
-	all := map[string]*Group{}
+// elasticGroups returns the groups that can grow, by the names of their virtual nodes, and the keys of their labels.
+func elasticGroups(binding *v1alpha1.ClusterBinding) (all map[string]*Group, keys map[string]bool) {
+	all, keys = map[string]*Group{}, map[string]bool{}
 	for _, group := range elastic.Groups(binding.Spec.VirtualNode.Elastic, nil) {
 		values, labels := map[string]string{}, elastic.LabelsOf(group)
 		for key, value := range labels {
-			values[key] = *value
+			values[key], keys[key] = *value, true
 		}
 		name := groupName(binding, values)
 		all[name] = &Group{Name: name, Labels: labels, Grows: true}
 	}
-	return all
+	return all, keys
 }
 
 // waiting is how many pods wait in the provider for a node.
@@ -132,10 +140,6 @@ func elasticCondition(binding *v1alpha1.ClusterBinding, offer Offer, w waiting) 
 	}
 	all := plus(exists.DeepCopy(), offer.Growth)
 	there, can := exists.Cpu(), all.Cpu()
-	most := e.Max[corev1.ResourceCPU]
-	if rest := most.MilliValue() - can.MilliValue(); rest > 0 && rest <= int64(len(e.Groups)) { // Each group's part is rounded down.
-		can = &most
-	}
 	reason := v1alpha1.ReasonElastic
 	if w.All > 0 {
 		reason = v1alpha1.ReasonPodsWait
@@ -185,6 +189,12 @@ func (w waiting) String() string {
 		text += fmt.Sprintf(", and the autoscaler starts no node for %d of them", w.Declined)
 	}
 	return text
+}
+
+// onlyNumbers reports whether the condition would only say other numbers.
+func onlyNumbers(binding *v1alpha1.ClusterBinding, grown *metav1.Condition) bool {
+	before := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingElastic)
+	return before != nil && grown != nil && before.Status == grown.Status && before.Message != grown.Message
 }
 
 // isElastic reports whether a binding has the condition Elastic, or is to have it.

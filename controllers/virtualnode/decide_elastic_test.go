@@ -64,14 +64,15 @@ func TestGrowing(t *testing.T) {
 		"an older one can":           {upTo("20"), Offer{Nodes: one, Older: []*v1alpha1.ClusterBinding{with(upTo("20"), "6")}}, []string{" 14 of 14 CPUs, 0 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
 		"groups from nothing":        {zones(nil, 3, 1), Offer{}, []string{"a 6 of 6 CPUs, 30 pods", "b 2 of 2 CPUs, 10 pods"}, "Elastic: 0 of 8 CPUs exist, no pod waits for more"},
 		"what exists counts":         {zones(nil, 3, 1), Offer{Nodes: two}, []string{"a 6 of 6 CPUs, 30 pods", "b 2 of 2 CPUs, 10 pods", "c 2 of 2 CPUs, 10 pods"}, "Elastic: 4 of 10 CPUs exist, no pod waits for more"},
-		"max bounds all groups":      {zones(cpus, 5, 5), Offer{Nodes: two}, []string{"a 4666m of 4666m CPUs, 50 pods", "b 3333m of 3333m CPUs, 50 pods", "c 2 of 2 CPUs, 10 pods"}, "Elastic: 4 of 10 CPUs exist, no pod waits for more"},
+		"max bounds all groups":      {zones(cpus, 5, 5), Offer{Nodes: two}, []string{"a 4667m of 4667m CPUs, 50 pods", "b 3333m of 3333m CPUs, 50 pods", "c 2 of 2 CPUs, 10 pods"}, "Elastic: 4 of 10 CPUs exist, no pod waits for more"},
 		"more nodes than there can":  {zones(nil, 1), Offer{Nodes: []corev1.Node{in("n", "zone=a"), in("m", "zone=a")}}, []string{"a 4 of 4 CPUs, 20 pods"}, "MaxBelowExisting: more exists than spec.virtualNode.elastic says there can be, so the virtual nodes show what exists: groups[0].maxNodes is 1, and 2 exist; no pod waits for more"},
 		"others, in a group":         {zones(nil, 2), Offer{Nodes: one, Foreign: foreign}, []string{"a 2500m of 4 CPUs, 17 pods"}, "Elastic: 2 of 4 CPUs exist, no pod waits for more"},
 		"a share of groups":          {with(zones(nil, 3, 1), "50%"), Offer{}, []string{"a 3 of 3 CPUs, 30 pods", "b 1 of 1 CPUs, 10 pods"}, "Elastic: 0 of 8 CPUs exist, no pod waits for more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			offer := test.offer.growing(test.binding)
-			g := groupsOf(test.binding, test.binding.Spec.VirtualNode.GroupBy, offer.Nodes)
+			g := groupsOf(test.binding, test.binding.Spec.VirtualNode.GroupBy, offer.Nodes, mostGroups)
+			offer.Rooms = divide(test.binding, offer, g.Groups)
 			var got []string
 			for _, m := range decideMembers(members{Binding: test.binding, Grouping: g, Offer: offer, Busy: func(string) bool { return false }}).Keep {
 				of := offer.of(m)

@@ -45,10 +45,10 @@ func allocatable(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 
 // exactly is allocatable without regard to what the node shows.
 func exactly(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList {
-	if offer.Whole != nil {
-		return shareOfFree(binding, offer, *offer.Whole)
+	if offer.Rooms != nil {
+		return maps.Clone(offer.Rooms[offer.Member.Name].Free)
 	}
-	return remaining(binding, offer, sum(offer, offer.left))
+	return remaining(binding, offer, total(offer), sum(offer, offer.left))
 }
 
 // lags reports whether the node shows a little more or less than what other pods leave, so that it has to be written

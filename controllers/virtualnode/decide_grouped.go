@@ -23,6 +23,9 @@ func groupedCondition(binding *v1alpha1.ClusterBinding, g Grouping) *metav1.Cond
 	switch {
 	case len(keys) == 0:
 		return nil
+	case g.TooMany > 0 && g.TooMany <= mostGroups:
+		c = conditions.New(v1alpha1.BindingGrouped, metav1.ConditionFalse, v1alpha1.ReasonTooManyGroups,
+			fmt.Sprintf("the provider's nodes have %d combinations of values of %s, and had more than %d: there is one virtual node for all nodes until there are at most %d", g.TooMany, joinedKeys(keys), mostGroups, fewerGroups))
 	case g.TooMany > 0:
 		c = conditions.New(v1alpha1.BindingGrouped, metav1.ConditionFalse, v1alpha1.ReasonTooManyGroups,
 			fmt.Sprintf("the provider's nodes have %d combinations of values of %s, and at most %d virtual nodes are created: there is one for all nodes; choose other keys in spec.virtualNode.groupBy", g.TooMany, joinedKeys(keys), mostGroups))

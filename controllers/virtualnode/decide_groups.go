@@ -15,8 +15,24 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// mostGroups is how many virtual nodes one provider may have. Each costs a Node, a Lease and a watch.
-const mostGroups = 64
+// mostGroups is how many virtual nodes one provider may have. Each costs a Node, a Lease and a watch. Once there were too
+// many, there are groups again when they are fewerGroups: otherwise each node more or less could replace all virtual nodes.
+const (
+	mostGroups  = 64
+	fewerGroups = 56
+)
+
+// limitOf returns how many groups the provider of a binding may have now. existing are its virtual nodes.
+func limitOf(binding *v1alpha1.ClusterBinding, existing []*corev1.Node) int {
+	c := grouping(binding)
+	whole := slices.ContainsFunc(existing, func(n *corev1.Node) bool {
+		return n.Name == binding.VirtualNodeName() && n.Annotations[v1alpha1.AnnotationGroup] == "" && n.Annotations[v1alpha1.AnnotationCordoned] == ""
+	})
+	if whole && c != nil && c.Reason == v1alpha1.ReasonTooManyGroups && c.ObservedGeneration == binding.Generation {
+		return fewerGroups
+	}
+	return mostGroups
+}
 
 // Group is a virtual node, and the provider's nodes behind it.
 type Group struct {
@@ -34,7 +50,7 @@ type Grouping struct {
 	Groups []Group
 	// Missing are the keys that no node has, sorted.
 	Missing []string
-	// TooMany is how many groups there would be, if that is more than mostGroups.
+	// TooMany is how many groups there would be, if that is more than limitOf.
 	TooMany int
 	// Waiting is how many groups wait until former virtual nodes are gone.
 	Waiting int
@@ -42,18 +58,12 @@ type Grouping struct {
 
 // groupsOf divides the nodes of a provider by the values that they have for some label keys. Without keys, or with too
 // many groups, it is one group. Nodes that are not usable count: their pods run.
-func groupsOf(binding *v1alpha1.ClusterBinding, keys []string, nodes []corev1.Node) Grouping {
+func groupsOf(binding *v1alpha1.ClusterBinding, keys []string, nodes []corev1.Node, most int) Grouping {
 	whole := []Group{{Name: binding.VirtualNodeName(), Nodes: nodes}}
 	if len(keys) == 0 {
 		return Grouping{Groups: whole}
 	}
-	all, had := map[string]*Group{}, map[string]bool{}
-	for name, group := range elasticGroups(binding) {
-		all[name] = group
-		for key := range group.Labels {
-			had[key] = true
-		}
-	}
+	all, had := elasticGroups(binding)
 	for i := range nodes {
 		if nodes[i].Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
 			continue
@@ -77,7 +87,7 @@ func groupsOf(binding *v1alpha1.ClusterBinding, keys []string, nodes []corev1.No
 			g.Missing = append(g.Missing, key)
 		}
 	}
-	if len(all) > mostGroups {
+	if len(all) > most {
 		return Grouping{Groups: whole, Missing: g.Missing, TooMany: len(all)}
 	}
 	for _, group := range all {

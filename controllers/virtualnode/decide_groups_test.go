@@ -66,7 +66,7 @@ func TestGroupsOf(t *testing.T) {
 		"65 zones": {[]string{zone}, many(65), []string{"65 nodes in one", "too many 65"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := groupsOf(grouped(), test.keys, test.nodes)
+			g := groupsOf(grouped(), test.keys, test.nodes, mostGroups)
 			var got []string
 			for _, group := range g.Groups {
 				text := group.Labels.String()
@@ -93,7 +93,7 @@ func TestGroupsOf(t *testing.T) {
 			}
 		})
 	}
-	if g := groupsOf(grouped(), []string{zone}, many(64)); len(g.Groups) != 64 || g.TooMany != 0 {
+	if g := groupsOf(grouped(), []string{zone}, many(64), mostGroups); len(g.Groups) != 64 || g.TooMany != 0 {
 		t.Errorf("of 64 zones, there are %d groups, and %d are too many", len(g.Groups), g.TooMany)
 	}
 }
@@ -147,9 +147,10 @@ func TestShares(t *testing.T) {
 			if test.limit != "" {
 				binding.Spec.VirtualNode.Capacity = map[corev1.ResourceName]intstr.IntOrString{"cpu": intstr.FromString(test.limit)}
 			}
-			offer := Offer{Nodes: nodes, Older: test.older}
+			offer, groups := Offer{Nodes: nodes, Older: test.older}, groupsOf(binding, binding.Spec.VirtualNode.GroupBy, nodes, mostGroups).Groups
+			offer.Rooms = divide(binding, offer, groups)
 			var got []string
-			for _, group := range groupsOf(binding, binding.Spec.VirtualNode.GroupBy, nodes).Groups {
+			for _, group := range groups {
 				node := &corev1.Node{}
 				applyStatus(node, binding, offer.of(Member{Group: group}), metav1.NewTime(builder.Epoch))
 				got = append(got, fmt.Sprintf("%s %s CPUs %s pods", *group.Labels[zone], node.Status.Allocatable.Cpu(), node.Status.Allocatable.Pods()))
@@ -203,7 +204,7 @@ func TestMembers(t *testing.T) {
 			return strings.Split(rest+"-", "-")[0] + map[bool]string{true: "-eu"}[name == "spillway-eu"]
 		}
 		offer := Offer{Nodes: step.nodes}
-		p := decideMembers(members{Binding: binding, Grouping: groupsOf(binding, step.keys, step.nodes), Offer: offer, Existing: existing,
+		p := decideMembers(members{Binding: binding, Grouping: groupsOf(binding, step.keys, step.nodes, mostGroups), Offer: offer, Existing: existing,
 			Busy: func(node string) bool { return short(node) == busy }, Now: now})
 		var got []string
 		for _, m := range p.Keep {
@@ -245,7 +246,7 @@ func TestMembersAreBounded(t *testing.T) {
 		existing[name] = New(binding, Offer{Member: Member{Group: Group{Name: name}}})
 	}
 	nodes := []corev1.Node{in("a", "zone=a"), in("b", "zone=b")}
-	all := groupsOf(binding, []string{zone}, nodes)
+	all := groupsOf(binding, []string{zone}, nodes, mostGroups)
 	busy := func(string) bool { return true }
 	p := decideMembers(members{Binding: binding, Grouping: all, Offer: Offer{Nodes: nodes}, Existing: existing, Busy: busy})
 	if len(p.Keep) != mostNodes || p.Waiting != 1 || groupedCondition(binding, Grouping{Waiting: 1}).Reason != "TooManyGroups" {
@@ -258,7 +259,7 @@ func TestMembersAreBounded(t *testing.T) {
 		busy  bool
 		want  int
 	}{"not usable": {nodes, true, 1}, "no nodes": {nil, true, 2}, "no pods": {nodes, false, 0}} { // Without nodes, there is the one without a group, too.
-		p := decideMembers(members{Binding: binding, Grouping: groupsOf(binding, []string{zone}, test.nodes), Offer: Offer{Nodes: test.nodes},
+		p := decideMembers(members{Binding: binding, Grouping: groupsOf(binding, []string{zone}, test.nodes, mostGroups), Offer: Offer{Nodes: test.nodes},
 			Known: known, Busy: func(string) bool { return test.busy }})
 		if len(p.Keep) != test.want {
 			t.Errorf("%s: %v", name, p.Keep)
@@ -271,7 +272,7 @@ func TestGroupedNode(t *testing.T) {
 	binding := grouped(zone, corev1.LabelHostname)
 	nodes := []corev1.Node{in("a", "zone=a host=worker-1")}
 	offer := Offer{Nodes: nodes, Kubelet: Endpoint{Address: "10.0.0.1"}}
-	group := groupsOf(binding, binding.Spec.VirtualNode.GroupBy, nodes).Groups[0]
+	group := groupsOf(binding, binding.Spec.VirtualNode.GroupBy, nodes, mostGroups).Groups[0]
 	node, plain := New(binding, offer.of(Member{Group: group})), New(binding, offer)
 	if node.Labels[zone] != "a" || node.Labels[corev1.LabelHostname] != node.Name || node.Labels[v1alpha1.TopologyHost] != node.Name || node.Labels[v1alpha1.LabelCluster] != "eu" {
 		t.Errorf("labels %v", node.Labels)
@@ -302,5 +303,57 @@ func TestGroupedCondition(t *testing.T) {
 	binding.Spec.VirtualNode.GroupBy = nil
 	if setOn(binding, v1alpha1.BindingGrouped, groupedCondition(binding, Grouping{})); grouping(binding) != nil {
 		t.Error("the condition stays without groupBy")
+	}
+}
+
+// TestRestored: a manager that has just started restores the nodes with pods that somebody has deleted, as the status of
+// the binding has them. Each goes on from there: its group has no usable node now, or none at all, or is not asked for.
+func TestRestored(t *testing.T) {
+	binding := grouped(zone)
+	a, gone := in("a", "zone=a"), in("b", "zone=b")
+	a.Spec.Unschedulable = true
+	groups := groupsOf(binding, []string{zone}, []corev1.Node{a, gone}, mostGroups).Groups
+	for _, group := range groups {
+		binding.Status.VirtualNodes = append(binding.Status.VirtualNodes, v1alpha1.VirtualNodeStatus{Name: group.Name, Group: group.Labels.String()})
+	}
+	binding.Status.VirtualNodes = append(binding.Status.VirtualNodes, v1alpha1.VirtualNodeStatus{Name: "spillway-eu"}, v1alpha1.VirtualNodeStatus{Name: "spillway-eu.unreadable"})
+	for _, busy := range []bool{true, false} {
+		p := decideMembers(members{Binding: binding, Grouping: groupsOf(binding, []string{zone}, []corev1.Node{a}, mostGroups), Offer: Offer{Nodes: []corev1.Node{a}},
+			Known: withRecorded(binding, nil), Busy: func(string) bool { return busy }, Now: builder.Epoch})
+		var got []string
+		for _, m := range p.Keep {
+			got = append(got, fmt.Sprint(m.Labels, " ", m.Cordoned, " ", !m.EmptySince.IsZero()))
+		}
+		want := []string{groups[0].Labels.String() + "  false", " GroupReplaced false", groups[1].Labels.String() + "  true"}
+		if !busy {
+			want = nil
+		}
+		if diff := cmp.Diff(want, got); diff != "" || busy != (p.RecheckAfter == emptyGrace) {
+			t.Errorf("with pods: %v, again after %s (-want +got)\n%s", busy, p.RecheckAfter, diff)
+		}
+	}
+}
+
+// TestTooManyForAWhile: around 64 groups, not each node more or less replaces all virtual nodes.
+func TestTooManyForAWhile(t *testing.T) {
+	binding, existing := grouped(zone), []*corev1.Node(nil)
+	for i, step := range []struct{ groups, shown int }{{64, 64}, {65, 1}, {64, 1}, {57, 1}, {65, 1}, {56, 56}, {64, 64}, {65, 1}} {
+		var nodes []corev1.Node
+		for n := range step.groups {
+			nodes = append(nodes, in(fmt.Sprint(n), fmt.Sprint("zone=z", n)))
+		}
+		g := groupsOf(binding, []string{zone}, nodes, limitOf(binding, existing))
+		if len(g.Groups) != step.shown {
+			t.Errorf("step %d: %d groups are shown as %d", i, step.groups, len(g.Groups))
+		}
+		setOn(binding, v1alpha1.BindingGrouped, groupedCondition(binding, g))
+		existing = nil
+		for _, group := range g.Groups {
+			existing = append(existing, New(binding, Offer{}.of(Member{Group: group})))
+		}
+	}
+	binding.Generation++ // Somebody has chosen other keys.
+	if limitOf(binding, existing) != mostGroups {
+		t.Error("what was true of other keys counts")
 	}
 }

@@ -33,7 +33,7 @@ type members struct {
 	Offer Offer
 	// Existing are the virtual nodes of the binding, by name.
 	Existing map[string]*corev1.Node
-	// Known are the virtual nodes that this process has kept before.
+	// Known are the virtual nodes that this process has kept before, or that the status of the binding has.
 	Known map[string]Member
 	// Busy reports whether pods are on a virtual node that keep it. Pods that have ended do not, nor do those of
 	// DaemonSets.
@@ -58,8 +58,10 @@ func decideMembers(s members) plan {
 	var p plan
 	kept := s.keep(&p)
 	for _, name := range slices.Sorted(maps.Keys(s.Known)) {
-		if !kept[name] && s.deleted(name) {
-			p.Keep = append(p.Keep, s.Known[name])
+		if !kept[name] && s.deleted(name) { // It is restored, and goes like any other.
+			member, wait := s.leaving(s.Known[name].node())
+			p.RecheckAfter = retry.Sooner(p.RecheckAfter, wait)
+			p.Keep = append(p.Keep, member)
 		}
 	}
 	for _, name := range sortedNames(s.Existing) {
@@ -162,6 +164,28 @@ func present(node *corev1.Node) Member {
 	return m
 }
 
+// withRecorded adds to the known virtual nodes those that the status of the binding has: a manager that has just started
+// knows no others that somebody has deleted.
+func withRecorded(binding *v1alpha1.ClusterBinding, known map[string]Member) map[string]Member {
+	all := map[string]Member{}
+	for _, recorded := range binding.Status.VirtualNodes {
+		group, ok := field.ParseGroup(recorded.Group)
+		if ok && (len(group) > 0 || recorded.Name == binding.VirtualNodeName()) {
+			all[recorded.Name] = Member{Group: Group{Name: recorded.Name, Labels: group}}
+		}
+	}
+	maps.Copy(all, known)
+	return all
+}
+
+// node returns what is known of the virtual node of the member, as present reads it.
+func (m Member) node() *corev1.Node {
+	node := &corev1.Node{}
+	node.Name, node.Annotations = m.Name, map[string]string{}
+	m.set(map[string]string{}, node.Annotations)
+	return node
+}
+
 func sortedNames(nodes map[string]*corev1.Node) []string {
 	names := make([]string, 0, len(nodes))
 	for name := range nodes {
@@ -171,13 +195,15 @@ func sortedNames(nodes map[string]*corev1.Node) []string {
 	return names
 }
 
-// of returns the offer for one of the virtual nodes: what the nodes behind it offer.
+// of returns the offer for one of the virtual nodes: what the nodes behind it offer. divide has set the rooms.
 func (o Offer) of(m Member) Offer {
 	if len(m.Labels) == 0 && m.Cordoned == "" {
 		return o
 	}
-	whole := o
-	o.Nodes, o.Member, o.Whole, o.Growth = m.Nodes, m, &whole, o.Growths[m.Labels.String()]
+	o.Nodes, o.Member, o.Growth = m.Nodes, m, o.Growths[m.Labels.String()]
+	if o.Rooms == nil {
+		o.Rooms = map[string]Room{}
+	}
 	return o
 }
 

@@ -1,6 +1,8 @@
 package virtualnode
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -11,23 +13,24 @@ import (
 // remainingCapacity returns the capacity of a binding's virtual node, given the older bindings of the same
 // provider, oldest first. Each binding offers its own capacity, but no more than the older ones leave.
 func remainingCapacity(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList {
-	if offer.Whole != nil {
-		return share(binding, offer, *offer.Whole)
+	if offer.Rooms != nil {
+		return maps.Clone(offer.Rooms[offer.Member.Name].Capacity)
 	}
-	return remaining(binding, offer, capacity(offer, nil))
+	all := total(offer)
+	return remaining(binding, offer, all, maps.Clone(all))
 }
 
-// remaining returns what the binding gets of rest.
-func remaining(binding *v1alpha1.ClusterBinding, offer Offer, rest corev1.ResourceList) corev1.ResourceList {
+// remaining returns what the binding gets of rest. All is what the nodes have.
+func remaining(binding *v1alpha1.ClusterBinding, offer Offer, all, rest corev1.ResourceList) corev1.ResourceList {
 	for _, other := range offer.Older {
-		taken := least(capacity(offer.growing(other), other.Spec.VirtualNode.Capacity), rest)
+		taken := least(capacity(offer.canHave(other, all), other.Spec.VirtualNode.Capacity), rest)
 		for name, quantity := range taken {
 			remaining := rest[name]
 			remaining.Sub(quantity)
 			rest[name] = remaining
 		}
 	}
-	return without(least(capacity(offer, binding.Spec.VirtualNode.Capacity), rest), offer.Used)
+	return without(least(capacity(all, binding.Spec.VirtualNode.Capacity), rest), offer.Used)
 }
 
 // without subtracts what is used, down to nothing. CPUs are counted in thousandths.

@@ -10,28 +10,44 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/nodes"
 	"github.com/spillway-io/spillway/internal/field"
 )
 
-// TakesPods reports whether a node of the provider is usable, which means that it accepts a consumer's pods.
+// TakesPods reports whether a node of the provider is usable, which means that it accepts a consumer's pods, or those
+// that request an extended resource. A taint that the provider lets pods tolerate keeps off only some of them.
 func (o Offer) TakesPods(node *corev1.Node) bool {
-	return node.Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual && o.closed(node) == ""
+	return !nodes.IsVirtual(node) && (o.closed(node) == "" || nodes.Reserved(node, o.tolerated()) != "")
 }
 
 // closed says why a node does not accept a consumer's pods; "" if it does.
 func (o Offer) closed(node *corev1.Node) string {
-	switch {
-	case !node.DeletionTimestamp.IsZero():
-		return "being deleted"
-	case node.Spec.Unschedulable:
-		return "cordoned"
-	case !field.IsNodeReady(node):
-		return "not ready"
-	case slices.ContainsFunc(node.Spec.Taints, o.repels):
-		return "tainted"
+	if why := nodes.Closed(node); why != "" || nodes.Takes(node, o.tolerated()) {
+		return why
 	}
-	return ""
+	return "tainted"
 }
+
+// tolerated are the taints that pods may tolerate.
+func (o Offer) tolerated() nodes.Tolerated { return nodes.Listed(o.Tolerable) }
+
+// reservation returns the taint of a virtual node if all nodes behind it are kept for pods that request a resource. Then all
+// that these nodes have counts, so other pods must stay away. If the offer says nothing about that, the node keeps the one
+// from Spillway.
+func reservation(node *corev1.Node, offer Offer, ours []string) []corev1.Taint {
+	if name := offer.counting().Reserved; name != "" {
+		return []corev1.Taint{{Key: string(name), Effect: corev1.TaintEffectNoSchedule}}
+	}
+	if !offer.Unknown && slices.ContainsFunc(offer.Nodes, func(n corev1.Node) bool { return offer.TakesPods(&n) }) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool {
+		return t.Effect != corev1.TaintEffectNoSchedule || t.Value != "" || !field.IsExtendedResource(t.Key) || !slices.Contains(ours, taintKey(t)) || field.IsOurs(t.Key)
+	})
+}
+
+// counting says what of its nodes counts.
+func (o Offer) counting() nodes.Counting { return nodes.Count(o.Nodes, o.tolerated()) }
 
 // differs reports whether a node of the provider changed in anything that this package uses.
 func differs(before, after *corev1.Node) bool {
@@ -44,25 +60,14 @@ func differs(before, after *corev1.Node) bool {
 		!slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)
 }
 
-// mirrored are taints with which Kubernetes repeats, a moment later, what the node itself says. This package
-// uses the original.
-var mirrored = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable, corev1.TaintNodeUnschedulable}
-
-// repels reports whether a taint keeps all consumers' pods off a node. A taint that the provider lets pods
-// tolerate keeps off only some of them.
-func (o Offer) repels(taint corev1.Taint) bool {
-	return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(mirrored, taint.Key) && !slices.Contains(o.Tolerable, taint.Key) &&
-		!slices.Contains(o.Tolerable, field.All)
-}
-
 // noneUsable says that no node of the provider accepts pods, and why; "" if one does, or a new one would.
 func (o Offer) noneUsable() string {
-	if hasRoom(o.Growth) {
+	if o.counting().Reserved != "" || hasRoom(o.Growth) {
 		return ""
 	}
 	counts, keys, total := map[string]int{}, []string{}, 0
 	for i := range o.Nodes {
-		if o.Nodes[i].Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
+		if nodes.IsVirtual(&o.Nodes[i]) {
 			continue
 		}
 		why := o.closed(&o.Nodes[i])
@@ -72,11 +77,11 @@ func (o Offer) noneUsable() string {
 		total++
 		counts[why]++
 		if why == "tainted" {
-			keys = append(keys, o.keysOf(o.Nodes[i].Spec.Taints)...)
+			keys = append(keys, o.keysOf(&o.Nodes[i])...)
 		}
 	}
 	switch {
-	case total == 0 && o.Whole != nil:
+	case total == 0 && o.Member.Name != "":
 		return "the provider has no nodes of this group"
 	case total == 0:
 		return "the provider has no nodes"
@@ -96,12 +101,6 @@ func (o Offer) noneUsable() string {
 
 // keysOf returns the keys of the taints that keep pods off. It ignores invalid keys, because a provider may
 // report anything.
-func (o Offer) keysOf(taints []corev1.Taint) []string {
-	var keys []string
-	for _, taint := range taints {
-		if o.repels(taint) && len(validation.IsQualifiedName(taint.Key)) == 0 {
-			keys = append(keys, taint.Key)
-		}
-	}
-	return keys
+func (o Offer) keysOf(node *corev1.Node) []string {
+	return slices.DeleteFunc(nodes.Repelling(node, o.tolerated()), func(key string) bool { return len(validation.IsQualifiedName(key)) > 0 })
 }

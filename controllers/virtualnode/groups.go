@@ -32,6 +32,7 @@ import (
 // isGrouped reports whether a binding has, or had, other virtual nodes than the one without a group.
 func isGrouped(binding *v1alpha1.ClusterBinding, existing []*corev1.Node) bool {
 	return len(binding.Spec.VirtualNode.GroupBy) > 0 || grouping(binding) != nil ||
+		slices.ContainsFunc(binding.Status.VirtualNodes, func(n v1alpha1.VirtualNodeStatus) bool { return n.Name != binding.VirtualNodeName() }) ||
 		slices.ContainsFunc(existing, func(n *corev1.Node) bool {
 			return n.Name != binding.VirtualNodeName() || n.Annotations[v1alpha1.AnnotationGroup] != "" || n.Annotations[v1alpha1.AnnotationCordoned] != ""
 		})
@@ -44,7 +45,7 @@ func (r *Reconciler) reconcileGroups(ctx context.Context, binding *v1alpha1.Clus
 		return r.createOrUpdate(ctx, binding, offer, connected)
 	}
 	s := members{
-		Binding: binding, Grouping: groupsOf(binding, binding.Spec.VirtualNode.GroupBy, offer.Nodes), Offer: offer,
+		Binding: binding, Grouping: groupsOf(binding, binding.Spec.VirtualNode.GroupBy, offer.Nodes, limitOf(binding, existing)), Offer: offer,
 		Existing: map[string]*corev1.Node{}, Busy: busy(ctx, r.Inventory, binding.Name), Now: r.Clock.Now(), Known: r.knownOf(binding),
 	}
 	for _, node := range existing {
@@ -61,6 +62,7 @@ func (r *Reconciler) reconcileGroups(ctx context.Context, binding *v1alpha1.Clus
 	} else {
 		p = decideMembers(s)
 		offer.Used = used(ctx, r.Inventory, binding.Name, p.Keep)
+		offer.Rooms = divide(binding, offer, s.Groups)
 	}
 	result, err := r.actOn(ctx, binding, offer, p)
 	var again time.Duration
@@ -85,11 +87,11 @@ func (r *Reconciler) restore(ctx context.Context, binding *v1alpha1.ClusterBindi
 	return retry.Done(errors.Join(failed...))
 }
 
-// knownOf returns the virtual nodes of a binding that this process has kept.
+// knownOf returns the virtual nodes of a binding that this process has kept, and those that its status has.
 func (r *Reconciler) knownOf(binding *v1alpha1.ClusterBinding) map[string]Member {
 	kept, _ := r.known.Load(binding.UID)
 	known, _ := kept.(map[string]Member)
-	return known
+	return withRecorded(binding, known)
 }
 
 // used returns what the pods request on virtual nodes that are to go, because groupBy has replaced them or the provider has

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -29,7 +28,7 @@ func (r *Reconciler) report(ctx context.Context, binding *v1alpha1.ClusterBindin
 	}
 	if pods, err := r.Inventory.Pods(ctx, binding.Name, ""); err == nil && isElastic(binding) { // Otherwise they are known soon.
 		grown := elasticCondition(binding, offer, waitingIn(pods))
-		if before := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingElastic); before != nil && grown != nil && before.Status == grown.Status && before.Message != grown.Message {
+		if onlyNumbers(binding, grown) {
 			wait = r.Told.Wait(binding.Name)
 		}
 		if wait == 0 {

@@ -31,8 +31,9 @@ func VirtualNodes(ctx context.Context, cache client.Reader, binding *v1alpha1.Cl
 	return nodes, nil
 }
 
-// Groups returns the groups of the virtual nodes of a ClusterBinding, by the name of the node. The group of a node that
-// is gone, or has an annotation that nobody can read, is nil: its pods are known, and none is sent.
+// Groups returns the groups of the virtual nodes of a ClusterBinding, by the name of the node. The status of the binding
+// has that of a node that somebody has deleted. The group of a node with an annotation that nobody can read is nil: its
+// pods are known, and none is sent.
 func Groups(ctx context.Context, cache client.Reader, name string) (map[string]field.Group, error) {
 	binding := &v1alpha1.ClusterBinding{}
 	if bound, err := Exists(ctx, cache, client.ObjectKey{Name: name}, binding); err != nil || !bound {
@@ -51,7 +52,8 @@ func Groups(ctx context.Context, cache client.Reader, name string) (map[string]f
 	}
 	for _, recorded := range binding.Status.VirtualNodes {
 		if recorded.Name != binding.VirtualNodeName() {
-			add(recorded.Name, nil)
+			group, _ := field.ParseGroup(recorded.Group)
+			add(recorded.Name, group)
 		}
 	}
 	for _, node := range nodes {

@@ -21,21 +21,30 @@ func TestHaveLabel(t *testing.T) {
 	}
 	zone := map[string]string{corev1.LabelTopologyZone: "a"}
 	virtual := map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}
+	selects := corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}
+	tolerates := corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists}}}
+	inGroup := map[string]string{corev1.LabelTopologyZone: "a", "pool": "gpu"}
+	tainted := func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}} }
 	for name, test := range map[string]struct {
 		nodes []corev1.Node
+		pod   corev1.PodSpec
 		want  string // some, all, known
 	}{
-		"none":         {nil, "false false false"},
-		"virtual only": {[]corev1.Node{node(virtual)}, "false false false"},
-		"all":          {[]corev1.Node{node(zone), node(zone), node(virtual)}, "true true true"},
-		"some":         {[]corev1.Node{node(zone), node(nil)}, "true false true"},
-		"no node":      {[]corev1.Node{node(nil)}, "false false true"},
+		"all of its group":               {[]corev1.Node{node(inGroup), node(nil)}, selects, "true true true"},
+		"none of its group":              {[]corev1.Node{node(zone), node(map[string]string{"pool": "gpu"})}, selects, "false false true"},
+		"its group is empty":             {[]corev1.Node{node(zone)}, selects, "true true true"},
+		"one lacks it that it tolerates": {[]corev1.Node{node(zone), node(nil, tainted)}, tolerates, "true false true"},
+		"none":                           {nil, corev1.PodSpec{}, "false false false"},
+		"virtual only":                   {[]corev1.Node{node(virtual)}, corev1.PodSpec{}, "false false false"},
+		"all":                            {[]corev1.Node{node(zone), node(zone), node(virtual)}, corev1.PodSpec{}, "true true true"},
+		"some":                           {[]corev1.Node{node(zone), node(nil)}, corev1.PodSpec{}, "true false true"},
+		"no node":                        {[]corev1.Node{node(nil)}, corev1.PodSpec{}, "false false true"},
 		"all that take pods": {[]corev1.Node{node(zone), node(nil, func(n *corev1.Node) { n.Spec.Unschedulable = true }),
-			node(nil, func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k"}} }), node(nil, func(n *corev1.Node) { n.Status.Conditions = nil })}, "true true true"},
-		"only one that takes none": {[]corev1.Node{node(zone, func(n *corev1.Node) { n.Spec.Unschedulable = true }), node(nil)}, "true false true"},
+			node(nil, tainted), node(nil, func(n *corev1.Node) { n.Status.Conditions = nil })}, corev1.PodSpec{}, "true true true"},
+		"only one that takes none": {[]corev1.Node{node(zone, func(n *corev1.Node) { n.Spec.Unschedulable = true }), node(nil)}, corev1.PodSpec{}, "true false true"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			some, all, known := haveLabel(test.nodes, corev1.LabelTopologyZone)
+			some, all, known := haveLabel(test.nodes, &corev1.Pod{Spec: test.pod}, corev1.LabelTopologyZone)
 			if got := fmt.Sprint(some, " ", all, " ", known); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}

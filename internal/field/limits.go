@@ -74,7 +74,7 @@ func (l *Limits) Tolerates(t *corev1.Toleration) bool {
 //
 // A request of 0 does not count. It keeps a pod off no node, so the pod could tolerate any taint with a domain.
 func ToleratesForResource(t *corev1.Toleration, spec *corev1.PodSpec) bool {
-	if t.Operator != "" && t.Operator != corev1.TolerationOpEqual && t.Operator != corev1.TolerationOpExists || !isExtendedResource(t.Key) {
+	if t.Operator != "" && t.Operator != corev1.TolerationOpEqual && t.Operator != corev1.TolerationOpExists || !IsExtendedResource(t.Key) {
 		return false
 	}
 	requests := func(c corev1.Container) bool {
@@ -84,9 +84,9 @@ func ToleratesForResource(t *corev1.Toleration, spec *corev1.PodSpec) bool {
 	return slices.ContainsFunc(spec.Containers, requests) || slices.ContainsFunc(spec.InitContainers, requests)
 }
 
-// isExtendedResource reports whether the name of a resource is not one of Kubernetes' own. It decides as
+// IsExtendedResource reports whether the name of a resource is not one of Kubernetes' own. It decides as
 // IsExtendedResourceName of Kubernetes does.
-func isExtendedResource(name string) bool {
+func IsExtendedResource(name string) bool {
 	return strings.Contains(name, "/") && !strings.Contains(name, corev1.ResourceDefaultNamespacePrefix) &&
 		!strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
@@ -33,9 +32,8 @@ const (
 type Usage interface {
 	// bindingOf returns the ClusterBinding of a node, or says why there are no metrics for the node.
 	bindingOf(ctx context.Context, node string) (binding string, refusal *kubeletapi.Refusal, err error)
-	// on returns a function that reports whether a pod of a binding is on one of its virtual nodes, or nil if all
-	// are.
-	on(ctx context.Context, binding, node string) func(pod types.NamespacedName) bool
+	// several reports whether a binding has several virtual nodes.
+	several(binding string) bool
 	// readings asks the provider of a binding. It may wait.
 	readings(ctx context.Context, binding string) (map[usage.Container]usage.Reading, error)
 }
@@ -59,7 +57,7 @@ func newResources(from Usage, with clock.PassiveClock) *resources {
 type meter struct {
 	turn    chan struct{} // Holds a value while somebody uses the fields below.
 	counted usage.Meter
-	shown   usage.Metrics
+	shown   bool      // The last request has succeeded.
 	failed  error     // The error of the last request, or nil.
 	again   time.Time // When to ask again, at the earliest.
 }
@@ -73,7 +71,10 @@ func (s *resources) serve(w http.ResponseWriter, r *http.Request, node string) *
 	if refusal != nil {
 		return refusal
 	}
-	metrics, err := s.meter(binding).read(r.Context(), s, binding, s.usage.on(r.Context(), binding, node))
+	if !s.usage.several(binding) {
+		node = ""
+	}
+	metrics, err := s.meter(binding).read(r.Context(), s, binding, node)
 	if err != nil {
 		_, why := transport.Classify(err)
 		return &kubeletapi.Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("the metrics of the provider of ClusterBinding %s cannot be read: %s", binding, why)}
@@ -114,9 +115,10 @@ func (m *meter) unused(now time.Time) bool {
 	}
 }
 
-// read returns the metrics of a binding, or of those of its pods for which on is true. It asks the provider first, if it is time. If a provider gives none,
-// and the binding says why, there are no metrics and no error, because metrics-server would log each error.
-func (m *meter) read(ctx context.Context, s *resources, binding string, on func(pod types.NamespacedName) bool) (usage.Metrics, error) {
+// read returns the metrics of one of the nodes of a binding; "": of all. It asks the provider first, if it is time. If a
+// provider gives none, and the binding says why, there are no metrics and no error, because metrics-server would log each
+// error.
+func (m *meter) read(ctx context.Context, s *resources, binding, node string) (usage.Metrics, error) {
 	select {
 	case m.turn <- struct{}{}:
 		defer func() { <-m.turn }()
@@ -124,29 +126,29 @@ func (m *meter) read(ctx context.Context, s *resources, binding string, on func(
 		return nil, ctx.Err()
 	}
 	if !m.again.IsZero() && s.clock.Now().Before(m.again) {
-		return m.only(on), m.failed
+		return m.of(node), m.failed
 	}
 	// The client may leave before the answer, which is for others too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), metricsTimeout)
 	defer cancel()
 	readings, err := s.usage.readings(ctx, binding)
 	now := s.clock.Now()
-	m.again, m.failed, m.shown = now.Add(often), err, nil
+	m.again, m.failed, m.shown = now.Add(often), err, false
 	var none fleet.NoPodMetricsError
 	switch {
 	case errors.As(err, &none):
 		m.failed, m.counted = nil, usage.Meter{}
 	case err == nil:
 		m.counted.Read(readings, now)
-		m.shown, m.again = m.counted.Metrics(), now.Add(usage.Pause(readings, often, seldom))
+		m.shown, m.again = true, now.Add(usage.Pause(readings, often, seldom))
 	}
-	return m.only(on), m.failed
+	return m.of(node), m.failed
 }
 
-// only returns what is shown, or the part of it that is about some pods.
-func (m *meter) only(on func(pod types.NamespacedName) bool) usage.Metrics {
-	if on == nil || m.shown == nil {
-		return m.shown
+// of returns what is shown of a node; "": of all.
+func (m *meter) of(node string) usage.Metrics {
+	if !m.shown {
+		return nil
 	}
-	return m.counted.MetricsOf(on)
+	return m.counted.Metrics(node)
 }

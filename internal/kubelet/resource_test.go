@@ -31,7 +31,7 @@ type providers struct {
 
 var errHangs = errors.New("hangs")
 
-func (p *providers) on(context.Context, string, string) func(types.NamespacedName) bool { return nil }
+func (p *providers) several(string) bool { return false }
 
 func (p *providers) bindingOf(_ context.Context, node string) (string, *kubeletapi.Refusal, error) {
 	if node == "gone" {
@@ -113,7 +113,7 @@ func TestOneProviderHangs(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if _, err := handler.resources.meter("us").read(t.Context(), handler.resources, "us", nil); err != nil || time.Since(began) != 0 {
+		if _, err := handler.resources.meter("us").read(t.Context(), handler.resources, "us", ""); err != nil || time.Since(began) != 0 {
 			t.Errorf("another one answers %v after %s", err, time.Since(began))
 		}
 		waiting.Wait()

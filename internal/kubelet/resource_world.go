@@ -8,7 +8,6 @@ import (
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
@@ -50,17 +49,8 @@ func (w *PodReader) has(binding *v1alpha1.ClusterBinding, node string) bool {
 	return has
 }
 
-// on implements Usage. A binding without groups has one node.
-func (w *PodReader) on(ctx context.Context, binding, node string) func(types.NamespacedName) bool {
-	view := w.Views.Get(binding)
-	if view == nil || len(view.Groups()) == 0 {
-		return nil
-	}
-	return func(key types.NamespacedName) bool {
-		pod := &corev1.Pod{}
-		return view.Get(ctx, key, pod, client.UnsafeDisableDeepCopy) == nil && pod.Spec.NodeName == node
-	}
-}
+// several implements Usage. A binding without groups has one node.
+func (w *PodReader) several(binding string) bool { return len(w.Views.Get(binding).Groups()) > 0 }
 
 // readings implements Usage.
 func (w *PodReader) readings(ctx context.Context, binding string) (map[usage.Container]usage.Reading, error) {

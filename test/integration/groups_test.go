@@ -10,10 +10,12 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/manager"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
@@ -140,6 +142,24 @@ var _ = Describe("The virtual nodes of groups", Ordered, func() {
 		Expect(now(eu, remote)()).To(And(HaveField("ResourceVersion", remote.ResourceVersion), Not(going)))
 	})
 
+	It("come back if somebody deletes one with pods while no manager runs, even if no node of its group takes pods", func() {
+		Expect(home.fetching(pod)()).To(Succeed())
+		deleted, there := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: pod.Spec.NodeName}}, nodes[zones[0]+"/arm64"]
+		remote := eu.remotePod(t.cb, pod)
+		change(eu, there, func(node *corev1.Node) { node.Spec.Unschedulable = true })
+		Eventually(home.groupNodes(t.cb)).Should(ContainElement(zones[0] + "/arm64 0 CPUs"))
+		running.stop()
+		Expect(home.Delete(ctx, deleted)).To(Succeed())
+		Eventually(home.fetching(deleted)).Should(absent)
+		running = startManager(home, manager.Options{ConsumerID: homeID})
+		Eventually(now(home, deleted)).Should(HaveField("Labels", HaveKeyWithValue(corev1.LabelArchStable, "arm64")))
+		t.passesOn(home.groupNode(t.cb, zones[1]))
+		Expect(now(eu, remote)()).NotTo(going)
+		Expect(now(home, pod)()).NotTo(going)
+		change(eu, there, func(node *corev1.Node) { node.Spec.Unschedulable = false })
+		Eventually(home.groupNodes(t.cb)).Should(Equal(all()))
+	})
+
 	It("go when the provider has no node of the group for long, after their pods", func() {
 		node := home.groupNode(t.cb, zones[0])
 		Expect(home.fetching(pod)()).To(Succeed())
@@ -246,3 +266,24 @@ func (t team) passesOn(node *corev1.Node) {
 	eu.remotePod(t.cb, pod)
 	Expect(home.Delete(ctx, pod, atOnce)).To(Succeed())
 }
+
+var _ = It("A pod that requests GPUs gets to nodes that are tainted for them, whatever the limits list", func() {
+	const gpu = "nvidia.com/gpu"
+	zone, scheduler, one := unique("a"), unique("scheduler"), corev1.ResourceList{gpu: resource.MustParse("1")}
+	node := inZone(zone, "amd64", "4")
+	node.Status.Allocatable[gpu] = one[gpu]
+	node.Spec.Taints = []corev1.Taint{{Key: gpu, Value: "present", Effect: corev1.TaintEffectNoSchedule}}
+	eu.create(node)
+	t := newTeamWith(eu.providerKubeconfig(), groupedBy(corev1.LabelTopologyZone))
+	Eventually(home.groupNodes(t.cb)).Should(ContainElement(zone + "/amd64 4 CPUs"))
+	virtual := home.groupNode(t.cb, zone)
+	Expect(virtual.Spec.Taints).To(ContainElement(corev1.Taint{Key: gpu, Effect: corev1.TaintEffectNoSchedule}), "other pods stay away")
+	home.runScheduler(scheduler)
+	pod := t.run(func(pod *corev1.Pod) {
+		pod.Spec.NodeName, pod.Spec.SchedulerName = "", scheduler
+		pod.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: gpu, Operator: corev1.TolerationOpExists})
+	})
+	Eventually(now(home, pod)).Should(HaveField("Spec.NodeName", virtual.Name))
+	Expect(eu.remotePod(t.cb, pod).Spec.Tolerations).To(ContainElement(HaveField("Key", gpu)))
+})

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/accept"
@@ -103,7 +104,7 @@ func (p *placement) term(local *corev1.PodAffinityTerm, near bool) (*corev1.PodA
 		return nil, why
 	}
 	names, here, why := p.namespaces(local)
-	if why == "" && near && !p.isThere(selector, here) {
+	if why == "" && near && !p.isThere(selector, here, key) {
 		why = noPod
 	}
 	if why != "" {
@@ -114,32 +115,46 @@ func (p *placement) term(local *corev1.PodAffinityTerm, near bool) (*corev1.PodA
 	return &remote, ""
 }
 
-// isThere reports whether a pod on the virtual node is in one of these local namespaces and has the labels, or that
-// is unknown. The pod may be near to itself.
-func (p *placement) isThere(of *metav1.LabelSelector, namespaces []string) bool {
+// isThere reports whether a pod in the provider is in one of these local namespaces, has the labels, and may share the
+// node or zone with this one, or that is unknown. The pod may be near to itself.
+func (p *placement) isThere(of *metav1.LabelSelector, namespaces []string, key string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(of)
 	if err != nil || p.in.Here == nil {
 		return true
 	}
 	return slices.ContainsFunc(namespaces, func(namespace string) bool {
 		there, known := p.podsIn(namespace)
-		return !known || slices.ContainsFunc(there, func(pod labels.Set) bool { return selector.Matches(pod) })
+		return !known || slices.ContainsFunc(there, func(pod *corev1.Pod) bool {
+			return selector.Matches(labels.Set(pod.Labels)) && !apart(p.in.Groups[p.local.Spec.NodeName], p.in.Groups[pod.Spec.NodeName], key)
+		})
 	})
 }
 
-// podsIn returns the labels of the pods of a local namespace that are in the provider, or soon will be.
-func (p *placement) podsIn(namespace string) (there []labels.Set, known bool) {
+// apart reports whether the pods of two virtual nodes cannot be in the same domain: their groups have other values for the
+// topology key. Nodes of two groups are never the same host. Pods of a node without a group may be anywhere.
+func apart(mine, theirs field.Group, key string) bool {
+	for label, own := range mine {
+		other, grouped := theirs[label]
+		if grouped && (key == label || key == corev1.LabelHostname) && !ptr.Equal(own, other) {
+			return true
+		}
+	}
+	return false
+}
+
+// podsIn returns the pods of a local namespace that are in the provider, or soon will be.
+func (p *placement) podsIn(namespace string) (there []*corev1.Pod, known bool) {
 	if there, asked := p.near[namespace]; asked {
 		return there, true
 	}
 	pods, known := p.in.Here(namespace)
 	for i := range pods {
 		if pods[i].UID == p.local.UID || comes(&pods[i], p.in) {
-			there = append(there, pods[i].Labels)
+			there = append(there, &pods[i])
 		}
 	}
 	if p.near == nil {
-		p.near = map[string][]labels.Set{}
+		p.near = map[string][]*corev1.Pod{}
 	}
 	if known {
 		p.near[namespace] = there

@@ -68,7 +68,7 @@ func (Syncer) SyncToRemote(s snapshot) decide.Plan {
 		remote = WithAPI(s.Local, s.Destination.Target, s.Limits, s.Classes, s.API.Endpoint)
 	}
 	runAs(remote, s.Local, s.Accounts, s.Limits)
-	limitToGroup(&remote.Spec, group)
+	selectInGroup(&remote.Spec, &s.Local.Spec, s.Destination.Target, group)
 	remote.OwnerReferences = controlledBy(s.Destination.Namespace, s.NamespaceUID)
 	if s.SendBackoff > 0 {
 		plan := report(s, sendBackoffProblem(s), Patience)

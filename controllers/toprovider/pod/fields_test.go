@@ -26,7 +26,7 @@ spec:
 func inPodOf[T any](manifest string, fields field.Decisions, where func(*corev1.Pod) *T) fieldtest.Subject {
 	around := decide.Inputs{
 		Limits:    fieldtest.Generous,
-		NodesHave: func(string) (some, all, known bool) { return true, true, true },
+		NodesHave: func(*corev1.Pod, string) (some, all, known bool) { return true, true, true },
 		Peers: func() []decide.PeerNamespace {
 			return []decide.PeerNamespace{{Labels: map[string]string{corev1.LabelMetadataName: "x", "team": "b"}, Remote: "x-eu"}}
 		},

@@ -25,6 +25,14 @@ func unknownGroup(local *corev1.Pod) field.Problem {
 	return field.Problemf(v1alpha1.ReasonReferenceNotSynced, "the group of Node %s is not known, so it is not known on which of the provider's nodes the pod may run", local.Spec.NodeName)
 }
 
+// selectInGroup is selectNodes for a pod on the virtual node of a group, which has the labels of the group.
+func selectInGroup(remote, local *corev1.PodSpec, t field.Target, group field.Group) {
+	if len(group) > 0 {
+		selectNodes(remote, local, t, group)
+	}
+	limitToGroup(remote, group)
+}
+
 // limitToGroup lets a remote pod run only on nodes of a group. The consumer's scheduler has compared the pod with the
 // labels of the group, so the group's values take the place of what the pod asks for.
 func limitToGroup(remote *corev1.PodSpec, group field.Group) {

@@ -27,13 +27,20 @@ func TestLimitToGroup(t *testing.T) {
 		"with alternatives": {field.Group{"disk": nil},
 			`affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [` + arm + `]}]}}}`,
 			`affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [` + arm + `, {key: disk, operator: DoesNotExist}]}]}}}`},
+		"an alternative for another group": {zoneA,
+			`affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [b]}]}, {matchExpressions: [` + arm + `, {key: topology.kubernetes.io/zone, operator: In, values: [a]}]}]}}}`,
+			`nodeSelector: {topology.kubernetes.io/zone: a}, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [` + arm + `]}]}}}`},
+		"what the group has": {zoneA,
+			`affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [a]}]}, {matchExpressions: [` + arm + `]}]}}}`,
+			`nodeSelector: {topology.kubernetes.io/zone: a}`},
 		"for this node alone": {zoneA,
 			`nodeName: spillway-eu.a-1, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [spillway-eu]}], matchExpressions: [` + arm + `]}, {matchFields: [{key: metadata.name, operator: In, values: [spillway-eu.a-1]}]}]}}}`,
 			`nodeSelector: {topology.kubernetes.io/zone: a}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			remote := sentPod(t, fieldtest.PodOf(t, `{spec: {containers: [{name: web}], `+test.local+`}}`), fieldtest.Mapped)
-			limitToGroup(&remote.Spec, test.group)
+			local := fieldtest.PodOf(t, `{spec: {containers: [{name: web}], `+test.local+`}}`)
+			remote := sentPod(t, local, fieldtest.Mapped)
+			selectInGroup(&remote.Spec, &local.Spec, fieldtest.Mapped, test.group)
 			want := fieldtest.PodOf(t, `{spec: {`+test.want+`}}`)
 			if diff := cmp.Diff([]any{want.Spec.NodeSelector, want.Spec.Affinity}, []any{remote.Spec.NodeSelector, remote.Spec.Affinity}); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)

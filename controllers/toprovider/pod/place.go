@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/engine/decide"
@@ -22,7 +21,7 @@ import (
 // part that the pod requires is named in an annotation of the remote pod, from which remarkOn tells the pod's
 // owner. A preference that cannot be sent is not named.
 func place(remote, local *corev1.Pod, t field.Target, in decide.Inputs) {
-	p := &placement{local: local, target: t, in: in}
+	p := &placement{local: local, remote: remote, target: t, in: in}
 	remote.Spec.TopologySpreadConstraints = p.constraints()
 	if wanted := local.Spec.Affinity; wanted != nil {
 		var affinity corev1.Affinity
@@ -44,7 +43,7 @@ func place(remote, local *corev1.Pod, t field.Target, in decide.Inputs) {
 const (
 	sharesNamespace = "pods of other namespaces are in its remote namespace"
 	noNamespace     = "no namespace that it names is in the provider"
-	noPod           = "no pod that it selects is on the virtual node"
+	noPod           = "no pod that it selects is in the provider where this one may run"
 )
 
 // mostParts is the most constraints and terms, and the most preferences for nodes, of a pod that are sent. Kubernetes
@@ -59,6 +58,7 @@ func softened(local *corev1.Pod) bool {
 // placement translates what one pod asks of its node.
 type placement struct {
 	local   *corev1.Pod
+	remote  *corev1.Pod // It has its requirements on nodes already, those of its group too.
 	target  field.Target
 	in      decide.Inputs
 	parts   int // How many constraints and terms were translated so far.
@@ -66,9 +66,11 @@ type placement struct {
 	names   int // How many names of namespaces these became.
 	omitted []field.Omission
 
+	subsetKey *string // See subset.
+
 	// What was asked before: many parts of a pod may ask for the same.
 	labels map[string]nodeLabel
-	near   map[string][]labels.Set
+	near   map[string][]*corev1.Pod
 }
 
 // nodeLabel says which nodes of the provider have a label.
@@ -79,7 +81,7 @@ func (p *placement) omit(path, why string) {
 }
 
 // topologyKey returns the label of the provider's nodes that a topology key of the pod stands for. What is required
-// must be a label of all nodes, because the scheduler leaves out the others. topologyKey returns "" if the part is
+// must be a label of all nodes that may take the pod, because the scheduler leaves out the others. topologyKey returns "" if the part is
 // not sent. Then why is the reason, or "" if the key is about virtual nodes alone, so that the
 // consumer's scheduler has done all there is to do.
 func (p *placement) topologyKey(key string, required bool) (there, why string) {
@@ -95,11 +97,11 @@ func (p *placement) topologyKey(key string, required bool) (there, why string) {
 	case nodes.all, nodes.some && !required:
 		return key, ""
 	case nodes.some: // Without the others, the pod may find no room.
-		return "", "not all nodes of the provider have the label " + key
+		return "", "not all nodes of the provider that may take the pod have the label " + key
 	case !nodes.known:
 		return "", "it is unknown whether nodes of the provider have the label " + key
 	default:
-		return "", "no node of the provider has the label " + key
+		return "", "no node of the provider that the pod selects has the label " + key
 	}
 }
 
@@ -111,7 +113,7 @@ func (p *placement) nodesHave(key string) nodeLabel {
 		p.labels = map[string]nodeLabel{}
 	}
 	var nodes nodeLabel
-	nodes.some, nodes.all, nodes.known = p.in.NodesHave(key)
+	nodes.some, nodes.all, nodes.known = p.in.NodesHave(p.remote, key)
 	p.labels[key] = nodes
 	return nodes
 }

@@ -19,7 +19,7 @@ import (
 // zoned is a provider whose nodes have a zone and a type, and in which three namespaces of the consumer are.
 var zoned = decide.Inputs{
 	Limits: fieldtest.Generous,
-	NodesHave: func(key string) (some, all, known bool) {
+	NodesHave: func(_ *corev1.Pod, key string) (some, all, known bool) {
 		all = key == corev1.LabelTopologyZone || key == corev1.LabelInstanceTypeStable
 		return all || key == "pool", all, true
 	},
@@ -89,9 +89,9 @@ func TestPlace(t *testing.T) {
 			want: spread(`{maxSkew: 1, ` + host + `, ` + hard + `, ` + honor + `, ` + ofSet + `}`)},
 		"spread over providers":               {local: spread(`{maxSkew: 1, topologyKey: spillway.io/cluster, ` + hard + `, ` + web + `}`)},
 		"spread over hosts of providers":      {local: spread(`{maxSkew: 1, topologyKey: spillway.io/host, ` + soft + `, ` + web + `}`), want: spread(`{maxSkew: 1, ` + host + `, ` + soft + `, ` + honor + `, ` + web + `}`)},
-		"spread over what no node has":        {local: spread(`{maxSkew: 1, ` + rack + `, ` + hard + `, ` + web + `}`), says: `spec.topologySpreadConstraints[0] (no node of the provider has the label rack)`},
+		"spread over what no node has":        {local: spread(`{maxSkew: 1, ` + rack + `, ` + hard + `, ` + web + `}`), says: `spec.topologySpreadConstraints[0] (no node of the provider that the pod selects has the label rack)`},
 		"spread, preferred, over such a key":  {local: spread(`{maxSkew: 1, ` + rack + `, ` + soft + `, ` + web + `}`)},
-		"spread over what some nodes have":    {local: spread(`{maxSkew: 1, topologyKey: pool, ` + hard + `, ` + web + `}`), says: `spec.topologySpreadConstraints[0] (not all nodes of the provider have the label pool)`},
+		"spread over what some nodes have":    {local: spread(`{maxSkew: 1, topologyKey: pool, ` + hard + `, ` + web + `}`), says: `spec.topologySpreadConstraints[0] (not all nodes of the provider that may take the pod have the label pool)`},
 		"spread, preferred, over some":        {local: spread(`{maxSkew: 1, topologyKey: pool, ` + soft + `, ` + web + `}`), want: spread(`{maxSkew: 1, topologyKey: pool, ` + soft + `, ` + honor + `, ` + web + `}`)},
 		"spread by a label with an alias":     {local: spread(`{maxSkew: 1, ` + host + `, ` + hard + `, labelSelector: {matchLabels: {example.com/role: a}}}`), want: spread(`{maxSkew: 1, ` + host + `, ` + hard + `, ` + honor + `, labelSelector: {matchLabels: {label.example.com.spillway.io/role: a}}}`)},
 		"spread by a label of another node":   {local: spread(`{maxSkew: 1, ` + host + `, ` + hard + `, labelSelector: {matchLabels: {topology.kubernetes.io/zone: a}}}`), says: `spec.topologySpreadConstraints[0] (it selects pods by the label topology.kubernetes.io/zone, which is not sent)`},
@@ -104,7 +104,7 @@ func TestPlace(t *testing.T) {
 			want: apart(`{` + host + `, labelSelector: {matchLabels: {app: web, spillway.io/account: us}, matchExpressions: [{key: pod-template-hash, operator: In, values: [h1]}]}}, {` +
 				host + `, labelSelector: {matchLabels: {spillway.io/account: us}, matchExpressions: [{key: app, operator: NotIn, values: [web]}]}}`)},
 		"apart by provider":                   {local: apart(`{topologyKey: spillway.io/cluster, ` + web + `}`)},
-		"apart by what no node has":           {local: apart(`{` + rack + `, ` + web + `}`), says: `spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no node of the provider has the label rack)`},
+		"apart by what no node has":           {local: apart(`{` + rack + `, ` + web + `}`), says: `spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no node of the provider that the pod selects has the label rack)`},
 		"apart from pods that are not there":  {local: apart(`{` + host + `, ` + web + `, namespaces: [nowhere]}`)},
 		"apart from the pods of the provider": {local: apart(`{` + host + `, ` + web + `, namespaces: [kube-system]}`)},
 		"apart from everybody":                {local: apart(`{` + zone + `, labelSelector: {}, namespaceSelector: {}}`), want: apart(`{` + zone + `, labelSelector: {matchLabels: {spillway.io/account: us}}, namespaces: [other-eu, team-eu, third-eu]}`)},
@@ -115,11 +115,11 @@ func TestPlace(t *testing.T) {
 		"together with another namespace":   {local: together(`{` + host + `, ` + web + `, namespaces: [other]}`), want: together(`{` + host + `, ` + ours + `, namespaces: [other-eu]}`)},
 		"together with one that stays here": {local: together(`{` + host + `, ` + web + `, namespaces: [nowhere]}`), says: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no namespace that it names is in the provider)`},
 		"together with itself":              {local: together(`{` + zone + `, ` + web + `}`), want: together(`{` + zone + `, ` + ours + `}`)},
-		"together with a pod elsewhere":     {local: together(`{` + zone + `, labelSelector: {matchLabels: {app: db}}, namespaces: [team, other]}`), says: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no pod that it selects is on the virtual node)`},
+		"together with a pod elsewhere":     {local: together(`{` + zone + `, labelSelector: {matchLabels: {app: db}}, namespaces: [team, other]}`), says: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no pod that it selects is in the provider where this one may run)`},
 		"together with itself, sent again":  {local: together(`{` + zone + `, labelSelector: {matchLabels: {app: self}}}`), want: together(`{` + zone + `, labelSelector: {matchLabels: {app: self, spillway.io/account: us}}}`)},
 		"together with pods that are not sent": {local: together(`{` + zone + `, labelSelector: {matchExpressions: [{key: app, operator: In, values: [leaving, refused, rejected]}]}}`),
-			says: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no pod that it selects is on the virtual node)`},
-		"together with a pod that has ended": {local: together(`{` + zone + `, labelSelector: {matchLabels: {app: done}}}`), says: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no pod that it selects is on the virtual node)`},
+			says: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no pod that it selects is in the provider where this one may run)`},
+		"together with a pod that has ended": {local: together(`{` + zone + `, labelSelector: {matchLabels: {app: done}}}`), says: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] (no pod that it selects is in the provider where this one may run)`},
 		"together with who knows whom":       {local: together(`{` + zone + `, labelSelector: {matchLabels: {app: db}}, namespaces: [third]}`), want: together(`{` + zone + `, labelSelector: {matchLabels: {app: db, spillway.io/account: us}}, namespaces: [third-eu]}`)},
 		"preferred": {local: `affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 3, podAffinityTerm: {` + zone + `, ` + web + `}}, {weight: 4, podAffinityTerm: {` + rack + `, ` + web + `}}]}}`,
 			want: `affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 3, podAffinityTerm: {` + zone + `, ` + ours + `}}]}}`},
@@ -164,7 +164,7 @@ affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{t
 	if said := field.LeftOut(shared); strings.Count(said, sharesNamespace) != 3 {
 		t.Errorf("it says %q", said)
 	}
-	_, unread := placed(t, all, fieldtest.Mapped, decide.Inputs{Limits: fieldtest.Generous, NodesHave: func(string) (some, all, known bool) { return false, false, false }})
+	_, unread := placed(t, all, fieldtest.Mapped, decide.Inputs{Limits: fieldtest.Generous, NodesHave: func(*corev1.Pod, string) (some, all, known bool) { return false, false, false }})
 	if got := unread.Spec.TopologySpreadConstraints; len(got) != 1 || got[0].TopologyKey != corev1.LabelHostname {
 		t.Errorf("it spreads over %v", got)
 	}
@@ -201,9 +201,9 @@ func TestPlaceIsBounded(t *testing.T) {
 func TestPlaceAsksOnce(t *testing.T) {
 	asked := map[string]int{}
 	counting := zoned
-	counting.NodesHave = func(key string) (some, all, known bool) {
+	counting.NodesHave = func(remote *corev1.Pod, key string) (some, all, known bool) {
 		asked[key]++
-		return zoned.NodesHave(key)
+		return zoned.NodesHave(remote, key)
 	}
 	counting.Here = func(namespace string) ([]corev1.Pod, bool) {
 		asked[namespace]++
@@ -246,6 +246,52 @@ func TestSpreadInAGroup(t *testing.T) {
 		_, remote := placed(t, `nodeName: `+node+`, topologySpreadConstraints: [{maxSkew: 1, minDomains: 3, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]`, field.Target{Namespace: "team-eu"}, in)
 		if all := remote.Spec.TopologySpreadConstraints; len(all) != 1 || (all[0].MinDomains != nil) != want {
 			t.Errorf("zone %q: %+v", group, all)
+		}
+	}
+}
+
+// TestAffinityBetweenGroups: a pod is near to another one only if both may be in one domain.
+func TestAffinityBetweenGroups(t *testing.T) {
+	a, b, arm := "a", "b", "arm64"
+	in := zoned
+	in.Groups = map[string]field.Group{"spillway-eu.a": {corev1.LabelTopologyZone: &a}, "spillway-eu.b": {corev1.LabelTopologyZone: &b},
+		"spillway-eu.none": {corev1.LabelTopologyZone: nil}, "spillway-eu.arm": {corev1.LabelArchStable: &arm}}
+	for name, test := range map[string]struct {
+		key, other string
+		near       bool
+	}{
+		"the same zone":                   {corev1.LabelTopologyZone, "spillway-eu.a", true},
+		"another zone":                    {corev1.LabelTopologyZone, "spillway-eu.b", false},
+		"no zone":                         {corev1.LabelTopologyZone, "spillway-eu.none", false},
+		"a node of another zone":          {corev1.LabelHostname, "spillway-eu.b", false},
+		"a node of the same zone":         {corev1.LabelHostname, "spillway-eu.a", true},
+		"another zone, perhaps one kind":  {corev1.LabelInstanceTypeStable, "spillway-eu.b", true},
+		"a group by another key, perhaps": {corev1.LabelHostname, "spillway-eu.arm", true},
+		"a node without a group, perhaps": {corev1.LabelTopologyZone, "spillway-eu", true},
+	} {
+		in.Here = func(string) ([]corev1.Pod, bool) {
+			return []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}, Spec: corev1.PodSpec{NodeName: test.other}}}, true
+		}
+		_, remote := placed(t, `nodeName: spillway-eu.a, affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: `+test.key+`, labelSelector: {matchLabels: {app: web}}}]}}`, fieldtest.Mapped, in)
+		if near := remote.Spec.Affinity != nil && remote.Spec.Affinity.PodAffinity != nil; near != test.near {
+			t.Errorf("%s: sent: %v, left out: %q", name, near, field.LeftOut(remote))
+		}
+	}
+}
+
+// TestSpreadOfASubset: what a pod requires of some nodes, which is not sent, does not keep it waiting for the others.
+func TestSpreadOfASubset(t *testing.T) {
+	const constraint = `, topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]`
+	for selects, want := range map[string]string{
+		`nodeSelector: {pool: gpu}`:                               "spec.topologySpreadConstraints[0].whenUnsatisfiable (the pod selects nodes by pool, which is not sent, so places without such nodes would keep it waiting)",
+		`nodeSelector: {provider: eu}`:                            "",
+		`nodeSelector: {topology.kubernetes.io/zone: a}`:          "",
+		`nodeSelector: {node.kubernetes.io/instance-type: large}`: "",
+	} {
+		_, remote := placed(t, selects+constraint, fieldtest.Mapped, zoned)
+		all := remote.Spec.TopologySpreadConstraints
+		if got := field.LeftOut(remote); len(all) != 1 || got != want || (all[0].WhenUnsatisfiable == corev1.ScheduleAnyway) != (want != "") {
+			t.Errorf("%s: it is left out %q, and sent: %+v", selects, got, all)
 		}
 	}
 }

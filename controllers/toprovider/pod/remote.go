@@ -40,7 +40,7 @@ func WithAPI(local *corev1.Pod, t field.Target, limits *field.Limits, classes fi
 	}
 	fillFiles(remote.Annotations, &remote.Spec, local)
 	remote.Spec.TopologySpreadConstraints = nil // See place.
-	selectNodes(&remote.Spec, &local.Spec, t)
+	selectNodes(&remote.Spec, &local.Spec, t, nil)
 	nameClasses(&remote.Spec, &local.Spec, classes)
 	remote.Spec.ServiceAccountName, remote.Spec.AutomountServiceAccountToken = "", ptr.To(false) // See runAs.
 	if t.Hashed && remote.Spec.Hostname == "" {

@@ -27,8 +27,7 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 	found := noNodeFor(s, said.Message)
 	going := !s.Local.DeletionTimestamp.IsZero() || !s.Remote.DeletionTimestamp.IsZero()
 	if was := conditionOf(s.Local, v1alpha1.PodOffloaded); was != nil && isUnplaced(was.Reason) {
-		declined := found.Reason == v1alpha1.ReasonNoNewNode && was.Reason != found.Reason
-		if !going && (declined || lacksRoom(was.Reason, was.Message) != lacksRoom(found.Reason, found.Message)) {
+		if !going && isNews(&field.Problem{Reason: was.Reason, Message: was.Message}, &found) {
 			return &found, 0
 		}
 		return &field.Problem{Reason: was.Reason, Message: was.Message}, 0
@@ -50,6 +49,11 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 	return &found, 0
 }
 
+// isNews reports whether a problem of a pod that has no node is worth a write after another one.
+func isNews(was, found *field.Problem) bool {
+	return found.Reason == v1alpha1.ReasonNoNewNode && was.Reason != found.Reason || lacksRoom(was.Reason, was.Message) != lacksRoom(found.Reason, found.Message)
+}
+
 // noneOfGroup is how the problem of a pod says that the provider has no node for such pods at all. Its scheduler may only
 // say that other nodes do not match.
 const noneOfGroup = "it has no node for such pods yet"
@@ -57,7 +61,7 @@ const noneOfGroup = "it has no node for such pods yet"
 // noNodeFor returns the problem of a pod for which the provider's scheduler finds no node, and perhaps its autoscaler starts
 // none.
 func noNodeFor(s snapshot, said string) field.Problem {
-	said = field.Bounded(said, mostSaid)
+	said = field.Bounded(said, mostSaid) + helpApart(s.Local, said)
 	declined := ""
 	if s.NewNode != nil {
 		none := false
@@ -70,6 +74,24 @@ func noNodeFor(s snapshot, said string) field.Problem {
 			s.ClusterID, s.Remote.Namespace, s.Remote.Name, declined, said)
 	}
 	return field.Problemf(v1alpha1.ReasonUnschedulable, "the scheduler of provider %s finds no node for pod %s/%s: %s", s.ClusterID, s.Remote.Namespace, s.Remote.Name, said)
+}
+
+// signsOfApart are how a scheduler words that a pod must be on another node, or in another zone, than some pods, or near to
+// some.
+var signsOfApart = []string{"anti-affinity rules", "pod affinity rules", "topology spread constraints"}
+
+// IsApart reports whether what a provider's scheduler says is also about where the pod's siblings are.
+func (s *Stuck) IsApart() bool {
+	return slices.ContainsFunc(signsOfApart, func(sign string) bool { return strings.Contains(s.Message, sign) })
+}
+
+// helpApart says what helps a pod that what it requires of its place keeps off all nodes.
+func helpApart(local *corev1.Pod, said string) string {
+	if apart := (&Stuck{Problem: field.Problem{Message: said}}).IsApart(); !apart || softened(local) {
+		return ""
+	}
+	return "; with fewer replicas, or more nodes or zones there, it runs; to prefer its affinity and topology spread instead of requiring them in providers, annotate it " +
+		v1alpha1.AnnotationPlacement + "=" + v1alpha1.PlacementPreferred + " in its template"
 }
 
 func isUnschedulable(said *corev1.PodCondition) bool {

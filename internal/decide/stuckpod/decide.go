@@ -20,6 +20,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/decide/elastic"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
+	"github.com/spillway-io/spillway/internal/decide/nodes"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/decide/successor"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
@@ -158,11 +159,11 @@ func elsewhere(s Snapshot, than string, full *spill.Full, size spill.Size) (may 
 	if s.Offloading.Spec.Overflow[0].Local && len(s.Pod.Spec.NodeSelector) == 0 && !unscheduledpod.OnlyVirtual(s.Pod) {
 		return true, 0
 	}
-	required := nodeaffinity.GetRequiredNodeAffinity(s.Pod)
+	required, tolerated := nodeaffinity.GetRequiredNodeAffinity(s.Pod), nodes.Matched(s.Pod.Spec.Tolerations)
 	for _, id := range namespaceoffloading.InTiers(&s.Offloading.Status) {
 		if id == than || !slices.ContainsFunc(s.Nodes[id], func(node *corev1.Node) bool {
 			matches, err := required.Match(node)
-			return matches && err == nil && !node.Spec.Unschedulable
+			return matches && err == nil && !node.Spec.Unschedulable && len(nodes.Repelling(node, tolerated)) == 0
 		}) {
 			continue
 		}

@@ -101,6 +101,9 @@ func TestDecide(t *testing.T) {
 		}
 	}
 	const unschedulableHere, noRoom = v1alpha1.ReasonUnschedulable, "1 Insufficient cpu"
+	taint := func(s *Snapshot) {
+		s.Nodes["us"][0].Spec.Taints = []corev1.Taint{{Key: v1alpha1.TaintVirtualNode, Effect: corev1.TaintEffectNoSchedule}, {Key: "gpu", Effect: corev1.TaintEffectNoSchedule}}
+	}
 	const due = 5 * time.Minute
 	for name, test := range map[string]struct {
 		ago    time.Duration
@@ -121,6 +124,7 @@ func TestDecide(t *testing.T) {
 		"a provider that others hold":        {due, []func(*Snapshot){condition(v1alpha1.BindingFenced)}, "0s"},
 		"a provider without Leases":          {due, []func(*Snapshot){condition(v1alpha1.BindingFenced), func(s *Snapshot) { s.Binding.Status.Conditions[0].Reason = v1alpha1.ReasonLeaseForbidden }}, "1 1m0s GivenUp deleted 0s"},
 		"it is refused for what it is":       {due, []func(*Snapshot){says("violates PodSecurity")}, "NotReplaced 0s"},
+		"no other host is left":              {due, []func(*Snapshot){says("0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.")}, "NotReplaced 0s"},
 		"the provider fails":                 {due, []func(*Snapshot){func(s *Snapshot) { s.Pod.Status.Conditions[0].Reason = v1alpha1.ReasonServerError }}, "NotReplaced 0s"},
 		"full already":                       {due, []func(*Snapshot){fulls(full("eu", "2", 1, 30*time.Second))}, "GivenUp deleted 0s"},
 		"it came nevertheless":               {due, []func(*Snapshot){fulls(full("eu", "2", 4, 7*time.Minute)), created(6 * time.Minute)}, "NotReplaced 1m0s"},
@@ -144,6 +148,8 @@ func TestDecide(t *testing.T) {
 		"it runs on virtual nodes only":      {due, []func(*Snapshot){virtual}, "NotReplaced 0s"},
 		"others are away":                    {due, []func(*Snapshot){remote, func(s *Snapshot) { s.Nodes = nil }}, "NotReplaced 0s"},
 		"others are cordoned":                {due, []func(*Snapshot){remote, func(s *Snapshot) { s.Nodes["us"][0].Spec.Unschedulable = true }}, "NotReplaced 0s"},
+		"others are tainted":                 {due, []func(*Snapshot){remote, taint}, "NotReplaced 0s"},
+		"it tolerates the taint of others":   {due, []func(*Snapshot){remote, taint, tolerates("gpu")}, "1 1m0s GivenUp deleted 0s"},
 		"others take larger ones not":        {due, []func(*Snapshot){remote, fulls(full("us", "3", 1, 0))}, "1 1m0s GivenUp deleted 0s"},
 		"no other takes it":                  {due, []func(*Snapshot){remote, fulls(full("us", "2", 1, 20*time.Second))}, "NotReplaced 40s"},
 		"no other takes it, still":           {time.Hour, []func(*Snapshot){remote, fulls(full("us", "2", 1, 20*time.Second))}, "40s"},

@@ -24,7 +24,15 @@ func notRoom(stuck *pod.Stuck) string {
 	if stuck.LacksRoom() {
 		return ""
 	}
-	return "the provider does not say that it lacks room for it: " + stuck.Message
+	return whyNotRoom(stuck) + ": " + stuck.Message
+}
+
+// whyNotRoom says why that is no lack of room.
+func whyNotRoom(stuck *pod.Stuck) string {
+	if stuck.IsApart() {
+		return "the provider has room for others, but affinity or topology spread keeps it off each node"
+	}
+	return "the provider does not say that it lacks room for it"
 }
 
 // Waits reports whether a pod is replaced as soon as another place may take it: its provider has no room for it.
@@ -73,7 +81,7 @@ func Says(s Snapshot, clusterID string) string {
 		return stays + why
 	}
 	if notRoom(found) != "" {
-		return stays + "the provider does not say that it lacks room for it"
+		return stays + whyNotRoom(found)
 	}
 	if may, _ := elsewhere(s, clusterID, spill.Read(nso), spill.SizeOf(s.Pod)); s.Nodes != nil && !may {
 		return stays + nowhere

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
+	"github.com/spillway-io/spillway/internal/decide/nodes"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/field"
 )
@@ -24,13 +25,14 @@ type Node struct {
 // Why says what a pod requests and what the nodes have that may take it; empty if one has room, if there is none, or if
 // they do not have enough together: then the provider is full. ever reports that the pod requests more than any of them
 // has when it is empty.
-func Why(remote *corev1.Pod, nodes []Node) (why string, ever bool) {
+func Why(remote *corev1.Pod, all []Node) (why string, ever bool) {
 	size := spill.InUse(remote)
 	var whole, free []spill.Size
 	var sum spill.Size
 	required := nodeaffinity.GetRequiredNodeAffinity(remote)
-	for _, node := range nodes {
-		if matches, err := required.Match(node.Node); err != nil || !matches || !takes(node.Node, remote.Spec.Tolerations) {
+	tolerated := nodes.Named(remote.Spec.Tolerations)
+	for _, node := range all {
+		if matches, err := required.Match(node.Node); err != nil || !matches || !nodes.Takes(node.Node, tolerated) {
 			continue
 		}
 		has := spill.SizeOfList(node.Status.Allocatable)
@@ -53,8 +55,9 @@ func Why(remote *corev1.Pod, nodes []Node) (why string, ever bool) {
 }
 
 // None reports whether no node of a group takes pods with these tolerations.
-func None(tolerations []corev1.Toleration, group field.Group, nodes []Node) bool {
-	return !slices.ContainsFunc(nodes, func(node Node) bool { return group.Holds(node.Labels) && takes(node.Node, tolerations) })
+func None(tolerations []corev1.Toleration, group field.Group, all []Node) bool {
+	tolerated := nodes.Named(tolerations)
+	return !slices.ContainsFunc(all, func(node Node) bool { return group.Holds(node.Labels) && nodes.Takes(node.Node, tolerated) })
 }
 
 // numbers compares what a pod requests with the most that any node has. If no resource alone is too much, it says so.
@@ -69,17 +72,4 @@ func numbers(size, most spill.Size, which string) string {
 		return fmt.Sprintf("it requests %s, and no node has all of that, although others have each", size)
 	}
 	return fmt.Sprintf("it requests %s, and the %s node has %s", lacks, which, cmp.Or(most.Within(lacks).String(), "none of it"))
-}
-
-// mirrored are taints with which Kubernetes repeats, a moment later, what the node itself says.
-var mirrored = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable, corev1.TaintNodeUnschedulable}
-
-// takes reports whether a pod with these tolerations may be placed on the node. The values of taints are not known, and
-// do not count.
-func takes(node *corev1.Node, tolerations []corev1.Toleration) bool {
-	return field.IsNodeReady(node) && node.DeletionTimestamp.IsZero() && !node.Spec.Unschedulable && !slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
-		return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(mirrored, taint.Key) && !slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
-			return (t.Key == "" || t.Key == taint.Key) && (t.Effect == "" || t.Effect == taint.Effect)
-		})
-	})
 }

@@ -43,9 +43,9 @@ type Inputs struct {
 	Hosts field.HostPatterns
 	// Maps reports whether any ClusterBinding maps one of the consumer's classes.
 	Maps func(kind v1alpha1.ClassKind, name string) bool
-	// NodesHave reports whether some node of the provider has a label, and whether all have it that take pods. If
-	// known is false, the nodes cannot be read, or there are none.
-	NodesHave func(key string) (some, all, known bool)
+	// NodesHave reports whether some node of the provider that a remote pod selects has a label, and whether all of
+	// them have it that take the pod. If known is false, the nodes cannot be read, or there are none.
+	NodesHave func(remote *corev1.Pod, key string) (some, all, known bool)
 	// Here returns the pods of a local namespace that are on the provider's virtual node. They are shared, and must
 	// not be changed. If known is false, they cannot be read.
 	Here func(namespace string) (pods []corev1.Pod, known bool)

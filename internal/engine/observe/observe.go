@@ -62,7 +62,7 @@ type Observer[T client.Object] struct {
 	// Has reports whether the provider has a class.
 	Has field.Has
 	// NodesHave reports which nodes of the provider have a label; see decide.Inputs.
-	NodesHave func(ctx context.Context, key string) (some, all, known bool)
+	NodesHave func(ctx context.Context, remote *corev1.Pod, key string) (some, all, known bool)
 	// Peers returns the local namespaces that have a remote namespace in the provider now.
 	Peers func() []decide.PeerNamespace
 	// Groups returns the groups of the provider's virtual nodes; see decide.Inputs. If nil, there are none.
@@ -136,7 +136,7 @@ func (o *Observer[T]) inputs(ctx context.Context, namespaces *mapping.Mapping) d
 		NewNode: func(remote *corev1.Pod, group field.Group) (declined string, none bool) {
 			return o.NewNode(ctx, remote, group)
 		},
-		NodesHave: func(key string) (some, all, known bool) { return o.NodesHave(ctx, key) },
+		NodesHave: func(remote *corev1.Pod, key string) (some, all, known bool) { return o.NodesHave(ctx, remote, key) },
 		Here: func(namespace string) ([]corev1.Pod, bool) {
 			var pods corev1.PodList
 			err := o.Pods.List(ctx, &pods, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // The metrics of a kubelet's /metrics/resource that metrics-server reads.
@@ -17,25 +16,15 @@ var (
 	containerAge = prometheus.NewDesc("container_start_time_seconds", "When the CPU time of the container was zero, in seconds since 1970", labels, nil)
 )
 
-// Metrics returns the counters after the last reading. They do not change afterwards.
+// Metrics returns the counters after the last reading, of the containers on one virtual node; "": on all. They do not change
+// afterwards.
 //
 // The node's counter is the sum of its pods, and has no start time. When the counters begin again, the node
 // is left out once, so that metrics-server forgets the earlier value.
-func (m *Meter) Metrics() Metrics {
-	all := m.MetricsOf(func(types.NamespacedName) bool { return true })
-	if m.nodeShown {
-		all.add(nodeCPU, prometheus.CounterValue, m.node.at, m.node.seconds)
-		all.add(nodeMemory, prometheus.GaugeValue, m.node.at, m.node.bytes)
-	}
-	return all
-}
-
-// MetricsOf returns the counters of the pods for which on is true. There is none of the node: a sum of these pods would
-// decrease when one of them ends.
-func (m *Meter) MetricsOf(on func(pod types.NamespacedName) bool) Metrics {
+func (m *Meter) Metrics(node string) Metrics {
 	var all Metrics
 	for of, c := range m.counters {
-		if !on(of.Pod) {
+		if node != "" && m.on[of] != node {
 			continue
 		}
 		names := []string{of.Name, of.Pod.Namespace, of.Pod.Name}
@@ -43,7 +32,23 @@ func (m *Meter) MetricsOf(on func(pod types.NamespacedName) bool) Metrics {
 		all.add(memory, prometheus.GaugeValue, c.at, c.bytes, names...)
 		all.add(containerAge, prometheus.GaugeValue, c.at, float64(c.began.UnixMilli())/1000, names...)
 	}
+	if m.nodeShown {
+		sum := m.sumOf(node)
+		all.add(nodeCPU, prometheus.CounterValue, sum.at, sum.seconds)
+		all.add(nodeMemory, prometheus.GaugeValue, sum.at, sum.bytes)
+	}
 	return all
+}
+
+// sumOf returns the counter of a node. One that never had a container has used the least that there is.
+func (m *Meter) sumOf(node string) counter {
+	if node == "" {
+		return m.node
+	}
+	if sum, known := m.nodes[node]; known {
+		return sum
+	}
+	return counter{at: m.at, seconds: leastSeconds, bytes: leastBytes}
 }
 
 // Metrics implement prometheus.Collector.

@@ -46,6 +46,8 @@ type Reading struct {
 	Window time.Duration
 	// Bytes is the working set.
 	Bytes float64
+	// Node is the virtual node of the pod.
+	Node string
 }
 
 // Pair is a pod of the consumer and its remote pod.
@@ -72,7 +74,7 @@ func Readings(said []metricsv1beta1.PodMetrics, pods []Pair) map[Container]Readi
 			}
 			readings[Container{types.NamespacedName{Namespace: pair.Local.Namespace, Name: pair.Local.Name}, c.Name}] = Reading{
 				Cores: within(0, c.Usage.Cpu().AsApproximateFloat64(), mostCores), Bytes: within(leastBytes, c.Usage.Memory().AsApproximateFloat64(), mostBytes),
-				At: pod.Timestamp.Truncate(time.Second), Window: min(max(0, pod.Window.Duration), Longest),
+				At: pod.Timestamp.Truncate(time.Second), Window: min(max(0, pod.Window.Duration), Longest), Node: pair.Local.Spec.NodeName,
 			}
 		}
 	}

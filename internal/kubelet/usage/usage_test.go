@@ -58,19 +58,19 @@ func TestReadings(t *testing.T) {
 		"all its containers": {
 			said("team-eu", "web-1", after(0.7), uses("app", "250m", "64Mi"), uses("log", "1", "1Gi"), uses("beside", "1n", "1"), uses("debug", "2", "2")),
 			map[Container]Reading{
-				of("app"): {0.25, noon, 15 * time.Second, 64 << 20}, of("log"): {1, noon, 15 * time.Second, 1 << 30},
-				of("beside"): {1e-9, noon, 15 * time.Second, 1}, of("debug"): {2, noon, 15 * time.Second, 2},
+				of("app"): {Cores: 0.25, At: noon, Window: 15 * time.Second, Bytes: 64 << 20}, of("log"): {Cores: 1, At: noon, Window: 15 * time.Second, Bytes: 1 << 30},
+				of("beside"): {Cores: 1e-9, At: noon, Window: 15 * time.Second, Bytes: 1}, of("debug"): {Cores: 2, At: noon, Window: 15 * time.Second, Bytes: 2},
 			},
 		},
-		"nothing is used":                         {said("team-eu", "web-1", noon, uses("app", "0", "0")), map[Container]Reading{web: {0, noon, 15 * time.Second, 1}}},
-		"less than nothing is used":               {said("team-eu", "web-1", noon, uses("app", "-1", "-1")), map[Container]Reading{web: {0, noon, 15 * time.Second, 1}}},
-		"more is used than there is":              {said("team-eu", "web-1", noon, uses("app", "1e18", "1e18")), map[Container]Reading{web: {1e5, noon, 15 * time.Second, 1 << 50}}},
+		"nothing is used":                         {said("team-eu", "web-1", noon, uses("app", "0", "0")), map[Container]Reading{web: {Cores: 0, At: noon, Window: 15 * time.Second, Bytes: 1}}},
+		"less than nothing is used":               {said("team-eu", "web-1", noon, uses("app", "-1", "-1")), map[Container]Reading{web: {Cores: 0, At: noon, Window: 15 * time.Second, Bytes: 1}}},
+		"more is used than there is":              {said("team-eu", "web-1", noon, uses("app", "1e18", "1e18")), map[Container]Reading{web: {Cores: 1e5, At: noon, Window: 15 * time.Second, Bytes: 1 << 50}}},
 		"a container that the provider has added": {said("team-eu", "web-1", noon, uses("mesh", "1", "1")), map[Container]Reading{}},
 		"a pod that is not ours":                  {said("team-eu", "other", noon, uses("app", "1", "1")), map[Container]Reading{}},
 		"a pod of that name elsewhere":            {said("team", "web", noon, uses("app", "1", "1")), map[Container]Reading{}},
 		"at no time":                              {said("team-eu", "web-1", time.Time{}, uses("app", "1", "1")), map[Container]Reading{}},
-		"a window that cannot be":                 {long, map[Container]Reading{web: {1, noon, 0, 1}}},
-		"a window that is too long":               {longer, map[Container]Reading{web: {1, noon, Longest, 1}}},
+		"a window that cannot be":                 {long, map[Container]Reading{web: {Cores: 1, At: noon, Window: 0, Bytes: 1}}},
+		"a window that is too long":               {longer, map[Container]Reading{web: {Cores: 1, At: noon, Window: Longest, Bytes: 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Readings([]metricsv1beta1.PodMetrics{test.said}, []Pair{{Local: here, Remote: there}})
@@ -140,7 +140,7 @@ func TestMeter(t *testing.T) {
 			for i, s := range steps {
 				readings := map[Container]Reading{}
 				if s.cores > 0 {
-					readings[web] = Reading{s.cores, after(s.at), window, s.bytes}
+					readings[web] = Reading{Cores: s.cores, At: after(s.at), Window: window, Bytes: s.bytes}
 				}
 				m.Read(readings, after(s.now))
 				nearly := cmp.Comparer(func(a, b float64) bool { return a-b < 1e-10 && b-a < 1e-10 })
@@ -159,11 +159,11 @@ func TestMeter(t *testing.T) {
 // a container that has ended.
 func TestText(t *testing.T) {
 	var m Meter
-	m.Read(map[Container]Reading{web: {0, noon, 15 * time.Second, 1}}, after(5))
-	if got := testutil.CollectAndCount(m.Metrics(), "node_cpu_usage_seconds_total"); got != 0 {
+	m.Read(map[Container]Reading{web: {Cores: 0, At: noon, Window: 15 * time.Second, Bytes: 1}}, after(5))
+	if got := testutil.CollectAndCount(m.Metrics(""), "node_cpu_usage_seconds_total"); got != 0 {
 		t.Error("the node is shown by the first reading, and another manager may have shown more")
 	}
-	m.Read(map[Container]Reading{web: {0.5, after(10), 15 * time.Second, 64 << 20}}, after(15))
+	m.Read(map[Container]Reading{web: {Cores: 0.5, At: after(10), Window: 15 * time.Second, Bytes: 64 << 20}}, after(15))
 	const want = `
 # HELP container_cpu_usage_seconds_total Cumulative CPU time that the container has used, in core-seconds
 # TYPE container_cpu_usage_seconds_total counter
@@ -181,14 +181,8 @@ node_cpu_usage_seconds_total 5.000000001 1767268815000
 # TYPE node_memory_working_set_bytes gauge
 node_memory_working_set_bytes 6.7108864e+07 1767268815000
 `
-	if err := testutil.CollectAndCompare(m.Metrics(), strings.NewReader(want)); err != nil {
+	if err := testutil.CollectAndCompare(m.Metrics(""), strings.NewReader(want)); err != nil {
 		t.Error(err)
-	}
-	if all := testutil.CollectAndCount(m.MetricsOf(func(pod types.NamespacedName) bool { return pod == web.Pod })); all != 3 {
-		t.Errorf("of one of several nodes, %d metrics are shown", all)
-	}
-	if none := testutil.CollectAndCount(m.MetricsOf(func(types.NamespacedName) bool { return false })); none != 0 {
-		t.Errorf("of a node without pods, %d metrics are shown", none)
 	}
 	if nanoseconds := float64(leastSeconds); uint64(nanoseconds*1e9) == 0 {
 		t.Error("metrics-server would take the least CPU time for none")
@@ -216,5 +210,40 @@ func TestPause(t *testing.T) {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestNodes: each virtual node shows the sum of its pods, which does not decrease when they end.
+func TestNodes(t *testing.T) {
+	var m Meter
+	other := Container{types.NamespacedName{Namespace: "team", Name: "other"}, "app"}
+	read := func(at float64, cores map[Container]float64) {
+		readings := map[Container]Reading{}
+		for of, n := range cores {
+			readings[of] = Reading{Cores: n, At: after(at), Bytes: 5, Node: "node-of-" + of.Pod.Name}
+		}
+		m.Read(readings, after(at))
+	}
+	for i, step := range []struct {
+		cores           map[Container]float64
+		web, other, all float64 // Seconds of the nodes.
+	}{
+		{map[Container]float64{web: 1}, 0, 0, 0},
+		{map[Container]float64{web: 1, other: 2}, 10, 20, 30},
+		{map[Container]float64{web: 1}, 20, 20, 40},
+		{map[Container]float64{}, 20, 20, 40},
+		{map[Container]float64{other: 1}, 20, 30, 50},
+	} {
+		read(float64(10*i), step.cores)
+		for node, want := range map[string]float64{"node-of-web": step.web, "node-of-other": step.other, "": step.all, "node-of-none": 0} {
+			if got := m.sumOf(node); got.seconds < leastSeconds || got.seconds-want > 1e-6 || want-got.seconds > 1e-6 || got.bytes < leastBytes {
+				t.Errorf("step %d: node %q has used %v, want %v", i, node, got, want)
+			}
+		}
+	}
+	for node, want := range map[string]int{"node-of-web": 2, "node-of-other": 5, "": 5, "node-of-none": 2} {
+		if got := testutil.CollectAndCount(m.Metrics(node)); got != want {
+			t.Errorf("of node %q, %d metrics are shown, want %d", node, got, want)
+		}
 	}
 }

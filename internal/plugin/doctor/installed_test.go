@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -83,6 +86,21 @@ func TestLogsOfAProviderThatIsAway(t *testing.T) {
 	p.binding(t.Context(), status.Tree(p.seen).Bindings[0])
 	if slices.ContainsFunc(p.findings, func(f Finding) bool { return f.Check == "logs" }) {
 		t.Errorf("got %+v", p.findings)
+	}
+}
+
+// TestLogsOfGroups: a provider that has only virtual nodes of groups is checked as well, on the first with a pod.
+func TestLogsOfGroups(t *testing.T) {
+	asked := 0
+	consumer := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer consumer.Close()
+	pod := func(name, node string) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "app"}}}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	}
+	p := &providers{&run{consumer: &cli.Cluster{Config: &rest.Config{Host: consumer.URL}}}, status.Seen{Pods: []corev1.Pod{pod("web", "spillway-eu.b"), pod("db", "spillway-eu.c")}}}
+	p.logsOf(t.Context(), status.Binding{Groups: []status.Node{{Name: "spillway-eu.a"}, {Name: "spillway-eu.b"}, {Name: "spillway-eu.c"}}})
+	if len(p.findings) != 1 || p.findings[0].Object != "spillway-eu.b" || p.findings[0].Level != OK || asked != 1 {
+		t.Errorf("it asks %d times, and found %+v", asked, p.findings)
 	}
 }
 

@@ -63,17 +63,31 @@ func (p *providers) binding(ctx context.Context, binding status.Binding) {
 		p.provider(ctx, &p.seen.Bindings[i])
 		// While the provider is away nobody gets logs from it, whether or not the API server reaches the
 		// manager.
-		if binding.Node != nil && meta.IsStatusConditionTrue(p.seen.Bindings[i].Status.Conditions, v1alpha1.BindingConnected) {
-			p.logs(ctx, binding.Node.Name)
+		if meta.IsStatusConditionTrue(p.seen.Bindings[i].Status.Conditions, v1alpha1.BindingConnected) {
+			p.logsOf(ctx, binding)
 		}
 	}
 }
 
-// logs checks whether the API server reaches the virtual node for kubectl logs, if a pod runs there.
-func (p *providers) logs(ctx context.Context, node string) {
+// logsOf checks the virtual nodes of a provider, with and without a group. The manager serves all of them in the same way,
+// so the first one on which a pod runs tells of the others.
+func (p *providers) logsOf(ctx context.Context, binding status.Binding) {
+	if binding.Node != nil && p.logs(ctx, binding.Node.Name) {
+		return
+	}
+	for i := range binding.Groups {
+		if p.logs(ctx, binding.Groups[i].Name) {
+			return
+		}
+	}
+}
+
+// logs checks whether the API server reaches the virtual node for kubectl logs, if a pod runs there. It
+// reports whether one does.
+func (p *providers) logs(ctx context.Context, node string) bool {
 	at := slices.IndexFunc(p.seen.Pods, func(pod corev1.Pod) bool { return pod.Spec.NodeName == node && pod.Status.Phase == corev1.PodRunning })
 	if at < 0 {
-		return
+		return false
 	}
 	f := Finding{Level: OK, Check: "logs", Object: node, Message: "the API server reaches it, for kubectl logs and exec"}
 	err := reach(ctx, p.consumer, &p.seen.Pods[at])
@@ -85,6 +99,7 @@ func (p *providers) logs(ctx context.Context, node string) {
 		f.Mend = "check, with docs/kubelet.md, the address in the manager's flag --kubelet-address, its port 10250, who may reach it, and its certificate"
 	}
 	p.found(f)
+	return true
 }
 
 // provider examines a provider with the manager's credentials.

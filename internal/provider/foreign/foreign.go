@@ -16,7 +16,9 @@ package foreign
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -62,7 +64,7 @@ type Pods struct {
 	known     bool
 	why       string
 	last      *connection.Foreign
-	followers []func(*connection.Foreign)
+	followers map[*follower]bool
 }
 
 // New returns the Pods of a new connection. The origin is the consumer's, and memory the budget of the provider in
@@ -117,17 +119,28 @@ func (p *Pods) run(ctx context.Context, from *pages) {
 	}
 }
 
-// Follow calls the follower with what is known after each change, but not after each pod, until ctx ends.
-func (p *Pods) Follow(ctx context.Context, follower func(*connection.Foreign)) {
+// follower hears of what is known.
+type follower struct {
+	ctx  context.Context //nolint:containedctx // It says how long the follower wants to hear.
+	tell func(*connection.Foreign)
+}
+
+// Follow calls tell with what is known after each change, but not after each pod, until ctx ends.
+func (p *Pods) Follow(ctx context.Context, tell func(*connection.Foreign)) {
 	if p == nil {
 		return
 	}
+	added := &follower{ctx, tell}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.followers = append(p.followers, func(now *connection.Foreign) {
-		if ctx.Err() == nil {
-			follower(now)
-		}
+	if p.followers == nil {
+		p.followers = map[*follower]bool{}
+	}
+	p.followers[added] = true
+	p.mu.Unlock()
+	context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.followers, added)
 	})
 }
 
@@ -153,10 +166,12 @@ func (p *Pods) publish() {
 		now = &connection.Foreign{Unknown: p.why}
 	}
 	p.last = now
-	followers := p.followers // The list only grows.
+	followers := slices.Collect(maps.Keys(p.followers))
 	p.mu.Unlock()
-	for _, follower := range followers {
-		follower(now)
+	for _, to := range followers {
+		if to.ctx.Err() == nil {
+			to.tell(now)
+		}
 	}
 }
 

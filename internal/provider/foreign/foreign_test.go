@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -148,8 +149,21 @@ func TestPods(t *testing.T) {
 		t.Errorf("followers were told %d times before any time has passed", told)
 	}
 	becomes(t, p, now, publishInterval, "map[a:cpu 6, pods 4]")
+	ctx, leaves := context.WithCancel(t.Context())
+	p.Follow(ctx, func(*connection.Foreign) { t.Error("a follower that has left is told") })
+	leaves()
 	p.Want(t.Context(), false)
 	becomes(t, p, now, time.Second, "nothing")
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		p.mu.Lock()
+		held := len(p.followers)
+		p.mu.Unlock()
+		if held == 1 {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("%d followers are held", held)
+		}
+	}
 	if p.held != nil {
 		t.Error("pods are held that nobody wants")
 	}
