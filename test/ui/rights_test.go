@@ -44,7 +44,9 @@ func TestTeamMember(t *testing.T) {
 	}
 	bob := member(t, "team-a", read("", "pods", "events"), read(v1alpha1.GroupVersion.Group, "namespaceoffloadings"))
 	p, leave := open(t, serve(t, "--kubeconfig", bob))
-	got := p.until("two pods that run", func(p view.Page) bool { return p.Pods == view.Counts{Runs: 2, Waits: 1} })
+	got := p.until("two pods that run", func(p view.Page) bool {
+		return p.Pods == view.Counts{Runs: 2, Waits: 1} && !strings.Contains(strings.Join(p.Notes, " "), "are being read")
+	})
 	if got.Namespace != "team-a" || len(got.Providers) != 1 || got.Providers[0].ID != "eu" || got.Providers[0].Name != "" || len(got.Providers[0].Nodes) != 0 {
 		t.Errorf("the page is %+v", got)
 	}

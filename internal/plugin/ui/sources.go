@@ -150,11 +150,13 @@ func (w *watcher) note(ctx context.Context, err error, changed func()) error {
 		text = ""
 	}
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refused {
+		return err // The first refusal counts.
+	}
 	differs := w.problem != text
-	w.problem = text
-	w.refused = w.refused || apierrors.IsForbidden(err)
-	w.mu.Unlock()
-	if apierrors.IsForbidden(err) {
+	w.problem, w.refused = text, apierrors.IsForbidden(err)
+	if w.refused {
 		w.stop()
 	}
 	if differs {

@@ -8,7 +8,7 @@ import { drawRows, podDetails, refreshAges } from './pods.js';
 
 const form = document.getElementById('filters');
 const details = document.getElementById('details');
-const state = { page: null, samples: [], from: 0, opened: null, listing: false, listAgain: false, wait: 0 };
+const state = { page: null, samples: [], from: 0, most: 1, opened: null, listing: false, listAgain: false, wait: 0 };
 
 const filters = () => Object.fromEntries(new FormData(form));
 
@@ -49,6 +49,7 @@ async function list() {
       state.listAgain = false;
       const asked = filters();
       const found = await get('/api/pods', { ...asked, from: state.from });
+      state.most = found.most;
       if (found.rows.length === 0 && state.from > 0) {
         state.from = 0;
         state.listAgain = true;
@@ -151,8 +152,8 @@ form.addEventListener('change', changed);
 form.addEventListener('submit', (event) => event.preventDefault());
 form.elements.name.addEventListener('input', changed);
 document.getElementById('clear').addEventListener('click', () => { form.reset(); changed(); });
-document.getElementById('earlier').addEventListener('click', () => { state.from = Math.max(0, state.from - 50); list(); });
-document.getElementById('later').addEventListener('click', () => { state.from += 50; list(); });
+document.getElementById('earlier').addEventListener('click', () => { state.from = Math.max(0, state.from - state.most); list(); });
+document.getElementById('later').addEventListener('click', () => { state.from += state.most; list(); });
 details.addEventListener('close', () => { state.opened = null; });
 for (const button of document.querySelectorAll('dialog .close')) button.addEventListener('click', () => button.closest('dialog').close());
 setInterval(() => {

@@ -66,12 +66,11 @@ func (s *Snapshot) used() map[string]*usage {
 	return used
 }
 
-func (s *Snapshot) node(node status.Node, used *usage) Node {
+func nodeOf(node status.Node, offers corev1.ResourceList, used *usage) Node {
 	n := Node{Name: node.Name, Ready: node.Ready, Cordoned: node.Unschedulable, Resources: []Use{}}
 	if used == nil {
 		used = &usage{}
 	}
-	offers := s.nodes[node.Name].Status.Allocatable
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
 		offered, ok := offers[name]
 		if !ok {
@@ -101,13 +100,13 @@ func percent(used, offered resource.Quantity) int {
 	return rounded
 }
 
-func (s *Snapshot) conditions(binding string) []Condition {
-	at := slices.IndexFunc(s.objects.Bindings, func(b v1alpha1.ClusterBinding) bool { return b.Name == binding })
-	if at < 0 || binding == "" {
+func conditionsOf(bindings []v1alpha1.ClusterBinding, name string) []Condition {
+	at := slices.IndexFunc(bindings, func(b v1alpha1.ClusterBinding) bool { return b.Name == name })
+	if at < 0 {
 		return nil
 	}
 	var all []Condition
-	for _, c := range s.objects.Bindings[at].Status.Conditions {
+	for _, c := range bindings[at].Status.Conditions {
 		all = append(all, Condition{
 			Type: c.Type, Status: string(c.Status), Reason: text.Clean(c.Reason), Message: text.Clean(c.Message), Since: c.LastTransitionTime.UTC().Format(layout),
 		})

@@ -113,14 +113,14 @@ func byName(a, b Namespace) int { return cmp.Compare(a.Name, b.Name) }
 func (s *Snapshot) provider(binding status.Binding, used map[string]*usage) Provider {
 	p := Provider{
 		ID: binding.ClusterID, Name: binding.Name, Ready: binding.Ready, Reason: binding.Reason, Version: binding.Version,
-		Waits: binding.Waits, Conditions: s.conditions(binding.Name), Nodes: []Node{}, Namespaces: []Namespace{},
+		Waits: binding.Waits, Conditions: conditionsOf(s.objects.Bindings, binding.Name), Nodes: []Node{}, Namespaces: []Namespace{},
 	}
 	nodes := binding.Groups
 	if binding.Node != nil {
 		nodes = append([]status.Node{*binding.Node}, nodes...)
 	}
 	for _, node := range nodes {
-		p.Nodes = append(p.Nodes, s.node(node, used[node.Name]))
+		p.Nodes = append(p.Nodes, nodeOf(node, s.nodes[node.Name].Status.Allocatable, used[node.Name]))
 	}
 	for _, one := range binding.Namespaces {
 		namespace := s.namespace(one, binding.ClusterID)

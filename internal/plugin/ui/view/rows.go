@@ -101,6 +101,8 @@ type List struct {
 	// From is the number of the first row, and Total how many there are.
 	From  int `json:"from"`
 	Total int `json:"total"`
+	// Most is MostRows.
+	Most int `json:"most"`
 }
 
 // MostRows is how many rows a List has at most.
@@ -108,7 +110,7 @@ const MostRows = 50
 
 // List returns the rows that the filter chooses, with what they wait for.
 func (s *Snapshot) List(f Filter) List {
-	list := List{Rows: []Row{}, From: max(0, f.From)}
+	list := List{Rows: []Row{}, From: max(0, f.From), Most: MostRows}
 	for _, row := range s.Rows {
 		if !f.takes(row) {
 			continue
