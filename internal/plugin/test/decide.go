@@ -184,6 +184,10 @@ var unreachable = []string{"connection refused", "no route to host", "i/o timeou
 
 // ofStream is the cause if logs, exec or port-forward fails: one of two connections cannot be made.
 func (s Seen) ofStream(message string) (cause, mend string) {
+	if strings.Contains(message, errSilent.Error()) {
+		return "packets get lost: from the consumer's API server to the manager's kubelet API at " + s.Address + ", or from the provider's API server to the kubelet of the pod's node there",
+			"if kubectl logs works in the provider, check the first, with docs/kubelet.md: the manager's flag --kubelet-address, its port 10250, and who may reach it"
+	}
 	if !slices.ContainsFunc(unreachable, func(text string) bool { return strings.Contains(message, text) }) {
 		return "", ""
 	}

@@ -133,7 +133,7 @@ func comesBack(_ context.Context, t *tester) (string, error) {
 
 func logs(ctx context.Context, t *tester) (string, error) {
 	options := &corev1.PodLogOptions{TailLines: ptr.To[int64](1)}
-	content, err := t.clients.CoreV1().Pods(t.namespace).GetLogs(web, options).DoRaw(ctx)
+	content, err := t.clients.CoreV1().Pods(t.namespace).GetLogs(web, options).Do(ctx).Raw() // DoRaw loses the message of an error.
 	if err != nil {
 		return "", unlessPlayed(t.seen.Played, err)
 	}

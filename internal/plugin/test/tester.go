@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
@@ -52,23 +51,31 @@ func (s skip) Error() string { return string(s) }
 type step struct {
 	name  string
 	needs string
+	// limit is how long it may take, if that is not only a question of the time that is left.
+	limit time.Duration
 	do    func(context.Context, *tester) (message string, err error)
 }
 
+// silence is how long a pod may take to answer. If packets get lost, nobody else says so before the test ends.
+const silence = 10 * time.Second
+
+// errSilent is the cause if a pod does not answer.
+var errSilent = errors.New("there is no answer within " + silence.String())
+
 // steps are the steps in order.
 var steps = []step{
-	{"namespace", "", offload},
-	{"admission", "namespace", prepared},
-	{"pod", "namespace", runs},
-	{"status", "pod", comesBack},
-	{"log", "pod", logs},
-	{"exec", "pod", execs},
-	{"port-forward", "pod", forwards},
-	{"configmap", "pod", configures},
-	{"service", "status", serves},
-	{"dns", "exec", resolves},
-	{"networkpolicy", "pod", isolates},
-	{"claim", "namespace", claims},
+	{"namespace", "", 0, offload},
+	{"admission", "namespace", 0, prepared},
+	{"pod", "namespace", 0, runs},
+	{"status", "pod", 0, comesBack},
+	{"log", "pod", silence, logs},
+	{"exec", "pod", silence, execs},
+	{"port-forward", "pod", silence, forwards},
+	{"configmap", "pod", 0, configures},
+	{"service", "status", 0, serves},
+	{"dns", "exec", silence, resolves},
+	{"networkpolicy", "pod", 0, isolates},
+	{"claim", "namespace", 0, claims},
 }
 
 // test runs all steps, and deletes what they have created.
@@ -90,7 +97,7 @@ func (t *tester) test(ctx context.Context, findings []doctor.Finding, examined t
 		return t.report
 	}
 	t.connect(working)
-	t.nonce, t.namespace = utilrand.String(len(prefix)), prefix+utilrand.String(6)
+	t.nonce, t.namespace = utilrand.String(10), prefix+utilrand.String(6)
 	for _, s := range steps {
 		t.do(working, s)
 	}
@@ -128,7 +135,15 @@ func (t *tester) do(ctx context.Context, s step) {
 	}
 	begun := time.Now()
 	t.seen.Warnings = nil
-	message, err := s.do(ctx, t)
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if s.limit > 0 {
+		limited, cancel = context.WithTimeoutCause(ctx, s.limit, errSilent)
+	}
+	message, err := s.do(limited, t)
+	if err != nil && errors.Is(context.Cause(limited), errSilent) {
+		err = fmt.Errorf("%w: %w", errSilent, err)
+	}
+	cancel()
 	done := Step{Name: s.name, Result: Passed, Seconds: time.Since(begun).Seconds(), Message: message}
 	var why skip
 	switch {
@@ -212,15 +227,6 @@ func (t *tester) there(ctx context.Context, object client.Object, name string) e
 	return t.account.Get(ctx, client.ObjectKey{Namespace: t.remote, Name: name}, object)
 }
 
-// address returns where the consumer's API server expects the kubelet API of a virtual node.
-func address(ctx context.Context, consumer client.Client, name string) string {
-	node := &corev1.Node{}
-	if err := consumer.Get(ctx, client.ObjectKey{Name: name}, node); err != nil || len(node.Status.Addresses) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", node.Status.Addresses[0].Address, node.Status.DaemonEndpoints.KubeletEndpoint.Port)
-}
-
 // unable says why no step can work; "" if they can. Everything else shows in the steps.
 func unable(binding *v1alpha1.ClusterBinding, findings []doctor.Finding) string {
 	if ready, waits := bind.Progress(binding); !ready {
@@ -244,19 +250,4 @@ func news(findings, before []doctor.Finding) []doctor.Finding {
 // own returns the metadata of an object of the test.
 func own(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Labels: map[string]string{cli.LabelManagedBy: cli.Owner, "app": name}}
-}
-
-// warnings returns the warning events about an object, for the diagnosis.
-func warnings(ctx context.Context, consumer client.Client, object client.Object) []string {
-	list := &corev1.EventList{}
-	if err := consumer.List(ctx, list, client.InNamespace(object.GetNamespace())); err != nil {
-		return nil
-	}
-	var all []string
-	for i := range list.Items {
-		if e := &list.Items[i]; e.InvolvedObject.Name == object.GetName() && e.Type == corev1.EventTypeWarning {
-			all = append(all, e.Reason+": "+e.Message)
-		}
-	}
-	return all
 }

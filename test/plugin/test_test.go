@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -37,7 +38,8 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 )
 
-// TestTest seeds faults one at a time. kubectl spillway test must name each of them, and nothing may be left.
+// TestTest seeds faults one at a time. kubectl spillway test must name each of them, and nothing may be left. It runs
+// after TestStory, whose provider is new.
 func TestTest(t *testing.T) {
 	before(t)
 	does(t, "install", "--wait=false", "--image", "none:1", "--cluster-id", "home")
@@ -424,5 +426,5 @@ func node(t *testing.T) {
 	if err := inProvider.Create(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = inProvider.Delete(t.Context(), n) }) // The cluster ends as well.
+	t.Cleanup(func() { _ = inProvider.Delete(context.Background(), n) }) // The cluster ends as well.
 }
