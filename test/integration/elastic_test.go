@@ -89,11 +89,11 @@ func newElastic(spec string, elasticAfter, after time.Duration) *elastic {
 		return nodes, home.List(ctx, &nodes, client.MatchingLabels{v1alpha1.LabelCluster: e.eu.Spec.ClusterID, pool: spec})
 	}).Should(HaveField("Items", ConsistOf(WithTransform(e.shows, Equal("6")))), "from zero nodes")
 	e.team = home.offloadNew(nil, func(nso *v1alpha1.NamespaceOffloading) {
+		nso.Spec.PodOffloadingStrategy = v1alpha1.PodsRemote
 		for _, name := range []string{"first", "second"} {
-			tier := builder.Tier(selecting(labelSpec, spec, region, name).NodeSelectorTerms[0].MatchExpressions)
-			tier.After = &metav1.Duration{Duration: time.Second}
-			nso.Spec.Overflow = append(nso.Spec.Overflow, tier)
+			nso.Spec.Overflow = append(nso.Spec.Overflow, builder.Tier(selecting(labelSpec, spec, region, name).NodeSelectorTerms[0].MatchExpressions))
 		}
+		nso.Spec.Overflow[1].After = &metav1.Duration{Duration: time.Second}
 		givingUpAfter(after)(nso)
 	})
 	home.offloadingIsReady(e.team)
