@@ -112,11 +112,12 @@ type ClusterBindingSpec struct {
 
 	// quota limits what the pods of some namespaces may request in the provider. A pod that would exceed
 	// it waits, and its condition spillway.io/Offloaded says QuotaExceeded. Pods that were sent stay when
-	// a quota is lowered. At most 32.
+	// a quota is lowered. At most 32, with at most 64 resources in all of them together.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.map(q, size(q.hard)).sum() <= 64",message="quota must have at most 64 resources in all its items together"
 	Quota []NamespaceQuota `json:"quota,omitempty"`
 
 	// events says which events of the provider about remote objects are shown on the local objects.

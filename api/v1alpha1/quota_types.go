@@ -26,13 +26,13 @@ type NamespaceQuota struct {
 	// limited. A resource is pods, cpu, memory, ephemeral-storage, hugepages of a size, such as
 	// hugepages-2Mi, or one with a domain, such as nvidia.com/gpu. All but pods count requests, and may
 	// have the prefix requests. too. limits.cpu, limits.memory and limits.ephemeral-storage count
-	// limits. At least one, and at most 16.
+	// limits. At least one, and at most 16, of at most 128 characters each.
 	// +required
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=16
 	// +kubebuilder:validation:XValidation:rule="self.all(k, type(self[k]) == int ? self[k] >= 0 : !self[k].startsWith('-'))",message="hard must have quantities that are not negative, such as 10 or 64Gi"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="hard must have valid resource names, such as memory or nvidia.com/gpu"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.contains('/') || k.startsWith('hugepages-') || k.startsWith('requests.hugepages-') || k in ['pods', 'cpu', 'memory', 'ephemeral-storage', 'requests.cpu', 'requests.memory', 'requests.ephemeral-storage', 'limits.cpu', 'limits.memory', 'limits.ephemeral-storage'])",message="hard must name resources of pods: pods, cpu, memory, ephemeral-storage, hugepages-SIZE, one with a domain, such as nvidia.com/gpu, or limits.cpu, limits.memory or limits.ephemeral-storage"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 128 && !format.qualifiedName().validate(k).hasValue())",message="hard must have valid resource names of at most 128 characters, such as memory or nvidia.com/gpu"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, (k.contains('/') && !k.startsWith('count/') && !k.startsWith('limits.') && !k.startsWith('kubernetes.io/') && !k.contains('.kubernetes.io/')) || k.matches('^(requests[.])?hugepages-[0-9]+(Ki|Mi|Gi)?$') || k in ['pods', 'cpu', 'memory', 'ephemeral-storage', 'requests.cpu', 'requests.memory', 'requests.ephemeral-storage', 'limits.cpu', 'limits.memory', 'limits.ephemeral-storage'])",message="hard must name resources of pods: pods, cpu, memory, ephemeral-storage, hugepages-SIZE, one with a domain, such as nvidia.com/gpu, or limits.cpu, limits.memory or limits.ephemeral-storage"
 	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
 }
 
@@ -96,7 +96,7 @@ type QuotaStatus struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:items:MaxLength=317
+	// +kubebuilder:validation:items:MaxLength=128
 	Over []string `json:"over,omitempty"`
 }
 

@@ -37,8 +37,8 @@ func largestQuotas(n int) list {
 	var all list
 	for i := range n {
 		hard, labels := object{}, object{}
-		for j := range 16 {
-			hard[fmt.Sprintf("%s.com/%02d%s", long(240), j, long(60))] = "1000000000Gi"
+		for j := range 2 {
+			hard[fmt.Sprintf("%s.com/%02d%s", long(60), j, long(61))] = "1000000000Gi"
 		}
 		for j := range 8 {
 			labels[fmt.Sprintf("%s.com/%02d%s", long(240), j, long(60))] = long(63)
@@ -58,6 +58,7 @@ var quotaCases = map[string]validationCase{
 	}}},
 	"most quotas, and longest":               {set: fields{"spec.quota": largestQuotas(32)}},
 	"too many quotas":                        {set: fields{"spec.quota": largestQuotas(33)}, want: "spec.quota: Too many: 33: must have at most 32 items"},
+	"quotas of too many resources":           {set: fields{"spec.quota": list{object{"name": "a", "hard": many(16, "1")}, object{"name": "b", "hard": many(16, "1")}, object{"name": "c", "hard": many(16, "1")}, object{"name": "d", "hard": many(16, "1")}, quota("e", "cpu", "1")}}, want: "spec.quota: Invalid value: quota must have at most 64 resources in all its items together"},
 	"quota twice":                            {set: fields{"spec.quota": list{quota("a", "cpu", "1"), quota("a", "cpu", "2")}}, want: "spec.quota[1]: Duplicate value"},
 	"quota without a name":                   {set: fields{"spec.quota": list{object{"hard": object{"cpu": "1"}}}}, want: "spec.quota[0].name: Required value"},
 	"quota with an empty name":               {set: fields{"spec.quota": list{quota("", "cpu", "1")}}, want: "spec.quota[0].name in body should be at least 1 chars long"},
@@ -71,7 +72,12 @@ var quotaCases = map[string]validationCase{
 	"quota that is no quantity":              {set: fields{"spec.quota": list{quota("a", "cpu", "many")}}, want: "spec.quota[0].hard.cpu: Invalid value"},
 	"quota of an unknown resource":           {set: fields{"spec.quota": list{quota("a", "gpus", "1")}}, want: "spec.quota[0].hard: Invalid value: " + wantHard},
 	"quota of objects":                       {set: fields{"spec.quota": list{quota("a", "services", "1")}}, want: wantHard},
-	"quota of no name of a resource":         {set: fields{"spec.quota": list{quota("a", "nvidia.com/", "1")}}, want: "hard must have valid resource names, such as memory or nvidia.com/gpu"},
+	"quota of objects that are counted":      {set: fields{"spec.quota": list{quota("a", "count/pods", "1")}}, want: wantHard},
+	"quota of limits of a device":            {set: fields{"spec.quota": list{quota("a", "limits.nvidia.com/gpu", "1")}}, want: wantHard},
+	"quota of Kubernetes' own":               {set: fields{"spec.quota": list{quota("a", "requests.kubernetes.io/cpu", "1")}}, want: wantHard},
+	"quota of hugepages of no size":          {set: fields{"spec.quota": list{quota("a", "hugepages-abc", "1")}}, want: wantHard},
+	"quota of a long name":                   {set: fields{"spec.quota": list{quota("a", long(68)+".com/"+long(60), "1")}}, want: "hard must have valid resource names of at most 128 characters"},
+	"quota of no name of a resource":         {set: fields{"spec.quota": list{quota("a", "nvidia.com/", "1")}}, want: "hard must have valid resource names of at most 128 characters, such as memory or nvidia.com/gpu"},
 	"quota of no label":                      {set: fields{"spec.quota": quotaOf(object{"matchLabels": object{"a b": "c"}})}, want: "matchLabels must have valid keys, such as example.com/team"},
 	"quota of no value of a label":           {set: fields{"spec.quota": quotaOf(object{"matchLabels": object{"a": "b c"}})}, want: "matchLabels must have valid values: at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"},
 	"quota of an endless value":              {set: fields{"spec.quota": quotaOf(object{"matchLabels": object{"a": long(64)}})}, want: "Too long: may not be more than 63 bytes"},

@@ -61,7 +61,7 @@ func (q *quotas) follow(ctx context.Context) error {
 		}),
 		informer.Watch(ctx, q.Cache, namespaceMetadata(), func(e informer.Change) {
 			if !e.Initially && !sameLabels(e.Before, e.After) {
-				q.enqueueAll(q.book.Relabelled())
+				q.enqueueAll(q.book.Relabelled(e.Object().GetName()))
 			}
 		}),
 	)
@@ -113,6 +113,9 @@ func (q *quotas) Ask(local client.Object) *field.Problem {
 	}
 	return &field.Problem{Reason: v1alpha1.ReasonQuotaExceeded, Message: short.Message(q.binding)}
 }
+
+// Forget implements plan.Quota.
+func (q *quotas) Forget(local types.NamespacedName) { q.enqueueAll(q.book.Forget(local)) }
 
 // Withdraw implements plan.Quota.
 func (q *quotas) Withdraw(local client.Object) { q.enqueueAll(q.book.Withdraw(local.GetUID())) }

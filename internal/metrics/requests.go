@@ -15,7 +15,10 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/quota"
 )
 
-// mostExtended is how many resources with a domain are shown of one binding: pods may name any.
+// ordinary are the resources that every pod may request. Of all others, devices and sizes of hugepages, mostExtended are
+// shown of one binding: pods may name any.
+var ordinary = []corev1.ResourceName{corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
+
 const mostExtended = 16
 
 var requestsDesc = prometheus.NewDesc("spillway_offloaded_requests",
@@ -49,8 +52,8 @@ func (r *Requests) Collect(values chan<- prometheus.Metric) {
 	}
 }
 
-// requestsOf returns the requests of the pods in a provider, by namespace. Of too many resources with a domain, those are
-// shown that the most pods request.
+// requestsOf returns the requests of the pods in a provider, by namespace. Of too many other resources,
+// those are shown that the most pods request.
 func requestsOf(pods []corev1.Pod) map[string]map[corev1.ResourceName]float64 {
 	sums, extended := map[string]map[corev1.ResourceName]float64{}, map[corev1.ResourceName]int{}
 	for i := range pods {
@@ -65,7 +68,7 @@ func requestsOf(pods []corev1.Pod) map[string]map[corev1.ResourceName]float64 {
 			if strings.HasPrefix(string(name), "limits.") {
 				continue
 			}
-			if strings.Contains(string(name), "/") {
+			if !slices.Contains(ordinary, name) {
 				extended[name]++
 			}
 			value := pod.Size.Quantity(name)

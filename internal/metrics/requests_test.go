@@ -42,6 +42,7 @@ func TestRequests(t *testing.T) {
 	}
 	many := corev1.ResourceList{}
 	for i := range 100 {
+		many[corev1.ResourceName(fmt.Sprintf("hugepages-%dMi", i+1))] = resource.MustParse("1")
 		many[corev1.ResourceName(fmt.Sprintf("example.com/%02d", i))] = resource.MustParse("1")
 	}
 	got = requestsOf([]corev1.Pod{pod("a", corev1.PodRunning, many), pod("b", corev1.PodRunning, list("example.com/99", "1"))})

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -21,11 +22,11 @@ const limits = "limits."
 func Of(pod *corev1.Pod) Amounts {
 	of := Amounts{corev1.ResourcePods: 1}
 	for name, quantity := range podresource.PodRequests(pod, podresource.PodResourcesOptions{}) {
-		of.set(name, quantity)
+		of.set(name, quantity, mostOfPod)
 	}
 	for name, quantity := range podresource.PodLimits(pod, podresource.PodResourcesOptions{}) {
 		if slices.Contains([]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}, name) {
-			of.set(limits+name, quantity)
+			of.set(limits+name, quantity, mostOfPod)
 		}
 	}
 	return of
@@ -38,7 +39,7 @@ func allowed(hard corev1.ResourceList) Amounts {
 	for _, name := range slices.Sorted(maps.Keys(hard)) {
 		plain := Plain(name)
 		before, twice := all[plain]
-		all.set(plain, hard[name])
+		all.set(plain, hard[name], math.MaxInt64)
 		if twice {
 			all[plain] = min(before, all[plain])
 		}
@@ -55,10 +56,17 @@ func isCPU(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == limits+corev1.ResourceCPU
 }
 
-func (a Amounts) set(name corev1.ResourceName, quantity resource.Quantity) {
-	if isCPU(name) {
+// mostOfPod is the most that is counted for a pod. The sum of 16,000 pods is no overflow.
+const mostOfPod = 1 << 49
+
+// set sets an amount, or most, if it is greater: apimachinery makes 0 of what does not fit into an int64.
+func (a Amounts) set(name corev1.ResourceName, quantity resource.Quantity, most int64) {
+	switch cpu := isCPU(name); {
+	case cpu && quantity.CmpInt64(most/1000) >= 0, !cpu && quantity.CmpInt64(most) >= 0:
+		a[name] = most
+	case cpu:
 		a[name] = quantity.MilliValue()
-	} else {
+	default:
 		a[name] = quantity.Value()
 	}
 }

@@ -64,6 +64,7 @@ type Book struct {
 	sums    sums
 	pods    map[types.UID]*account
 	waiting []*account // All but those that count, the oldest first.
+	asking  int        // How many of them ask.
 }
 
 // Set sets spec.quota, and returns the pods that may be sent now. If there was none before, list must return all pods.
@@ -77,7 +78,7 @@ func (b *Book) Set(entries []Entry, list func() []Pod) []types.NamespacedName {
 		for _, a := range b.waiting {
 			all = append(all, a.NamespacedName)
 		}
-		b.pods, b.waiting = nil, nil
+		b.pods, b.waiting, b.asking = nil, nil, 0
 		return all
 	}
 	if len(before) == 0 {
@@ -102,15 +103,18 @@ func (b *Book) InUse() bool {
 }
 
 // Relabelled returns the pods that may be sent now because a namespace has other labels.
-func (b *Book) Relabelled() []types.NamespacedName {
+func (b *Book) Relabelled(namespace string) []types.NamespacedName {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if before, known := b.sums.known[namespace]; !known || slices.Equal(before, For(b.sums.entries, b.Labels(namespace))) {
+		return nil // No pod of it is known, or the same quotas hold for it.
+	}
 	return b.recount()
 }
 
 // recount begins anew with what each pod counts for. The caller holds the lock.
 func (b *Book) recount() []types.NamespacedName {
-	b.sums, b.waiting = newSums(b.sums.entries, b.Labels), nil
+	b.sums, b.waiting, b.asking = newSums(b.sums.entries, b.Labels), nil, 0
 	for _, a := range b.pods {
 		b.place(a)
 	}
@@ -133,7 +137,7 @@ func (b *Book) note(pod Pod) bool {
 	if pod.Ended {
 		return b.drop(before)
 	}
-	after := &account{Pod: pod}
+	after := &account{Pod: pod, state: unknown}
 	if pod.Sent {
 		after.state = counts
 	} else if before != nil {
@@ -159,6 +163,22 @@ func (b *Book) Gone(uid types.UID) []types.NamespacedName {
 	return b.settle()
 }
 
+// Forget forgets the pods of a name, and returns the pods that may be sent now.
+func (b *Book) Forget(name types.NamespacedName) []types.NamespacedName {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	dropped := false
+	for _, a := range b.pods {
+		if a.NamespacedName == name {
+			dropped = b.drop(a) || dropped
+		}
+	}
+	if !dropped {
+		return nil
+	}
+	return b.settle()
+}
+
 // Ask asks for room for a pod that can be sent otherwise. It returns why there is none, or nil. Others may have got room
 // meanwhile.
 func (b *Book) Ask(pod Pod) (short *Shortage, others []types.NamespacedName) {
@@ -167,17 +187,23 @@ func (b *Book) Ask(pod Pod) (short *Shortage, others []types.NamespacedName) {
 	if len(b.sums.entries) == 0 {
 		return nil, nil
 	}
-	b.note(pod) // It may not be known yet.
+	changed := b.note(pod) // It may not be known yet.
 	a := b.pods[pod.UID]
 	if a == nil || a.state == counts {
 		return nil, nil
 	}
 	b.move(a, asks)
+	if short := b.sums.short(&a.Pod); short != nil {
+		if changed {
+			others = b.settle()
+		}
+		return short, others // It keeps nothing from others. Many may ask a quota that is full.
+	}
 	others = b.settle()
 	if a.state == counts {
 		return nil, slices.DeleteFunc(others, func(other types.NamespacedName) bool { return other == a.NamespacedName })
 	}
-	return b.shortage(a), others
+	return shortage(b, a), others
 }
 
 // Withdraw notes that a pod is not sent for another reason, and returns the pods that may be sent now.
@@ -194,6 +220,9 @@ func (b *Book) Withdraw(uid types.UID) []types.NamespacedName {
 
 // settle gives room to pods that ask for it, and returns them. The caller holds the lock.
 func (b *Book) settle() []types.NamespacedName {
+	if b.asking == 0 {
+		return nil
+	}
 	var got []types.NamespacedName
 	held := b.sums.clone()
 	for _, a := range slices.Clone(b.waiting) {
@@ -209,11 +238,8 @@ func (b *Book) settle() []types.NamespacedName {
 	return got
 }
 
-// shortage says why a pod that asks for room has none. The caller holds the lock.
-func (b *Book) shortage(a *account) *Shortage {
-	if short := b.sums.short(&a.Pod); short != nil {
-		return short
-	}
+// shortage says why a pod that would fit has no room: older pods wait for it. The caller holds the lock.
+func shortage(b *Book, a *account) *Shortage {
 	held := b.sums.clone()
 	for _, older := range b.waiting {
 		if older == a {
@@ -248,6 +274,9 @@ func (b *Book) place(a *account) {
 	if a.state != counts {
 		at, _ := slices.BinarySearchFunc(b.waiting, a, byAge)
 		b.waiting = slices.Insert(b.waiting, at, a)
+		if a.state == asks {
+			b.asking++
+		}
 		return
 	}
 	b.sums.add(&a.Pod, 1)
@@ -257,6 +286,9 @@ func (b *Book) take(a *account) {
 	if a.state != counts {
 		if at, found := slices.BinarySearchFunc(b.waiting, a, byAge); found {
 			b.waiting = slices.Delete(b.waiting, at, at+1)
+			if a.state == asks {
+				b.asking--
+			}
 		}
 		return
 	}

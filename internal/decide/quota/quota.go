@@ -62,7 +62,7 @@ type Shortage struct {
 // a resource does not exceed it, even if too much of it is used.
 func (e *Entry) short(used, size Amounts) *Shortage {
 	for _, name := range size.shared(e.hard) {
-		if size[name] > 0 && used[name]+size[name] > e.hard[name] {
+		if size[name] > 0 && used[name] > e.hard[name]-size[name] {
 			return &Shortage{Quota: e.Name, Resource: name, Requests: text(size, name), Used: text(used, name), Hard: text(e.hard, name)}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
 func list(text string) corev1.ResourceList {
@@ -49,7 +50,7 @@ func pod(name, size string) Pod {
 	namespace, name, _ := strings.Cut(name, "/")
 	amounts := Amounts{corev1.ResourcePods: 1}
 	for name, quantity := range list(size) {
-		amounts.set(name, quantity)
+		amounts.set(name, quantity, mostOfPod)
 	}
 	return Pod{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}, UID: types.UID(namespace + name), Created: time.Unix(int64(name[0]), 0), Size: amounts}
 }
@@ -188,7 +189,7 @@ func TestNeverTooMuch(t *testing.T) {
 		if before, known := pods[p.UID]; known {
 			p = before
 		}
-		switch chance.IntN(5) {
+		switch chance.IntN(7) {
 		case 0, 1:
 			pods[p.UID] = p
 			book.Ask(p)
@@ -203,6 +204,16 @@ func TestNeverTooMuch(t *testing.T) {
 				pods[p.UID] = p
 				book.Note(p)
 			}
+		case 5: // It asks after its deletion.
+			delete(pods, p.UID)
+			book.Gone(p.UID)
+			book.Ask(p)
+			book.Forget(p.NamespacedName)
+		case 6:
+			ended := p
+			ended.Ended = true
+			delete(pods, p.UID)
+			book.Note(ended)
 		}
 		all, ofA := count(func(Pod) bool { return true }), count(func(p Pod) bool { return p.Namespace[0] == 'a' })
 		if all > 20_000 || ofA > 8000 || book.sums.used[0]["cpu"] != all || book.sums.used[1]["cpu"] != ofA {
@@ -212,6 +223,80 @@ func TestNeverTooMuch(t *testing.T) {
 			if a.state == asks && book.sums.short(&a.Pod) == nil {
 				t.Fatalf("step %d: %s waits although it fits", i, a.NamespacedName)
 			}
+		}
+	}
+}
+
+// TestRelabelled: another label of a namespace counts at once, for what it has sent, too.
+func TestRelabelled(t *testing.T) {
+	labels := map[string]string{"team": "a"}
+	book := &Book{Labels: func(string) map[string]string { return labels }}
+	book.Set(Entries(binding("x: team=a: pods=1", "y: team=b: pods=3")), func() []Pod { return nil })
+	for _, name := range []string{"n/a", "n/b", "n/c"} {
+		book.Ask(pod(name, ""))
+	}
+	if got := names(book.Relabelled("n")); got != "" {
+		t.Errorf("without a change: %s", got)
+	}
+	labels = map[string]string{"team": "b"}
+	if got := names(book.Relabelled("other")); got != "" {
+		t.Errorf("of another namespace: %s", got)
+	}
+	if got := names(book.Relabelled("n")); got != "n/b n/c" {
+		t.Errorf("of another team: %q", got)
+	}
+	if short, _ := book.Ask(pod("n/d", "")); short == nil || short.Quota != "y" || short.Used != "3" {
+		t.Errorf("then %+v", short)
+	}
+}
+
+// TestLargeAmounts: what does not fit into an int64 is much, not nothing.
+func TestLargeAmounts(t *testing.T) {
+	book := &Book{Labels: teams}
+	book.Set(Entries(binding("x: cpu=10P memory=100E")), func() []Pod { return nil })
+	for _, name := range []string{"n/a", "n/b"} {
+		if short, _ := book.Ask(pod(name, "cpu=10E memory=10E")); short != nil {
+			t.Errorf("%s: %+v", name, short)
+		}
+	}
+}
+
+// TestLeft: a pod returns only to a provider whose quotas have room for it.
+func TestLeft(t *testing.T) {
+	sent := pod("a2/a", "cpu=3 limits.cpu=3")
+	waiting := pod("a1/w", "cpu=500m")
+	mine := []Pod{pod("a1/x", "cpu=1 limits.cpu=2")}
+	free := spill.SizeOfList(list("cpu=8 memory=4Gi pods=100"))
+	for name, test := range map[string]struct {
+		quotas []string
+		want   string
+	}{
+		"no quota":           {nil, "cpu=8 memory=4Gi pods=100"},
+		"of another team":    {[]string{"x: team=b: cpu=1"}, "cpu=8 memory=4Gi pods=100"},
+		"some is left":       {[]string{"x: team=a: cpu=5"}, "cpu=1500m memory=4Gi pods=100"},
+		"the smallest":       {[]string{"x: team=a: cpu=5 memory=1Gi", "y: cpu=4500m"}, "cpu=1 memory=1Gi pods=100"},
+		"nothing is left":    {[]string{"x: team=a: cpu=2"}, "memory=4Gi pods=100"},
+		"no pod is left":     {[]string{"x: pods=2"}, "cpu=8 memory=4Gi"},
+		"limits are left":    {[]string{"x: limits.cpu=5"}, "cpu=8 memory=4Gi pods=100"},
+		"no limits are left": {[]string{"x: limits.cpu=4"}, ""},
+	} {
+		left := Left(binding(test.quotas...), []Pod{sent, waiting}, teams, "a1")
+		if diff := cmp.Diff(spill.SizeOfList(list(test.want)), append(spill.Size{}, left.Within(free, mine)...)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// BenchmarkFull has 10,000 pods come to a quota that is full.
+func BenchmarkFull(b *testing.B) {
+	for b.Loop() {
+		book := &Book{Labels: teams}
+		book.Set(Entries(binding("x: cpu=1")), func() []Pod { return nil })
+		for i := range 10_000 {
+			p := pod("a1/x", "cpu=2")
+			p.Name, p.UID = fmt.Sprint(i), types.UID(fmt.Sprint(i))
+			book.Ask(p)
+			book.Ask(p)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/engine/decide"
@@ -13,8 +14,8 @@ import (
 
 // full is a quota that may have no room.
 type full struct {
-	none             bool
-	asked, withdrawn int
+	none                        bool
+	asked, withdrawn, forgotten int
 }
 
 func (f *full) Ask(client.Object) *field.Problem {
@@ -23,6 +24,8 @@ func (f *full) Ask(client.Object) *field.Problem {
 	}
 	return nil
 }
+
+func (f *full) Forget(types.NamespacedName) { f.forgotten++ }
 
 func (f *full) Withdraw(client.Object) { f.withdrawn++ }
 
@@ -54,7 +57,8 @@ func TestWithinQuota(t *testing.T) {
 			if got.Problem != nil {
 				reason = got.Problem.Reason
 			}
-			if reason != test.want || test.quota.asked != test.asked || test.quota.withdrawn != test.withdrawn || reason != "" && len(got.Actions) > 0 {
+			if reason != test.want || test.quota.asked != test.asked || test.quota.withdrawn != test.withdrawn || reason != "" && len(got.Actions) > 0 ||
+				(test.quota.forgotten > 0) != (test.s.Local == nil) {
 				t.Errorf("%+v, after %+v", got, test.quota)
 			}
 		})

@@ -1,0 +1,54 @@
+package podreturn
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/quota"
+	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/inventory"
+)
+
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+
+// withinQuota returns a function that limits what is free in a provider to what spec.quota of its binding leaves to a
+// namespace. A pod that returned beyond that would not be sent, and would wait there.
+func withinQuota(ctx context.Context, cached client.Reader, pods *inventory.Inventory, binding *v1alpha1.ClusterBinding, namespace string) (func(spill.Size) spill.Size, error) {
+	if len(binding.Spec.Quota) == 0 {
+		return func(free spill.Size) spill.Size { return free }, nil
+	}
+	there, err := podsOf(ctx, pods, binding.Name, "")
+	if err != nil {
+		return nil, err
+	}
+	var own []quota.Pod // Of the namespace, wherever they are.
+	for _, name := range pods.Bindings() {
+		some, err := podsOf(ctx, pods, name, namespace)
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, some...)
+	}
+	left := quota.Left(binding, there, func(namespace string) map[string]string {
+		found := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+		_ = cached.Get(ctx, client.ObjectKey{Name: namespace}, found, client.UnsafeDisableDeepCopy) // A namespace that is gone has no labels.
+		return found.Labels
+	}, namespace)
+	return func(free spill.Size) spill.Size { return left.Within(free, own) }, nil
+}
+
+func podsOf(ctx context.Context, pods *inventory.Inventory, binding, namespace string) ([]quota.Pod, error) {
+	found, err := pods.Pods(ctx, binding, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("the pods of ClusterBinding %s: %w", binding, err)
+	}
+	all := make([]quota.Pod, len(found))
+	for i := range found {
+		all[i] = quota.PodOf(&found[i], false)
+	}
+	return all, nil
+}
