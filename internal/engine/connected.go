@@ -271,10 +271,9 @@ func attach[T client.Object](c *connected, kind *kind.Kind[T]) error {
 			Clock: c.Clock, ClockSkew: c.provider.ClockSkew, Alone: alone, Volume: c.volume, Waiting: c.waiting, TooBig: c.sizes.tooBig, NewNode: c.sizes.newNode, NodesHave: nodesOf(c.provider),
 		},
 		planner: &plan.Planner[T]{
-			Kind: kind, Binding: c.binding, ClusterID: clusterID,
+			Kind: kind, Binding: c.binding, ClusterID: clusterID, Quota: quotaOf(c, kind),
 			Exceeds: c.provider.Budget.Exceeds,
 			Count:   func(namespace string) int { return c.provider.Budget.Count(kind.New(), namespace) },
-			Quota:   quotaOf(c, kind),
 		},
 		actor: &act.Actor[T]{
 			Kind: kind, ClusterID: clusterID, Locals: locals, Remotes: remotes, Attempts: remembered, Refused: reporter.Refused,
