@@ -34,7 +34,7 @@ func (o Offer) growing(binding *v1alpha1.ClusterBinding) Offer {
 	o.Growths = map[string]corev1.ResourceList{}
 	for i := range e.Groups {
 		group := &e.Groups[i]
-		more := times(group.Offers(), int64(group.MaxNodes)-int64(o.usableOf(group)))
+		more := o.missing(group)
 		o.Growths[elastic.LabelsOf(group).String()] = more
 		all = plus(all, more)
 	}
@@ -51,11 +51,23 @@ func (o Offer) growing(binding *v1alpha1.ClusterBinding) Offer {
 	return o
 }
 
-// usableOf counts the nodes of a group that take pods.
-func (o Offer) usableOf(group *v1alpha1.ElasticGroup) (n int) {
+// missing returns what the nodes of a group would have that do not exist. A usable node that does not list a resource
+// still misses it: a device plugin registers later than its node, and the devices of DRA are never listed.
+func (o Offer) missing(group *v1alpha1.ElasticGroup) corev1.ResourceList {
+	more := group.Offers()
+	for name, quantity := range more {
+		quantity.Mul(max(0, int64(group.MaxNodes)-int64(o.usableOf(group, name))))
+		more[name] = quantity
+	}
+	return more
+}
+
+// usableOf counts the nodes of a group that take pods, and have the resource.
+func (o Offer) usableOf(group *v1alpha1.ElasticGroup, resource corev1.ResourceName) (n int) {
 	labels := elastic.LabelsOf(group)
 	for i := range o.Nodes {
-		if labels.Holds(o.Nodes[i].Labels) && o.TakesPods(&o.Nodes[i]) {
+		has := o.Nodes[i].Status.Allocatable[resource]
+		if has.Sign() > 0 && labels.Holds(o.Nodes[i].Labels) && o.TakesPods(&o.Nodes[i]) {
 			n++
 		}
 	}
@@ -73,15 +85,6 @@ func beyond(most map[corev1.ResourceName]resource.Quantity, exists corev1.Resour
 		more[name] = rest
 	}
 	return more
-}
-
-// times returns n times a list; nothing if n is negative. The list changes.
-func times(list corev1.ResourceList, n int64) corev1.ResourceList {
-	for name, quantity := range list {
-		quantity.Mul(max(0, n))
-		list[name] = quantity
-	}
-	return list
 }
 
 // plus returns the sum of each resource. The first list changes.
@@ -152,7 +155,7 @@ func (o Offer) aboveMax(e *v1alpha1.Elastic, exists corev1.ResourceList) (over [
 		}
 	}
 	for i := range e.Groups {
-		if n := o.usableOf(&e.Groups[i]); n > int(e.Groups[i].MaxNodes) {
+		if n := o.usableOf(&e.Groups[i], corev1.ResourceCPU); n > int(e.Groups[i].MaxNodes) {
 			over = append(over, fmt.Sprintf("groups[%d].maxNodes is %d, and %d exist", i, e.Groups[i].MaxNodes, n))
 		}
 	}

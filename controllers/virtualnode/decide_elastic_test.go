@@ -31,6 +31,41 @@ func zones(most map[corev1.ResourceName]resource.Quantity, nodes ...int32) *v1al
 	return binding
 }
 
+// TestResourcesThatNodesDoNotList: GPUs show although no node lists them: those of DRA, which never do, and those of a
+// device plugin that has not registered yet.
+func TestResourcesThatNodesDoNotList(t *testing.T) {
+	const gpu = "example.com/gpu"
+	whole := builder.Binding("eu").Obj()
+	whole.Spec.VirtualNode.Elastic = &v1alpha1.Elastic{Max: list("20", "64", "100")}
+	whole.Spec.VirtualNode.Elastic.Max[gpu] = resource.MustParse("8")
+	group := zones(nil, 3)
+	group.Spec.VirtualNode.Elastic.Groups[0].Node[gpu] = resource.MustParse("2")
+	bare, listing := in("n", "zone=a"), in("m", "zone=a")
+	listing.Status.Allocatable[gpu] = resource.MustParse("2")
+	for name, test := range map[string]struct {
+		binding *v1alpha1.ClusterBinding
+		offer   Offer
+		want    string
+	}{
+		"one virtual node":       {whole, Offer{Nodes: []corev1.Node{bare}}, "8"},
+		"a group":                {group, Offer{Nodes: []corev1.Node{bare}}, "6"},
+		"a group that lists two": {group, Offer{Nodes: []corev1.Node{bare, listing}}, "6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			offer := test.offer.growing(test.binding)
+			g := groupsOf(test.binding, test.binding.Spec.VirtualNode.GroupBy, offer.Nodes)
+			for _, m := range decideMembers(members{Binding: test.binding, Grouping: g, Offer: offer, Busy: func(string) bool { return false }}).Keep {
+				of := offer.of(m)
+				node := New(test.binding, of)
+				setRoom(node, test.binding, of)
+				if got := node.Status.Allocatable[gpu]; got.String() != test.want {
+					t.Errorf("the virtual node shows %s GPUs, want %s", &got, test.want)
+				}
+			}
+		})
+	}
+}
+
 // TestGrowing: virtual nodes show what there can be, never less than what exists, and never more than others and limits
 // leave.
 func TestGrowing(t *testing.T) {
