@@ -33,7 +33,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/bin/kube
 export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT := 2m
 export KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT := 1m
 
-.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi demo demo-down demo-hosted e2e bench faults upgrade install-yaml image chart
+.PHONY: help build programs check test test-long lint generate verify kube metrics-server csi karpenter demo demo-down demo-hosted e2e bench faults upgrade install-yaml image chart
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,10 @@ csi:
 	@$(call build-csi,resizer,github.com/kubernetes-csi/external-resizer/v2/cmd/csi-resizer)
 
 build-csi = cd hack/csi/$(1) && CGO_ENABLED=0 GOOS=linux GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/bin/csi/csi-$(1) $(2)
+
+# Karpenter with its provider of nodes that kwok plays: make test-long PART=karpenter.
+karpenter:
+	cd hack/karpenter && CGO_ENABLED=0 GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/bin/karpenter sigs.k8s.io/karpenter/kwok
 
 demo: programs kube ## Start a consumer and two providers here, and offload namespaces (STORY=spill: pods spill over and return).
 	@$(MAKE) --no-print-directory install-yaml DIST=bin/demo/dist

@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
 page=docs/testing.md
 # In this order: from minutes to hours.
-parts=(vulnerabilities clusters writes hosted spill hostile crash kinds versions integration integration-long e2e e2e-long e2e-crashes faults-fast bench faults)
+parts=(vulnerabilities clusters writes hosted spill hostile crash kinds versions integration integration-long e2e e2e-long e2e-crashes karpenter faults-fast bench faults)
 
 go_test() { "$GO" test -count=1 -vet=off "$@"; }
 
@@ -51,6 +51,7 @@ run() {
   bench | faults) target "$1" ;;
   e2e-long) target e2e ARGS=-ginkgo.label-filter=long ;;
   e2e-crashes) target e2e TIMEOUT=120m ARGS=-ginkgo.label-filter=crashes ;;
+  karpenter) target karpenter && target e2e ARGS=-ginkgo.label-filter=karpenter SHORT=1 ;;
   faults-fast) target faults FAST=1 ;;
   *)
     echo "make test-long: there is no part $1; there are: ${parts[*]}" >&2

@@ -66,6 +66,7 @@ tidy() {
   for older in hack/kube/v*/; do tidy_in "${older%/}" || ok=1; done
   for module in hack/csi/*/; do tidy_in "${module%/}" || ok=1; done
   tidy_in hack/image || ok=1
+  tidy_in hack/karpenter || ok=1
   tidy_tools go.tools || ok=1
   tidy_tools go.lint || ok=1
   tidy_tools go.helm || ok=1

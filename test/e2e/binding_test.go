@@ -21,8 +21,9 @@ const tokenLifetime = 4 * time.Hour
 const regionLabel = "topology.kubernetes.io/region"
 
 // bind does the work of the provider's administrator and the platform engineer. It puts the kubeconfig of the
-// provider's ServiceAccount into a Secret of the consumer, and creates a ClusterBinding that refers to it.
-func bind(provider *testCluster) {
+// provider's ServiceAccount into a Secret of the consumer, and creates a ClusterBinding that refers to it. changes
+// modify the binding first.
+func bind(provider *testCluster, changes ...func(*v1alpha1.ClusterBinding)) {
 	GinkgoHelper()
 	kubeconfig, err := provider.KubeconfigFor(ctx, providerNamespace, providerServiceAccount, tokenLifetime)
 	Expect(err).NotTo(HaveOccurred())
@@ -35,6 +36,9 @@ func bind(provider *testCluster) {
 				Labels: map[string]v1alpha1.LabelValue{regionLabel: v1alpha1.LabelValue(provider.Name())},
 			},
 		},
+	}
+	for _, change := range changes {
+		change(binding)
 	}
 	secret := kubeconfigSecret(provider)
 	secret.Data = map[string][]byte{v1alpha1.DefaultKubeconfigKey: kubeconfig}

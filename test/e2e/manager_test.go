@@ -80,8 +80,7 @@ func startManager() {
 	}).Should(Succeed(), "the manager is ready")
 }
 
-// managerProgram returns a link to the program under test. Its path identifies a manager that a killed run
-// has left; such a manager is ended.
+// managerProgram returns the program under test.
 func managerProgram() string {
 	GinkgoHelper()
 	target, err := filepath.Abs(*managerPath)
@@ -90,7 +89,14 @@ func managerProgram() string {
 	}
 	Expect(err).NotTo(HaveOccurred())
 	Expect(target).To(BeAnExistingFile(), "run make e2e, or make build before go test")
-	link := filepath.Join(directory(), "manager")
+	return ownLink(target)
+}
+
+// ownLink returns a link to a program. Its path identifies a process that a killed run has left; such a process
+// is ended.
+func ownLink(target string) string {
+	GinkgoHelper()
+	link := filepath.Join(directory(), filepath.Base(target))
 	left, err := clusters.Processes(link)
 	Expect(err).NotTo(HaveOccurred())
 	for _, pid := range left {

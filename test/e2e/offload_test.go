@@ -22,15 +22,19 @@ type team struct {
 }
 
 // newTeam creates the namespace with a ConfigMap and a Secret, offloads it, and waits until that is done. The
-// namespace is deleted when the specs of the container end.
-func newTeam(name string, provider *testCluster) *team {
+// namespace is deleted when the specs of the container end. changes modify the offloading first.
+func newTeam(name string, provider *testCluster, changes ...func(*v1alpha1.NamespaceOffloadingSpec)) *team {
 	GinkgoHelper()
 	t := &team{namespace: name, remote: name + "-" + consumerID, provider: provider}
 	local := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	consumer.create(local)
 	DeferCleanup(func() { Expect(client.IgnoreNotFound(consumer.Delete(ctx, local))).To(Succeed()) })
 	DeferCleanup(func() { reportFailure(t) })
-	consumer.create(greetingIn(name), passwordIn(name), t.offloading())
+	offloading := t.offloading()
+	for _, change := range changes {
+		change(&offloading.Spec)
+	}
+	consumer.create(greetingIn(name), passwordIn(name), offloading)
 	Eventually(read(consumer, t.offloading(), &v1alpha1.NamespaceOffloading{})).Should(
 		haveCondition(v1alpha1.OffloadingReady, metav1.ConditionTrue), "%s is offloaded to %s", name, provider.Name())
 	consumer.awaitPolicy(name)

@@ -36,6 +36,9 @@ var long = Label("long")
 // crashes labels specs that repeat one life for each write at which the manager can die. make test-long runs them.
 var crashes = Label("crashes")
 
+// growing labels the specs of a provider that Karpenter grows. make test-long builds it, and runs them.
+var growing = Label("karpenter")
+
 var (
 	// ctx ends with the suite.
 	ctx context.Context
@@ -77,7 +80,7 @@ func TestEndToEnd(t *testing.T) {
 	case testing.Short():
 		suite.LabelFilter = "short"
 	default:
-		suite.LabelFilter = "!long && !crashes"
+		suite.LabelFilter = "!long && !crashes && !karpenter"
 	}
 	RunSpecs(t, "End to end", suite, reporter)
 }
