@@ -19,7 +19,7 @@ type Elastic struct {
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=24
-	// +kubebuilder:validation:XValidation:rule="self.all(k, type(self[k]) == int ? self[k] > 0 : !self[k].startsWith('-') && (!self[k].startsWith('0') || self[k].startsWith('0.')))",message="max must have quantities greater than 0, such as 200 or 800Gi"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, type(self[k]) == int ? self[k] > 0 : !self[k].startsWith('-') && !self[k].startsWith('+') && !self[k].startsWith('.') && (!self[k].startsWith('0') || self[k].startsWith('0.')))",message="max must have quantities greater than 0, such as 200 or 800Gi"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !format.qualifiedName().validate(k).hasValue())",message="max must have valid resource names, such as memory or example.com/gpu"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.contains('/') || k in ['cpu', 'memory', 'pods', 'ephemeral-storage'] || k.startsWith('hugepages-'))",message="max must name resources of nodes: cpu, memory, pods, ephemeral-storage, hugepages-SIZE, or one with a domain, such as example.com/gpu"
 	Max map[corev1.ResourceName]resource.Quantity `json:"max,omitempty"`
@@ -58,10 +58,11 @@ type ElasticGroup struct {
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=24
 	// +kubebuilder:validation:XValidation:rule="'cpu' in self && 'memory' in self",message="node must have cpu and memory"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, type(self[k]) == int ? self[k] > 0 : !self[k].startsWith('-') && (!self[k].startsWith('0') || self[k].startsWith('0.')))",message="node must have quantities greater than 0, such as 2 or 8Gi"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, type(self[k]) == int ? self[k] > 0 : !self[k].startsWith('-') && !self[k].startsWith('+') && !self[k].startsWith('.') && (!self[k].startsWith('0') || self[k].startsWith('0.')))",message="node must have quantities greater than 0, such as 2 or 8Gi"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['cpu', 'memory', 'pods', 'ephemeral-storage'] || k.contains('/') || k.startsWith('hugepages-'))",message="node must name resources of nodes: cpu, memory, pods, ephemeral-storage, hugepages-SIZE, or one with a domain, such as example.com/gpu"
 	Node map[corev1.ResourceName]resource.Quantity `json:"node,omitempty"`
 
-	// maxNodes is how many nodes the group can have. Usable nodes that exist count. From 1 to 10000.
+	// maxNodes is how many nodes the group can have, with those that exist. From 1 to 10000.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000

@@ -100,7 +100,7 @@ func (s Snapshot) conditions() []metav1.Condition {
 		if found == nil {
 			continue
 		}
-		condition := metav1.Condition{Type: as, Status: found.Status, Reason: found.Reason, Message: found.Message, LastTransitionTime: found.LastTransitionTime}
+		condition := metav1.Condition{Type: as, Status: found.Status, Reason: found.Reason, Message: text.Clean(found.Message), LastTransitionTime: found.LastTransitionTime}
 		meta.SetStatusCondition(&all, condition)
 	}
 	slices.SortFunc(all, func(a, b metav1.Condition) int { return cmp.Compare(a.Type, b.Type) })

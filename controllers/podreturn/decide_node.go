@@ -41,3 +41,7 @@ func together(of []corev1.Node, tolerated nodes.Tolerated, others *connection.Fo
 	}
 	return sum
 }
+
+// existing returns what of a virtual node of a provider that can grow exists. A pod that runs does not return to a node that
+// may be started.
+func existing(shown, exists spill.Size) spill.Size { return shown.Within(exists) }

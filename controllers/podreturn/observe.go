@@ -123,10 +123,11 @@ func (r *Reconciler) room(ctx context.Context, s *Snapshot, binding *v1alpha1.Cl
 	if err != nil {
 		return err
 	}
-	free := spill.SizeOfList(node.Status.Allocatable).Minus(used)
-	if binding.Spec.VirtualNode.Elastic != nil { // A pod that runs does not return to a node that may be started.
-		free = free.Within(r.Exists(ctx, binding.Name, group).Minus(used))
+	shown := spill.SizeOfList(node.Status.Allocatable)
+	if binding.Spec.VirtualNode.Elastic != nil {
+		shown = existing(shown, r.Exists(ctx, binding.Name, group))
 	}
+	free := shown.Minus(used)
 	if largest != nil {
 		free = free.Within(largest)
 	}

@@ -59,3 +59,20 @@ func TestLargest(t *testing.T) {
 		}
 	}
 }
+
+// TestExisting: of a virtual node that shows what there can be, only what exists and is usable is room for a pod that runs.
+func TestExisting(t *testing.T) {
+	node := func(name, cpu string) *builder.NodeBuilder {
+		return builder.Node(name).Allocatable(corev1.ResourceCPU, cpu)
+	}
+	others := &connection.Foreign{Used: map[string]spill.Size{"a": {{Name: corev1.ResourceCPU, Value: 1000}}}}
+	shown := spill.Size{{Name: corev1.ResourceCPU, Value: 100_000}}
+	for want, of := range map[string][]corev1.Node{
+		"":      nil,
+		"cpu 5": {*node("a", "3").Obj(), *node("b", "3").Obj(), *node("c", "8").Cordoned().Obj(), *node("d", "8").Taint("x", corev1.TaintEffectNoSchedule).Obj()},
+	} {
+		if got := existing(shown, together(of, nodes.Listed(nil), others)); got.String() != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

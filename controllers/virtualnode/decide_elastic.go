@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,6 +16,8 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/elastic"
+	"github.com/spillway-io/spillway/internal/decide/nodes"
+	"github.com/spillway-io/spillway/internal/field"
 )
 
 // growing returns the offer with what new nodes would add by spec.virtualNode.elastic of the binding: to the whole
@@ -25,14 +28,22 @@ func (o Offer) growing(binding *v1alpha1.ClusterBinding) Offer {
 	if e == nil || o.Unknown {
 		return o
 	}
-	exists := sum(o, func(node *corev1.Node) corev1.ResourceList { return node.Status.Allocatable })
+	exists, usable := total(o), false
+	for i := range o.Nodes {
+		if usable = usable || o.TakesPods(&o.Nodes[i]); broken(&o.Nodes[i]) {
+			exists = plus(exists, o.Nodes[i].Status.Allocatable)
+		}
+	}
+	if !usable && slices.ContainsFunc(o.Nodes, func(n corev1.Node) bool { return broken(&n) }) {
+		return o // Something is wrong there, or somebody works on it.
+	}
 	if len(e.Groups) == 0 {
 		o.Growth = beyond(e.Max, exists)
 		return o
 	}
 	parts := make([]corev1.ResourceList, len(e.Groups))
 	for i := range e.Groups {
-		parts[i] = times(e.Groups[i].Offers(), int64(e.Groups[i].MaxNodes)-int64(o.usableOf(&e.Groups[i])))
+		parts[i] = o.missing(&e.Groups[i])
 	}
 	rest := sumOf(parts)
 	for name, allowed := range beyond(e.Max, exists) {
@@ -62,37 +73,62 @@ func (o Offer) canHave(other *v1alpha1.ClusterBinding, all corev1.ResourceList) 
 	return bounded(plus(exists, o.growing(other).Growth))
 }
 
-// usableOf counts the nodes of a group that take pods.
-func (o Offer) usableOf(group *v1alpha1.ElasticGroup) (n int) {
+// broken reports whether a node is cordoned, or not ready any more. It counts for the limits of an autoscaler, but takes no
+// pods. One that has never been ready is still starting.
+func broken(node *corev1.Node) bool {
+	const atOnce = 30 * time.Second // A node that never reports gets another condition after 40 seconds.
+	ready := field.First(node.Status.Conditions, func(c *corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+	starting := ready == nil || ready.LastTransitionTime.Sub(node.CreationTimestamp.Time) < atOnce
+	return !nodes.IsVirtual(node) && node.DeletionTimestamp.IsZero() && (node.Spec.Unschedulable || !field.IsNodeReady(node) && !starting)
+}
+
+// missing returns what the nodes of a group would have that do not exist. A usable node that does not list a resource
+// still misses it: a device plugin registers later than its node, and the devices of DRA are never listed.
+func (o Offer) missing(group *v1alpha1.ElasticGroup) corev1.ResourceList {
+	more := group.Offers()
+	for name, quantity := range more {
+		quantity = whole(name, quantity)
+		quantity.Mul(max(0, int64(group.MaxNodes)-int64(o.nodesOf(group, name))))
+		more[name] = quantity
+	}
+	return more
+}
+
+// nodesOf counts the nodes of a group that take pods, and have the resource, and those that are broken.
+func (o Offer) nodesOf(group *v1alpha1.ElasticGroup, resource corev1.ResourceName) (n int) {
 	labels := elastic.LabelsOf(group)
 	for i := range o.Nodes {
-		if labels.Holds(o.Nodes[i].Labels) && o.TakesPods(&o.Nodes[i]) {
+		has := o.Nodes[i].Status.Allocatable[resource]
+		if labels.Holds(o.Nodes[i].Labels) && (broken(&o.Nodes[i]) || has.Sign() > 0 && o.TakesPods(&o.Nodes[i])) {
 			n++
 		}
 	}
 	return n
 }
 
+// whole rounds down. Only CPUs can be divided: the API server refuses a Node with half a pod or device.
+func whole(name corev1.ResourceName, quantity resource.Quantity) resource.Quantity {
+	if name == corev1.ResourceCPU {
+		return *resource.NewMilliQuantity(quantity.MilliValue(), quantity.Format)
+	}
+	rounded := resource.NewQuantity(quantity.Value(), quantity.Format)
+	if rounded.Cmp(quantity) > 0 {
+		rounded = resource.NewQuantity(rounded.Value()-1, quantity.Format)
+	}
+	return *rounded
+}
+
 // beyond returns how much more of each resource there can be than exists.
 func beyond(most map[corev1.ResourceName]resource.Quantity, exists corev1.ResourceList) corev1.ResourceList {
 	more := corev1.ResourceList{}
 	for name, quantity := range most {
-		rest := quantity.DeepCopy()
+		rest := whole(name, quantity)
 		if rest.Sub(exists[name]); rest.Sign() < 0 {
 			rest = resource.Quantity{Format: rest.Format}
 		}
 		more[name] = rest
 	}
 	return more
-}
-
-// times returns n times a list; nothing if n is negative. The list changes.
-func times(list corev1.ResourceList, n int64) corev1.ResourceList {
-	for name, quantity := range list {
-		quantity.Mul(max(0, n))
-		list[name] = quantity
-	}
-	return list
 }
 
 // plus returns the sum of each resource. The first list changes.
@@ -156,7 +192,7 @@ func (o Offer) aboveMax(e *v1alpha1.Elastic, exists corev1.ResourceList) (over [
 		}
 	}
 	for i := range e.Groups {
-		if n := o.usableOf(&e.Groups[i]); n > int(e.Groups[i].MaxNodes) {
+		if n := o.nodesOf(&e.Groups[i], corev1.ResourceCPU); n > int(e.Groups[i].MaxNodes) {
 			over = append(over, fmt.Sprintf("groups[%d].maxNodes is %d, and %d exist", i, e.Groups[i].MaxNodes, n))
 		}
 	}
@@ -191,10 +227,10 @@ func (w waiting) String() string {
 	return text
 }
 
-// onlyNumbers reports whether the condition would only say other numbers.
-func onlyNumbers(binding *v1alpha1.ClusterBinding, grown *metav1.Condition) bool {
+// changes reports whether the condition is there already, and would say something else.
+func changes(binding *v1alpha1.ClusterBinding, grown *metav1.Condition) bool {
 	before := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingElastic)
-	return before != nil && grown != nil && before.Status == grown.Status && before.Message != grown.Message
+	return before != nil && grown != nil && (before.Status != grown.Status || before.Reason != grown.Reason || before.Message != grown.Message)
 }
 
 // isElastic reports whether a binding has the condition Elastic, or is to have it.

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -45,6 +47,12 @@ func TestGrowing(t *testing.T) {
 	}
 	cordoned := in("x", "zone=a")
 	cordoned.Spec.Unschedulable = true
+	notReadySince := func(name string, age time.Duration) corev1.Node {
+		node := in(name, "zone=a")
+		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(node.CreationTimestamp.Add(age))}}
+		return node
+	}
+	starting, gone := notReadySince("s", 0), notReadySince("g", time.Hour)
 	cpus := map[corev1.ResourceName]resource.Quantity{"cpu": resource.MustParse("10")}
 	one, two := []corev1.Node{in("n", "zone=a")}, []corev1.Node{in("n", "zone=a"), in("m", "zone=c")}
 	foreign := others(map[string]corev1.ResourceList{"n": requests("1500m", "3")})
@@ -54,20 +62,23 @@ func TestGrowing(t *testing.T) {
 		want    []string
 		says    string
 	}{
-		"from nothing":               {upTo("20"), Offer{}, []string{" 20 of 20 CPUs, 100 pods"}, "Elastic: 0 of 20 CPUs exist, no pod waits for more"},
-		"some exist":                 {upTo("20"), Offer{Nodes: two}, []string{" 20 of 20 CPUs, 100 pods"}, "Elastic: 4 of 20 CPUs exist, no pod waits for more"},
-		"more exist":                 {upTo("3"), Offer{Nodes: two}, []string{" 4 of 4 CPUs, 100 pods"}, "MaxBelowExisting: more exists than spec.virtualNode.elastic says there can be, so the virtual nodes show what exists: max.cpu is 3, and 4 exists; no pod waits for more"},
-		"unusable ones do not exist": {upTo("20"), Offer{Nodes: []corev1.Node{cordoned}}, []string{" 20 of 20 CPUs, 100 pods"}, "Elastic: 0 of 20 CPUs exist, no pod waits for more"},
-		"others use some":            {upTo("20"), Offer{Nodes: one, Foreign: foreign}, []string{" 18500m of 20 CPUs, 97 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
-		"a share":                    {with(upTo("20"), "50%"), Offer{Nodes: one}, []string{" 10 of 10 CPUs, 100 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
-		"an older one cannot grow":   {upTo("20"), Offer{Nodes: one, Older: []*v1alpha1.ClusterBinding{builder.Binding("us").Obj()}}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
-		"an older one can":           {upTo("20"), Offer{Nodes: one, Older: []*v1alpha1.ClusterBinding{with(upTo("20"), "6")}}, []string{" 14 of 14 CPUs, 0 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
-		"groups from nothing":        {zones(nil, 3, 1), Offer{}, []string{"a 6 of 6 CPUs, 30 pods", "b 2 of 2 CPUs, 10 pods"}, "Elastic: 0 of 8 CPUs exist, no pod waits for more"},
-		"what exists counts":         {zones(nil, 3, 1), Offer{Nodes: two}, []string{"a 6 of 6 CPUs, 30 pods", "b 2 of 2 CPUs, 10 pods", "c 2 of 2 CPUs, 10 pods"}, "Elastic: 4 of 10 CPUs exist, no pod waits for more"},
-		"max bounds all groups":      {zones(cpus, 5, 5), Offer{Nodes: two}, []string{"a 4667m of 4667m CPUs, 50 pods", "b 3333m of 3333m CPUs, 50 pods", "c 2 of 2 CPUs, 10 pods"}, "Elastic: 4 of 10 CPUs exist, no pod waits for more"},
-		"more nodes than there can":  {zones(nil, 1), Offer{Nodes: []corev1.Node{in("n", "zone=a"), in("m", "zone=a")}}, []string{"a 4 of 4 CPUs, 20 pods"}, "MaxBelowExisting: more exists than spec.virtualNode.elastic says there can be, so the virtual nodes show what exists: groups[0].maxNodes is 1, and 2 exist; no pod waits for more"},
-		"others, in a group":         {zones(nil, 2), Offer{Nodes: one, Foreign: foreign}, []string{"a 2500m of 4 CPUs, 17 pods"}, "Elastic: 2 of 4 CPUs exist, no pod waits for more"},
-		"a share of groups":          {with(zones(nil, 3, 1), "50%"), Offer{}, []string{"a 3 of 3 CPUs, 30 pods", "b 1 of 1 CPUs, 10 pods"}, "Elastic: 0 of 8 CPUs exist, no pod waits for more"},
+		"from nothing":              {upTo("20"), Offer{}, []string{" 20 of 20 CPUs, 100 pods"}, "Elastic: 0 of 20 CPUs exist, no pod waits for more"},
+		"some exist":                {upTo("20"), Offer{Nodes: two}, []string{" 20 of 20 CPUs, 100 pods"}, "Elastic: 4 of 20 CPUs exist, no pod waits for more"},
+		"more exist":                {upTo("3"), Offer{Nodes: two}, []string{" 4 of 4 CPUs, 100 pods"}, "MaxBelowExisting: more exists than spec.virtualNode.elastic says there can be, so the virtual nodes show what exists: max.cpu is 3, and 4 exists; no pod waits for more"},
+		"one is starting":           {upTo("20"), Offer{Nodes: []corev1.Node{starting}}, []string{" 20 of 20 CPUs, 100 pods"}, "Elastic: 0 of 20 CPUs exist, no pod waits for more"},
+		"one is cordoned":           {upTo("20"), Offer{Nodes: []corev1.Node{in("n", "zone=a"), cordoned}}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 2 of 18 CPUs exist, no pod waits for more"},
+		"one is not ready any more": {upTo("20"), Offer{Nodes: []corev1.Node{in("n", "zone=a"), gone}}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 2 of 18 CPUs exist, no pod waits for more"},
+		"a broken one of a group":   {zones(nil, 3), Offer{Nodes: []corev1.Node{in("n", "zone=a"), cordoned}}, []string{"a 4 of 4 CPUs, 20 pods"}, "Elastic: 2 of 4 CPUs exist, no pod waits for more"},
+		"others use some":           {upTo("20"), Offer{Nodes: one, Foreign: foreign}, []string{" 18500m of 20 CPUs, 97 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
+		"a share":                   {with(upTo("20"), "50%"), Offer{Nodes: one}, []string{" 10 of 10 CPUs, 100 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
+		"an older one cannot grow":  {upTo("20"), Offer{Nodes: one, Older: []*v1alpha1.ClusterBinding{builder.Binding("us").Obj()}}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
+		"an older one can":          {upTo("20"), Offer{Nodes: one, Older: []*v1alpha1.ClusterBinding{with(upTo("20"), "6")}}, []string{" 14 of 14 CPUs, 0 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
+		"groups from nothing":       {zones(nil, 3, 1), Offer{}, []string{"a 6 of 6 CPUs, 30 pods", "b 2 of 2 CPUs, 10 pods"}, "Elastic: 0 of 8 CPUs exist, no pod waits for more"},
+		"what exists counts":        {zones(nil, 3, 1), Offer{Nodes: two}, []string{"a 6 of 6 CPUs, 30 pods", "b 2 of 2 CPUs, 10 pods", "c 2 of 2 CPUs, 10 pods"}, "Elastic: 4 of 10 CPUs exist, no pod waits for more"},
+		"max bounds all groups":     {zones(cpus, 5, 5), Offer{Nodes: two}, []string{"a 4667m of 4667m CPUs, 50 pods", "b 3333m of 3333m CPUs, 50 pods", "c 2 of 2 CPUs, 10 pods"}, "Elastic: 4 of 10 CPUs exist, no pod waits for more"},
+		"more nodes than there can": {zones(nil, 1), Offer{Nodes: []corev1.Node{in("n", "zone=a"), in("m", "zone=a")}}, []string{"a 4 of 4 CPUs, 20 pods"}, "MaxBelowExisting: more exists than spec.virtualNode.elastic says there can be, so the virtual nodes show what exists: groups[0].maxNodes is 1, and 2 exist; no pod waits for more"},
+		"others, in a group":        {zones(nil, 2), Offer{Nodes: one, Foreign: foreign}, []string{"a 2500m of 4 CPUs, 17 pods"}, "Elastic: 2 of 4 CPUs exist, no pod waits for more"},
+		"a share of groups":         {with(zones(nil, 3, 1), "50%"), Offer{}, []string{"a 3 of 3 CPUs, 30 pods", "b 1 of 1 CPUs, 10 pods"}, "Elastic: 0 of 8 CPUs exist, no pod waits for more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			offer := test.offer.growing(test.binding)
@@ -89,6 +100,44 @@ func TestGrowing(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestNothingUsable: a provider whose nodes are all broken shows none that it may start, and says so.
+func TestNothingUsable(t *testing.T) {
+	binding, cordoned := zones(nil, 3), in("x", "zone=a")
+	cordoned.Spec.Unschedulable = true
+	offer := Offer{Nodes: []corev1.Node{cordoned}}.growing(binding)
+	if none := offer.noneUsable(); len(offer.Growth) > 0 || none != "no node of the provider is usable: 1 cordoned" {
+		t.Errorf("it can grow by %v, and says %q", offer.Growth, none)
+	}
+}
+
+// TestWhole: only CPUs are divided.
+func TestWhole(t *testing.T) {
+	for quantity, want := range map[string]string{"100.5": "100", "500m": "0", "7": "7", "1Gi": "1Gi"} {
+		if got := whole(corev1.ResourcePods, resource.MustParse(quantity)); got.String() != want {
+			t.Errorf("%s pods are %s, want %s", quantity, &got, want)
+		}
+	}
+	if got := whole(corev1.ResourceCPU, resource.MustParse("1500m")); got.String() != "1500m" {
+		t.Errorf("1500m CPUs are %s", &got)
+	}
+}
+
+// TestResourcesThatNodesDoNotList: GPUs show although no node lists them: those of DRA, which never do, and those of a
+// device plugin that has not registered yet.
+func TestResourcesThatNodesDoNotList(t *testing.T) {
+	const gpu = "example.com/gpu"
+	group := zones(nil, 3)
+	group.Spec.VirtualNode.Elastic.Groups[0].Node[gpu] = resource.MustParse("2")
+	bare, listing := in("n", "zone=a"), in("m", "zone=a")
+	listing.Status.Allocatable[gpu] = resource.MustParse("2")
+	for name, nodes := range map[string][]corev1.Node{"none is listed": {bare}, "two are": {bare, listing}} {
+		all := total(Offer{Nodes: nodes}.growing(group))
+		if got := all[gpu]; got.String() != "6" {
+			t.Errorf("%s: %s GPUs, want 6", name, &got)
+		}
 	}
 }
 

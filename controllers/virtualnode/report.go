@@ -26,14 +26,8 @@ func (r *Reconciler) report(ctx context.Context, binding *v1alpha1.ClusterBindin
 	if g != nil {
 		setOn(after, v1alpha1.BindingGrouped, groupedCondition(binding, *g))
 	}
-	if pods, err := r.Inventory.Pods(ctx, binding.Name, ""); err == nil && isElastic(binding) { // Otherwise they are known soon.
-		grown := elasticCondition(binding, offer, waitingIn(pods))
-		if onlyNumbers(binding, grown) {
-			wait = r.Told.Wait(binding.Name)
-		}
-		if wait == 0 {
-			setOn(after, v1alpha1.BindingElastic, grown)
-		}
+	if isElastic(binding) {
+		wait = setElastic(ctx, r, binding, after, offer)
 	}
 	if equality.Semantic.DeepEqual(binding.Status.Conditions, after.Status.Conditions) {
 		return wait, nil
@@ -41,13 +35,29 @@ func (r *Reconciler) report(ctx context.Context, binding *v1alpha1.ClusterBindin
 	if err := r.Client.Status().Patch(ctx, after, precondition.Locked(binding)); err != nil {
 		return wait, fmt.Errorf("writing the conditions of ClusterBinding %s: %w", binding.Name, err)
 	}
-	r.Told.Wrote(binding.Name)
 	for _, kind := range []string{v1alpha1.BindingGrouped, v1alpha1.BindingElastic} {
 		if c := news(binding, after, kind); c != nil {
 			r.Events.Eventf(after, nil, corev1.EventTypeWarning, c.Reason, "Group", "%s", conditions.Note(c.Message))
 		}
 	}
 	return wait, nil
+}
+
+// setElastic sets the condition Elastic, or returns how long that waits.
+func setElastic(ctx context.Context, r *Reconciler, binding, after *v1alpha1.ClusterBinding, offer Offer) (wait time.Duration) {
+	pods, err := r.Inventory.Pods(ctx, binding.Name, "")
+	if err != nil {
+		return 0 // They are known soon.
+	}
+	grown := elasticCondition(binding, offer, waitingIn(pods))
+	if changes(binding, grown) {
+		if wait = r.Told.Wait(binding.Name); wait > 0 {
+			return wait
+		}
+		r.Told.Wrote(binding.Name)
+	}
+	setOn(after, v1alpha1.BindingElastic, grown)
+	return 0
 }
 
 // ofProblem returns the binding of a pod whose provider has begun or ceased to lack a node for it, if the provider grows.

@@ -83,7 +83,7 @@ func (c *connected) follow(ctx context.Context) error {
 		c.provider.Classes.Want(ctx, binding.Spec.Classes)
 		c.provider.Room.Want(ctx, binding.Spec.Import.CSI)
 		c.provider.Foreign.Want(ctx, binding.Spec.VirtualNode.ForeignPods.Subtracts())
-		c.provider.Autoscaler.Want(ctx, binding.Spec.VirtualNode.Elastic != nil)
+		c.provider.Autoscaler.Want(ctx, binding.Spec.VirtualNode.Elastic != nil, func(namespace string) bool { return c.isOurs(ctx, namespace) })
 	}
 	c.namespaces.mapped(c.namespaces.current().Binding())
 	c.provider.Autoscaler.Follow(ctx, func(remote types.NamespacedName) { c.declined(ctx, remote) })
@@ -171,6 +171,12 @@ func (c *connected) followPods(ctx context.Context) error {
 			kind.Recount(ctx, before, after)
 		}
 	})
+}
+
+// isOurs reports whether a namespace of the provider has our mark. The cache has no others.
+func (c *connected) isOurs(ctx context.Context, name string) bool {
+	namespace := &corev1.Namespace{}
+	return c.provider.GetCache().Get(ctx, client.ObjectKey{Name: name}, namespace, client.UnsafeDisableDeepCopy) == nil && c.mark.IsOn(namespace)
 }
 
 // declined enqueues the pod for whose copy the provider's autoscaler starts no node. If the cache does not show the copy yet,

@@ -62,7 +62,7 @@ func (s *sizes) newNode(ctx context.Context, remote *corev1.Pod, group field.Gro
 		return "", false
 	}
 	nodes := s.now(ctx)
-	return s.provider.Autoscaler.Declined(remote.UID), nodes != nil && toobig.None(remote.Spec.Tolerations, group, nodes)
+	return s.provider.Autoscaler.Declined(client.ObjectKeyFromObject(remote), remote.UID), nodes != nil && toobig.None(remote.Spec.Tolerations, group, nodes)
 }
 
 func (s *sizes) now(ctx context.Context) []toobig.Node {

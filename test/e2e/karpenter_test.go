@@ -65,7 +65,7 @@ func karpenterModule() string {
 	return strings.TrimSpace(string(out))
 }
 
-// grown returns how many nodes of Karpenter can run pods.
+// grown returns how many nodes Karpenter has started, and found Ready.
 func (c *testCluster) grown() (int, error) {
 	var nodes corev1.NodeList
 	err := c.List(ctx, &nodes, client.MatchingLabels{"karpenter.sh/initialized": "true"})
@@ -101,7 +101,7 @@ var _ = Describe("Karpenter", Ordered, growing, func() {
 			Eventually(sky.pod(pod)).Should(beReady(), "Karpenter starts a node for the pod")
 			Expect(sky.saidOf(pod)()).To(ContainElement("Nominated"))
 		}
-		Expect(sky.grown()).To(Equal(len(fitting)))
+		Eventually(sky.grown).Should(Equal(len(fitting)))
 		sky.create(beyond, large)
 		for _, pod := range []*corev1.Pod{beyond, large} {
 			Eventually(sky.saidOf(pod)).Should(ConsistOf("FailedScheduling"), "the scheduler has the same reason")

@@ -36,6 +36,7 @@ type answers struct {
 // answer is what an event says.
 type answer struct {
 	event types.UID
+	pod   types.NamespacedName
 	text  string
 }
 
@@ -56,7 +57,7 @@ func (a *answers) ListWithContext(ctx context.Context, _ metav1.ListOptions) (ru
 			return nil, err
 		}
 		for i := range page.Items {
-			if put(next, &page.Items[i]) {
+			if a.to.concerns(&page.Items[i]) && put(next, &page.Items[i]) {
 				pods = append(pods, podOf(&page.Items[i]))
 			}
 		}
@@ -75,11 +76,19 @@ func (a *answers) ListWithContext(ctx context.Context, _ metav1.ListOptions) (ru
 func put(into map[types.UID]answer, event *corev1.Event) bool {
 	pod, text := event.InvolvedObject.UID, said(event)
 	_, had := into[pod]
-	if text == "" || !had && len(into) >= mostAnswers {
+	if text == "" || !plausible(event) || !had && len(into) >= mostAnswers {
 		return false
 	}
-	into[pod] = answer{event.UID, text}
+	into[pod] = answer{event.UID, podOf(event), text}
 	return !had
+}
+
+// plausible reports whether an event has names and UIDs as Kubernetes makes them, and is in the namespace of its pod. A
+// provider may send any.
+func plausible(event *corev1.Event) bool {
+	const mostUID, mostName, mostNamespace = 64, 253, 63
+	about := event.InvolvedObject
+	return len(event.UID) <= mostUID && len(about.UID) <= mostUID && len(about.Name) <= mostName && len(about.Namespace) <= mostNamespace && about.Namespace == event.Namespace
 }
 
 func podOf(event *corev1.Event) types.NamespacedName {
@@ -113,6 +122,9 @@ func (a *answers) Add(obj any) error {
 	event, ok := obj.(*corev1.Event)
 	if !ok {
 		return fmt.Errorf("%T is no event", obj)
+	}
+	if !a.to.concerns(event) {
+		return nil
 	}
 	a.to.mu.Lock()
 	isNew := put(a.said, event)

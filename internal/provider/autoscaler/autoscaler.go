@@ -19,8 +19,7 @@
 //
 // # What it trades away
 //
-// An answer counts until its event expires, also if the autoscaler changes its mind: then the pod gets a node, which says
-// more. Of a provider that has more answers than mostAnswers, further ones are dropped, and these pods wait for their time
+// An answer counts also if the autoscaler changes its mind: then the pod gets a node, which says more. Of a provider that has more answers than mostAnswers, further ones are dropped, and these pods wait for their time
 // to end. Without the right to read events, all of them do.
 package autoscaler
 
@@ -76,6 +75,7 @@ type Answers struct {
 
 	mu        sync.Mutex
 	stop      context.CancelFunc // Set while the events are watched.
+	ours      func(namespace string) bool
 	held      []*answers
 	followers []func(pod types.NamespacedName)
 }
@@ -85,8 +85,11 @@ func New(config *rest.Config, httpClient *http.Client) *Answers {
 	return &Answers{config: config, httpClient: httpClient}
 }
 
-// Want begins or ends to watch the events. It does not wait for an answer.
-func (a *Answers) Want(ctx context.Context, wanted bool) {
+// concerns reports whether an event is in one of our namespaces. Other tenants' pods take no room.
+func (a *Answers) concerns(event *corev1.Event) bool { return a.ours == nil || a.ours(event.Namespace) }
+
+// Want begins or ends to watch the events about pods in the namespaces that are ours. It does not wait for an answer.
+func (a *Answers) Want(ctx context.Context, wanted bool, ours func(namespace string) bool) {
 	if a == nil {
 		return
 	}
@@ -105,6 +108,7 @@ func (a *Answers) Want(ctx context.Context, wanted bool) {
 		connection.End(ctx, fmt.Errorf("asking for the events of the provider: %w", err))
 		return
 	}
+	a.ours = ours
 	ctx, a.stop = context.WithCancel(ctx)
 	silent := logr.Discard() // The Reflector would log each refusal, again and again.
 	ctx = log.IntoContext(ctx, silent)
@@ -131,14 +135,14 @@ func (a *Answers) Follow(ctx context.Context, follower func(pod types.Namespaced
 }
 
 // Declined returns what the autoscaler has said about a pod for which it starts no node; "" if it has not said so.
-func (a *Answers) Declined(pod types.UID) string {
+func (a *Answers) Declined(pod types.NamespacedName, uid types.UID) string {
 	if a == nil {
 		return ""
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, of := range a.held {
-		if found, ok := of.said[pod]; ok {
+		if found, ok := of.said[uid]; ok && found.pod == pod {
 			return found.text
 		}
 	}

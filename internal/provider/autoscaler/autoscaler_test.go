@@ -1,6 +1,7 @@
 package autoscaler
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +12,7 @@ import (
 
 // about returns an event about a pod, whose name and UID are the same.
 func about(pod, event, reason, message string) *corev1.Event {
-	return &corev1.Event{ObjectMeta: metav1.ObjectMeta{UID: types.UID(event)}, Reason: reason, Message: message,
+	return &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "team-eu", UID: types.UID(event)}, Reason: reason, Message: message,
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "team-eu", Name: pod, UID: types.UID(pod)}}
 }
 
@@ -61,8 +62,24 @@ func TestAnswers(t *testing.T) {
 	if diff := cmp.Diff([]string{"team-eu/web", "team-eu/db"}, told); diff != "" {
 		t.Errorf("told (-want +got)\n%s", diff)
 	}
-	if web, db := to.Declined("web"), to.Declined("db"); web != "NotTriggerScaleUp: another" || db != "" {
+	name := types.NamespacedName{Namespace: "team-eu", Name: "web"}
+	if web, db := to.Declined(name, "web"), to.Declined(name, "db"); web != "NotTriggerScaleUp: another" || db != "" {
 		t.Errorf("of web: %q, of db: %q", web, db)
+	}
+	for reason, change := range map[string]func(*corev1.Event){
+		"of a long UID":         func(e *corev1.Event) { e.InvolvedObject.UID = types.UID(strings.Repeat("x", 65)) },
+		"with a long UID":       func(e *corev1.Event) { e.UID = types.UID(strings.Repeat("x", 65)) },
+		"from another":          func(e *corev1.Event) { e.Namespace = "other" },
+		"of a pod of no tenant": func(e *corev1.Event) { e.InvolvedObject.Name = strings.Repeat("x", 254) },
+	} {
+		event := no("new", "4", "")
+		if change(event); put(of.said, event) {
+			t.Errorf("one %s is held", reason)
+		}
+	}
+	to.ours = func(namespace string) bool { return namespace == "ours" }
+	if err := of.Add(no("tenant", "5", "")); err != nil || len(of.said) != 1 {
+		t.Errorf("what is said about other tenants' pods is held: %v, %v", of.said, err)
 	}
 	for n := range mostAnswers + 1 {
 		put(of.said, no(string(rune(n+1)), "e", ""))
