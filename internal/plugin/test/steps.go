@@ -133,9 +133,13 @@ func comesBack(_ context.Context, t *tester) (string, error) {
 
 func logs(ctx context.Context, t *tester) (string, error) {
 	options := &corev1.PodLogOptions{TailLines: ptr.To[int64](1)}
-	content, err := t.clients.CoreV1().Pods(t.namespace).GetLogs(web, options).Do(ctx).Raw() // DoRaw loses the message of an error.
-	if err != nil {
+	result := t.clients.CoreV1().Pods(t.namespace).GetLogs(web, options).Do(ctx)
+	if err := result.Error(); err != nil { // Raw does not have the server's message.
 		return "", unlessPlayed(t.seen.Played, err)
+	}
+	content, err := result.Raw()
+	if err != nil {
+		return "", err
 	}
 	if !t.seen.Played && !strings.Contains(string(content), said) {
 		return "", fmt.Errorf("the log is %q, and should be %q", content, said)
