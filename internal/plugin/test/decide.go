@@ -86,7 +86,7 @@ func diagnose(seen Seen, err error) (message, cause, mend string) {
 	if cause, mend = seen.byStep(message); cause == "" {
 		cause, mend = bySign(message + " " + strings.Join(seen.Warnings, " "))
 	}
-	if cause == "" && waited && seen.Step == "pod" {
+	if cause == "" && waited && (seen.Step == "pod" || seen.Step == "claim") {
 		cause, mend = seen.ofPod()
 	}
 	name := strings.NewReplacer("%s", seen.Binding.Name, "%r", seen.Remote, "%n", seen.Namespace)
@@ -142,7 +142,7 @@ func (s Seen) byStep(message string) (cause, mend string) {
 	case "log", "exec", "port-forward":
 		return s.ofStream(message)
 	case "dns":
-		return "the provider's DNS or Services do not work for its pods, or a NetworkPolicy there keeps them apart",
+		return "the provider's DNS or Services do not work for its pods, a NetworkPolicy there keeps them apart, or its network lets no pod reach itself through a Service",
 			"in the provider, try the same from a pod in namespace %r; the provider's administrator must look at its DNS, kube-proxy and network plugin"
 	case deletion:
 		if strings.Contains(s.Blocker, string(corev1.NamespaceDeletionDiscoveryFailure)) {
@@ -171,6 +171,9 @@ func (s Seen) ofPod() (cause, mend string) {
 	for _, container := range s.Pod.Status.ContainerStatuses {
 		if w := container.State.Waiting; w != nil && strings.Contains(w.Reason, "Image") {
 			return "the provider's node cannot pull the image " + container.Image, "name an image that it can pull: --image"
+		}
+		if w := container.State.Waiting; w != nil && (w.Reason == "ContainerCreating" || w.Reason == "PodInitializing") {
+			return "the provider is still pulling the image, or attaching a volume: this need not be a fault", "give it more time: --timeout 5m; or name an image that is near: --image"
 		}
 		if ended := container.LastTerminationState.Terminated; ended != nil {
 			return "the container ends at once", "the image needs a shell, httpd and wget: --image"
