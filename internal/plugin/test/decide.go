@@ -54,6 +54,8 @@ var signs = []sign{
 	{"failed quota", "a ResourceQuota in the provider demands more of a pod than it says", "the provider's administrator must give namespace %r a LimitRange with defaults"},
 	{"ValidatingAdmissionPolicy 'spillway-consumers", "the provider's limits refuse it",
 		"the provider's administrator may allow it in ConfigMap " + config.ProviderNamespace + "/" + config.Limits + ": docs/operations.md, limits"},
+	{"ClaimNotBound", "the claim gets no volume",
+		"docs/operations.md, volumes that a provider creates: the manager needs the ClusterRole spillway-volumes, and the provider lists the class in storageClasses of its limits"},
 	{"violates PodSecurity", "the pod security level of the namespace in the provider refuses it", "docs/operations.md, limits, podSecurity"},
 	{"admission webhook", "an admission webhook of the provider refuses it, or does not answer", "ask the provider's administrator about the webhook in the message"},
 	{"ValidatingAdmissionPolicy", "an admission policy of the provider refuses it", "ask the provider's administrator about the policy in the message"},
