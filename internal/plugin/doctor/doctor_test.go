@@ -226,11 +226,12 @@ func TestBefore(t *testing.T) {
 		t.Errorf("got %+v", f)
 	}
 	for want, f := range map[string]Finding{
-		"ok: no object":                          ofNames("consumer", 0, 9, nil),
-		"ok: 3 of 9 objects exist already":       ofNames("consumer", 3, 9, nil),
-		"warning: objects with names":            ofNames("consumer", 3, 9, []string{"a: conflict"}),
-		"ok: it has Kubernetes 1.31.0":           ofProviderVersion("provider", "1.31.0", false),
-		"error: it has Kubernetes 1.29.0, which": ofProviderVersion("provider", "1.29.0", true),
+		"ok: no object": ofNames("consumer", 0, 9, nil, nil),
+		"warning: whether objects are in the way is unknown: 1 of 9": ofNames("consumer", 0, 9, []string{"namespace/a"}, nil),
+		"ok: 3 of 9 objects exist already":                           ofNames("consumer", 3, 9, nil, nil),
+		"warning: objects with names":                                ofNames("consumer", 3, 9, nil, []string{"a: conflict"}),
+		"ok: it has Kubernetes 1.31.0":                               ofProviderVersion("provider", "1.31.0", false),
+		"error: it has Kubernetes 1.29.0, which":                     ofProviderVersion("provider", "1.29.0", true),
 	} {
 		if got := string(f.Level) + ": " + f.Message; !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)

@@ -111,7 +111,12 @@ func (b *before) definitions(ctx context.Context, shipped []*unstructured.Unstru
 		if object.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
-		if found, err := b.read(ctx, object); err == nil && found != nil {
+		found, err := b.read(ctx, object)
+		if err != nil {
+			b.found(Finding{Level: Warning, Check: "definitions", Object: b.name, Message: "whether there are CustomResourceDefinitions of another version is unknown: " + err.Error(), Mend: "run doctor as a cluster administrator"})
+			return
+		}
+		if found != nil {
 			there = append(there, found)
 		}
 	}
@@ -130,14 +135,11 @@ func (b *before) definitions(ctx context.Context, shipped []*unstructured.Unstru
 // them.
 func (b *before) inTheWay(ctx context.Context, shipped []*unstructured.Unstructured) {
 	var exist int
-	var conflicts []string
+	var unread, conflicts []string
 	for _, object := range shipped {
 		there, err := b.read(ctx, object)
-		if apierrors.IsForbidden(err) {
-			continue // rights says so.
-		}
 		if err != nil {
-			conflicts = append(conflicts, err.Error())
+			unread = append(unread, objects.Name(object))
 			continue
 		}
 		if there == nil || account.IsLimits(object) {
@@ -148,16 +150,19 @@ func (b *before) inTheWay(ctx context.Context, shipped []*unstructured.Unstructu
 			conflicts = append(conflicts, objects.Name(object)+": "+err.Error())
 		}
 	}
-	b.found(ofNames(b.name, exist, len(shipped), conflicts))
+	b.found(ofNames(b.name, exist, len(shipped), unread, conflicts))
 }
 
 // ofNames is the finding about objects that exist before the installation.
-func ofNames(name string, exist, all int, conflicts []string) Finding {
+func ofNames(name string, exist, all int, unread, conflicts []string) Finding {
 	f := Finding{Level: OK, Check: "names", Object: name, Message: "no object with a name of Spillway exists"}
 	switch {
 	case len(conflicts) > 0:
 		f.Level, f.Message = Warning, "objects with names of Spillway have fields of somebody else: "+strings.Join(conflicts, "; ")
 		f.Mend = "if they are from helm or kubectl apply, go on with that tool; otherwise delete them, or take their fields over with --force-conflicts"
+	case len(unread) > 0:
+		f.Level, f.Mend = Warning, "run doctor as a cluster administrator"
+		f.Message = fmt.Sprintf("whether objects are in the way is unknown: %d of %d cannot be read, such as %s", len(unread), all, unread[0])
 	case exist > 0:
 		f.Message = fmt.Sprintf("%d of %d objects exist already, and nobody else has written their fields", exist, all)
 	}

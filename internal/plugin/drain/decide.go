@@ -2,6 +2,7 @@ package drain
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,16 @@ func leaving(pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
 		return eviction.IsDaemonSetPod(&pod) || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	})
+}
+
+// unwatched reports whether an eviction is refused for another reason than a budget. No watch tells when that ends.
+func unwatched(refused map[types.NamespacedName]string) bool {
+	for _, message := range refused {
+		if !strings.Contains(message, "disruption budget") {
+			return true
+		}
+	}
+	return false
 }
 
 // lost returns the pods that no controller creates again.

@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -50,5 +51,14 @@ func TestLeaving(t *testing.T) {
 	}
 	if got, want := lost(pods).String(), "1 pod (team/lone)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestUnwatched(t *testing.T) {
+	budget := "Cannot evict pod as it would violate the pod's disruption budget."
+	for message, want := range map[string]bool{budget: false, "This pod has more than one PodDisruptionBudget": true, "too many requests": true} {
+		if got := unwatched(map[types.NamespacedName]string{{Name: "a"}: budget, {Name: "b"}: message}); got != want {
+			t.Errorf("%s: got %v", message, got)
+		}
 	}
 }

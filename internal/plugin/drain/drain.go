@@ -154,11 +154,14 @@ func (d *drain) empty(ctx context.Context, binding *v1alpha1.ClusterBinding) err
 		d.refused = map[types.NamespacedName]string{}
 		for i := range pods {
 			if err := d.evict(ctx, &pods[i]); err != nil {
-				return false, err
+				return false, follow.Again(err)
 			}
 		}
 		waits = left(pods, d.refused)
 		d.output.Waiting(waits)
+		if unwatched(d.refused) {
+			return false, follow.Again(errors.New(waits))
+		}
 		return false, nil
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -167,7 +170,8 @@ func (d *drain) empty(ctx context.Context, binding *v1alpha1.ClusterBinding) err
 	return err
 }
 
-// evict evicts a pod that is not on its way.
+// evict evicts a pod that is not on its way. Whatever the API server answers is about this pod only: the others still
+// have to leave.
 func (d *drain) evict(ctx context.Context, pod *corev1.Pod) error {
 	if !pod.DeletionTimestamp.IsZero() {
 		return nil
@@ -176,10 +180,12 @@ func (d *drain) evict(ctx context.Context, pod *corev1.Pod) error {
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(pod.UID)}},
 	})
+	var answer apierrors.APIStatus
 	switch {
-	case apierrors.IsTooManyRequests(err):
+	case err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err): // It is gone, or another one has its name.
+	case errors.As(err, &answer):
 		d.refused[client.ObjectKeyFromObject(pod)] = err.Error()
-	case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err): // It is gone, or another one has its name.
+	default:
 		return fmt.Errorf("evicting pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil

@@ -40,9 +40,14 @@ func (t *tester) end(ctx context.Context) {
 // consumer. Otherwise Kubernetes would try again only after some seconds. The namespace is deleted also if the first
 // does not end in time: the manager continues.
 func deletes(ctx context.Context, t *tester) (string, error) {
+	if t.namespace == "" {
+		return "there is nothing to delete", nil
+	}
 	begun := time.Now()
 	err := t.takeBack(ctx)
-	if failed := remove(context.WithoutCancel(ctx), t.consumer, home(t.namespace)); failed != nil {
+	namespace := home(t.namespace)
+	namespace.UID = t.created
+	if failed := remove(context.WithoutCancel(ctx), t.consumer, namespace); failed != nil {
 		return "", errors.Join(err, failed)
 	}
 	if err == nil {
@@ -61,8 +66,20 @@ func deletes(ctx context.Context, t *tester) (string, error) {
 	return "nothing is left in either cluster", nil
 }
 
-// takeBack ends the offloading.
+// takeBack ends the offloading. The manager deletes no remote namespace that has bound claims, so the claim goes first.
 func (t *tester) takeBack(ctx context.Context) error {
+	if result := t.report.result("claim"); result == Passed || result == Failed {
+		pod, claim := &corev1.Pod{ObjectMeta: own(claimant)}, &corev1.PersistentVolumeClaim{ObjectMeta: own(claimant)}
+		for _, object := range []client.Object{pod, claim} {
+			object.SetNamespace(t.namespace)
+			if err := remove(ctx, t.consumer, object); err != nil {
+				return err
+			}
+		}
+		if err := gone(ctx, t.consumer, &corev1.PersistentVolumeClaimList{}, claim, client.InNamespace(t.namespace)); err != nil {
+			return fmt.Errorf("the claim is still there: %w", err)
+		}
+	}
 	sent := offloading(t.binding.Spec.ClusterID)
 	sent.Namespace = t.namespace
 	if err := remove(ctx, t.consumer, sent); err != nil {
@@ -71,11 +88,16 @@ func (t *tester) takeBack(ctx context.Context) error {
 	return gone(ctx, t.consumer, &v1alpha1.NamespaceOffloadingList{}, sent, client.InNamespace(t.namespace))
 }
 
-// remove deletes an object in the consumer, as it was just read.
+// remove deletes an object in the consumer, as it was just read. An object with a UID never matches another object of its
+// name.
 func remove(ctx context.Context, consumer client.Client, object client.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, refusalLasts)
 	defer cancel()
+	uid := object.GetUID()
 	err := consumer.Get(ctx, client.ObjectKeyFromObject(object), object)
+	if err == nil && uid != "" && object.GetUID() != uid {
+		return nil
+	}
 	if err == nil && object.GetDeletionTimestamp().IsZero() {
 		err = consumer.Delete(ctx, object, precondition.Exactly(object))
 	}

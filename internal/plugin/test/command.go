@@ -95,7 +95,9 @@ func (o *options) run(ctx context.Context, f *cli.Factory, names []string) error
 		return err
 	}
 	begun := time.Now()
-	findings, err := doctor.Examine(ctx, consumer)
+	limited, cancel := context.WithTimeoutCause(ctx, o.timeout, cli.ErrTime)
+	defer cancel()
+	findings, err := doctor.Examine(limited, consumer)
 	if err != nil {
 		return err
 	}

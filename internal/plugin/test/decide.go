@@ -54,6 +54,8 @@ var signs = []sign{
 	{"failed quota", "a ResourceQuota in the provider demands more of a pod than it says", "the provider's administrator must give namespace %r a LimitRange with defaults"},
 	{"ValidatingAdmissionPolicy 'spillway-consumers", "the provider's limits refuse it",
 		"the provider's administrator may allow it in ConfigMap " + config.ProviderNamespace + "/" + config.Limits + ": docs/operations.md, limits"},
+	{"ClaimNotBound", "the claim gets no volume",
+		"docs/operations.md, volumes that a provider creates: the manager needs the ClusterRole spillway-volumes, and the provider lists the class in storageClasses of its limits"},
 	{"violates PodSecurity", "the pod security level of the namespace in the provider refuses it", "docs/operations.md, limits, podSecurity"},
 	{"admission webhook", "an admission webhook of the provider refuses it, or does not answer", "ask the provider's administrator about the webhook in the message"},
 	{"ValidatingAdmissionPolicy", "an admission policy of the provider refuses it", "ask the provider's administrator about the policy in the message"},
@@ -86,7 +88,7 @@ func diagnose(seen Seen, err error) (message, cause, mend string) {
 	if cause, mend = seen.byStep(message); cause == "" {
 		cause, mend = bySign(message + " " + strings.Join(seen.Warnings, " "))
 	}
-	if cause == "" && waited && seen.Step == "pod" {
+	if cause == "" && waited && (seen.Step == "pod" || seen.Step == "claim") {
 		cause, mend = seen.ofPod()
 	}
 	name := strings.NewReplacer("%s", seen.Binding.Name, "%r", seen.Remote, "%n", seen.Namespace)
@@ -142,7 +144,7 @@ func (s Seen) byStep(message string) (cause, mend string) {
 	case "log", "exec", "port-forward":
 		return s.ofStream(message)
 	case "dns":
-		return "the provider's DNS or Services do not work for its pods, or a NetworkPolicy there keeps them apart",
+		return "the provider's DNS or Services do not work for its pods, a NetworkPolicy there keeps them apart, or its network lets no pod reach itself through a Service",
 			"in the provider, try the same from a pod in namespace %r; the provider's administrator must look at its DNS, kube-proxy and network plugin"
 	case deletion:
 		if strings.Contains(s.Blocker, string(corev1.NamespaceDeletionDiscoveryFailure)) {
@@ -171,6 +173,9 @@ func (s Seen) ofPod() (cause, mend string) {
 	for _, container := range s.Pod.Status.ContainerStatuses {
 		if w := container.State.Waiting; w != nil && strings.Contains(w.Reason, "Image") {
 			return "the provider's node cannot pull the image " + container.Image, "name an image that it can pull: --image"
+		}
+		if w := container.State.Waiting; w != nil && (w.Reason == "ContainerCreating" || w.Reason == "PodInitializing") {
+			return "the provider is still pulling the image, or attaching a volume: this need not be a fault", "give it more time: --timeout 5m; or name an image that is near: --image"
 		}
 		if ended := container.LastTerminationState.Terminated; ended != nil {
 			return "the container ends at once", "the image needs a shell, httpd and wget: --image"

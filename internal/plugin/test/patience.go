@@ -35,6 +35,11 @@ func (p *patience) refused(is bool) {
 	}
 }
 
+// afterwards returns a context in which to look, for a short time, at what a step has left when its time was over.
+func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), refusalLasts)
+}
+
 func (p *patience) end() {
 	if p.timer != nil {
 		p.timer.Stop()

@@ -26,9 +26,14 @@ import (
 
 // offload creates the namespace of the test, and waits until it is in the provider.
 func offload(ctx context.Context, t *tester) (string, error) {
-	if err := t.consumer.Create(ctx, home(t.namespace), client.FieldOwner(cli.Owner)); err != nil {
-		return "", fmt.Errorf("creating namespace %s: %w", t.namespace, err)
+	namespace := home(t.namespace)
+	if err := t.consumer.Create(ctx, namespace, client.FieldOwner(cli.Owner)); err != nil {
+		if apierrors.IsAlreadyExists(err) {
+			t.namespace = "" // It is somebody else's.
+		}
+		return "", fmt.Errorf("creating namespace %s: %w", namespace.Name, err)
 	}
+	t.created = namespace.UID
 	sent := offloading(t.binding.Spec.ClusterID)
 	if err := t.create(ctx, sent); err != nil {
 		return "", err
@@ -110,7 +115,8 @@ func (t *tester) start(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 		return pod.Status.Phase == corev1.PodRunning && field.IsReady(pod), nil
 	})
 	if err != nil {
-		after := context.WithoutCancel(ctx)
+		after, cancel := afterwards(ctx)
+		defer cancel()
 		t.refresh(after)
 		t.seen.Warnings = warnings(after, t.consumer, pod)
 	}
@@ -133,9 +139,13 @@ func comesBack(_ context.Context, t *tester) (string, error) {
 
 func logs(ctx context.Context, t *tester) (string, error) {
 	options := &corev1.PodLogOptions{TailLines: ptr.To[int64](1)}
-	content, err := t.clients.CoreV1().Pods(t.namespace).GetLogs(web, options).Do(ctx).Raw() // DoRaw loses the message of an error.
-	if err != nil {
+	result := t.clients.CoreV1().Pods(t.namespace).GetLogs(web, options).Do(ctx)
+	if err := result.Error(); err != nil { // Raw does not have the server's message.
 		return "", unlessPlayed(t.seen.Played, err)
+	}
+	content, err := result.Raw()
+	if err != nil {
+		return "", err
 	}
 	if !t.seen.Played && !strings.Contains(string(content), said) {
 		return "", fmt.Errorf("the log is %q, and should be %q", content, said)
@@ -234,7 +244,18 @@ func resolves(ctx context.Context, t *tester) (string, error) {
 		return "", skip("the node in the provider is kwok's, where no container can look up a name")
 	}
 	at := fmt.Sprintf("http://%s:%d/%s", web, port, key)
-	out, err := command(ctx, t.consumer.Config, t.clients, t.seen.Pod, "wget", "-q", "-T", "5", "-O", "-", at)
+	// The network of the provider knows the new pod a moment after it is Ready.
+	const again = 500 * time.Millisecond
+	var out string
+	var err error
+	_ = wait.PollUntilContextCancel(ctx, again, true, func(ctx context.Context) (bool, error) {
+		var now error
+		out, now = command(ctx, t.consumer.Config, t.clients, t.seen.Pod, "wget", "-q", "-T", "2", "-O", "-", at)
+		if now == nil || ctx.Err() == nil {
+			err = now
+		}
+		return now == nil, nil
+	}) // err has the last answer.
 	if err != nil {
 		return "", fmt.Errorf("wget %s in the container: %w", at, err)
 	}
@@ -262,7 +283,9 @@ func (t *tester) arrives(ctx context.Context, list client.ObjectList, object cli
 		return err == nil, err
 	})
 	if err != nil {
-		t.seen.Warnings = warnings(context.WithoutCancel(ctx), t.consumer, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: web}})
+		after, cancel := afterwards(ctx)
+		defer cancel()
+		t.seen.Warnings = warnings(after, t.consumer, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: web}})
 		return fmt.Errorf("%s %s is not in the provider: %w", kindOf(object), web, err)
 	}
 	return nil

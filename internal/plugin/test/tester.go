@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,8 +38,10 @@ type tester struct {
 	unreached string
 	// namespace is the namespace of the test, and remote the one in the provider.
 	namespace, remote string
-	nonce             string
-	seen              Seen
+	// created is the UID of that namespace in the consumer.
+	created types.UID
+	nonce   string
+	seen    Seen
 }
 
 // skip is the error of a step that could not be tested.
@@ -154,7 +156,9 @@ func (t *tester) do(ctx context.Context, s step) {
 	case err != nil:
 		done.Result = Failed
 		if t.seen.Pod != nil && t.seen.Pod.Spec.NodeName != "" {
-			t.seen.Address = address(context.WithoutCancel(ctx), t.consumer, t.seen.Pod.Spec.NodeName)
+			after, cancel := afterwards(ctx)
+			t.seen.Address = address(after, t.consumer, t.seen.Pod.Spec.NodeName)
+			cancel()
 		}
 		t.seen.Step, t.seen.Binding, t.seen.Namespace, t.seen.Remote = s.name, t.binding, t.namespace, t.remote
 		done.Message, done.Cause, done.Mend = diagnose(t.seen, err)
@@ -179,7 +183,9 @@ func (t *tester) examineAgain(ctx context.Context, before []doctor.Finding) {
 		return
 	}
 	begun := time.Now()
-	findings, err := doctor.Examine(ctx, t.consumer)
+	limited, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	findings, err := doctor.Examine(limited, t.consumer)
 	if err != nil {
 		return // The failed step has its own cause.
 	}
@@ -210,7 +216,7 @@ func (t *tester) refresh(ctx context.Context) {
 func (t *tester) create(ctx context.Context, object client.Object) error {
 	object.SetNamespace(t.namespace)
 	err := t.consumer.Create(ctx, object, client.FieldOwner(cli.Owner))
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	if err != nil {
 		return fmt.Errorf("creating %s %s: %w", kindOf(object), object.GetName(), err)
 	}
 	return nil
