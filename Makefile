@@ -75,7 +75,7 @@ generate: ## Generate deepcopy functions, CRDs, RBAC, templates of the charts an
 verify: ## Check format, lint (and vet), generated files, go.mod files and known vulnerabilities.
 	@GO='$(GO)' hack/verify.sh
 
-kube: ## Download or build real Kubernetes programs and kwok into bin/kube, once (KUBE=auto|download|build; KUBE_VERSION=v1.34.5 for an older release besides).
+kube: ## Download or build real Kubernetes programs and kwok into bin/kube, once (KUBE=auto|download|build; KUBE_VERSION=v1.34.5 for another release besides).
 	@GO='$(GO)' KUBE_VERSION= hack/kube/build.sh
 	@$(if $(KUBE_VERSION),GO='$(GO)' KUBE_VERSION='$(KUBE_VERSION)' hack/kube/build.sh)
 

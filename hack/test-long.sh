@@ -32,7 +32,7 @@ versions() {
 # run PART runs one part, with all that its tests know.
 run() {
   case $1 in
-  vulnerabilities) STRICT=1 hack/verify.sh vulnerabilities ;;
+  vulnerabilities) STRICT=1 hack/verify.sh vulnerabilities tidy-long ;;
   clusters | hostile) go_test -timeout 60m "./test/$1" ;;
   writes | crash) go_test -timeout 90m "./test/$1" ;;
   hosted)
@@ -41,7 +41,7 @@ run() {
     ;;
   spill) go_test -timeout 90m -v -run 'TestNoLoopAndNoIdleRoom|TestSeededBugs' ./internal/decide/spill -interleavings 1000000 ;;
   ui) go_test -timeout 30m -v ./test/ui -browser ;;
-  versions) versions v1.34.5 v1.35.3 ;;
+  versions) versions v1.34.5 v1.35.3 v1.37.2 ;;
   kinds | integration) go_test -race -timeout 120m "./test/$1" ;;
   integration-long) go_test -timeout 60m ./test/integration -ginkgo.label-filter=long ;;
   e2e)

@@ -59,19 +59,17 @@ generated_files() {
 }
 
 tidy() {
-  local ok=0 older module
-  tidy_in . || ok=1
-  tidy_in hack/kube || ok=1
-  tidy_in hack/kube/metrics-server || ok=1
-  for older in hack/kube/v*/; do tidy_in "${older%/}" || ok=1; done
-  for module in hack/csi/*/; do tidy_in "${module%/}" || ok=1; done
-  tidy_in hack/image || ok=1
-  tidy_in hack/karpenter || ok=1
-  tidy_in hack/kueue || ok=1
-  tidy_in test/ui/browser || ok=1
-  tidy_tools go.tools || ok=1
-  tidy_tools go.lint || ok=1
-  tidy_tools go.helm || ok=1
+  local ok=0 module
+  for module in . hack/kube hack/kube/metrics-server hack/csi/*/ hack/image; do tidy_in "${module%/}" || ok=1; done
+  for module in go.tools go.lint go.helm; do tidy_tools "$module" || ok=1; done
+  return $ok
+}
+
+# The modules that only make test-long, make docs and make release-snapshot use. Their
+# dependencies are large.
+tidy_long() {
+  local ok=0 module
+  for module in hack/kube/v*/ hack/karpenter hack/kueue test/ui/browser; do tidy_in "${module%/}" || ok=1; done
   return $ok
 }
 
@@ -113,7 +111,7 @@ vulnerabilities() {
   warnings+=("govulncheck has found something, or failed: see above")
 }
 
-declare -A checks=([format]=format [lint]=lint [generated]=generated_files [tidy]=tidy [vulnerabilities]=vulnerabilities)
+declare -A checks=([format]=format [lint]=lint [generated]=generated_files [tidy]=tidy [tidy-long]=tidy_long [vulnerabilities]=vulnerabilities)
 (($# > 0)) || set -- format lint generated tidy vulnerabilities
 for name in "$@"; do
   [[ -n ${checks[$name]:-} ]] || {
