@@ -34,8 +34,8 @@ func (o Offer) growing(binding *v1alpha1.ClusterBinding) Offer {
 			exists = plus(exists, o.Nodes[i].Status.Allocatable)
 		}
 	}
-	if !usable && slices.ContainsFunc(o.Nodes, func(n corev1.Node) bool { return broken(&n) }) {
-		return o // Something is wrong there, or somebody works on it.
+	if !usable && slices.ContainsFunc(o.Nodes, func(n corev1.Node) bool { return broken(&n) && !n.Spec.Unschedulable }) {
+		return o // Something is wrong there. An autoscaler that removes its last node has cordoned it.
 	}
 	if len(e.Groups) == 0 {
 		o.Growth = beyond(e.Max, exists)

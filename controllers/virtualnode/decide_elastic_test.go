@@ -105,10 +105,10 @@ func TestGrowing(t *testing.T) {
 
 // TestNothingUsable: a provider whose nodes are all broken shows none that it may start, and says so.
 func TestNothingUsable(t *testing.T) {
-	binding, cordoned := zones(nil, 3), in("x", "zone=a")
-	cordoned.Spec.Unschedulable = true
-	offer := Offer{Nodes: []corev1.Node{cordoned}}.growing(binding)
-	if none := offer.noneUsable(); len(offer.Growth) > 0 || none != "no node of the provider is usable: 1 cordoned" {
+	binding, gone := zones(nil, 3), in("x", "zone=a")
+	gone.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.NewTime(gone.CreationTimestamp.Add(time.Hour))}}
+	offer := Offer{Nodes: []corev1.Node{gone}}.growing(binding)
+	if none := offer.noneUsable(); len(offer.Growth) > 0 || none != "no node of the provider is usable: 1 not ready" {
 		t.Errorf("it can grow by %v, and says %q", offer.Growth, none)
 	}
 }
