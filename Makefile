@@ -167,8 +167,9 @@ image: ## Write dist/spillway.tar and dist/spillway-hosted.tar, container images
 	@$(call write-image,manager,$(IMAGE),spillway.tar)
 	@$(call write-image,hosted,$(HOSTED_IMAGE),spillway-hosted.tar)
 
+# Before make 4.4, $(shell) does not see a GOARCH of the command line.
 write-image = GOOS= GOARCH= $(GO) run -C hack/image . -program $(CURDIR)/bin/image/$(1) -image $(2) -version $(VERSION) \
-	-arch $(shell $(GO) env GOARCH) -out $(abspath $(DIST))/$(3) && echo "wrote $(DIST)/$(3)"
+	-arch $(or $(GOARCH),$(shell $(GO) env GOARCH)) -out $(abspath $(DIST))/$(3) && echo "wrote $(DIST)/$(3)"
 
 # What it would publish: PUBLISH=1 does it, with a tag on this commit and credentials (docs/releasing.md).
 release-snapshot: ## Make all of a release into bin/release and bin/release-extra, and send nothing.
