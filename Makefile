@@ -172,8 +172,9 @@ write-image = GOOS= GOARCH= $(GO) run -C hack/image . -program $(CURDIR)/bin/ima
 	-arch $(or $(GOARCH),$(shell $(GO) env GOARCH)) -out $(abspath $(DIST))/$(3) && echo "wrote $(DIST)/$(3)"
 
 # What it would publish: PUBLISH=1 does it, with a tag on this commit and credentials (docs/releasing.md).
+# It counts only on make's command line: a variable of the environment publishes nothing.
 release-snapshot: ## Make all of a release into bin/release and bin/release-extra, and send nothing.
-	@GO='$(GO)' PUBLISH='$(PUBLISH)' hack/release.sh
+	@GO='$(GO)' PUBLISH='$(if $(findstring command line,$(origin PUBLISH)),$(PUBLISH))' hack/release.sh
 
 install-yaml: ## Write dist/install.yaml, -shard, -webhook, hosted.yaml (consumer), provider.yaml, -trusted (providers).
 	@mkdir -p $(DIST)
