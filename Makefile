@@ -154,10 +154,12 @@ docs: ## Build the documentation as a site into bin/site, and check its links.
 
 # A version is as Helm wants it: 1.2.3.
 CHART_VERSION ?= 0.0.0
-chart: ## Check both Helm charts, and write them to dist/, for the tag of IMAGE.
+chart: ## Check both Helm charts, and write them to dist/, for IMAGE.
 	$(helm) lint --strict --quiet --namespace spillway-provider charts/spillway charts/spillway-provider
 	@mkdir -p $(DIST)
-	$(helm) package --destination $(DIST) --version $(CHART_VERSION) --app-version $(lastword $(subst :, ,$(IMAGE))) charts/spillway charts/spillway-provider
+	@rm -rf bin/charts && mkdir -p bin/charts && cp -R charts/spillway charts/spillway-provider bin/charts/
+	@sed -i.old 's|repository: ghcr.io/spillway-io/spillway$$|repository: $(patsubst %:$(lastword $(subst :, ,$(IMAGE))),%,$(IMAGE))|' bin/charts/spillway/values.yaml && rm bin/charts/spillway/values.yaml.old
+	$(helm) package --destination $(DIST) --version $(CHART_VERSION) --app-version $(lastword $(subst :, ,$(IMAGE))) bin/charts/spillway bin/charts/spillway-provider
 
 # For ctr images import, kind load image-archive or crane push. GOARCH=arm64 for another
 # architecture.
