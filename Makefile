@@ -154,10 +154,12 @@ docs: ## Build the documentation as a site into bin/site, and check its links.
 
 # A version is as Helm wants it: 1.2.3.
 CHART_VERSION ?= 0.0.0
-chart: ## Check both Helm charts, and write them to dist/, for the tag of IMAGE.
+chart: ## Check both Helm charts, and write them to dist/, for IMAGE.
 	$(helm) lint --strict --quiet --namespace spillway-provider charts/spillway charts/spillway-provider
 	@mkdir -p $(DIST)
-	$(helm) package --destination $(DIST) --version $(CHART_VERSION) --app-version $(lastword $(subst :, ,$(IMAGE))) charts/spillway charts/spillway-provider
+	@rm -rf bin/charts && mkdir -p bin/charts && cp -R charts/spillway charts/spillway-provider bin/charts/
+	@sed -i.old 's|repository: ghcr.io/spillway-io/spillway$$|repository: $(patsubst %:$(lastword $(subst :, ,$(IMAGE))),%,$(IMAGE))|' bin/charts/spillway/values.yaml && rm bin/charts/spillway/values.yaml.old
+	$(helm) package --destination $(DIST) --version $(CHART_VERSION) --app-version $(lastword $(subst :, ,$(IMAGE))) bin/charts/spillway bin/charts/spillway-provider
 
 # For ctr images import, kind load image-archive or crane push. GOARCH=arm64 for another
 # architecture.
@@ -167,12 +169,14 @@ image: ## Write dist/spillway.tar and dist/spillway-hosted.tar, container images
 	@$(call write-image,manager,$(IMAGE),spillway.tar)
 	@$(call write-image,hosted,$(HOSTED_IMAGE),spillway-hosted.tar)
 
+# Before make 4.4, $(shell) does not see a GOARCH of the command line.
 write-image = GOOS= GOARCH= $(GO) run -C hack/image . -program $(CURDIR)/bin/image/$(1) -image $(2) -version $(VERSION) \
-	-arch $(shell $(GO) env GOARCH) -out $(abspath $(DIST))/$(3) && echo "wrote $(DIST)/$(3)"
+	-arch $(or $(GOARCH),$(shell $(GO) env GOARCH)) -out $(abspath $(DIST))/$(3) && echo "wrote $(DIST)/$(3)"
 
 # What it would publish: PUBLISH=1 does it, with a tag on this commit and credentials (docs/releasing.md).
+# It counts only on make's command line: a variable of the environment publishes nothing.
 release-snapshot: ## Make all of a release into bin/release and bin/release-extra, and send nothing.
-	@GO='$(GO)' PUBLISH='$(PUBLISH)' hack/release.sh
+	@GO='$(GO)' PUBLISH='$(if $(findstring command line,$(origin PUBLISH)),$(PUBLISH))' hack/release.sh
 
 install-yaml: ## Write dist/install.yaml, -shard, -webhook, hosted.yaml (consumer), provider.yaml, -trusted (providers).
 	@mkdir -p $(DIST)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes all that a release has, in bin/release and bin/release-extra: programs for five platforms, images
 # without Docker, charts, manifests, a manifest for krew, checksums, SBOMs and a changelog. It sends nothing,
-# unless PUBLISH=1: then it needs a tag on this commit, and credentials for GitHub and the registry.
+# unless PUBLISH=1: then it needs an annotated tag on this commit, and credentials for GitHub and the registry.
 # Called by make release-snapshot.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -29,7 +29,9 @@ tool goreleaser go.release.mod
 tool syft go.sbom.mod
 
 if [[ $PUBLISH == 1 ]]; then
-  tag=$(git describe --tags --exact-match) || { echo "release: this commit has no tag: git tag v1.2.3" >&2; exit 1; }
+  # Without --tags, git describe knows annotated tags only.
+  tag=$(git describe --exact-match --match 'v*') || { echo "release: this commit has no annotated tag: git tag -s v1.2.3" >&2; exit 1; }
+  [[ $tag =~ ^v[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "release: tag $tag is not of the form v1.2.3" >&2; exit 1; }
   version=${tag#v}
   arguments=(release --clean)
 else

@@ -56,3 +56,30 @@ func TestPush(t *testing.T) {
 		t.Error("nothing was pushed, and nothing is said")
 	}
 }
+
+// TestPushReplacesNothing: the same image may be pushed again, another one with the same tag may not, and
+// no platform may be there twice.
+func TestPushReplacesNothing(t *testing.T) {
+	server := httptest.NewServer(registry.New())
+	defer server.Close()
+	image := strings.TrimPrefix(server.URL, "http://") + "/spillway:v1.2.3"
+	file := func(version, arch string) string {
+		out := filepath.Join(t.TempDir(), "image.tar")
+		if err := write("main.go", image, version, arch, out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	one := file("v1", "amd64")
+	for range 2 {
+		if err := push(image, []string{one}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := push(image, []string{file("v2", "amd64")}); err == nil {
+		t.Error("another image took its place")
+	}
+	if err := push(image, []string{one, one}); err == nil || !strings.Contains(err.Error(), "both for linux/amd64") {
+		t.Errorf("two images for one platform: %v", err)
+	}
+}

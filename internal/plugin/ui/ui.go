@@ -45,12 +45,12 @@ Every request to the cluster is made as you. What you may not read is not shown,
 lack. -n shows one namespace only. The printed URL works once: the page that opens it gets a key, which
 ends with the command.`,
 		Example: `  kubectl spillway ui
-  kubectl spillway ui -n team-a --port 8080 --open=false`,
+  kubectl spillway ui -n team-a --port 8080`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return o.run(command.Context(), f) },
 	}
 	command.Flags().IntVar(&o.port, "port", 0, "the port at 127.0.0.1 (default a free one)")
-	command.Flags().BoolVar(&o.open, "open", true, "open the page in your browser")
+	command.Flags().BoolVar(&o.open, "open", false, "open the page in your browser; other users of this machine can see the URL, and use it first")
 	return command
 }
 
