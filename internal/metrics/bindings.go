@@ -14,6 +14,7 @@ import (
 var (
 	conditionDesc = prometheus.NewDesc("spillway_binding_condition",
 		"Conditions of ClusterBindings: 1 if True, otherwise 0. A condition that is not set has no sample.", []string{"binding", "condition"}, nil)
+	pausedDesc     = prometheus.NewDesc("spillway_binding_paused", "1 if spec.paused of a ClusterBinding is set, otherwise 0.", []string{"binding"}, nil)
 	expirationDesc = prometheus.NewDesc("spillway_credentials_expiration_timestamp_seconds",
 		"When the credentials of a ClusterBinding expire, in seconds since 1970. No sample if unknown, or if they last less than a day and more than a fifth of that is left.", []string{"binding"}, nil)
 )
@@ -29,7 +30,9 @@ var conditionsOfBindings = []string{
 type Bindings struct{ Reader Lister }
 
 // Describe implements prometheus.Collector.
-func (*Bindings) Describe(to chan<- *prometheus.Desc) { describe(to, conditionDesc, expirationDesc) }
+func (*Bindings) Describe(to chan<- *prometheus.Desc) {
+	describe(to, conditionDesc, pausedDesc, expirationDesc)
+}
 
 // Collect implements prometheus.Collector.
 func (b *Bindings) Collect(values chan<- prometheus.Metric) {
@@ -51,6 +54,11 @@ func (b *Bindings) Collect(values chan<- prometheus.Metric) {
 			}
 			values <- prometheus.MustNewConstMetric(conditionDesc, prometheus.GaugeValue, value, binding.Name, kind)
 		}
+		paused := 0.0
+		if binding.Spec.Paused {
+			paused = 1
+		}
+		values <- prometheus.MustNewConstMetric(pausedDesc, prometheus.GaugeValue, paused, binding.Name)
 		if at := binding.Status.CredentialsExpirationTime; at != nil {
 			values <- prometheus.MustNewConstMetric(expirationDesc, prometheus.GaugeValue, float64(at.Unix()), binding.Name)
 		}

@@ -31,7 +31,10 @@ func TestBindings(t *testing.T) {
 		Condition("Invented", metav1.ConditionTrue, "Invented", "").Obj()
 	eu.Status.CredentialsExpirationTime = &metav1.Time{Time: builder.Epoch}
 	us := builder.Binding("us").Condition(v1alpha1.BindingConnected, metav1.ConditionUnknown, "Connecting", "").Obj()
+	us.Spec.Paused = true
 	want := map[string]float64{
+		"spillway_binding_paused eu":                           0,
+		"spillway_binding_paused us":                           1,
 		"spillway_binding_condition eu Connected":              1,
 		"spillway_binding_condition eu Ready":                  0,
 		"spillway_binding_condition us Connected":              0,
