@@ -181,25 +181,26 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 		}).SetupWithManager(local)},
 		{"webhookremoval", only(o.PodAdmission.Remove, (&podadmission.WebhookRemoval{Client: cached}).SetupWithManager, local)},
 		{"strayedpod", only(o.PodAdmission.Webhook, (&podadmission.Strayed{Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-strayedpod")}).SetupWithManager, local)},
-		{"importedcapacity", (&importedcapacity.Reconciler{
-			Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-importedcapacity"), Namespace: o.Settings.ManagerNamespace,
-		}).SetupWithManager(local)},
+		{"importedcapacity", (&importedcapacity.Reconciler{Client: cached, Live: local.GetAPIReader(), Events: local.GetEventRecorder("spillway-importedcapacity"), Namespace: o.Settings.ManagerNamespace}).SetupWithManager(local)},
 		{"importedclass", (&importedclass.Reconciler{Client: cached, Events: local.GetEventRecorder("spillway-importedclass"), Clock: now}).SetupWithManager(local)},
 		{"unplacedclaim", only(o.Provides, unplacedclaim.New(cached, o.Views.SharedCache, local), local)},
 		{"release", release.New(cached, o.Views).SetupWithManager(local)},
 		{"waitingpod", (&waitingpod.Reconciler{Client: cached, Inventory: present, Events: local.GetEventRecorder("spillway-waitingpod"), Clock: now}).SetupWithManager(run.local)},
 		{"stuckpod", (&stuckpod.Reconciler{Client: cached, Inventory: present, Fleet: o.Fleet, Events: local.GetEventRecorder("spillway-stuckpod"), Clock: now}).SetupWithManager(run.local)},
-		{"clusterprofile", only(o.ClusterProfiles != "", (&clusterprofile.Reconciler{
-			Client: cached, Live: local.GetAPIReader(), Inventory: present, Owner: run.owner, Namespace: o.ClusterProfiles,
-			Events: local.GetEventRecorder("spillway-clusterprofile"), Clock: now, Pace: throttle.New(profileInterval, profileMost, now),
-		}).SetupWithManager, run.local)},
-		{"quotastatus", (&quotastatus.Reconciler{
-			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(progressInterval, progressMost, now),
-		}).SetupWithManager(run.local)},
+		{"clusterprofile", only(o.ClusterProfiles != "", clusterProfile(local, o, present, run).SetupWithManager, run.local)},
+		{"quotastatus", (&quotastatus.Reconciler{Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(progressInterval, progressMost, now)}).SetupWithManager(run.local)},
 		{"leavingpods", only(run.sharing, (&leavingpods.Reconciler{
 			Client: cached, Inventory: present, Owner: run.owner, Pace: throttle.New(statusInterval, statusMost, now),
 		}).SetupWithManager, run.local)},
 	})
+}
+
+// clusterProfile returns the controller that publishes bindings as ClusterProfiles.
+func clusterProfile(local ctrl.Manager, o Options, present *inventory.Inventory, run scope) *clusterprofile.Reconciler {
+	return &clusterprofile.Reconciler{
+		Client: local.GetClient(), Live: local.GetAPIReader(), Inventory: present, Owner: run.owner, Namespace: o.ClusterProfiles,
+		Events: local.GetEventRecorder("spillway-clusterprofile"), Clock: clock.RealClock{}, Pace: throttle.New(profileInterval, profileMost, clock.RealClock{}),
+	}
 }
 
 // podReturn returns the controller that moves pods back to earlier tiers.

@@ -295,11 +295,11 @@ func installKueue(port string) {
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(kustomized(filepath.Join(strings.TrimSpace(string(dir)), "config", "default"))), 4096)
 	for {
 		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
+		err := decoder.Decode(object)
+		if errors.Is(err, io.EOF) {
 			break
-		} else {
-			Expect(err).NotTo(HaveOccurred())
 		}
+		Expect(err).NotTo(HaveOccurred())
 		switch object.GetKind() {
 		case "Service":
 			object.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "localhost"}
