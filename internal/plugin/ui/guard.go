@@ -29,7 +29,7 @@ func guard(address string, next http.Handler) http.Handler {
 		site := r.Header.Get("Sec-Fetch-Site")
 		switch {
 		case r.Host != address:
-			refuse(w, http.StatusMisdirectedRequest, "this is "+address+" only")
+			refuse(w, http.StatusMisdirectedRequest, "this is "+address+" only; through SSH, forward the same port: start kubectl spillway ui with --port")
 		case origin != "" && origin != "http://"+address, origin == "" && r.Method == http.MethodPost:
 			refuse(w, http.StatusForbidden, "the request comes from another site")
 		case api && site != "" && site != "same-origin":

@@ -33,8 +33,9 @@ type server struct {
 	places chan struct{}
 }
 
-// mostStreams is how many pages may be open.
-const mostStreams = 16
+// mostStreams is how many pages may be open. A browser opens six connections to a server, for all of its tabs together.
+// Each page holds one, and the rest are for what the pages ask.
+const mostStreams = 4
 
 func newServer(ctx context.Context, address string, watched *live) (*server, error) {
 	assets, err := fs.Sub(embedded, "assets")

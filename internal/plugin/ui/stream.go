@@ -15,7 +15,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request) {
 	case s.places <- struct{}{}:
 		defer func() { <-s.places }()
 	default:
-		refuse(w, http.StatusTooManyRequests, "too many pages are open: close some")
+		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("%d pages are open already: close one, and reload this one", mostStreams))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
