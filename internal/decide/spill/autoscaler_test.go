@@ -1,12 +1,16 @@
 package spill
 
-import "time"
+import (
+	"time"
 
-const (
-	growthAfter = DefaultGrowthAfter
-	// idle is how long a node may be empty before the autoscaler removes it.
-	idle = 5 * time.Minute
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
+
+// growthAfter is the default.
+var growthAfter = (&v1alpha1.Elastic{}).Patience()
+
+// idle is how long a node may be empty before the autoscaler removes it.
+const idle = 5 * time.Minute
 
 // grown is how a provider grows. Its virtual node shows what there can be, and exists is what there is of that.
 type grown struct {

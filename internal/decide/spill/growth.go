@@ -2,9 +2,6 @@ package spill
 
 import "time"
 
-// DefaultGrowthAfter is how long a pod waits for a new node of a provider that grows, if its ClusterBinding does not say.
-const DefaultGrowthAfter = 10 * time.Minute
-
 // Growth is what is known about new nodes of a provider for a pod that waits there.
 type Growth struct {
 	// After is how long the pod waits for a new node; 0: the provider does not grow, or no new node would help the pod.

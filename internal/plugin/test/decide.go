@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -272,9 +273,5 @@ func unplayed(err error) bool {
 }
 
 func condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
-	at := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
-	if at < 0 {
-		return nil
-	}
-	return &pod.Status.Conditions[at]
+	return field.First(pod.Status.Conditions, func(c *corev1.PodCondition) bool { return c.Type == kind })
 }

@@ -50,6 +50,7 @@ consumers, and an API server that has lost its last policy with limits finds new
 	o.AddTo(command.Flags())
 	o.provider.AddTo(command.Flags())
 	cli.AddYes(command.Flags(), &o.yes)
+	command.Flags().Lookup("yes").Usage += ", and needs this if the binding and its Secret are gone"
 	_ = command.RegisterFlagCompletionFunc("provider-context", f.CompleteContexts(&o.provider)) // It fails only if the flag does not exist.
 	return command
 }

@@ -90,11 +90,12 @@ export function drawMap(page, filters, choose, open) {
     provider(item, choose, open)));
 }
 
-// providerDetails shows all conditions of a provider.
+// providerDetails shows all conditions of a provider, and how much of its quotas is used.
 export function providerDetails(one) {
   const rows = (one.conditions || []).map((c) => el('tr', {}, el('td', {}, c.type), el('td', {}, c.status), el('td', {}, c.reason), el('td', { class: 'message' }, c.message || ''), el('td', { class: 'mono' }, c.since)));
   return [
     el('p', {}, `clusterID ${one.id}`, one.version ? `, Kubernetes ${one.version}` : '', `. Pods: ${countsText(one.pods)}.`),
+    ...(one.quota || []).map((used) => el('p', {}, `Quota ${used}.`)),
     rows.length === 0 ? el('p', { class: 'quiet' }, 'You may not read its ClusterBinding, or it has no conditions yet.') :
       el('div', { class: 'scroll' }, el('table', {}, el('thead', {}, el('tr', {}, ['Condition', 'Status', 'Reason', 'Message', 'Since'].map((title) => el('th', { scope: 'col' }, title)))), el('tbody', {}, rows))),
   ];

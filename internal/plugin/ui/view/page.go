@@ -62,9 +62,11 @@ type Provider struct {
 	Version    string        `json:"version,omitempty"`
 	Waits      []status.Wait `json:"waits,omitempty"`
 	Conditions []Condition   `json:"conditions,omitempty"`
-	Nodes      []Node        `json:"nodes"`
-	Namespaces []Namespace   `json:"namespaces"`
-	Pods       Counts        `json:"pods"`
+	// Quota says how much of each item of spec.quota is used.
+	Quota      []string    `json:"quota,omitempty"`
+	Nodes      []Node      `json:"nodes"`
+	Namespaces []Namespace `json:"namespaces"`
+	Pods       Counts      `json:"pods"`
 }
 
 // Namespace is a namespace in one place.
@@ -113,7 +115,7 @@ func byName(a, b Namespace) int { return cmp.Compare(a.Name, b.Name) }
 func (s *Snapshot) provider(binding status.Binding, used map[string]*usage) Provider {
 	p := Provider{
 		ID: binding.ClusterID, Name: binding.Name, Ready: binding.Ready, Reason: binding.Reason, Version: binding.Version,
-		Waits: binding.Waits, Conditions: conditionsOf(s.objects.Bindings, binding.Name), Nodes: []Node{}, Namespaces: []Namespace{},
+		Waits: binding.Waits, Conditions: conditionsOf(s.objects.Bindings, binding.Name), Quota: binding.Quota, Nodes: []Node{}, Namespaces: []Namespace{},
 	}
 	nodes := binding.Groups
 	if binding.Node != nil {

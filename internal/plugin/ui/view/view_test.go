@@ -34,6 +34,9 @@ func pod(namespace, name, node string, phase corev1.PodPhase) corev1.Pod {
 func sample() Objects {
 	binding := v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu"}}
 	binding.Status.Conditions = []metav1.Condition{conditions.New("Ready", "False", "Unreachable", "no answer")}
+	binding.Status.Quota = []v1alpha1.QuotaStatus{{
+		Name: "all", Hard: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10")}, Used: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
+	}}
 	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "spillway-eu", Labels: map[string]string{v1alpha1.LabelCluster: "eu", v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}}}
 	node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourcePods: resource.MustParse("10")}
 	nso := v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "offloading", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
@@ -67,6 +70,9 @@ func TestPage(t *testing.T) {
 	eu := page.Providers[0]
 	if eu.Ready || eu.Reason != "Unreachable" || eu.Waits[0].Message != "no answer" || len(eu.Conditions) != 1 {
 		t.Errorf("eu %+v", eu)
+	}
+	if want := []string{"all: 500m of 10 cpu"}; !cmp.Equal(eu.Quota, want) {
+		t.Errorf("quota %v", eu.Quota)
 	}
 	// Of the requests, that of the pod that runs counts: the others have ended.
 	if want := []Use{{"cpu", "500m", "4", 13}, {"pods", "1", "10", 10}}; !cmp.Equal(eu.Nodes[0].Resources, want) {
