@@ -73,6 +73,7 @@ func TestGrowing(t *testing.T) {
 		"one is not ready any more": {upTo("20"), Offer{Nodes: []corev1.Node{in("n", "zone=a"), gone}}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 2 of 18 CPUs exist, no pod waits for more"},
 		"a broken one of a group":   {zones(nil, 3), Offer{Nodes: []corev1.Node{in("n", "zone=a"), cordoned}}, []string{"a 4 of 4 CPUs, 20 pods"}, "Elastic: 2 of 4 CPUs exist, no pod waits for more"},
 		"only GPU nodes exist":      {upTo("20"), Offer{Nodes: []corev1.Node{gpus}}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
+		"GPU nodes among others":    {upTo("20"), Offer{Nodes: append(two, gpus)}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 6 of 20 CPUs exist, no pod waits for more"},
 		"others use some":           {upTo("20"), Offer{Nodes: one, Foreign: foreign}, []string{" 18500m of 20 CPUs, 97 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
 		"a share":                   {with(upTo("20"), "50%"), Offer{Nodes: one}, []string{" 10 of 10 CPUs, 100 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
 		"an older one cannot grow":  {upTo("20"), Offer{Nodes: one, Older: []*v1alpha1.ClusterBinding{builder.Binding("us").Obj()}}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
