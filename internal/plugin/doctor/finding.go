@@ -74,7 +74,8 @@ var mends = map[string]string{
 	v1alpha1.ReasonDuplicateClusterID:   "delete one of the two bindings",
 	v1alpha1.ReasonCIDROverlap:          "correct spec.network.podCIDRs of %s, or of the binding that the message names; or set its mode to Isolated",
 	v1alpha1.ReasonEvictionsRefused:     "fix the unhealthy pods, scale up elsewhere, or delete the pods or the PodDisruptionBudget that the message names",
-	v1alpha1.ReasonMaxBelowExisting:    "correct max or maxNodes in spec.virtualNode.elastic of %s",
+	v1alpha1.ReasonMaxBelowExisting:     "correct max or maxNodes in spec.virtualNode.elastic of %s",
+	v1alpha1.ReasonQuotaExceeded:        "raise spec.quota of ClusterBinding %s, or let none of its items select the namespace",
 	v1alpha1.ReasonProviderUnreachable:  "restore the provider, or give it up: set spec.deletionPolicy of the binding to Orphan",
 }
 
