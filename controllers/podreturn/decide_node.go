@@ -33,9 +33,13 @@ func largest(of []corev1.Node, tolerated nodes.Tolerated, others *connection.For
 	return append(spill.Size{}, spill.Largest(sizes)...)
 }
 
-// together returns the sum of what others leave on the provider's nodes behind a virtual node.
-func together(of []corev1.Node, tolerated nodes.Tolerated, others *connection.Foreign) (sum spill.Size) {
+// together returns the sum of what others leave on the provider's nodes behind a virtual node that can grow: one for all
+// groups, or for a group. The first also takes pods that none of these nodes takes.
+func together(of []corev1.Node, all bool, tolerated nodes.Tolerated, others *connection.Foreign) (sum spill.Size) {
 	counting := nodes.Count(of, tolerated)
+	if all {
+		counting = counting.Mixed()
+	}
 	for i := range of {
 		sum = sum.Plus(spill.SizeOfList(counting.Of(&of[i], of[i].Status.Allocatable)).Minus(others.On(of[i].Name)))
 	}

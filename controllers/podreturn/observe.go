@@ -268,6 +268,6 @@ func ExistsIn(providers *fleet.Fleet) func(ctx context.Context, binding string, 
 			return nil // The connection is ending.
 		}
 		of := slices.DeleteFunc(list.Items, func(n corev1.Node) bool { return !group.Holds(n.Labels) })
-		return together(of, nodes.Listed(provider.Limits.Now().TolerationKeys), provider.Foreign.Now())
+		return together(of, len(group) == 0, nodes.Listed(provider.Limits.Now().TolerationKeys), provider.Foreign.Now())
 	}
 }

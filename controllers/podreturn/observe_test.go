@@ -68,10 +68,10 @@ func TestExisting(t *testing.T) {
 	others := &connection.Foreign{Used: map[string]spill.Size{"a": {{Name: corev1.ResourceCPU, Value: 1000}}}}
 	shown := spill.Size{{Name: corev1.ResourceCPU, Value: 100_000}}
 	for want, of := range map[string][]corev1.Node{
-		"":      nil,
+		"":      {*node("g", "8").Allocatable("example.com/gpu", "2").Taint("example.com/gpu", corev1.TaintEffectNoSchedule).Obj()},
 		"cpu 5": {*node("a", "3").Obj(), *node("b", "3").Obj(), *node("c", "8").Cordoned().Obj(), *node("d", "8").Taint("x", corev1.TaintEffectNoSchedule).Obj()},
 	} {
-		if got := existing(shown, together(of, nodes.Listed(nil), others)); got.String() != want {
+		if got := existing(shown, together(of, true, nodes.Listed(nil), others)); got.String() != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

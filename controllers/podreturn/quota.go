@@ -2,12 +2,13 @@ package podreturn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/quota"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/inventory"
@@ -33,11 +34,15 @@ func withinQuota(ctx context.Context, cached client.Reader, pods *inventory.Inve
 		}
 		own = append(own, some...)
 	}
+	var failed error // Without labels, no quota would hold.
 	left := quota.Left(binding, there, func(namespace string) map[string]string {
-		found := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
-		_ = cached.Get(ctx, client.ObjectKey{Name: namespace}, found, client.UnsafeDisableDeepCopy) // A namespace that is gone has no labels.
-		return found.Labels
+		labels, err := consumer.NamespaceLabels(ctx, cached, namespace)
+		failed = errors.Join(failed, err)
+		return labels
 	}, namespace)
+	if failed != nil {
+		return nil, failed
+	}
 	return func(free spill.Size) spill.Size { return left.Within(free, own) }, nil
 }
 

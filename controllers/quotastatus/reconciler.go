@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -96,21 +95,15 @@ func (r *Reconciler) count(ctx context.Context, binding *v1alpha1.ClusterBinding
 	}
 	labels := map[string]map[string]string{}
 	for i := range all {
-		namespace := namespaceMetadata()
-		if _, known := labels[all[i].Namespace]; known {
+		name := all[i].Namespace
+		if _, known := labels[name]; known {
 			continue
 		}
-		if err := r.Client.Get(ctx, client.ObjectKey{Name: all[i].Namespace}, namespace, client.UnsafeDisableDeepCopy); client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("getting namespace %s: %w", all[i].Namespace, err)
+		if labels[name], err = consumer.NamespaceLabels(ctx, r.Client, name); err != nil {
+			return nil, err
 		}
-		labels[all[i].Namespace] = namespace.Labels
 	}
 	return quota.Status(binding, all, func(namespace string) map[string]string { return labels[namespace] }), nil
-}
-
-// namespaceMetadata returns what to ask the cache for: it holds only the metadata of Namespaces.
-func namespaceMetadata() *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
 }
 
 // SetupWithManager adds the controller to the manager.

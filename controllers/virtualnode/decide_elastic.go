@@ -28,12 +28,8 @@ func (o Offer) growing(binding *v1alpha1.ClusterBinding) Offer {
 	if e == nil || o.Unknown {
 		return o
 	}
-	exists, usable := total(o), false
-	for i := range o.Nodes {
-		if usable = usable || o.TakesPods(&o.Nodes[i]); broken(&o.Nodes[i]) {
-			exists = plus(exists, o.Nodes[i].Status.Allocatable)
-		}
-	}
+	exists := existing(o.Nodes, func(n *corev1.Node) bool { return o.TakesPods(n) || broken(n) })
+	usable := slices.ContainsFunc(o.Nodes, func(n corev1.Node) bool { return o.TakesPods(&n) })
 	if !usable && slices.ContainsFunc(o.Nodes, func(n corev1.Node) bool { return broken(&n) && !n.Spec.Unschedulable }) {
 		return o // Something is wrong there. An autoscaler that removes its last node has cordoned it.
 	}
@@ -57,6 +53,23 @@ func (o Offer) growing(binding *v1alpha1.ClusterBinding) Offer {
 		o.Growths[elastic.LabelsOf(&e.Groups[i]).String()] = parts[i]
 	}
 	return o
+}
+
+// existing returns all that some of the nodes have, whichever pods may use it: an autoscaler counts the CPUs of nodes with
+// GPUs, too.
+func existing(all []corev1.Node, counts func(*corev1.Node) bool) corev1.ResourceList {
+	exists := corev1.ResourceList{}
+	for i := range all {
+		if !counts(&all[i]) {
+			continue
+		}
+		for name, quantity := range all[i].Status.Allocatable {
+			if offered(name, quantity) {
+				plus(exists, corev1.ResourceList{name: quantity})
+			}
+		}
+	}
+	return bounded(exists)
 }
 
 // canHave returns what there can be by another binding of the provider, instead of by this one. All is by this one.
@@ -168,7 +181,7 @@ func elasticCondition(binding *v1alpha1.ClusterBinding, offer Offer, w waiting) 
 		return nil
 	}
 	offer = offer.growing(binding)
-	exists := sum(Offer{Nodes: offer.Nodes, Tolerable: offer.Tolerable}, func(node *corev1.Node) corev1.ResourceList { return node.Status.Allocatable })
+	exists := existing(offer.Nodes, offer.TakesPods)
 	if over := offer.aboveMax(e, exists); len(over) > 0 {
 		c := conditions.New(v1alpha1.BindingElastic, metav1.ConditionFalse, v1alpha1.ReasonMaxBelowExisting,
 			fmt.Sprintf("more exists than spec.virtualNode.elastic says there can be, so the virtual nodes show what exists: %s; %s", strings.Join(over, ", "), w))

@@ -52,6 +52,9 @@ func TestGrowing(t *testing.T) {
 		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(node.CreationTimestamp.Add(age))}}
 		return node
 	}
+	gpus := in("g", "zone=g")
+	gpus.Status.Allocatable["example.com/gpu"] = resource.MustParse("1")
+	gpus.Spec.Taints = []corev1.Taint{{Key: "example.com/gpu", Effect: corev1.TaintEffectNoSchedule}}
 	starting, gone := notReadySince("s", 0), notReadySince("g", time.Hour)
 	cpus := map[corev1.ResourceName]resource.Quantity{"cpu": resource.MustParse("10")}
 	one, two := []corev1.Node{in("n", "zone=a")}, []corev1.Node{in("n", "zone=a"), in("m", "zone=c")}
@@ -69,6 +72,8 @@ func TestGrowing(t *testing.T) {
 		"one is cordoned":           {upTo("20"), Offer{Nodes: []corev1.Node{in("n", "zone=a"), cordoned}}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 2 of 18 CPUs exist, no pod waits for more"},
 		"one is not ready any more": {upTo("20"), Offer{Nodes: []corev1.Node{in("n", "zone=a"), gone}}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 2 of 18 CPUs exist, no pod waits for more"},
 		"a broken one of a group":   {zones(nil, 3), Offer{Nodes: []corev1.Node{in("n", "zone=a"), cordoned}}, []string{"a 4 of 4 CPUs, 20 pods"}, "Elastic: 2 of 4 CPUs exist, no pod waits for more"},
+		"only GPU nodes exist":      {upTo("20"), Offer{Nodes: []corev1.Node{gpus}}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
+		"GPU nodes among others":    {upTo("20"), Offer{Nodes: append(two, gpus)}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 6 of 20 CPUs exist, no pod waits for more"},
 		"others use some":           {upTo("20"), Offer{Nodes: one, Foreign: foreign}, []string{" 18500m of 20 CPUs, 97 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
 		"a share":                   {with(upTo("20"), "50%"), Offer{Nodes: one}, []string{" 10 of 10 CPUs, 100 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
 		"an older one cannot grow":  {upTo("20"), Offer{Nodes: one, Older: []*v1alpha1.ClusterBinding{builder.Binding("us").Obj()}}, []string{" 18 of 18 CPUs, 90 pods"}, "Elastic: 2 of 20 CPUs exist, no pod waits for more"},
@@ -89,6 +94,9 @@ func TestGrowing(t *testing.T) {
 				of := offer.of(m)
 				node := New(test.binding, of)
 				setRoom(node, test.binding, of)
+				if len(node.Spec.Taints) != 1 {
+					t.Errorf("an ordinary pod is kept off: %v", node.Spec.Taints)
+				}
 				got = append(got, fmt.Sprintf("%s %s of %s CPUs, %s pods", node.Labels[zone], node.Status.Allocatable.Cpu(), node.Status.Capacity.Cpu(), node.Status.Allocatable.Pods()))
 				if none := of.noneUsable(); none != "" {
 					t.Errorf("%s: %s", got, none)

@@ -267,6 +267,32 @@ func TestMembersAreBounded(t *testing.T) {
 	}
 }
 
+// TestCordonedBySomebody: an empty group stays cordoned for when it comes back, until somebody ends that. One that groupBy has
+// replaced does not come back.
+func TestCordonedBySomebody(t *testing.T) {
+	binding, a, b := grouped(zone), in("a", "zone=a"), in("b", "zone=b")
+	group := groupsOf(binding, []string{zone}, []corev1.Node{b}, mostGroups).Groups[0]
+	for name, test := range map[string]struct {
+		by      string
+		keys    []string
+		nodes   []corev1.Node
+		deleted int
+	}{
+		"empty, cordoned by the manager":  {v1alpha1.CordonedEmpty, []string{zone}, []corev1.Node{a}, 1},
+		"empty, cordoned by somebody":     {"", []string{zone}, []corev1.Node{a}, 0},
+		"replaced, cordoned by somebody":  {"", nil, []corev1.Node{a, b}, 1},
+		"it comes back while it is there": {"", []string{zone}, []corev1.Node{a, b}, 0},
+	} {
+		node := New(binding, Offer{}.of(Member{Group: group, Cordoned: test.by}))
+		node.Spec.Unschedulable = true
+		p := decideMembers(members{Binding: binding, Grouping: groupsOf(binding, test.keys, test.nodes, mostGroups), Offer: Offer{Nodes: test.nodes},
+			Existing: map[string]*corev1.Node{node.Name: node}, Busy: func(string) bool { return false }, Now: builder.Epoch})
+		if len(p.Delete) != test.deleted || p.RecheckAfter > 0 {
+			t.Errorf("%s: %d are deleted, and it is looked at again after %s", name, len(p.Delete), p.RecheckAfter)
+		}
+	}
+}
+
 // TestGroupedNode checks what the virtual node of a group shows, and that it is like the one without groups otherwise.
 func TestGroupedNode(t *testing.T) {
 	binding := grouped(zone, corev1.LabelHostname)

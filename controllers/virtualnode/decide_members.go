@@ -71,7 +71,7 @@ func decideMembers(s members) plan {
 		node := s.Existing[name]
 		member, wait := s.leaving(node)
 		p.RecheckAfter = retry.Sooner(p.RecheckAfter, wait)
-		if member.Cordoned != "" && node.Spec.Unschedulable && !frozen(s.Binding) && !s.Busy(name) {
+		if member.deletable(node) && !frozen(s.Binding) && !s.Busy(name) {
 			p.Delete = append(p.Delete, node)
 			continue
 		}
@@ -150,6 +150,13 @@ func (s members) leaving(node *corev1.Node) (m Member, wait time.Duration) {
 	}
 	m.Cordoned = v1alpha1.CordonedEmpty
 	return m, 0
+}
+
+// deletable reports whether the node may be deleted once it has no pods: no new ones come, because it is cordoned. A group that
+// somebody else has cordoned may come back, and then with a node that is not: until that is ended, the node stays.
+func (m Member) deletable(node *corev1.Node) bool {
+	ours := node.Annotations[v1alpha1.AnnotationCordoned] != ""
+	return m.Cordoned != "" && node.Spec.Unschedulable && (ours || m.Cordoned == v1alpha1.CordonedReplaced)
 }
 
 // mostNodes is how many virtual nodes a binding may have together with those that are to go. A provider whose labels

@@ -38,7 +38,7 @@ func reservation(node *corev1.Node, offer Offer, ours []string) []corev1.Taint {
 	if name := offer.counting().Reserved; name != "" {
 		return []corev1.Taint{{Key: string(name), Effect: corev1.TaintEffectNoSchedule}}
 	}
-	if !offer.Unknown && slices.ContainsFunc(offer.Nodes, func(n corev1.Node) bool { return offer.TakesPods(&n) }) {
+	if growsFreely(offer) || !offer.Unknown && slices.ContainsFunc(offer.Nodes, func(n corev1.Node) bool { return offer.TakesPods(&n) }) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool {
@@ -47,7 +47,16 @@ func reservation(node *corev1.Node, offer Offer, ours []string) []corev1.Taint {
 }
 
 // counting says what of its nodes counts.
-func (o Offer) counting() nodes.Counting { return nodes.Count(o.Nodes, o.tolerated()) }
+func (o Offer) counting() nodes.Counting {
+	counting := nodes.Count(o.Nodes, o.tolerated())
+	if growsFreely(o) {
+		return counting.Mixed()
+	}
+	return counting
+}
+
+// growsFreely reports whether a new node may be of any kind. Nodes of one group are alike.
+func growsFreely(o Offer) bool { return len(o.Member.Labels) == 0 && hasRoom(o.Growth) }
 
 // differs reports whether a node of the provider changed in anything that this package uses.
 func differs(before, after *corev1.Node) bool {

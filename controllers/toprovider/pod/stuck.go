@@ -32,15 +32,18 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 		}
 		return &field.Problem{Reason: was.Reason, Message: was.Message}, 0
 	}
-	switch {
-	case going:
+	if going {
 		return nil, 0
+	}
+	tooBig, ever := tooBig(s, said.Message)
+	switch {
+	case ever: // Then an autoscaler starts no node either, but the sizes say what to change.
+		return tooBig, 0
 	case found.Reason == v1alpha1.ReasonNoNewNode:
 		return &found, 0
 	}
-	tooBig, ever := tooBig(s, said.Message)
 	// A provider may report any time.
-	if waited := s.Now.Add(s.ClockSkew).Sub(said.LastTransitionTime.Time); waited >= 0 && waited < Patience && !ever {
+	if waited := s.Now.Add(s.ClockSkew).Sub(said.LastTransitionTime.Time); waited >= 0 && waited < Patience {
 		return nil, Patience - waited
 	}
 	if tooBig != nil {
@@ -49,9 +52,10 @@ func unplaced(s snapshot) (problem *field.Problem, wait time.Duration) {
 	return &found, 0
 }
 
-// isNews reports whether a problem of a pod that has no node is worth a write after another one.
+// isNews reports whether a problem of a pod that has no node is worth a write after another one. That an autoscaler starts
+// no node for a pod that is too big is none.
 func isNews(was, found *field.Problem) bool {
-	return found.Reason == v1alpha1.ReasonNoNewNode && was.Reason != found.Reason || lacksRoom(was.Reason, was.Message) != lacksRoom(found.Reason, found.Message)
+	return found.Reason == v1alpha1.ReasonNoNewNode && was.Reason == v1alpha1.ReasonUnschedulable || lacksRoom(was.Reason, was.Message) != lacksRoom(found.Reason, found.Message)
 }
 
 // noneOfGroup is how the problem of a pod says that the provider has no node for such pods at all. Its scheduler may only

@@ -120,6 +120,12 @@ func Count(all []corev1.Node, tolerated Tolerated) Counting {
 	return counting
 }
 
+// Mixed returns what counts behind a virtual node of which new nodes need not be kept for anything. So it is not kept either.
+func (c Counting) Mixed() Counting {
+	c.Reserved = ""
+	return c
+}
+
 // Of returns what counts of a node's resources. Of a node that is kept for users of a resource, among others that are
 // not, it is this resource alone: other pods, which the scheduler may place on the virtual node, cannot use the rest.
 func (c Counting) Of(node *corev1.Node, has corev1.ResourceList) corev1.ResourceList {

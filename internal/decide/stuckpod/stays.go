@@ -64,7 +64,7 @@ func Confirmed(local, remote *corev1.Pod) bool {
 }
 
 // Says says what will happen to a pod that the provider with that clusterID refuses or cannot place; empty for other
-// pods. Without Nodes it is unknown which other places may take it.
+// pods. Without Nodes it is unknown which other places may take it, and without a Binding whether its provider can grow.
 func Says(s Snapshot, clusterID string) string {
 	found, nso := pod.StuckOf(s.Pod), s.Offloading
 	if found == nil || nso == nil || !nso.DeletionTimestamp.IsZero() || s.Binding != nil && !namespaceoffloading.Answers(s.Binding) {
@@ -87,13 +87,15 @@ func Says(s Snapshot, clusterID string) string {
 		return stays + nowhere
 	}
 	growth := s.growth(found)
-	by, waits := found.Since.Add(growth.Patience(After(nso))), ""
+	by, waits, later := found.Since.Add(growth.Patience(After(nso))), "", ""
 	switch {
-	case growth.After > 0 && growth.Declined:
+	case found.Declined() && (growth.After > 0 || s.Binding == nil): // Only a provider that can grow has an autoscaler that says so.
 		by, waits = s.Now, "the autoscaler of the provider starts no node for it; "
 	case growth.After > 0:
 		waits = "it waits for a new node; "
+	case s.Binding == nil && found.Reason == v1alpha1.ReasonUnschedulable:
+		later = ", or later if the provider can grow"
 	}
-	return fmt.Sprintf("%sif it has not started in provider %s at %s, and another place may take it, it is deleted, and %s creates another one",
-		waits, clusterID, by.UTC().Format(time.RFC3339), owner(s.Pod))
+	return fmt.Sprintf("%sif it has not started in provider %s at %s%s, and another place may take it, it is deleted, and %s creates another one",
+		waits, clusterID, by.UTC().Format(time.RFC3339), later, owner(s.Pod))
 }

@@ -105,6 +105,8 @@ func TestFindings(t *testing.T) {
 		"an account that is gone":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "Unauthorized"}), Error, "bind eu --provider-context CONTEXT, which also recreates a deleted account"},
 		"a reason without a mend":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "StartFailed"}), Error, "docs/troubleshooting.md, reason StartFailed"},
 		"one that is being deleted":              {ofWait(leaving, status.Wait{Type: "Ready", Reason: "Deleting", Message: "see the condition Drained"}), OK, "it is being deleted"},
+		"pods wait for a new node":               {ofWait(status.Binding{Name: "eu"}, status.Wait{Type: "Elastic", Reason: "PodsWait", Message: "1 pod waits for more"}), OK, "1 pod waits for more"},
+		"more exists than it says":               {ofWait(status.Binding{Name: "eu", Ready: true}, status.Wait{Type: "Elastic", Reason: "MaxBelowExisting"}), Warning, "in spec.virtualNode.elastic of eu"},
 		"its step":                               {ofWait(leaving, status.Wait{Type: "Drained", Reason: "DeletingNamespaces"}), Warning, "docs/troubleshooting.md, reason DeletingNamespaces"},
 		"its evictions are refused":              {ofWait(leaving, status.Wait{Type: "Drained", Reason: "EvictionsRefused", Message: refused}), Error, "scale up elsewhere"},
 		"its provider is away":                   {ofWait(leaving, status.Wait{Type: "Drained", Reason: "ProviderUnreachable"}), Error, "deletionPolicy of the binding to Orphan"},

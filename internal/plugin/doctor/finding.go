@@ -74,6 +74,8 @@ var mends = map[string]string{
 	v1alpha1.ReasonDuplicateClusterID:   "delete one of the two bindings",
 	v1alpha1.ReasonCIDROverlap:          "correct spec.network.podCIDRs of %s, or of the binding that the message names; or set its mode to Isolated",
 	v1alpha1.ReasonEvictionsRefused:     "fix the unhealthy pods, scale up elsewhere, or delete the pods or the PodDisruptionBudget that the message names",
+	v1alpha1.ReasonMaxBelowExisting:     "correct max or maxNodes in spec.virtualNode.elastic of %s",
+	v1alpha1.ReasonQuotaExceeded:        "raise spec.quota of ClusterBinding %s, or let none of its items select the namespace",
 	v1alpha1.ReasonProviderUnreachable:  "restore the provider, or give it up: set spec.deletionPolicy of the binding to Orphan",
 }
 
@@ -81,6 +83,10 @@ var mends = map[string]string{
 // condition Drained has the step. It is an error only if the deletion cannot continue.
 func ofWait(binding status.Binding, wait status.Wait) Finding {
 	f := Finding{Level: Warning, Check: "binding", Object: binding.Name, Message: wait.String()}
+	if grows(wait) {
+		f.Level = OK
+		return f
+	}
 	deleting := binding.Reason == v1alpha1.ReasonDeleting
 	switch {
 	case deleting && wait.Reason == v1alpha1.ReasonDeleting:
@@ -97,6 +103,11 @@ func ofWait(binding status.Binding, wait status.Wait) Finding {
 		f.Mend = strings.ReplaceAll(mend, "%s", binding.Name)
 	}
 	return f
+}
+
+// grows reports whether pods wait for a provider that can grow. Nothing is wrong with that.
+func grows(wait status.Wait) bool {
+	return wait.Type == v1alpha1.BindingElastic && wait.Reason == v1alpha1.ReasonPodsWait
 }
 
 // refuses reports whether evictions are refused.

@@ -43,7 +43,7 @@ func (p *providers) bindings(ctx context.Context) {
 }
 
 func (p *providers) binding(ctx context.Context, binding status.Binding) {
-	if len(binding.Waits) == 0 {
+	if !slices.ContainsFunc(binding.Waits, func(wait status.Wait) bool { return !grows(wait) }) {
 		p.found(Finding{Level: OK, Check: "binding", Object: binding.Name, Message: "it is Ready, with Kubernetes " + binding.Version})
 	}
 	for _, wait := range binding.Waits {

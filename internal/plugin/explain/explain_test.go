@@ -100,6 +100,10 @@ func TestExplain(t *testing.T) {
 		p.Status.Phase = corev1.PodPending
 		p.Status.Conditions[len(p.Status.Conditions)-1].Reason, p.Status.Conditions[len(p.Status.Conditions)-1].Message = "Unschedulable", "1 Insufficient cpu"
 	}
+	declined := func(p *corev1.Pod) {
+		placeless(p)
+		p.Status.Conditions[len(p.Status.Conditions)-1].Reason = "NoNewNode"
+	}
 	grows := &v1alpha1.ClusterBinding{}
 	grows.Spec.VirtualNode.Elastic = &v1alpha1.Elastic{Max: corev1.ResourceList{"pods": resource.MustParse("1")}}
 	paused := &v1alpha1.ClusterBinding{Spec: v1alpha1.ClusterBindingSpec{Paused: true}}
@@ -139,6 +143,8 @@ func TestExplain(t *testing.T) {
 		"refused there, which is away": {Seen{Pod: pod("spillway-eu", rejected, intolerant), Offloading: tiers, Binding: paused}, []string{"Rejected: exceeded quota"}, "eu", "", []string{"is deleted"}},
 		"refused there, without tiers": {Seen{Pod: pod("spillway-eu", rejected), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"only namespaces with spec.overflow and spec.unschedulable replace such pods"}, "eu", "", nil},
 		"waits for a new node there":   {Seen{Pod: pod("spillway-eu", started, rejected, placeless, intolerant), Offloading: tiers, Binding: grows}, []string{"it waits for a new node; if it has not started in provider eu at 1970-01-01T00:10:00Z"}, "eu", "team-a-home/web", nil},
+		"waits there, who knows":       {Seen{Pod: pod("spillway-eu", started, rejected, placeless, intolerant), Offloading: tiers}, []string{"at 1970-01-01T00:05:00Z, or later if the provider can grow, and another place"}, "eu", "team-a-home/web", nil},
+		"no new node, without rights":  {Seen{Pod: pod("spillway-eu", started, rejected, declined, intolerant), Offloading: tiers, Now: time.Unix(60, 0)}, []string{"the autoscaler of the provider starts no node for it; if it has not started in provider eu at 1970-01-01T00:01:00Z, and"}, "eu", "team-a-home/web", nil},
 		"here, always":                 {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocal)}, []string{"pods run here"}, "", "", []string{"toleration"}},
 		"not started there":            {Seen{Pod: pod("spillway-eu"), Offloading: offloading(v1alpha1.PodsRemote), Binding: away}, []string{"the provider eu", "not started there yet", "ClusterBinding eu Unreachable: no answer", "NameConflict"}, "eu", "", nil},
 		"started":                      {Seen{Pod: pod("spillway-eu", started), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"the remote pod is team-a-home/web, with the address 10.0.0.1", "not sent to the provider:\n  - without the toleration a"}, "eu", "team-a-home/web", []string{"not started"}},

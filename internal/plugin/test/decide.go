@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
@@ -68,7 +69,7 @@ const bindAgain = "kubectl spillway bind %s --provider-context CONTEXT applies t
 
 // refusals are the reasons of conditions that end a wait early.
 var refusals = []string{
-	v1alpha1.ReasonRejected, v1alpha1.ReasonRightsMissing, v1alpha1.ReasonRefused, v1alpha1.ReasonLimitsInvalid, v1alpha1.ReasonLimitsMissing, v1alpha1.ReasonLimitsForbidden,
+	v1alpha1.ReasonRejected, v1alpha1.ReasonRightsMissing, v1alpha1.ReasonRefused, v1alpha1.ReasonLimitsInvalid, v1alpha1.ReasonLimitsMissing, v1alpha1.ReasonLimitsForbidden, v1alpha1.ReasonQuotaExceeded,
 }
 
 // isRefusal reports whether waiting on makes little sense.
@@ -164,10 +165,12 @@ func (s Seen) ofPod() (cause, mend string) {
 	if s.Pod == nil {
 		return "", ""
 	}
-	offloaded := condition(s.Pod, v1alpha1.PodOffloaded)
+	offloaded, stuck := condition(s.Pod, v1alpha1.PodOffloaded), pod.StuckOf(s.Pod)
 	switch {
 	case s.Pod.Spec.NodeName == "":
-		return "the consumer's scheduler places no pod on the virtual node", "compare the pod's request of 10m CPU and 32Mi with kubectl describe node " + s.Binding.VirtualNodeName() + ": its allocatable, and its taints"
+		return "the consumer's scheduler places no pod on the virtual node", "compare the pod's request of 10m CPU and 32Mi with kubectl describe node -l " + v1alpha1.LabelCluster + "=" + s.Binding.Spec.ClusterID + ": its allocatable, and its taints"
+	case stuck != nil && stuck.Unplaced():
+		return s.ofNoNode(stuck)
 	case offloaded != nil && offloaded.Status == corev1.ConditionFalse:
 		return "the pod is not in the provider: " + offloaded.Reason, cmp.Or(doctor.Mend(offloaded.Reason, s.Binding.Name), "docs/troubleshooting.md, pods, reason "+offloaded.Reason)
 	}
@@ -183,6 +186,14 @@ func (s Seen) ofPod() (cause, mend string) {
 		}
 	}
 	return "the provider does not start the pod", "in the provider: kubectl describe pod -n %r; kubectl get nodes"
+}
+
+// ofNoNode is the cause if the pod is in the provider, which has no node for it.
+func (s Seen) ofNoNode(stuck *pod.Stuck) (cause, mend string) {
+	if s.Binding.Spec.VirtualNode.Elastic != nil && stuck.Reason == v1alpha1.ReasonUnschedulable {
+		return "the provider has no node for the pod yet: its autoscaler may be starting one", "give it more time: --timeout 10m"
+	}
+	return "the provider has no node for the pod: " + stuck.Reason, "docs/troubleshooting.md, pods, reason " + stuck.Reason
 }
 
 // unreachable are how programs say that they cannot reach an address.

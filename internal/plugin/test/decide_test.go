@@ -34,6 +34,12 @@ func TestDiagnose(t *testing.T) {
 			{Image: "busybox", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}},
 		}}}
 	}
+	placeless := func(reason string) *corev1.Pod {
+		pod := says(string(v1alpha1.PodOffloaded), reason, "1 Insufficient cpu")
+		pod.Annotations = map[string]string{v1alpha1.AnnotationRemoteUID: "r"}
+		return pod
+	}
+	grows := eu(func(b *v1alpha1.ClusterBinding) { b.Spec.VirtualNode.Elastic = &v1alpha1.Elastic{} })
 	routed := eu(func(b *v1alpha1.ClusterBinding) {
 		b.Spec.Network = v1alpha1.ProviderNetwork{Mode: v1alpha1.NetworkRouted, PodCIDRs: []v1alpha1.PodCIDR{"10.9.0.0/16"}}
 	})
@@ -53,10 +59,13 @@ func TestDiagnose(t *testing.T) {
 			"", "lacks a right in the provider", "kubectl spillway bind eu"},
 		"reason": {Seen{Step: "pod", Pod: says(string(v1alpha1.PodOffloaded), "ProviderAway", "it is away")}, cli.ErrTime,
 			"--timeout has passed: ProviderAway", "the pod is not in the provider: ProviderAway", "docs/troubleshooting.md, pods, reason ProviderAway"},
-		"no node": {Seen{Step: "pod", Pod: &corev1.Pod{}}, cli.ErrTime, "", "places no pod on the virtual node", "kubectl describe node spillway-eu"},
-		"image":   {Seen{Step: "pod", Pod: waiting("ImagePullBackOff")}, cli.ErrTime, "", "cannot pull the image busybox", "--image"},
-		"pending": {Seen{Step: "pod", Remote: "ns-home", Pod: waiting("CreateContainerError")}, cli.ErrTime, "", "does not start the pod", "kubectl describe pod -n ns-home"},
-		"slow":    {Seen{Step: "claim", Pod: waiting("ContainerCreating")}, cli.ErrTime, "", "still pulling the image, or attaching a volume", "--timeout 5m"},
+		"no node":       {Seen{Step: "pod", Pod: &corev1.Pod{}}, cli.ErrTime, "", "places no pod on the virtual node", "kubectl describe node -l spillway.io/cluster=eu"},
+		"no node there": {Seen{Step: "pod", Pod: placeless(v1alpha1.ReasonTooBig), Binding: grows}, cli.ErrTime, "", "the provider has no node for the pod: TooBig", "pods, reason TooBig"},
+		"no node yet":   {Seen{Step: "pod", Pod: placeless(v1alpha1.ReasonUnschedulable), Binding: grows}, cli.ErrTime, "", "its autoscaler may be starting one", "--timeout 10m"},
+		"a quota here":  {Seen{Step: "pod", Pod: says(string(v1alpha1.PodOffloaded), v1alpha1.ReasonQuotaExceeded, "quota a of ClusterBinding eu")}, errRefused, "it is refused", "QuotaExceeded", "raise spec.quota of ClusterBinding eu"},
+		"image":         {Seen{Step: "pod", Pod: waiting("ImagePullBackOff")}, cli.ErrTime, "", "cannot pull the image busybox", "--image"},
+		"pending":       {Seen{Step: "pod", Remote: "ns-home", Pod: waiting("CreateContainerError")}, cli.ErrTime, "", "does not start the pod", "kubectl describe pod -n ns-home"},
+		"slow":          {Seen{Step: "claim", Pod: waiting("ContainerCreating")}, cli.ErrTime, "", "still pulling the image, or attaching a volume", "--timeout 5m"},
 		"to the manager": {Seen{Step: "log", Address: "10.1.1.1:10250"}, errors.New("Get https://10.1.1.1:10250/x: dial tcp 10.1.1.1:10250: connection refused"),
 			"", "from the consumer's API server to the manager's kubelet API at 10.1.1.1:10250", "--kubelet-address"},
 		"to the node": {Seen{Step: "log", Address: "10.1.1.1:10250"}, errors.New("dial tcp 10.2.2.2:10250: connection refused"),
