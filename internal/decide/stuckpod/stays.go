@@ -86,16 +86,21 @@ func Says(s Snapshot, clusterID string) string {
 	if may, _ := elsewhere(s, clusterID, spill.Read(nso), spill.SizeOf(s.Pod)); s.Nodes != nil && !may {
 		return stays + nowhere
 	}
-	growth := s.growth(found)
-	by, waits, later := found.Since.Add(growth.Patience(After(nso))), "", ""
-	switch {
-	case found.Declined() && (growth.After > 0 || s.Binding == nil): // Only a provider that can grow has an autoscaler that says so.
-		by, waits = s.Now, "the autoscaler of the provider starts no node for it; "
-	case growth.After > 0:
-		waits = "it waits for a new node; "
-	case s.Binding == nil && found.Reason == v1alpha1.ReasonUnschedulable:
-		later = ", or later if the provider can grow"
-	}
+	waits, by, later := until(s, found, nso)
 	return fmt.Sprintf("%sif it has not started in provider %s at %s%s, and another place may take it, it is deleted, and %s creates another one",
 		waits, clusterID, by.UTC().Format(time.RFC3339), later, owner(s.Pod))
+}
+
+// until says what the pod waits for, the time at which it is given up, and whether that can be later.
+func until(s Snapshot, found *pod.Stuck, nso *v1alpha1.NamespaceOffloading) (waits string, by time.Time, later string) {
+	growth := s.growth(found)
+	switch by = found.Since.Add(growth.Patience(After(nso))); {
+	case found.Declined() && (growth.After > 0 || s.Binding == nil): // Only a provider that can grow has an autoscaler that says so.
+		return "the autoscaler of the provider starts no node for it; ", s.Now, ""
+	case growth.After > 0:
+		return "it waits for a new node; ", by, ""
+	case s.Binding == nil && found.Reason == v1alpha1.ReasonUnschedulable:
+		return "", by, ", or later if the provider can grow"
+	}
+	return "", by, ""
 }
