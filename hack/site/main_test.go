@@ -1,6 +1,10 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -29,5 +33,23 @@ func TestCheck(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, broken); diff != "" || links != 12 {
 		t.Errorf("%d links; broken (-want +got):\n%s", links, diff)
+	}
+}
+
+// TestMenu: the menu has each page of docs/. make docs refuses others, but it takes minutes.
+func TestMenu(t *testing.T) {
+	menu, err := os.ReadFile("data/menu.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	for _, page := range pages {
+		name := strings.TrimSuffix(filepath.Base(page), ".md")
+		if name != "README" && !regexp.MustCompile(`[\[ ]`+regexp.QuoteMeta(name)+`[,\]]`).Match(menu) {
+			t.Errorf("data/menu.yaml lacks %s", name)
+		}
 	}
 }
