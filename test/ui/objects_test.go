@@ -106,6 +106,7 @@ func pods(t *testing.T, namespace, prefix, node string, count int, changes ...fu
 		pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, ptr.To(metav1.Now())
 		if node == "" {
 			pod.Status.Phase, pod.Status.StartTime = corev1.PodPending, nil
+			pod.Spec.Tolerations[0].Operator, pod.Spec.Tolerations[0].Value = corev1.TolerationOpEqual, "eu"
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: noRoom}}
 		}
 		for _, change := range changes {

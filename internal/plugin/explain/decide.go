@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/plugin/tiers"
 )
 
 // Seen is what is known about a pod. Everything except the pod may be nil.
@@ -60,6 +61,8 @@ type Explanation struct {
 	Remote string `json:"remote,omitempty"`
 	// Where says where the pod is, and why.
 	Where []string `json:"where"`
+	// Tiers are those of spec.overflow, and what is known about each for the pod.
+	Tiers []tiers.Tier `json:"tiers,omitempty"`
 	// Waits is what the pod waits for, the cause first.
 	Waits []status.Wait `json:"waits,omitempty"`
 	// LeftOut is what the pod has here, but not in the provider.
@@ -71,6 +74,7 @@ type Explanation struct {
 // Explain says where a pod is and why, what it waits for, and what is not sent.
 func Explain(s Seen) Explanation {
 	e := Explanation{Namespace: s.Pod.Namespace, Pod: s.Pod.Name, Phase: string(s.Pod.Status.Phase), Waits: status.WaitsOf(s.Pod, s.Events...)}
+	e.Tiers = tiers.Tried(s.Pod, s.Offloading, s.Events, s.Now)
 	around := s.around()
 	switch {
 	case s.Pod.Spec.NodeName == "":
@@ -138,7 +142,7 @@ func (s Seen) rule() string {
 func (s Seen) places() string {
 	switch strategy := s.strategy(); {
 	case s.ordered():
-		return "new pods use the tiers of spec.overflow in order" + s.opened()
+		return "new pods use the tiers of spec.overflow in order"
 	case strategy == v1alpha1.PodsRemote:
 		return "new pods run only in a provider"
 	case strategy == v1alpha1.PodsLocalFirst:
@@ -152,14 +156,6 @@ func (s Seen) places() string {
 
 // ordered reports whether the offloading has tiers.
 func (s Seen) ordered() bool { return s.Offloading != nil && len(s.Offloading.Spec.Overflow) > 0 }
-
-// opened says which tiers were opened for the pod.
-func (s Seen) opened() string {
-	if opened := s.Pod.Annotations[v1alpha1.AnnotationOverflow]; opened != "" {
-		return "; after the first (0), these were opened for this one: " + opened
-	}
-	return ", and this one may use the first only, until the scheduler has found no room for it for long enough"
-}
 
 // excluded says why a pod of an offloaded namespace may not go to a virtual node, or "".
 func (s Seen) excluded() string {
@@ -253,6 +249,11 @@ func Text(e Explanation) string {
 		}
 	}
 	section("where it is, and why:", e.Where)
+	var order []string
+	for _, tier := range e.Tiers {
+		order = append(order, tier.String())
+	}
+	section("the tiers of spec.overflow:", order)
 	var waits []string
 	for _, wait := range e.Waits {
 		waits = append(waits, wait.String())

@@ -86,6 +86,15 @@ func TestExplain(t *testing.T) {
 	overflowed := func(p *corev1.Pod) {
 		p.Annotations = map[string]string{v1alpha1.AnnotationOverflow: "1=2026-01-02T03:04:05Z"}
 	}
+	refusing := tiers.DeepCopy()
+	refusing.Status.Overflow = []v1alpha1.OverflowTierStatus{{}, {Clusters: []string{"eu"}}, {Clusters: []string{"us"}}}
+	refusing.Status.Full = []v1alpha1.FullProvider{{Cluster: "eu", Until: ptr.To(metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))), Message: "exceeded quota"}}
+	refusing.Spec.Overflow = append(refusing.Spec.Overflow, v1alpha1.OverflowTier{})
+	second := func(p *corev1.Pod) {
+		overflowed(p)
+		p.Annotations[v1alpha1.AnnotationOverflow] = "2=2026-01-02T03:04:05Z"
+		p.Spec.Tolerations = []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Value: "us"}}
+	}
 	returning := tiers.DeepCopy()
 	returning.Spec.Return = &v1alpha1.ReturnPolicy{}
 	returning.Status.Conditions = []metav1.Condition{conditions.New("Ready", "True", "Ready", ""), conditions.New("Returns", "False", "NoRoom", "no tier has room")}
@@ -131,9 +140,10 @@ func TestExplain(t *testing.T) {
 		"of a DaemonSet that is sent":  {Seen{Pod: pod("n", sent, intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalAndRemote)}, []string{"its DaemonSet must add the toleration"}, "", "", []string{"ordinary nodes only"}},
 		"of a DaemonSet":               {Seen{Pod: pod("n", daemon), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalAndRemote)}, []string{"it is a DaemonSet pod", "the scheduler picks"}, "", "", nil},
 		"here, first":                  {Seen{Pod: pod("n"), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalFirst)}, []string{"if there is no room"}, "", "", []string{"toleration"}},
-		"waits for the first tier":     {Seen{Pod: pod("", intolerant, unscheduled), Offloading: tiers}, []string{"in order, and this one may use the first only"}, "", "", []string{"spillway-pods", "the scheduler picks"}},
-		"waits for the second tier":    {Seen{Pod: pod("", overflowed), Offloading: tiers}, []string{"after the first (0), these were opened for this one: 1=2026-01-02T03:04:05Z"}, "", "", []string{"the first only"}},
+		"waits for the first tier":     {Seen{Pod: pod("", intolerant, unscheduled), Offloading: tiers}, []string{"spec.overflow in order\nthe tiers of spec.overflow:\n  - tier 0 (this cluster), open from the beginning\n  - tier 1 (eu), not open\n"}, "", "", []string{"spillway-pods", "the scheduler picks"}},
+		"waits for the second tier":    {Seen{Pod: pod("", overflowed), Offloading: tiers}, []string{"beginning: the scheduler found no room\n  - tier 1 (eu), opened at 2026-01-02T03:04:05Z\n"}, "", "", []string{"1=2026"}},
 		"in a later tier":              {Seen{Pod: pod("spillway-eu", overflowed), Offloading: returning}, []string{"pods in later tiers return (spec.return): NoRoom: no tier has room"}, "eu", "", nil},
+		"in a later tier, and why":     {Seen{Pod: pod("spillway-us", second), Offloading: refusing}, []string{"tier 1 (eu), skipped: pods are kept away from eu until 2026-01-02T03:04:05Z: exceeded quota\n  - tier 2 (us), opened at 2026-01-02T03:04:05Z: the pod is here\n"}, "us", "", nil},
 		"in the first tier":            {Seen{Pod: pod("spillway-eu"), Offloading: returning}, nil, "eu", "", []string{"NoRoom"}},
 		"waits, and others return":     {Seen{Pod: pod("", unscheduled), Offloading: returning}, nil, "", "", []string{"NoRoom"}},
 		"waits while a tier is full":   {Seen{Pod: pod("", intolerant, unscheduled), Offloading: full}, []string{"NamespaceOffloading ProvidersFull: pods are kept away from eu"}, "", "", nil},

@@ -3,17 +3,23 @@ import { age, el, keyed, placeName, waitList, waitText } from './dom.js';
 
 const clock = (time) => new Date(time).toLocaleTimeString();
 
-// tierText says since when a pod may use a tier.
-function tierText(tier, index) {
+// tierText says since when a pod may use a tier, and why it is not there.
+function tierText(tier) {
   const name = `tier ${tier.number} (${tier.places.map(placeName).join(', ') || 'no provider'})`;
-  if (!tier.open) return `${name}: not opened yet, ${tier.after ? `after ${tier.after} without room` : 'after 10s without room'}`;
-  if (index === 0 && !tier.at) return `${name}: open from the beginning`;
-  return tier.at ? `${name}: opened at ${clock(tier.at)}` : `${name}: skipped, it had no provider`;
+  if (tier.hasPod) return `${name}: ${since(tier)}, the pod is here`;
+  return `${name}: ${since(tier)}${tier.why ? `: ${tier.why}` : ''}`;
+}
+
+function since(tier) {
+  if (tier.skipped) return 'skipped';
+  if (tier.first) return 'open from the beginning';
+  if (tier.open) return tier.at ? `opened at ${clock(tier.at)}` : 'open';
+  return `not opened yet, after ${tier.after || '10s'} without room`;
 }
 
 export function tierList(tiers) {
   if (!tiers || tiers.length === 0) return null;
-  return el('ul', { class: 'tiers' }, tiers.map((tier, index) => el('li', { class: tier.open ? 'open' : '' }, tierText(tier, index))));
+  return el('ul', { class: 'tiers' }, tiers.map((tier) => el('li', { class: tier.open ? 'open' : '' }, tierText(tier))));
 }
 
 const stateNames = { runs: 'running', waits: 'waiting', failed: 'failed', succeeded: 'succeeded' };

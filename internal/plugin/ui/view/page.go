@@ -6,6 +6,7 @@ import (
 
 	"github.com/spillway-io/spillway/internal/plugin/hosted"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/plugin/tiers"
 )
 
 // Page is what the page shows, except for the list of pods. Its size depends on how many providers and namespaces
@@ -20,8 +21,8 @@ type Page struct {
 	// Unplaced are namespaces with pods that have no node.
 	Unplaced []Namespace `json:"unplaced"`
 	// Tiers are the tiers of each namespace that has some.
-	Tiers  map[string][]Tier `json:"tiers,omitempty"`
-	Hosted []hosted.Page     `json:"hosted,omitempty"`
+	Tiers  map[string][]tiers.Tier `json:"tiers,omitempty"`
+	Hosted []hosted.Page           `json:"hosted,omitempty"`
 }
 
 // Counts are the pods of one place, by state.

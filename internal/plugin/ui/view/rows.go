@@ -2,17 +2,15 @@ package view
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/plugin/explain"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/plugin/tiers"
 )
 
 // layout is how times are sent to the page.
@@ -21,7 +19,7 @@ const layout = time.RFC3339
 // The places of pods that are in no provider.
 const (
 	// Here is a node of the consumer.
-	Here = "here"
+	Here = tiers.Here
 	// Nowhere: the pod has no node.
 	Nowhere = ""
 )
@@ -45,7 +43,7 @@ type Row struct {
 	Node  string `json:"node,omitempty"`
 	// Waits are those of the command explain.
 	Waits []status.Wait `json:"waits,omitempty"`
-	Tiers []Tier        `json:"tiers,omitempty"`
+	Tiers []tiers.Tier  `json:"tiers,omitempty"`
 }
 
 // row adds the row of a pod.
@@ -120,76 +118,33 @@ func (s *Snapshot) List(f Filter) List {
 			continue
 		}
 		if pod := s.pods[types.NamespacedName{Namespace: row.Namespace, Name: row.Pod}]; pod != nil && row.State != runs {
-			row.Waits, row.Tiers = s.explain(pod).Waits, s.tried(pod)
+			told := s.explain(pod)
+			row.Waits, row.Tiers = told.Waits, told.Tiers
 		}
 		list.Rows = append(list.Rows, row)
 	}
 	return list
 }
 
-// Tier is a tier of spec.overflow.
-type Tier struct {
-	Number int `json:"number"`
-	// Places are its places: clusterIDs, or Here.
-	Places []string `json:"places"`
-	// After is how long the scheduler must find no room in the tiers before; empty for the first tier.
-	After string `json:"after,omitempty"`
-	// Open says that the pod may use it, and At since when; empty if from the beginning.
-	Open bool   `json:"open,omitempty"`
-	At   string `json:"at,omitempty"`
-}
-
 // tiers returns the tiers of all namespaces.
-func (s *Snapshot) tiers() map[string][]Tier {
-	all := map[string][]Tier{}
+func (s *Snapshot) tiers() map[string][]tiers.Tier {
+	all := map[string][]tiers.Tier{}
 	for namespace, nso := range s.offloadings {
-		for i := range nso.Spec.Overflow {
-			tier := Tier{Number: i, Places: []string{}}
-			switch {
-			case nso.Spec.Overflow[i].Local:
-				tier.Places = []string{Here}
-			case i < len(nso.Status.Overflow):
-				tier.Places = append(tier.Places, nso.Status.Overflow[i].Clusters...)
-			}
-			if after := nso.Spec.Overflow[i].After; after != nil {
-				tier.After = after.Duration.String()
-			}
-			all[namespace] = append(all[namespace], tier)
+		if len(nso.Spec.Overflow) > 0 {
+			all[namespace] = tiers.Of(nso)
 		}
 	}
 	return all
 }
 
-// tried says which tiers were opened for a pod, and when.
-func (s *Snapshot) tried(pod *corev1.Pod) []Tier {
-	tiers := slices.Clone(s.Page.Tiers[pod.Namespace])
-	opened := spill.ParseOpened(pod.Annotations[v1alpha1.AnnotationOverflow])
-	for i := range tiers {
-		tiers[i].Open = i == 0
-		for _, one := range opened {
-			// A tier without providers is skipped: it opens with the next one.
-			if one.Tier == i {
-				tiers[i].At = one.At.UTC().Format(layout)
-			}
-			tiers[i].Open = tiers[i].Open || one.Tier >= i
-		}
-	}
-	return tiers
-}
-
 // Details are what the page shows of one pod.
 type Details struct {
 	explain.Explanation
-	Tiers []Tier `json:"tiers,omitempty"`
 	// Version identifies what is known about the pod.
 	Version string `json:"version"`
 }
 
 // Details adds what the snapshot knows to an explanation.
 func (s *Snapshot) Details(e explain.Explanation) Details {
-	d := Details{Explanation: e, Version: s.Version(e.Namespace, e.Pod)}
-	if pod := s.pods[types.NamespacedName{Namespace: e.Namespace, Name: e.Pod}]; pod != nil {
-		d.Tiers = s.tried(pod)
-	}
-	return d
+	return Details{Explanation: e, Version: s.Version(e.Namespace, e.Pod)}
 }

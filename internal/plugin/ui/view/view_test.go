@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/plugin/explain"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/internal/plugin/tiers"
 )
 
 var now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
@@ -45,6 +46,7 @@ func sample() Objects {
 	nso.Status.Overflow = []v1alpha1.OverflowTierStatus{{}, {Clusters: []string{"eu"}}, {Clusters: []string{"us"}}}
 	nso.Status.Conditions = []metav1.Condition{conditions.New("Ready", "True", "Ready", "")}
 	stuck := pod("team-a", "stuck", "", corev1.PodPending)
+	stuck.Spec.Tolerations[0].Operator, stuck.Spec.Tolerations[0].Value = corev1.TolerationOpEqual, "eu"
 	stuck.Annotations = map[string]string{v1alpha1.AnnotationOverflow: "1=2026-11-28T11:59:30Z"}
 	stuck.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"}}
 	return Objects{
@@ -87,7 +89,7 @@ func TestPage(t *testing.T) {
 	if len(page.Unplaced) != 1 || page.Unplaced[0].Pods != (Counts{Waits: 1}) {
 		t.Errorf("without a node %+v", page.Unplaced)
 	}
-	want := map[string][]Tier{"team-a": {{Number: 0, Places: []string{Here}}, {Number: 1, Places: []string{"eu"}}, {Number: 2, Places: []string{"us"}, After: "1m0s"}}}
+	want := map[string][]tiers.Tier{"team-a": {{Number: 0, Places: []string{Here}}, {Number: 1, Places: []string{"eu"}}, {Number: 2, Places: []string{"us"}, After: "1m0s"}}}
 	if diff := cmp.Diff(want, page.Tiers); diff != "" {
 		t.Error(diff)
 	}
@@ -110,8 +112,8 @@ func TestWaits(t *testing.T) {
 	if !cmp.Equal(list.Rows[0].Waits, told.Waits) || !strings.Contains(fmt.Sprint(told.Waits), "0/3 nodes are available") {
 		t.Errorf("waits %+v, explain says %+v", list.Rows[0].Waits, told.Waits)
 	}
-	want := []Tier{
-		{Number: 0, Places: []string{Here}, Open: true}, {Number: 1, Places: []string{"eu"}, Open: true, At: "2026-11-28T11:59:30Z"},
+	want := []tiers.Tier{
+		{Number: 0, Places: []string{Here}, Open: true, First: true, Why: "the scheduler found no room"}, {Number: 1, Places: []string{"eu"}, Open: true, At: "2026-11-28T11:59:30Z"},
 		{Number: 2, Places: []string{"us"}, After: "1m0s"},
 	}
 	if diff := cmp.Diff(want, list.Rows[0].Tiers); diff != "" {
