@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/token"
 	"github.com/spillway-io/spillway/internal/decide/podevent"
 	"github.com/spillway-io/spillway/internal/plugin/install"
+	"github.com/spillway-io/spillway/internal/plugin/tiers"
 )
 
 // Pod is a pod on a virtual node, or a pod without a node.
@@ -26,6 +27,8 @@ type Pod struct {
 	// WithoutToken says that the pod runs in a provider without the token that it would have here.
 	WithoutToken bool   `json:"withoutToken,omitempty"`
 	Waits        []Wait `json:"waits,omitempty"`
+	// Tiers are those of spec.overflow, unless the pod has a node in the only one that was tried.
+	Tiers []tiers.Tier `json:"tiers,omitempty"`
 	// DaemonSet reports that the pod belongs to one: on a virtual node, it may never start.
 	DaemonSet bool `json:"-"`
 }

@@ -56,6 +56,25 @@ func world() Seen {
 	}
 }
 
+// ordered has the tiers here, eu and us.
+func ordered() []v1alpha1.NamespaceOffloading {
+	all := world().Offloadings
+	all[0].Spec.Overflow = []v1alpha1.OverflowTier{{Local: true}, {}, {}}
+	all[0].Status.Overflow = []v1alpha1.OverflowTierStatus{{}, {Clusters: []string{"eu"}}, {Clusters: []string{"us"}}}
+	return all
+}
+
+// overflowed is a pod that runs in tier 2, if it has a node.
+func overflowed(name, node string) corev1.Pod {
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: name}}
+	if pod.Spec.NodeName = node; node != "" {
+		pod.Status.Phase = corev1.PodRunning
+		pod.Annotations = map[string]string{v1alpha1.AnnotationOverflow: "2=2026-01-02T03:04:05Z"}
+		pod.Spec.Tolerations = []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Value: "us"}}
+	}
+	return pod
+}
+
 func TestText(t *testing.T) {
 	tests := map[string]struct {
 		seen Seen
@@ -140,6 +159,19 @@ waiting in this cluster:
 └─ namespace team-a: 0 of 1 pods run, or have succeeded
    ├─ Ready InProgress: us is away
    └─ pod big: Pending; Unschedulable: no room
+`},
+		"tiers": {Seen{Available: true, Hidden: []string{Bindings}, Offloadings: ordered(), Pods: []corev1.Pod{overflowed("web", "spillway-us"), overflowed("late", "")}}, true, `manager: available
+provider eu
+└─ namespace team-a, remote team-a-home, tier 1
+provider us
+└─ namespace team-a, remote team-a-home, tier 2: 1 of 1 pods run, or have succeeded
+   ├─ ProviderUnreachable
+   └─ pod web: Running; tried tier 0 (this cluster), then tier 2 (us) at 2026-01-02T03:04:05Z; skipped tier 1 (eu): none of its providers could take the pod then
+waiting in this cluster:
+└─ namespace team-a: 0 of 1 pods run, or have succeeded
+   ├─ Ready InProgress: us is away
+   └─ pod late: Pending; NotScheduled: the scheduler has not chosen a node for it yet; tried tier 0 (this cluster); not yet tier 1 (eu), tier 2 (us)
+not shown, because you may not read it: ClusterBindings
 `},
 		"all pods": {Seen{Available: true, Bindings: world().Bindings[:1], Pods: world().Pods[:1]}, true, `manager: available
 eu: Ready, v1.36.3

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spillway-io/spillway/internal/plugin/tiers"
 )
 
 // Text draws the tree. Unless all is set, it only counts the pods that run.
@@ -110,6 +112,9 @@ func (n Namespace) draw(in *branch, all bool, notOffloaded string) {
 	if n.Remote != "" {
 		title += ", remote " + n.Remote
 	}
+	if n.Tier != nil {
+		title += fmt.Sprintf(", tier %d", *n.Tier)
+	}
 	if n.NotOffloaded {
 		title += ", " + notOffloaded
 	}
@@ -138,6 +143,9 @@ func (n Namespace) draw(in *branch, all bool, notOffloaded string) {
 		text := "pod " + pod.Name + ": " + pod.Phase
 		for _, wait := range pod.Waits {
 			text += "; " + wait.String()
+		}
+		if tried := tiers.Short(pod.Tiers); tried != "" {
+			text += "; " + tried
 		}
 		sub.add(text)
 	}

@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -11,6 +12,7 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/quota"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/plugin/tiers"
 )
 
 // The names in Hidden.
@@ -55,6 +57,19 @@ func (s *Seen) eventsOf(pod *corev1.Pod) []corev1.Event {
 		}
 	}
 	return about
+}
+
+// podOf says how far a pod is, and which tiers were tried for it.
+func (s *Seen) podOf(pod *corev1.Pod, events ...corev1.Event) Pod {
+	p := PodOf(pod, events...)
+	for i := range s.Offloadings {
+		if nso := &s.Offloadings[i]; nso.Namespace == pod.Namespace {
+			if tried := tiers.Tried(pod, nso, events, time.Time{}); tiers.Short(tried) != "" {
+				p.Tiers = tried
+			}
+		}
+	}
+	return p
 }
 
 // Strands reports whether a pod waits for ever, because its namespace is not offloaded.
@@ -126,9 +141,11 @@ type Namespace struct {
 	Ready  bool   `json:"ready"`
 	// NotOffloaded says that the namespace is not offloaded to this provider, or not any more. Its pods there
 	// have ended, or never started.
-	NotOffloaded bool   `json:"notOffloaded,omitempty"`
-	Waits        []Wait `json:"waits,omitempty"`
-	Pods         []Pod  `json:"pods,omitempty"`
+	NotOffloaded bool `json:"notOffloaded,omitempty"`
+	// Tier is the number of the provider's tier, if the namespace has spec.overflow.
+	Tier  *int   `json:"tier,omitempty"`
+	Waits []Wait `json:"waits,omitempty"`
+	Pods  []Pod  `json:"pods,omitempty"`
 }
 
 // Tree sorts what was seen into bindings, their nodes and namespaces, and pods.
@@ -168,7 +185,7 @@ func (s *Status) wait(seen Seen) {
 			at = len(s.Unplaced)
 			s.Unplaced = append(s.Unplaced, Namespace{Name: pod.Namespace, NotOffloaded: !seen.Hides(Offloadings)})
 		}
-		p := PodOf(pod, seen.eventsOf(pod)...)
+		p := seen.podOf(pod, seen.eventsOf(pod)...)
 		if seen.Strands(pod) {
 			why := Wait{Reason: v1alpha1.ReasonPodStranded, Message: "it can run only on virtual nodes: delete and recreate it" + UnlessMounted(seen.Hides(Bindings))}
 			p.Waits = slices.Insert(p.Waits, 0, why)
@@ -229,7 +246,7 @@ func (b *Binding) fill(seen Seen, mount string) {
 		if remote == nil {
 			continue
 		}
-		namespace := Namespace{Name: seen.Offloadings[i].Namespace, Remote: remote.Namespace, Ready: remote.Ready}
+		namespace := Namespace{Name: seen.Offloadings[i].Namespace, Remote: remote.Namespace, Ready: remote.Ready, Tier: tiers.With(&seen.Offloadings[i], b.ClusterID)}
 		if remote.Wait != nil {
 			namespace.Waits = []Wait{*remote.Wait}
 		}
@@ -254,7 +271,7 @@ func (b *Binding) place(seen Seen, mount string) {
 				b.Namespaces[at].NotOffloaded = !seen.Hides(Offloadings) && !seen.Hides(Bindings)
 			}
 		}
-		b.Namespaces[at].Pods = append(b.Namespaces[at].Pods, PodOf(pod))
+		b.Namespaces[at].Pods = append(b.Namespaces[at].Pods, seen.podOf(pod))
 	}
 	slices.SortFunc(b.Namespaces, func(a, b Namespace) int { return cmp.Compare(a.Name, b.Name) })
 }
