@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
 page=docs/testing.md
 # In this order: from minutes to hours.
-parts=(vulnerabilities alerts docs clusters writes plugin hosted spill ui hostile crash kinds versions integration integration-long e2e e2e-long e2e-crashes karpenter kueue faults-fast bench faults)
+parts=(vulnerabilities alerts docs clusters story writes plugin hosted spill ui hostile crash kinds versions integration integration-long e2e e2e-long e2e-crashes karpenter kueue faults-fast bench faults)
 
 go_test() { "$GO" test -count=1 -vet=off "$@"; }
 
@@ -34,6 +34,11 @@ run() {
   case $1 in
   vulnerabilities) STRICT=1 hack/verify.sh vulnerabilities tidy-long ;;
   clusters | hostile | plugin) go_test -timeout 60m "./test/$1" ;;
+  story)
+    local failed=0
+    target demo STORY=spill || failed=1
+    target demo-down && return "$failed"
+    ;;
   writes | crash) go_test -timeout 90m "./test/$1" ;;
   hosted)
     go_test -timeout 90m -v -run 'TestNoLostUpdates|TestSeededBugs' ./hosted/merge -interleavings 1000000 &&
