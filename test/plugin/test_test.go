@@ -75,6 +75,7 @@ func TestTest(t *testing.T) {
 	quota(t)
 	interrupted(t)
 	drains(t)
+	spills(t)
 }
 
 // before runs doctor --pre in clusters in which nothing is installed.
