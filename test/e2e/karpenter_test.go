@@ -26,8 +26,23 @@ func startSky() {
 	GinkgoHelper()
 	sky = newTestCluster(testcluster.Options{Name: "sky", Log: GinkgoWriter})
 	sky.startKarpenter()
+	sky.takesDocumented()
 	sky.mustKubectl("apply", "-f", filepath.Join("testdata", "nodepool.yaml"))
 	sky.mustKubectl("wait", "--for=condition=Ready", "nodepool/default", "--timeout="+patience.String())
+}
+
+// takesDocumented shows the API server the NodePool of the documentation, in a dry run.
+func (c *testCluster) takesDocumented() {
+	GinkgoHelper()
+	page, err := os.ReadFile(filepath.Join(root(), "docs", "spill.md"))
+	Expect(err).NotTo(HaveOccurred())
+	const first = "    apiVersion: karpenter.sh/v1\n"
+	_, rest, found := strings.Cut(string(page), "\n"+first)
+	Expect(found).To(BeTrue(), "docs/spill.md shows no NodePool")
+	rest, _, _ = strings.Cut(rest, "\n\n")
+	file := filepath.Join(GinkgoT().TempDir(), "nodepool.yaml")
+	Expect(os.WriteFile(file, []byte(first+rest), 0o600)).To(Succeed())
+	c.mustKubectl("apply", "--dry-run=server", "-f", file)
 }
 
 // startKarpenter runs Karpenter as an administrator of the cluster, with the CustomResourceDefinitions of its
