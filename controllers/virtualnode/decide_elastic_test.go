@@ -154,6 +154,30 @@ func TestShare(t *testing.T) {
 	}
 }
 
+// TestTaintedFromZero: a group of nodes with GPUs shows their taint once it has had one, and before if somebody has added it.
+func TestTaintedFromZero(t *testing.T) {
+	binding, gpus := zones(nil, 3), in("g", "zone=a")
+	gpus.Status.Allocatable[gpu] = resource.MustParse("1")
+	gpus.Spec.Taints = []corev1.Taint{{Key: string(gpu), Effect: corev1.TaintEffectNoSchedule}}
+	offer := func(nodes ...corev1.Node) Offer {
+		offer := Offer{Nodes: nodes}.growing(binding)
+		return offer.of(decideMembers(members{Binding: binding, Grouping: groupsOf(binding, binding.Spec.VirtualNode.GroupBy, nodes, mostGroups), Offer: offer, Busy: func(string) bool { return false }}).Keep[0])
+	}
+	for _, by := range []string{"nobody", "somebody"} {
+		node := New(binding, offer())
+		if by == "somebody" {
+			node.Spec.Taints = append(node.Spec.Taints, gpus.Spec.Taints...)
+		}
+		want := []bool{by == "somebody", true, true}
+		for i, offer := range []Offer{offer(), offer(gpus), offer()} {
+			apply(node, binding, offer)
+			if tainted := len(node.Spec.Taints) == 2; tainted != want[i] {
+				t.Errorf("tainted by %s, step %d: %v", by, i, node.Spec.Taints)
+			}
+		}
+	}
+}
+
 // TestNothingUsable: a provider whose nodes are all broken shows none that it may start, and says so.
 func TestNothingUsable(t *testing.T) {
 	binding, gone := zones(nil, 3), in("x", "zone=a")
