@@ -160,6 +160,7 @@ chart: ## Check both Helm charts, and write them to dist/, for IMAGE.
 	@rm -rf bin/charts && mkdir -p bin/charts && cp -R charts/spillway charts/spillway-provider bin/charts/
 	@sed -i.old 's|repository: ghcr.io/spillway-io/spillway$$|repository: $(patsubst %:$(lastword $(subst :, ,$(IMAGE))),%,$(IMAGE))|' bin/charts/spillway/values.yaml && rm bin/charts/spillway/values.yaml.old
 	$(helm) package --destination $(DIST) --version $(CHART_VERSION) --app-version $(lastword $(subst :, ,$(IMAGE))) bin/charts/spillway bin/charts/spillway-provider
+	@$(helm) template spillway $(DIST)/spillway-$(CHART_VERSION).tgz --namespace spillway-system | grep -F ' image: $(IMAGE)' >/dev/null || { echo "chart: its manager does not run $(IMAGE)" >&2; exit 1; }
 
 # For ctr images import, kind load image-archive or crane push. GOARCH=arm64 for another
 # architecture.

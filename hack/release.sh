@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Makes all that a release has, in bin/release and bin/release-extra: programs for five platforms, images
 # without Docker, charts, manifests, a manifest for krew, checksums, SBOMs and a changelog. It sends nothing,
-# unless PUBLISH=1: then it needs an annotated tag on this commit, and credentials for GitHub and the registry.
+# unless PUBLISH=1: then it needs an annotated tag on this commit, credentials for GitHub and the registry, and cosign
+# to sign the checksums and the images.
 # Called by make release-snapshot.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 GO=${GO:-go}
 PUBLISH=${PUBLISH:-}
-registry=${REGISTRY:-ghcr.io/spillway-io}
+export GITHUB_OWNER=${GITHUB_OWNER:-spillway-io} # For .goreleaser.yaml.
+registry=${REGISTRY:-ghcr.io/$GITHUB_OWNER}
 extra=bin/release-extra
 start=$SECONDS
 
@@ -22,6 +24,10 @@ tool() {
   path=$(CGO_ENABLED=0 "$GO" tool -modfile="$module" -n "$name")
   ln -sf "$path" "bin/tools/$name"
 }
+
+if [[ $PUBLISH == 1 ]]; then # Before half an hour of building.
+  command -v cosign >/dev/null || { echo "release: there is no cosign here, which signs what is published" >&2; exit 1; }
+fi
 
 mkdir -p bin/tools
 export PATH=$PWD/bin/tools:$PATH
@@ -39,7 +45,7 @@ else
   version=${version#v}-snapshot.g$(git rev-parse --short HEAD) # A number must not begin with 0.
   # goreleaser knows no commit of a clone without a remote.
   export SNAPSHOT=$version
-  arguments=(release --clean --snapshot)
+  arguments=(release --clean --snapshot --skip=sign)
 fi
 image=$registry/spillway:v$version
 hosted=$registry/spillway-hosted:v$version
@@ -74,7 +80,9 @@ goreleaser "${arguments[@]}" --release-notes "$extra/CHANGELOG.md"
 if [[ $PUBLISH == 1 ]]; then
   for name in spillway spillway-hosted; do
     say "pushing $registry/$name:v$version"
-    "$GO" run -C hack/image . -push "$registry/$name:v$version" "$PWD/$extra/${name}_v${version}_linux_amd64.tar" "$PWD/$extra/${name}_v${version}_linux_arm64.tar"
+    pushed=$("$GO" run -C hack/image . -push "$registry/$name:v$version" "$PWD/$extra/${name}_v${version}_linux_amd64.tar" "$PWD/$extra/${name}_v${version}_linux_arm64.tar")
+    say "signing $pushed"
+    cosign sign --yes "$pushed"
   done
   for chart in "$extra"/*.tgz; do
     say "pushing $chart"

@@ -119,6 +119,12 @@ const (
 	CordonedEmpty = "GroupEmpty"
 	// CordonedReplaced: spec.virtualNode.groupBy asks for other nodes. The pods on the node stay.
 	CordonedReplaced = "GroupReplaced"
+	// AnnotationDrained on a ClusterBinding, with the value DrainedTrue, makes the manager create virtual nodes
+	// cordoned. kubectl spillway drain sets it, and kubectl spillway uncordon removes it. Existing nodes stay as they
+	// are.
+	AnnotationDrained = "spillway.io/drained"
+	// DrainedTrue is the only value of AnnotationDrained.
+	DrainedTrue = "true"
 	// LabelVolumePrefix and a type of volume, such as nfs, form the key of a label of virtual
 	// nodes. The value VolumeAllowed says that the provider lets pods describe volumes of that type
 	// themselves.

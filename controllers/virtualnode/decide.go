@@ -47,6 +47,8 @@ func New(binding *v1alpha1.ClusterBinding, offer Offer) *corev1.Node {
 			BlockOwnerDeletion: ptr.To(true),
 		}},
 	}}
+	// It counts as cordoned by somebody else, so that only kubectl spillway uncordon, or a user, ends it.
+	node.Spec.Unschedulable = binding.Annotations[v1alpha1.AnnotationDrained] == v1alpha1.DrainedTrue
 	setMetadataAndSpec(node, binding, offer)
 	return node
 }

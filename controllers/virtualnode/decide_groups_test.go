@@ -322,6 +322,24 @@ func TestGroupedNode(t *testing.T) {
 	}
 }
 
+// TestDrainedBinding: a virtual node that appears in a drained provider is cordoned, until somebody ends that.
+func TestDrainedBinding(t *testing.T) {
+	for value, want := range map[string]bool{v1alpha1.DrainedTrue: true, "": false} {
+		binding := grouped(zone)
+		binding.Annotations = map[string]string{v1alpha1.AnnotationDrained: value}
+		offer := Offer{Nodes: []corev1.Node{in("a", "zone=a")}}
+		of := offer.of(Member{Group: groupsOf(binding, []string{zone}, offer.Nodes, mostGroups).Groups[0]})
+		node := New(binding, of)
+		if node.Spec.Unschedulable != want || node.Annotations[v1alpha1.AnnotationCordoned] != "" {
+			t.Errorf("with %q: cordoned %v, by %q", value, node.Spec.Unschedulable, node.Annotations[v1alpha1.AnnotationCordoned])
+		}
+		node.Spec.Unschedulable = false
+		if apply(node, binding, of); node.Spec.Unschedulable {
+			t.Errorf("with %q: it is cordoned again", value)
+		}
+	}
+}
+
 func TestGroupedCondition(t *testing.T) {
 	for want, g := range map[string]Grouping{"Grouped": {}, "TooManyGroups": {TooMany: 65}, "GroupKeyMissing": {Missing: []string{zone}}} {
 		if got := groupedCondition(grouped(zone), g); got == nil || got.Reason != want || !strings.Contains(got.Message, zone) {

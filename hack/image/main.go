@@ -1,6 +1,7 @@
 // Command image writes a container image with one static program, as a tar file for ctr images import, kind
 // load image-archive or crane push. It needs neither Docker nor a registry, because the image contains only
-// the program. make image runs this command. With -push, it sends such files to a registry, as one image.
+// the program. make image runs this command. With -push, it sends such files to a registry, as one image,
+// and prints its name with its digest.
 package main
 
 import (
@@ -29,10 +30,12 @@ func main() {
 	to := flag.String("push", "", "the name of an image, to push there what the files have that the arguments name")
 	flag.Parse()
 	if *to != "" {
-		if err := push(*to, flag.Args()); err != nil {
+		pushed, err := push(*to, flag.Args())
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "image:", err)
 			os.Exit(1)
 		}
+		fmt.Println(pushed)
 		return
 	}
 	if err := write(*program, *image, *version, *arch, *out); err != nil {

@@ -30,7 +30,8 @@ func TestPush(t *testing.T) {
 		}
 		files = append(files, out)
 	}
-	if err := push(image, files); err != nil {
+	pushed, err := push(image, files)
+	if err != nil {
 		t.Fatal(err)
 	}
 	tag, err := name.ParseReference(image)
@@ -45,6 +46,9 @@ func TestPush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if digest, err := index.Digest(); err != nil || pushed != strings.TrimSuffix(image, ":v1")+"@"+digest.String() {
+		t.Errorf("it says %s, and pushed %s (%v)", pushed, digest, err)
+	}
 	var got []string
 	for _, one := range manifest.Manifests {
 		got = append(got, one.Platform.OS+"/"+one.Platform.Architecture)
@@ -52,7 +56,7 @@ func TestPush(t *testing.T) {
 	if want := []string{"linux/amd64", "linux/arm64"}; !slices.Equal(got, want) {
 		t.Errorf("the image is for %v, want %v", got, want)
 	}
-	if err := push(image, nil); err == nil {
+	if _, err := push(image, nil); err == nil {
 		t.Error("nothing was pushed, and nothing is said")
 	}
 }
@@ -72,14 +76,14 @@ func TestPushReplacesNothing(t *testing.T) {
 	}
 	one := file("v1", "amd64")
 	for range 2 {
-		if err := push(image, []string{one}); err != nil {
+		if _, err := push(image, []string{one}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := push(image, []string{file("v2", "amd64")}); err == nil {
+	if _, err := push(image, []string{file("v2", "amd64")}); err == nil {
 		t.Error("another image took its place")
 	}
-	if err := push(image, []string{one, one}); err == nil || !strings.Contains(err.Error(), "both for linux/amd64") {
+	if _, err := push(image, []string{one, one}); err == nil || !strings.Contains(err.Error(), "both for linux/amd64") {
 		t.Errorf("two images for one platform: %v", err)
 	}
 }

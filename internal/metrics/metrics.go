@@ -44,6 +44,9 @@ var (
 	namespacesDesc = prometheus.NewDesc("spillway_remote_namespaces",
 		"Remote namespaces by provider and phase. Pending ones are requested, with no known result yet.",
 		[]string{"cluster", "phase"}, nil)
+	namespacesSinceDesc = prometheus.NewDesc("spillway_remote_namespaces_since_timestamp_seconds",
+		"Since when the remote namespace is in its phase that has been in it longest, in seconds since 1970, by provider and phase. No sample without one.",
+		[]string{"cluster", "phase"}, nil)
 )
 
 // State reads the caches on each scrape.
@@ -62,7 +65,9 @@ func describe(to chan<- *prometheus.Desc, all ...*prometheus.Desc) {
 }
 
 // Describe implements prometheus.Collector.
-func (*State) Describe(to chan<- *prometheus.Desc) { describe(to, connectedDesc, namespacesDesc) }
+func (*State) Describe(to chan<- *prometheus.Desc) {
+	describe(to, connectedDesc, namespacesDesc, namespacesSinceDesc)
+}
 
 // Collect implements prometheus.Collector.
 func (s *State) Collect(values chan<- prometheus.Metric) {
@@ -73,10 +78,31 @@ func (s *State) Collect(values chan<- prometheus.Metric) {
 		return
 	}
 	for i := range maps.Items {
+		cluster := maps.Items[i].Labels[v1alpha1.LabelCluster]
 		for phase, count := range phases(&maps.Items[i]) {
-			values <- prometheus.MustNewConstMetric(namespacesDesc, prometheus.GaugeValue, float64(count),
-				maps.Items[i].Labels[v1alpha1.LabelCluster], phase)
+			values <- prometheus.MustNewConstMetric(namespacesDesc, prometheus.GaugeValue, float64(count), cluster, phase)
 		}
+		for phase, since := range oldest(&maps.Items[i]) {
+			values <- prometheus.MustNewConstMetric(namespacesSinceDesc, prometheus.GaugeValue, float64(since), cluster, string(phase))
+		}
+	}
+}
+
+// oldest returns, for each phase, since when the namespace is in it that has been in it longest. An alert that counts
+// namespaces would fire where some always come and go.
+func oldest(nsm *v1alpha1.NamespaceMap) map[v1alpha1.MappingPhase]int64 {
+	times := map[v1alpha1.MappingPhase]int64{}
+	for i := range nsm.Status.CurrentMapping {
+		if entry := &nsm.Status.CurrentMapping[i]; entry.Since != nil {
+			earliest(times, entry.Phase, entry.Since.Unix())
+		}
+	}
+	return times
+}
+
+func earliest[K comparable](times map[K]int64, key K, at int64) {
+	if known, ok := times[key]; !ok || at < known {
+		times[key] = at
 	}
 }
 

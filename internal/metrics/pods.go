@@ -31,6 +31,9 @@ var (
 	refusedDesc = prometheus.NewDesc("spillway_pods_refused",
 		"Pods on virtual nodes that are missing or not up to date in the provider, by the reason of their condition.",
 		[]string{"cluster", "reason"}, nil)
+	refusedSinceDesc = prometheus.NewDesc("spillway_pods_refused_since_timestamp_seconds",
+		"Since when the pod is missing or not up to date in the provider that has been so longest, in seconds since 1970, by the reason of its condition.",
+		[]string{"cluster", "reason"}, nil)
 )
 
 // phasesOfPods are all phases of a pod.
@@ -52,7 +55,7 @@ type Pods struct {
 
 // Describe implements prometheus.Collector.
 func (*Pods) Describe(to chan<- *prometheus.Desc) {
-	describe(to, podsDesc, dependentsDesc, refusedDesc)
+	describe(to, podsDesc, dependentsDesc, refusedDesc, refusedSinceDesc)
 }
 
 // Collect implements prometheus.Collector. It skips caches that cannot be read: they are still filling, or
@@ -66,36 +69,39 @@ func (p *Pods) Collect(values chan<- prometheus.Metric) {
 			continue // Two bindings share the clusterID. One duplicate fails all metrics.
 		}
 		collected[view.ClusterID] = true
-		collect(ctx, view, func(desc *prometheus.Desc, count int, label string) {
-			values <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(count), view.ClusterID, label)
+		collect(ctx, view, func(desc *prometheus.Desc, value int64, label string) {
+			values <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), view.ClusterID, label)
 		})
 	}
 }
 
-func collect(ctx context.Context, view *views.View, gauge func(desc *prometheus.Desc, count int, label string)) {
+func collect(ctx context.Context, view *views.View, gauge func(desc *prometheus.Desc, value int64, label string)) {
 	var pods corev1.PodList
 	if err := view.List(ctx, &pods, client.UnsafeDisableDeepCopy); err != nil {
 		return
 	}
-	counts, refused := countPods(pods.Items)
+	counts, refused, since := countPods(pods.Items)
 	for phase, count := range counts {
 		gauge(podsDesc, count, string(phase))
 	}
 	for reason, count := range refused {
 		gauge(refusedDesc, count, reason)
 	}
+	for reason, at := range since {
+		gauge(refusedSinceDesc, at, reason)
+	}
 	for kind, newList := range dependents {
 		list := newList()
 		if err := view.List(ctx, list, client.UnsafeDisableDeepCopy); err == nil {
-			gauge(dependentsDesc, meta.LenList(list), kind)
+			gauge(dependentsDesc, int64(meta.LenList(list)), kind)
 		}
 	}
 }
 
 // countPods counts pods by phase, zeros included, and by the reason why they are not, or not fully, in the
-// provider.
-func countPods(pods []corev1.Pod) (phases map[corev1.PodPhase]int, refused map[string]int) {
-	phases, refused = map[corev1.PodPhase]int{}, map[string]int{}
+// provider. since is when the first of those was refused.
+func countPods(pods []corev1.Pod) (phases map[corev1.PodPhase]int64, refused, since map[string]int64) {
+	phases, refused, since = map[corev1.PodPhase]int64{}, map[string]int64{}, map[string]int64{}
 	for _, phase := range phasesOfPods {
 		phases[phase] = 0
 	}
@@ -108,11 +114,15 @@ func countPods(pods []corev1.Pod) (phases map[corev1.PodPhase]int, refused map[s
 		}
 		for j := range status.Conditions {
 			if condition := &status.Conditions[j]; condition.Type == v1alpha1.PodOffloaded && condition.Status == corev1.ConditionFalse {
-				refused[boundedReason(condition.Reason)]++
+				reason := boundedReason(condition.Reason)
+				refused[reason]++
+				if at := condition.LastTransitionTime; !at.IsZero() {
+					earliest(since, reason, at.Unix())
+				}
 			}
 		}
 	}
-	return phases, refused
+	return phases, refused, since
 }
 
 func boundedReason(reason string) string {

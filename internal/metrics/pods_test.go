@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,17 +46,19 @@ func podIn(phase corev1.PodPhase, conditions ...corev1.PodCondition) corev1.Pod 
 }
 
 func offloaded(status corev1.ConditionStatus, reason string) corev1.PodCondition {
-	return corev1.PodCondition{Type: v1alpha1.PodOffloaded, Status: status, Reason: reason}
+	return corev1.PodCondition{Type: v1alpha1.PodOffloaded, Status: status, Reason: reason, LastTransitionTime: metav1.Unix(200, 0)}
 }
 
 func TestPods(t *testing.T) {
+	early := offloaded(corev1.ConditionFalse, "anything else")
+	early.LastTransitionTime = metav1.Unix(100, 0)
 	eu := full{
 		pods: []corev1.Pod{
 			podIn(corev1.PodRunning), podIn(corev1.PodRunning, offloaded(corev1.ConditionTrue, v1alpha1.ReasonOffloaded)),
 			podIn(corev1.PodPending, offloaded(corev1.ConditionFalse, v1alpha1.ReasonRejected)),
 			podIn(corev1.PodPending, offloaded(corev1.ConditionFalse, field.ReasonPodSecurity)),
 			podIn(corev1.PodPending, offloaded(corev1.ConditionFalse, "anything"), corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NotThis"}),
-			podIn(corev1.PodPending, offloaded(corev1.ConditionFalse, "anything else")),
+			podIn(corev1.PodPending, early),
 			podIn("Invented"),
 		},
 		configMaps: make([]corev1.ConfigMap, 3),
@@ -71,6 +74,8 @@ func TestPods(t *testing.T) {
 		"spillway_pods eu Failed": 0, "spillway_pods eu Pending": 4, "spillway_pods eu Running": 2,
 		"spillway_pods eu Succeeded": 0, "spillway_pods eu Unknown": 1,
 		"spillway_pods_refused eu PodSecurity": 1, "spillway_pods_refused eu Rejected": 1, "spillway_pods_refused eu other": 2,
+		"spillway_pods_refused_since_timestamp_seconds eu PodSecurity": 200, "spillway_pods_refused_since_timestamp_seconds eu Rejected": 200,
+		"spillway_pods_refused_since_timestamp_seconds eu other": 100,
 	}
 	if diff := cmp.Diff(want, gather(t, collector)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -62,3 +62,23 @@ func TestMonitoring(t *testing.T) {
 	part("Secret elsewhere/spillway-metrics", "metadata", "annotations")
 	part("Service elsewhere/spillway-metrics", "spec", "selector")
 }
+
+// TestJobOfRules: alerts look for the job of the scrape that there is. Without one, the critical alert would fire for ever.
+func TestJobOfRules(t *testing.T) {
+	const rules = "PrometheusRule elsewhere/spillway"
+	for job, values := range map[string]string{"monitoring/spillway": "monitoring.job=monitoring/spillway", "spillway": "monitoring.serviceMonitor=true"} {
+		objects := byName(rendered(t, "spillway", "--namespace", "elsewhere", "--set", "monitoring.rules=true,"+values))
+		text, err := json.Marshal(objects[rules])
+		if err != nil {
+			t.Fatal(err)
+		}
+		const alerts, both = 15, 2
+		got, of := strings.Count(string(text), `job=\"`+job+`\"`), strings.Count(string(text), `job=~\"`+job+`|spillway-hosted\"`)
+		if got < alerts-both || of != both || job != "spillway" && strings.Contains(string(text), `\"spillway\"`) {
+			t.Errorf("of job %s there are %d queries, and %d with that of hosted clusters", job, got, of)
+		}
+	}
+	if _, err := helm(t.Context(), t, "template", "test", "charts/spillway", "--set", "monitoring.rules=true"); err == nil || !strings.Contains(err.Error(), "monitoring.job") {
+		t.Errorf("rules without a job are rendered: %v", err)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
 )
 
 // drains empties a provider against a PodDisruptionBudget, and lets pods back in.
@@ -45,15 +47,19 @@ func drains(t *testing.T) {
 	cordoned := func() bool {
 		return get(t, inConsumer, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "spillway-eu"}}).Spec.Unschedulable
 	}
+	marked := func() bool {
+		binding := get(t, inConsumer, &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}})
+		return binding.Annotations[v1alpha1.AnnotationDrained] == v1alpha1.DrainedTrue
+	}
 	eventually(t, "the pod runs, and the budget knows it", func() bool {
 		return running() == 1 && get(t, inConsumer, budget).Status.CurrentHealthy == 1
 	})
-	if dry := does(t, "drain", "eu", "--dry-run"); len(dry["evicted"]) != 1 || len(dry["cordoned"]) != 1 || cordoned() {
+	if dry := does(t, "drain", "eu", "--dry-run"); len(dry["evicted"]) != 1 || len(dry["cordoned"]) != 1 || cordoned() || marked() {
 		t.Errorf("the dry run did %v", dry)
 	}
 	fails(t, "ClusterBinding us", "drain", "us")
 	givesUp(t, "refuses to evict", "whose nodes stay cordoned", "drain", "eu")
-	if !cordoned() || running() != 1 {
+	if !cordoned() || !marked() || running() != 1 {
 		t.Error("the pod is gone, or new ones may come")
 	}
 	if err := inConsumer.Delete(t.Context(), budget); err != nil {
@@ -62,7 +68,7 @@ func drains(t *testing.T) {
 	if did := does(t, "drain", "eu"); len(did["evicted"]) != 1 || running() != 0 {
 		t.Errorf("it did %v", did)
 	}
-	if did := does(t, "uncordon", "eu"); len(did["uncordoned"]) != 1 || cordoned() {
+	if did := does(t, "uncordon", "eu"); len(did["uncordoned"]) != 1 || cordoned() || marked() {
 		t.Errorf("it did %v", did)
 	}
 	eventually(t, "a new pod runs there", func() bool { return running() == 1 })

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -82,6 +83,24 @@ func TestTeamMember(t *testing.T) {
 	leave()
 }
 
+// bobMayList waits until the API server knows whether bob may list the pods of a namespace.
+func bobMayList(t *testing.T, namespace string, may bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: "bob", ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "list", Resource: "pods"},
+		}}
+		if err := server.Create(ctx, review); err != nil {
+			t.Fatalf("whether bob may list pods: %v", err)
+		}
+		if review.Status.Allowed == may {
+			return
+		}
+	}
+}
+
 // TestFewerRights: without the right to read pods there is still a page.
 func TestFewerRights(t *testing.T) {
 	namespace(t, "team-c")
@@ -91,4 +110,29 @@ func TestFewerRights(t *testing.T) {
 	if want := "Pods are not shown: you lack the right to list pods in namespace team-c"; !slices.Contains(got.Notes, want) || got.Providers[0].Namespaces[0].Name != "team-c" {
 		t.Errorf("the page is %+v", got)
 	}
+}
+
+// TestRightsChange: what the user may read since shows when a page is loaded again, and what the user may not read any more
+// goes, with what the page remembers of it.
+func TestRightsChange(t *testing.T) {
+	namespace(t, "team-f")
+	offloading(t, "team-f", false, "eu")
+	pods(t, "team-f", "web", v1alpha1.VirtualNodePrefix+"eu", 2)
+	const note = "Pods are not shown: you lack the right to list pods in namespace team-f"
+	address := serve(t, "--kubeconfig", member(t, "team-f", read(v1alpha1.GroupVersion.Group, "namespaceoffloadings")), "-n", "team-f")
+	p, _ := open(t, address)
+	p.until("no pods", func(p view.Page) bool { return slices.Contains(p.Notes, note) })
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "team-f", Name: "reader"}}
+	again := func(rules ...rbacv1.PolicyRule) {
+		role.ResourceVersion, role.Rules = "", append([]rbacv1.PolicyRule{read(v1alpha1.GroupVersion.Group, "namespaceoffloadings")}, rules...)
+		if err := server.Update(ctxOf(t), role); err != nil {
+			t.Fatal(err)
+		}
+		bobMayList(t, "team-f", len(rules) > 0)
+		(&page{T: t, origin: p.origin, key: p.key, pages: make(chan view.Page, 1000)}).stream()
+	}
+	again(read("", "pods"))
+	p.until("two pods", func(p view.Page) bool { return p.Pods.Runs == 2 && !slices.Contains(p.Notes, note) })
+	again()
+	p.until("no pods any more", func(p view.Page) bool { return p.Pods.Runs == 0 && slices.Contains(p.Notes, note) })
 }

@@ -90,7 +90,7 @@ func TestOneSetOfWatches(t *testing.T) {
 	if open := c.now(); open != 0 {
 		t.Errorf("%d watches are open before any page", open)
 	}
-	const kinds = 7 // Two of them are events.
+	const kinds = 8 // Two of them are events.
 	all := func(p view.Page) bool { return len(p.Notes) == 0 }
 	first, leave := open(t, address)
 	first.until("all kinds", all)

@@ -133,6 +133,28 @@ func TestFindings(t *testing.T) {
 }
 
 // TestAnswer: only the toleration itself shows that a pod was prepared, or with tiers the affinity.
+// TestDrain: what kubectl spillway drain began, and kubectl uncordon ended halfway.
+func TestDrain(t *testing.T) {
+	binding := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu", UID: "u", Annotations: map[string]string{v1alpha1.AnnotationDrained: v1alpha1.DrainedTrue}}}
+	node := func(name string, of *v1alpha1.ClusterBinding, cordoned bool) corev1.Node {
+		return corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(of, v1alpha1.GroupVersion.WithKind("ClusterBinding"))}},
+			Spec:       corev1.NodeSpec{Unschedulable: cordoned},
+		}
+	}
+	other := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "us", UID: "v"}}
+	drained := []corev1.Node{node("a", binding, true), node("z", other, false)}
+	if f := ofDrain(binding, drained); f != nil {
+		t.Errorf("drained: %+v", f)
+	}
+	if f := ofDrain(binding, append(drained, node("b", binding, false))); f == nil || f.Level != Warning || !strings.Contains(f.Message, "uncordoned node b") {
+		t.Errorf("uncordoned: %+v", f)
+	}
+	if f := ofDrain(other, drained); f != nil {
+		t.Errorf("not drained: %+v", f)
+	}
+}
+
 func TestAnswer(t *testing.T) {
 	tiers := &v1alpha1.NamespaceOffloading{Spec: v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote, Overflow: make([]v1alpha1.OverflowTier, 1)}}
 	prepared := corev1.Pod{}

@@ -60,6 +60,9 @@ func (p *providers) binding(ctx context.Context, binding status.Binding) {
 		if p.seen.Bindings[i].Name != binding.Name {
 			continue
 		}
+		if f := ofDrain(&p.seen.Bindings[i], p.seen.Nodes); f != nil {
+			p.found(*f)
+		}
 		p.provider(ctx, &p.seen.Bindings[i])
 		// While the provider is away nobody gets logs from it, whether or not the API server reaches the
 		// manager.

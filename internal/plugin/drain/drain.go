@@ -39,7 +39,7 @@ the same command continues. kubectl spillway uncordon NAME lets new pods run the
 		Args: cobra.ExactArgs(1),
 	}
 	command.RunE = run.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, args []string) error {
-		d := &drain{consumer: consumer, output: output, dryRun: run.DryRun}
+		d := &drain{consumer: consumer, output: output, dryRun: run.DryRun, told: map[string]bool{}}
 		return d.run(ctx, args[0], f.Asker(yes || run.DryRun), f.Where(consumer))
 	})
 	run.AddTo(command.Flags())
@@ -59,9 +59,12 @@ elsewhere stay there. It leaves nodes alone that the manager itself has cordoned
 		Args:    cobra.ExactArgs(1),
 	}
 	command.RunE = run.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, args []string) error {
-		d := &drain{consumer: consumer, output: output, dryRun: run.DryRun}
+		d := &drain{consumer: consumer, output: output, dryRun: run.DryRun, told: map[string]bool{}}
 		binding, err := d.read(ctx, args[0], rightsToCordon)
 		if err != nil {
+			return err
+		}
+		if err := d.mark(ctx, binding, false); err != nil {
 			return err
 		}
 		return d.cordon(ctx, binding, false)
@@ -77,6 +80,8 @@ type drain struct {
 	dryRun   bool
 	// refused has the API server's answer to each eviction that it has refused.
 	refused map[types.NamespacedName]string
+	// told has the nodes that were spoken of.
+	told map[string]bool
 }
 
 func (d *drain) run(ctx context.Context, name string, ask func(string) bool, where string) error {
@@ -90,6 +95,9 @@ func (d *drain) run(ctx context.Context, name string, ask func(string) bool, whe
 	}
 	if lost := lost(before); lost.Count > 0 && ask != nil && !ask(fmt.Sprintf("Drain %s in %s? These pods have no controller, and are lost: %s. Type yes: ", name, where, lost)) {
 		return fmt.Errorf("nothing was changed in %s: you did not type yes", where)
+	}
+	if err := d.mark(ctx, binding, true); err != nil {
+		return err
 	}
 	if err := d.cordon(ctx, binding, true); err != nil {
 		return err
@@ -111,8 +119,10 @@ func (d *drain) run(ctx context.Context, name string, ask func(string) bool, whe
 }
 
 var (
-	rightsToCordon = []cli.Right{{Verb: "get", Resource: "nodes"}, {Verb: "patch", Resource: "nodes"}}
-	rightsToEvict  = []cli.Right{{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}, {Verb: "create", Resource: "pods", Subresource: "eviction"}}
+	rightsToCordon = []cli.Right{
+		{Verb: "get", Resource: "nodes"}, {Verb: "patch", Resource: "nodes"}, {Verb: "patch", Group: v1alpha1.GroupVersion.Group, Resource: "clusterbindings"},
+	}
+	rightsToEvict = []cli.Right{{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}, {Verb: "create", Resource: "pods", Subresource: "eviction"}}
 )
 
 func (d *drain) read(ctx context.Context, name string, rights []cli.Right) (*v1alpha1.ClusterBinding, error) {
@@ -141,12 +151,17 @@ func (d *drain) leaving(ctx context.Context, binding *v1alpha1.ClusterBinding) (
 // empty evicts pods until none is left. An eviction that a budget refuses is tried again when a budget or a pod
 // changes.
 func (d *drain) empty(ctx context.Context, binding *v1alpha1.ClusterBinding) error {
-	watched := []follow.Watched{{List: &policyv1.PodDisruptionBudgetList{}}}
+	watched := []follow.Watched{
+		{List: &policyv1.PodDisruptionBudgetList{}}, {List: &v1alpha1.ClusterBindingList{}, Options: []client.ListOption{client.MatchingFields{"metadata.name": binding.Name}}},
+	}
 	for _, node := range unbind.NodesOf(binding) {
 		watched = append(watched, follow.Watched{List: &corev1.PodList{}, Options: []client.ListOption{client.MatchingFields{"spec.nodeName": node}}})
 	}
-	waits := ""
+	waits, known := "", len(unbind.NodesOf(binding))
 	err := follow.Until(ctx, d.consumer, watched, func(ctx context.Context) (bool, error) {
+		if err := d.later(ctx, binding); err != nil {
+			return false, follow.Again(err)
+		}
 		pods, err := d.leaving(ctx, binding)
 		if err != nil || len(pods) == 0 {
 			return err == nil, follow.Again(err)
@@ -159,7 +174,7 @@ func (d *drain) empty(ctx context.Context, binding *v1alpha1.ClusterBinding) err
 		}
 		waits = left(pods, d.refused)
 		d.output.Waiting(waits)
-		if unwatched(d.refused) {
+		if unwatched(d.refused) || len(unbind.NodesOf(binding)) != known { // The pods of a later node are not watched.
 			return false, follow.Again(errors.New(waits))
 		}
 		return false, nil
@@ -168,6 +183,14 @@ func (d *drain) empty(ctx context.Context, binding *v1alpha1.ClusterBinding) err
 		err = cli.GaveUp(err, "pods are still in "+binding.Name+", whose nodes stay cordoned; run this command again to wait, or kubectl spillway uncordon "+binding.Name, waits)
 	}
 	return err
+}
+
+// later cordons the virtual nodes that have appeared since. The manager may have created one before it saw the mark.
+func (d *drain) later(ctx context.Context, binding *v1alpha1.ClusterBinding) error {
+	if err := d.consumer.Get(ctx, client.ObjectKeyFromObject(binding), binding); err != nil {
+		return fmt.Errorf("reading ClusterBinding %s: %w", binding.Name, err)
+	}
+	return d.cordon(ctx, binding, true)
 }
 
 // evict evicts a pod that is not on its way. Whatever the API server answers is about this pod only: the others still

@@ -224,6 +224,15 @@ func (s *Seen) Sort(pods []corev1.Pod) {
 	}
 }
 
+// ReadManager returns whether the manager is available; nil if the user may not read that.
+func ReadManager(ctx context.Context, consumer *cli.Cluster) (*Manager, error) {
+	var seen Seen
+	if err := seen.manager(ctx, consumer); err != nil || seen.Hides(ManagerParts) {
+		return nil, err
+	}
+	return &Manager{Available: seen.Available, Message: seen.Waits, Outside: seen.Outside}, nil
+}
+
 // manager reads whether the manager is available.
 func (s *Seen) manager(ctx context.Context, consumer *cli.Cluster) (err error) {
 	if s.Available, s.Waits, err = install.Manager(ctx, consumer); err == nil && !s.Available {

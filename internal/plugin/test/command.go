@@ -33,7 +33,11 @@ type options struct {
 	format, junit, image string
 	keep                 bool
 	timeout              time.Duration
+	runAsUser            int64
 }
+
+// examination is how long the checks of doctor may take.
+const examination = time.Minute
 
 // Command returns the command test.
 func Command(f *cli.Factory) *cobra.Command {
@@ -57,9 +61,10 @@ Afterwards it deletes the namespaces, also after a failure and after Ctrl-C. The
 	}
 	flags := command.Flags()
 	cli.AddFormat(flags, &o.format)
-	flags.DurationVar(&o.timeout, "timeout", time.Minute, "how long the test of a provider may take; a third of it is for deleting what the test has created")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long the test of a provider may take, with the time in which it pulls the image or starts a node; a third of it is for deleting what the test has created")
 	flags.StringVar(&o.junit, "junit", "", "write the results to this file, in the format of JUnit")
 	flags.StringVar(&o.image, "image", Image, "the image of the pod, with a shell, httpd and wget, such as busybox")
+	flags.Int64Var(&o.runAsUser, "run-as-user", nobody, "the user ID of the pod; 0 leaves it to the image and the provider, as a provider with OpenShift gets it by itself")
 	flags.BoolVar(&o.keep, "keep", false, "do not delete the namespaces of the test")
 	return command
 }
@@ -95,7 +100,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, names []string) error
 		return err
 	}
 	begun := time.Now()
-	limited, cancel := context.WithTimeoutCause(ctx, o.timeout, cli.ErrTime)
+	limited, cancel := context.WithTimeoutCause(ctx, min(o.timeout, examination), cli.ErrTime)
 	defer cancel()
 	findings, err := doctor.Examine(limited, consumer)
 	if err != nil {

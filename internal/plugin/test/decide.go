@@ -15,7 +15,6 @@ import (
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/internal/field"
-	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
@@ -58,6 +57,7 @@ var signs = []sign{
 		"the provider's administrator may allow it in ConfigMap " + config.ProviderNamespace + "/" + config.Limits + ": docs/operations.md, limits"},
 	{"ClaimNotBound", "the claim gets no volume",
 		"docs/operations.md, volumes that a provider creates: the manager needs the ClusterRole spillway-volumes, and the provider lists the class in storageClasses of its limits"},
+	{"security context constraint", "the provider is OpenShift, which refuses the user ID of the pod", "leave it to the provider: --run-as-user=0"},
 	{"violates PodSecurity", "the pod security level of the namespace in the provider refuses it", "docs/operations.md, limits, podSecurity"},
 	{"admission webhook", "an admission webhook of the provider refuses it, or does not answer", "ask the provider's administrator about the webhook in the message"},
 	{"ValidatingAdmissionPolicy", "an admission policy of the provider refuses it", "ask the provider's administrator about the policy in the message"},
@@ -80,8 +80,8 @@ func isRefusal(reason, message string) bool {
 // diagnose says what was seen when a step failed, what the cause is, and what to do.
 func diagnose(seen Seen, err error) (message, cause, mend string) {
 	message = err.Error()
-	waited := errors.Is(err, cli.ErrTime) || errors.Is(err, errRefused)
-	if waits := seen.waits(); waited && waits != "" {
+	late := waited(err)
+	if waits := seen.waits(); late && waits != "" {
 		message += ": " + waits
 	}
 	if c := meta.FindStatusCondition(seen.Binding.Status.Conditions, v1alpha1.BindingReady); c != nil && c.Status != "True" {
@@ -90,7 +90,7 @@ func diagnose(seen Seen, err error) (message, cause, mend string) {
 	if cause, mend = seen.byStep(message); cause == "" {
 		cause, mend = bySign(message + " " + strings.Join(seen.Warnings, " "))
 	}
-	if cause == "" && waited && (seen.Step == "pod" || seen.Step == "claim") {
+	if cause == "" && late && (seen.Step == "pod" || seen.Step == "claim") {
 		cause, mend = seen.ofPod()
 	}
 	name := strings.NewReplacer("%s", seen.Binding.Name, "%r", seen.Remote, "%n", seen.Namespace)
@@ -178,8 +178,8 @@ func (s Seen) ofPod() (cause, mend string) {
 		if w := container.State.Waiting; w != nil && strings.Contains(w.Reason, "Image") {
 			return "the provider's node cannot pull the image " + container.Image, "name an image that it can pull: --image"
 		}
-		if w := container.State.Waiting; w != nil && (w.Reason == "ContainerCreating" || w.Reason == "PodInitializing") {
-			return "the provider is still pulling the image, or attaching a volume: this need not be a fault", "give it more time: --timeout 5m; or name an image that is near: --image"
+		if w := container.State.Waiting; w != nil && isPreparing(w.Reason) {
+			return "the provider is still pulling the image, or attaching a volume: this need not be a fault", "give it more time: --timeout 10m; or name an image that is near: --image"
 		}
 		if ended := container.LastTerminationState.Terminated; ended != nil {
 			return "the container ends at once", "the image needs a shell, httpd and wget: --image"
@@ -188,10 +188,27 @@ func (s Seen) ofPod() (cause, mend string) {
 	return "the provider does not start the pod", "in the provider: kubectl describe pod -n %r; kubectl get nodes"
 }
 
+func isPreparing(reason string) bool {
+	return reason == "ContainerCreating" || reason == "PodInitializing"
+}
+
+// coming says what the provider does for a pod that need not be a fault, however long it takes; "" if nothing is known.
+func coming(p *corev1.Pod, binding *v1alpha1.ClusterBinding) string {
+	if stuck := pod.StuckOf(p); stuck != nil && stuck.Reason == v1alpha1.ReasonUnschedulable && binding.Spec.VirtualNode.Elastic != nil {
+		return "the provider has no node for it yet, and can grow"
+	}
+	if slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.State.Waiting != nil && isPreparing(c.State.Waiting.Reason)
+	}) {
+		return "the provider pulls the image, or attaches a volume"
+	}
+	return ""
+}
+
 // ofNoNode is the cause if the pod is in the provider, which has no node for it.
 func (s Seen) ofNoNode(stuck *pod.Stuck) (cause, mend string) {
 	if s.Binding.Spec.VirtualNode.Elastic != nil && stuck.Reason == v1alpha1.ReasonUnschedulable {
-		return "the provider has no node for the pod yet: its autoscaler may be starting one", "give it more time: --timeout 10m"
+		return "the provider has no node for the pod yet: its autoscaler may be starting one", "give it more time: --timeout 15m"
 	}
 	return "the provider has no node for the pod: " + stuck.Reason, "docs/troubleshooting.md, pods, reason " + stuck.Reason
 }

@@ -1,11 +1,13 @@
 package test
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,11 +63,14 @@ func TestDiagnose(t *testing.T) {
 			"--timeout has passed: ProviderAway", "the pod is not in the provider: ProviderAway", "docs/troubleshooting.md, pods, reason ProviderAway"},
 		"no node":       {Seen{Step: "pod", Pod: &corev1.Pod{}}, cli.ErrTime, "", "places no pod on the virtual node", "kubectl describe node -l spillway.io/cluster=eu"},
 		"no node there": {Seen{Step: "pod", Pod: placeless(v1alpha1.ReasonTooBig), Binding: grows}, cli.ErrTime, "", "the provider has no node for the pod: TooBig", "pods, reason TooBig"},
-		"no node yet":   {Seen{Step: "pod", Pod: placeless(v1alpha1.ReasonUnschedulable), Binding: grows}, cli.ErrTime, "", "its autoscaler may be starting one", "--timeout 10m"},
+		"no node yet":   {Seen{Step: "pod", Pod: placeless(v1alpha1.ReasonUnschedulable), Binding: grows}, cli.ErrTime, "", "its autoscaler may be starting one", "--timeout 15m"},
 		"a quota here":  {Seen{Step: "pod", Pod: says(string(v1alpha1.PodOffloaded), v1alpha1.ReasonQuotaExceeded, "quota a of ClusterBinding eu")}, errRefused, "it is refused", "QuotaExceeded", "raise spec.quota of ClusterBinding eu"},
 		"image":         {Seen{Step: "pod", Pod: waiting("ImagePullBackOff")}, cli.ErrTime, "", "cannot pull the image busybox", "--image"},
 		"pending":       {Seen{Step: "pod", Remote: "ns-home", Pod: waiting("CreateContainerError")}, cli.ErrTime, "", "does not start the pod", "kubectl describe pod -n ns-home"},
-		"slow":          {Seen{Step: "claim", Pod: waiting("ContainerCreating")}, cli.ErrTime, "", "still pulling the image, or attaching a volume", "--timeout 5m"},
+		"slow":          {Seen{Step: "claim", Pod: waiting("ContainerCreating")}, cli.ErrTime, "", "still pulling the image, or attaching a volume", "--timeout 10m"},
+		"too slow":      {Seen{Step: "pod", Remote: "ns-home", Pod: waiting("CreateContainerError")}, stalled(moment), "40s have passed: CreateContainerError", "does not start the pod", "ns-home"},
+		"OpenShift": {Seen{Step: "pod", Pod: says(string(v1alpha1.PodOffloaded), "Rejected", "unable to validate against any security context constraint: runAsUser: Invalid value: 65534")}, errRefused,
+			"Rejected", "the provider is OpenShift", "--run-as-user=0"},
 		"to the manager": {Seen{Step: "log", Address: "10.1.1.1:10250"}, errors.New("Get https://10.1.1.1:10250/x: dial tcp 10.1.1.1:10250: connection refused"),
 			"", "from the consumer's API server to the manager's kubelet API at 10.1.1.1:10250", "--kubelet-address"},
 		"to the node": {Seen{Step: "log", Address: "10.1.1.1:10250"}, errors.New("dial tcp 10.2.2.2:10250: connection refused"),
@@ -128,4 +133,54 @@ func TestReport(t *testing.T) {
 	if got := fmt.Sprint(read.Suites[0].Tests, read.Suites[0].Failures, read.Suites[0].Skipped, len(read.Suites)); got != "4 1 1 2" {
 		t.Errorf("got %s in\n%s", got, content)
 	}
+}
+
+// TestComing: what need not be a fault, however long it takes.
+func TestComing(t *testing.T) {
+	container := func(reason string) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}}}
+	}
+	placeless := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationRemoteUID: "r"}}, Status: corev1.PodStatus{Conditions: []corev1.PodCondition{
+		{Type: v1alpha1.PodOffloaded, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonUnschedulable},
+	}}}
+	for name, test := range map[string]struct {
+		pod     *corev1.Pod
+		elastic *v1alpha1.Elastic
+		want    string
+	}{
+		"a pull":                          {container("ContainerCreating"), nil, "pulls the image"},
+		"a pull that fails":               {container("ImagePullBackOff"), nil, ""},
+		"no node":                         {placeless, nil, ""},
+		"no node, and the provider grows": {placeless, &v1alpha1.Elastic{}, "can grow"},
+		"nothing yet":                     {&corev1.Pod{}, nil, ""},
+	} {
+		binding := &v1alpha1.ClusterBinding{}
+		binding.Spec.VirtualNode.Elastic = test.elastic
+		if got := coming(test.pod, binding); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestPatience: a wait ends if nothing gets on, and not while something does.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p := newPatience(t.Context(), moment)
+		defer p.end()
+		p.gets(true)
+		time.Sleep(10 * moment)
+		if ctx.Err() != nil {
+			t.Fatalf("it has ended while a pull was in progress: %v", context.Cause(ctx))
+		}
+		p.gets(false)
+		time.Sleep(moment / 2)
+		p.gets(false)
+		if synctest.Wait(); ctx.Err() != nil {
+			t.Error("it has ended too early")
+		}
+		time.Sleep(moment)
+		if synctest.Wait(); !waited(context.Cause(ctx)) {
+			t.Errorf("it ends with %v", context.Cause(ctx))
+		}
+	})
 }

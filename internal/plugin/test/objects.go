@@ -58,13 +58,15 @@ func policy() *networkingv1.NetworkPolicy {
 	}}
 }
 
-// newPod complies with the pod security level restricted.
-func newPod(image, name, script string) *corev1.Pod {
-	const nobody = 65534
+// nobody is the user of the pod by default: many images, such as busybox, have none of their own.
+const nobody = 65534
+
+// newPod complies with the pod security level restricted. user may be nil, for the image's or the provider's.
+func newPod(image, name, script string, user *int64) *corev1.Pod {
 	size := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
 	return &corev1.Pod{ObjectMeta: own(name), Spec: corev1.PodSpec{
 		AutomountServiceAccountToken: ptr.To(false), EnableServiceLinks: ptr.To(false), TerminationGracePeriodSeconds: ptr.To[int64](1),
-		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](nobody), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), RunAsUser: user, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 		Containers: []corev1.Container{{
 			Name: web, Image: image, Command: []string{"sh", "-c", "echo " + said + "; " + script}, Resources: corev1.ResourceRequirements{Requests: size, Limits: size},
 			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
@@ -73,14 +75,14 @@ func newPod(image, name, script string) *corev1.Pod {
 }
 
 // webPod serves the ConfigMap at its port.
-func webPod(image string) *corev1.Pod {
-	pod := newPod(image, web, "exec httpd -f -p 8080 -h "+mount)
+func webPod(image string, user *int64) *corev1.Pod {
+	pod := newPod(image, web, "exec httpd -f -p 8080 -h "+mount, user)
 	mounted(pod, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: web}}})
 	return pod
 }
 
-func claimantPod(image string) *corev1.Pod {
-	pod := newPod(image, claimant, "exec sleep 3600")
+func claimantPod(image string, user *int64) *corev1.Pod {
+	pod := newPod(image, claimant, "exec sleep 3600", user)
 	mounted(pod, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claimant}})
 	return pod
 }

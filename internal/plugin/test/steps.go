@@ -38,7 +38,7 @@ func offload(ctx context.Context, t *tester) (string, error) {
 	if err := t.create(ctx, sent); err != nil {
 		return "", err
 	}
-	ctx, patience := newPatience(ctx)
+	ctx, patience := newPatience(ctx, moment)
 	defer patience.end()
 	watched := []follow.Watched{{List: &v1alpha1.NamespaceOffloadingList{}, Options: []client.ListOption{client.InNamespace(t.namespace)}}}
 	err := follow.Until(ctx, t.consumer, watched, func(ctx context.Context) (bool, error) {
@@ -85,7 +85,7 @@ func runs(ctx context.Context, t *tester) (string, error) {
 			return "", err
 		}
 	}
-	pod, err := t.start(ctx, webPod(t.image))
+	pod, err := t.start(ctx, webPod(t.image, t.user), moment)
 	if err != nil {
 		return "", err
 	}
@@ -97,13 +97,14 @@ func runs(ctx context.Context, t *tester) (string, error) {
 	return message, nil
 }
 
-// start creates a pod, and waits until it is Ready.
-func (t *tester) start(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+// start creates a pod, and waits until it is Ready. It waits on, and says so, while the provider prepares it.
+func (t *tester) start(ctx context.Context, pod *corev1.Pod, lasts time.Duration) (*corev1.Pod, error) {
 	if err := t.create(ctx, pod); err != nil {
 		return nil, err
 	}
-	ctx, patience := newPatience(ctx)
+	ctx, patience := newPatience(ctx, lasts)
 	defer patience.end()
+	said := ""
 	watched := []follow.Watched{{List: &corev1.PodList{}, Options: []client.ListOption{client.InNamespace(t.namespace)}}}
 	err := follow.Until(ctx, t.consumer, watched, func(ctx context.Context) (bool, error) {
 		if err := t.consumer.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
@@ -112,6 +113,12 @@ func (t *tester) start(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 		t.seen.Pod = pod
 		c := condition(pod, v1alpha1.PodOffloaded)
 		patience.refused(c != nil && c.Status == corev1.ConditionFalse && isRefusal(c.Reason, c.Message) || pod.Status.Phase == corev1.PodFailed)
+		what := coming(pod, t.binding)
+		patience.gets(what != "")
+		if what != "" && what != said {
+			t.printer.line("  %s: %s is waiting: %s", t.binding.Name, pod.Name, what)
+			said = what
+		}
 		return pod.Status.Phase == corev1.PodRunning && field.IsReady(pod), nil
 	})
 	if err != nil {
@@ -300,7 +307,7 @@ func claims(ctx context.Context, t *tester) (string, error) {
 	if err := t.create(ctx, claim(class)); err != nil {
 		return "", err
 	}
-	if _, err := t.start(ctx, claimantPod(t.image)); err != nil {
+	if _, err := t.start(ctx, claimantPod(t.image, t.user), volume); err != nil {
 		return "", err
 	}
 	return "a pod runs with a volume of StorageClass " + class, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes"
@@ -38,6 +39,8 @@ type tester struct {
 	unreached string
 	// namespace is the namespace of the test, and remote the one in the provider.
 	namespace, remote string
+	// user is the user ID of the pods; nil leaves it to the image and the provider.
+	user *int64
 	// created is the UID of that namespace in the consumer.
 	created types.UID
 	nonce   string
@@ -73,10 +76,10 @@ var steps = []step{
 	{"log", "pod", silence, logs},
 	{"exec", "pod", silence, execs},
 	{"port-forward", "pod", silence, forwards},
-	{"configmap", "pod", 0, configures},
-	{"service", "status", 0, serves},
+	{"configmap", "pod", moment, configures},
+	{"service", "status", moment, serves},
 	{"dns", "exec", silence, resolves},
-	{"networkpolicy", "pod", 0, isolates},
+	{"networkpolicy", "pod", moment, isolates},
 	{"claim", "namespace", 0, claims},
 }
 
@@ -97,6 +100,9 @@ func (t *tester) test(ctx context.Context, findings []doctor.Finding, examined t
 		}
 		t.skipAll(why)
 		return t.report
+	}
+	if t.runAsUser > 0 {
+		t.user = &t.runAsUser
 	}
 	t.connect(working)
 	t.nonce, t.namespace = utilrand.String(10), prefix+utilrand.String(6)
@@ -119,6 +125,25 @@ func (t *tester) connect(ctx context.Context) {
 		return
 	}
 	t.account = account
+	// OpenShift chooses the user, and refuses another one. The image's would be root, so elsewhere the pod needs one.
+	if openshift, err := account.Serves(securityContextConstraints); err == nil && openshift && t.runAsUser == nobody {
+		t.user = nil
+	}
+}
+
+// securityContextConstraints are what OpenShift has, and nobody else.
+var securityContextConstraints = schema.GroupVersionKind{Group: "security.openshift.io", Version: "v1", Kind: "SecurityContextConstraints"}
+
+// within returns a context that ends when the step has taken too long.
+func (s step) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	switch s.limit {
+	case 0:
+		return ctx, func() {}
+	case silence:
+		return context.WithTimeoutCause(ctx, s.limit, errSilent)
+	default:
+		return context.WithTimeoutCause(ctx, s.limit, stalled(s.limit))
+	}
 }
 
 // do runs a step, and reports it.
@@ -137,10 +162,7 @@ func (t *tester) do(ctx context.Context, s step) {
 	}
 	begun := time.Now()
 	t.seen.Warnings = nil
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if s.limit > 0 {
-		limited, cancel = context.WithTimeoutCause(ctx, s.limit, errSilent)
-	}
+	limited, cancel := s.within(ctx)
 	message, err := s.do(limited, t)
 	if err != nil && errors.Is(context.Cause(limited), errSilent) {
 		err = fmt.Errorf("%w: %w", errSilent, err)
@@ -183,7 +205,7 @@ func (t *tester) examineAgain(ctx context.Context, before []doctor.Finding) {
 		return
 	}
 	begun := time.Now()
-	limited, cancel := context.WithTimeout(ctx, t.timeout)
+	limited, cancel := context.WithTimeout(ctx, min(t.timeout, examination))
 	defer cancel()
 	findings, err := doctor.Examine(limited, t.consumer)
 	if err != nil {

@@ -16,6 +16,9 @@ const gather = 250 * time.Millisecond
 type live struct {
 	scope scope
 
+	// joined has a value when another page has come. Who reloads it wants to see a right that was just granted.
+	joined chan struct{}
+
 	mu      sync.Mutex
 	pages   map[*page]bool
 	stop    context.CancelFunc
@@ -30,7 +33,9 @@ type live struct {
 // page is one open page. news has a value when there is something new.
 type page struct{ news chan struct{} }
 
-func newLive(s scope) *live { return &live{scope: s, pages: map[*page]bool{}} }
+func newLive(s scope) *live {
+	return &live{scope: s, pages: map[*page]bool{}, joined: make(chan struct{}, 1)}
+}
 
 // join adds a page, and starts the watches for the first one.
 func (l *live) join(ctx context.Context) *page {
@@ -44,6 +49,7 @@ func (l *live) join(ctx context.Context) *page {
 		go l.run(running)
 	} else {
 		tell(p.news)
+		tell(l.joined)
 	}
 	return p
 }
@@ -60,30 +66,85 @@ func (l *live) leave(p *page) {
 	}
 }
 
-// run shows each change until ctx ends.
+// recheck is how often the rights of the user are read again. No watch tells of them.
+const recheck = time.Minute
+
+// run shows each change until ctx ends. It begins anew when the user gets or loses a right.
 func (l *live) run(ctx context.Context) {
-	changed := make(chan struct{}, 1)
-	seen, err := l.scope.observe(ctx, func() { tell(changed) })
+	rights, err := l.scope.rights(ctx)
+	for err == nil && ctx.Err() == nil {
+		watching, stop := context.WithCancel(ctx)
+		rights, err = l.watch(watching, rights)
+		stop()
+	}
 	if err != nil {
 		l.publish(ctx, nil, err)
-		return
+	}
+}
+
+// watch shows each change with these rights, until ctx ends or there are others, which it returns.
+func (l *live) watch(ctx context.Context, r *rights) (*rights, error) {
+	changed := make(chan struct{}, 1)
+	seen, err := l.scope.observe(ctx, r, func() { tell(changed) })
+	if err != nil {
+		return nil, err
 	}
 	tell(changed)
+	again := time.NewTicker(recheck)
+	defer again.Stop()
 	for {
+		ask := true
 		select {
 		case <-ctx.Done():
-			return
+			return r, nil
+		case <-again.C:
+		case <-l.joined:
 		case <-changed:
+			ask = false
+		}
+		if ask {
+			if now := l.changes(ctx, seen, r); now != nil {
+				return now, nil
+			}
 		}
 		begun := time.Now()
-		l.publish(ctx, view.Of(seen.objects(begun)), nil)
+		seen.readManager(ctx)
+		next := view.Of(seen.objects(begun))
+		if seen.lost {
+			l.forget()
+			seen.lost = false
+		}
+		l.publish(ctx, next, nil)
 		const rest = 4 // It takes a fifth of one core at most.
 		select {
 		case <-ctx.Done():
-			return
+			return r, nil
 		case <-time.After(max(gather, rest*time.Since(begun))):
 		}
 	}
+}
+
+// changes returns the rights of the user, if they are others now. The page shows nothing any more that the user may not read.
+func (l *live) changes(ctx context.Context, seen *observed, before *rights) *rights {
+	seen.unread.Store(true)           // A manager outside of this cluster has no Deployment.
+	const patience = 10 * time.Second // The page shows nothing new meanwhile.
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	now, err := l.scope.rights(limited)
+	if err != nil || now.equal(before) && now.equal(seen.rights) {
+		return nil // If the API server does not answer, the notes say so.
+	}
+	if now.lack(before) {
+		l.forget()
+	}
+	return now
+}
+
+// forget forgets how many pods there were: the user may not read of them any more.
+func (l *live) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.history.Forget()
 }
 
 // publish makes a snapshot the one that the pages show.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/config"
 	hosted "github.com/spillway-io/spillway/hosted/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -32,6 +34,8 @@ type source struct {
 	right cli.Right
 	// optional kinds may be missing in the cluster.
 	optional bool
+	// quiet kinds are nothing that a team misses.
+	quiet bool
 }
 
 // kinds returns all sources. In one namespace, the right to read it is enough.
@@ -60,6 +64,11 @@ func kinds(namespace string) []source {
 		{
 			name: hostedClusters, object: &hosted.HostedCluster{}, list: &hosted.HostedClusterList{},
 			right: cli.Right{Group: cloud, Resource: "hostedclusters"}, optional: true,
+		},
+		{
+			name: status.ManagerParts, object: &appsv1.Deployment{}, list: &appsv1.DeploymentList{}, quiet: true,
+			right:   cli.Right{Group: appsv1.GroupName, Resource: "deployments", Namespace: config.Namespace},
+			options: []client.ListOption{client.InNamespace(config.Namespace), client.MatchingFields{"metadata.name": config.Manager}},
 		},
 	}
 }

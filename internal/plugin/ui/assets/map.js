@@ -66,11 +66,18 @@ function provider(item, choose, open) {
     one.namespaces.length === 0 && el('p', { class: 'quiet' }, 'no namespace is offloaded to it'));
 }
 
+function manager(one) {
+  if (!one) return null;
+  const about = one.outside ? ` outside of this cluster, as ${one.outside}` : one.message ? ` ${one.message}` : '';
+  return el('p', { class: 'manager' }, 'Manager ', badge(one.available ? 'available' : 'not available', one.available), about);
+}
+
 function consumer(item, choose) {
   const { local, unplaced, filters } = item;
   const shown = (place) => !filters.place || filters.place === place;
   return el('article', { class: 'card consumer' },
     el('h3', {}, 'This cluster'),
+    manager(item.manager),
     shown('here') && el('h4', {}, 'on its own nodes'),
     shown('here') && (local.length ? namespaces(local, filters, 'here', choose) : el('p', { class: 'quiet' }, 'no pod of an offloaded namespace')),
     shown('none') && el('h4', {}, 'without a node'),
@@ -80,7 +87,7 @@ function consumer(item, choose) {
 // drawMap draws the map. choose is called with a namespace and a place, open with a provider.
 export function drawMap(page, filters, choose, open) {
   const by = { namespace: filters.namespace, place: filters.place };
-  keyed(document.getElementById('consumer'), [{ local: page.local, unplaced: page.unplaced, filters: by }], () => 'consumer', (item) => consumer(item, choose));
+  keyed(document.getElementById('consumer'), [{ local: page.local, unplaced: page.unplaced, manager: page.manager, filters: by }], () => 'consumer', (item) => consumer(item, choose));
   const shown = page.providers.filter((one) => !filters.place || one.id === filters.place);
   const items = shown.map((one) => ({ one, filters: by }));
   const container = document.getElementById('providers');

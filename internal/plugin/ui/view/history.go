@@ -54,6 +54,9 @@ func (h *History) Pause(now time.Time) {
 	}
 }
 
+// Forget forgets everything, and makes pages do so.
+func (h *History) Forget() { *h = History{Revision: h.Revision + 1} }
+
 func (h *History) last() *Sample {
 	if len(h.Samples) == 0 {
 		return nil

@@ -12,12 +12,14 @@ import (
 // Page is what the page shows, except for the list of pods. Its size depends on how many providers and namespaces
 // there are, and not on how many pods.
 type Page struct {
-	Where     string      `json:"where"`
-	Namespace string      `json:"namespace,omitempty"`
-	Notes     []string    `json:"notes,omitempty"`
-	Pods      Counts      `json:"pods"`
-	Providers []Provider  `json:"providers"`
-	Local     []Namespace `json:"local"`
+	Where     string   `json:"where"`
+	Namespace string   `json:"namespace,omitempty"`
+	Notes     []string `json:"notes,omitempty"`
+	// Manager is nil if the user may not read whether it is available.
+	Manager   *status.Manager `json:"manager,omitempty"`
+	Pods      Counts          `json:"pods"`
+	Providers []Provider      `json:"providers"`
+	Local     []Namespace     `json:"local"`
 	// Unplaced are namespaces with pods that have no node.
 	Unplaced []Namespace `json:"unplaced"`
 	// Tiers are the tiers of each namespace that has some.
@@ -84,7 +86,7 @@ type Namespace struct {
 // draw fills the page and the rows.
 func (s *Snapshot) draw(seen status.Seen) {
 	s.Page = Page{
-		Where: s.objects.Where, Namespace: s.objects.Namespace, Notes: s.objects.Notes, Hosted: s.objects.Hosted,
+		Where: s.objects.Where, Namespace: s.objects.Namespace, Notes: s.objects.Notes, Hosted: s.objects.Hosted, Manager: s.objects.Manager,
 		Providers: []Provider{}, Local: []Namespace{}, Unplaced: []Namespace{}, Tiers: s.tiers(),
 	}
 	s.Places = map[string]map[string]int{}

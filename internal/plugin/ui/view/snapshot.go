@@ -31,6 +31,8 @@ type Objects struct {
 	// Events are warnings about pods, and Spillway's events about tiers.
 	Events []corev1.Event
 	Hosted []hosted.Page
+	// Manager says whether the manager is available; nil if the user may not read that.
+	Manager *status.Manager
 	// Hidden has the names of kinds that the user may not read, as in package status.
 	Hidden []string
 	// Notes say what is missing on the page, and why.

@@ -200,6 +200,10 @@ func TestHistory(t *testing.T) {
 	if len(h.Samples) > mostSamples || !h.Samples[0].At.Equal(now) || last.Places["a"]["eu"] != 20*mostSamples-1 || h.Revision == 0 {
 		t.Errorf("%d samples from %s, the last with %v", len(h.Samples), h.Samples[0].At, last.Places)
 	}
+	before := h.Revision
+	if h.Forget(); len(h.Samples) > 0 || h.Revision == before {
+		t.Errorf("it still has %d samples of revision %d", len(h.Samples), h.Revision)
+	}
 	wide := map[string]map[string]int{}
 	for i := range 10 * mostNamespaces {
 		wide[fmt.Sprintf("n%03d", i)] = map[string]int{Here: i + 1}
