@@ -5,20 +5,20 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/quota"
 	"github.com/spillway-io/spillway/internal/decide/spill"
-	"github.com/spillway-io/spillway/internal/inventory"
 )
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
 // withinQuota returns a function that limits what is free in a provider to what spec.quota of its binding leaves to a
 // namespace. A pod that returned beyond that would not be sent, and would wait there.
-func withinQuota(ctx context.Context, cached client.Reader, pods *inventory.Inventory, binding *v1alpha1.ClusterBinding, namespace string) (func(spill.Size) spill.Size, error) {
+func withinQuota(ctx context.Context, cached client.Reader, pods lister, binding *v1alpha1.ClusterBinding, namespace string) (func(spill.Size) spill.Size, error) {
 	if len(binding.Spec.Quota) == 0 {
 		return func(free spill.Size) spill.Size { return free }, nil
 	}
@@ -34,11 +34,11 @@ func withinQuota(ctx context.Context, cached client.Reader, pods *inventory.Inve
 		}
 		own = append(own, some...)
 	}
-	var failed error // Without labels, no quota would hold.
-	left := quota.Left(binding, there, func(namespace string) map[string]string {
+	var failed error
+	left := quota.Left(binding, there, func(namespace string) (map[string]string, bool) {
 		labels, err := consumer.NamespaceLabels(ctx, cached, namespace)
 		failed = errors.Join(failed, err)
-		return labels
+		return labels, err == nil
 	}, namespace)
 	if failed != nil {
 		return nil, failed
@@ -46,14 +46,16 @@ func withinQuota(ctx context.Context, cached client.Reader, pods *inventory.Inve
 	return func(free spill.Size) spill.Size { return left.Within(free, own) }, nil
 }
 
-func podsOf(ctx context.Context, pods *inventory.Inventory, binding, namespace string) ([]quota.Pod, error) {
+// lister is what is read of the inventory.
+type lister interface {
+	Bindings() []string
+	Pods(ctx context.Context, binding, namespace string) ([]corev1.Pod, error)
+}
+
+func podsOf(ctx context.Context, pods lister, binding, namespace string) ([]quota.Pod, error) {
 	found, err := pods.Pods(ctx, binding, namespace)
 	if err != nil {
 		return nil, fmt.Errorf("the pods of ClusterBinding %s: %w", binding, err)
 	}
-	all := make([]quota.Pod, len(found))
-	for i := range found {
-		all[i] = quota.PodOf(&found[i], false)
-	}
-	return all, nil
+	return quota.PodsOf(found, nil), nil
 }
