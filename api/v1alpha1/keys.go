@@ -112,6 +112,9 @@ const (
 	// AnnotationCordoned, on a virtual node, says why the manager has cordoned it: CordonedEmpty or
 	// CordonedReplaced. Without it, somebody else has.
 	AnnotationCordoned = "spillway.io/cordoned"
+	// AnnotationGroupGone is on a virtual node that somebody else has cordoned, and that the manager would
+	// cordon as CordonedEmpty otherwise. The pods on the node are evicted, too.
+	AnnotationGroupGone = "spillway.io/group-gone"
 	// CordonedEmpty: the provider has no node of the group. The pods on the node are evicted.
 	CordonedEmpty = "GroupEmpty"
 	// CordonedReplaced: spec.virtualNode.groupBy asks for other nodes. The pods on the node stay.

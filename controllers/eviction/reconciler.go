@@ -144,7 +144,7 @@ func (r *Reconciler) cause(ctx context.Context, name string, pod *corev1.Pod) (e
 		s.NamespaceMap = nil
 	}
 	s.Cordoned = !virtual || node.Spec.Unschedulable
-	s.GroupEmpty = virtual && node.Spec.Unschedulable && node.Annotations[v1alpha1.AnnotationCordoned] == v1alpha1.CordonedEmpty
+	s.GroupEmpty = virtual && eviction.GroupGone(node)
 	s.NamespaceTerminating = !namespace.DeletionTimestamp.IsZero()
 	return eviction.Decide(s), nil
 }

@@ -45,10 +45,11 @@ func later() predicate.Predicate {
 	}
 }
 
-// cordoned passes a node that has become unschedulable, or is so for another reason.
+// cordoned passes a node that has become unschedulable, or is so for another reason, or whose group has gone.
 func cordoned() predicate.Predicate {
 	return trigger.Updated(func(before, after *corev1.Node) bool {
-		return after.Spec.Unschedulable && (!before.Spec.Unschedulable || before.Annotations[v1alpha1.AnnotationCordoned] != after.Annotations[v1alpha1.AnnotationCordoned])
+		return after.Spec.Unschedulable && (!before.Spec.Unschedulable || before.Annotations[v1alpha1.AnnotationCordoned] != after.Annotations[v1alpha1.AnnotationCordoned] ||
+			eviction.GroupGone(after) && !eviction.GroupGone(before))
 	})
 }
 

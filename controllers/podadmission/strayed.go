@@ -27,7 +27,6 @@ import (
 )
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
-// +kubebuilder:rbac:groups="",resources=events,verbs=list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Strayed reports pods of Remote namespaces that are on the consumer's own nodes. The webhook was not called when
@@ -107,14 +106,11 @@ func (r *Strayed) reportedIn(ctx context.Context, namespace string) (sets.Set[ty
 	if told := r.reported[namespace]; told != nil {
 		return told, nil
 	}
-	var events corev1.EventList
-	if err := r.Live.List(ctx, &events, client.InNamespace(namespace), client.MatchingFields{"reason": unscheduledpod.ReasonOnLocalNode}); err != nil {
-		return nil, fmt.Errorf("listing the events of namespace %s: %w", namespace, err)
+	said, err := saidIn(ctx, r.Live, namespace, unscheduledpod.ReasonOnLocalNode)
+	if err != nil {
+		return nil, err
 	}
-	told := sets.New[types.UID]()
-	for i := range events.Items {
-		told.Insert(events.Items[i].InvolvedObject.UID)
-	}
+	told := sets.KeySet(said)
 	if r.reported == nil {
 		r.reported = map[string]sets.Set[types.UID]{}
 	}

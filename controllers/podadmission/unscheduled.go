@@ -49,6 +49,8 @@ type Unscheduled struct {
 	Settings namespaceoffloading.Settings
 	Events   events.EventRecorder
 	Clock    clock.PassiveClock
+
+	told told
 }
 
 // Reconcile adds the missing tolerations to one pod, and releases its claims.
@@ -113,13 +115,36 @@ func (r *Unscheduled) prepare(ctx context.Context, pod *corev1.Pod, plan unsched
 		}
 	}
 	if plan.Message != "" {
-		kind := corev1.EventTypeNormal
-		if plan.Warns {
-			kind = corev1.EventTypeWarning
+		if err := r.tell(ctx, pod, plan); err != nil {
+			return ctrl.Result{}, err
 		}
-		r.Events.Eventf(pod, nil, kind, plan.Reason, "AddTolerations", "%s", conditions.Note(plan.Message))
 	}
 	return ctrl.Result{RequeueAfter: plan.RecheckAfter}, nil
+}
+
+// tell informs the owner of the pod, unless an event has said the same. With tolerations, it is news.
+func (r *Unscheduled) tell(ctx context.Context, pod *corev1.Pod, plan unscheduledpod.Plan) error {
+	note := conditions.Note(plan.Message)
+	if len(plan.Tolerations) == 0 && !r.told.knows(pod.Namespace, plan.Reason) {
+		said, err := saidIn(ctx, r.Live, pod.Namespace, plan.Reason)
+		if err != nil {
+			return err
+		}
+		var waiting corev1.PodList
+		if err := r.Client.List(ctx, &waiting, client.InNamespace(pod.Namespace)); err != nil {
+			return fmt.Errorf("listing the pods of namespace %s that wait for a node: %w", pod.Namespace, err)
+		}
+		r.told.begin(pod.Namespace, plan.Reason, said, waiting.Items)
+	}
+	if !r.told.isNews(pod.Namespace, plan.Reason, pod.UID, note) && len(plan.Tolerations) == 0 {
+		return nil
+	}
+	kind := corev1.EventTypeNormal
+	if plan.Warns {
+		kind = corev1.EventTypeWarning
+	}
+	r.Events.Eventf(pod, nil, kind, plan.Reason, "AddTolerations", "%s", note)
+	return nil
 }
 
 // selected returns the clusterIDs of the providers that the offloading selects.
@@ -138,7 +163,10 @@ func (r *Unscheduled) selected(nso *v1alpha1.NamespaceOffloading, bindings place
 func (r *Unscheduled) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("unscheduledpod").
-		For(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }})).
+		For(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: func(gone event.DeleteEvent) bool {
+			r.told.leaves(gone.Object.GetNamespace(), gone.Object.GetUID())
+			return false
+		}})).
 		WatchesRawSource(r.claimChanges()).
 		Watches(&v1alpha1.NamespaceOffloading{}, handler.EnqueueRequestsFromMapFunc(r.podsOf), builder.WithPredicates(predicate.Or(trigger.NotStatus(), reopened()))).
 		Watches(&v1alpha1.ClusterBinding{}, handler.EnqueueRequestsFromMapFunc(r.allPods), builder.WithPredicates(trigger.NotStatus())).
@@ -154,6 +182,9 @@ func reopened() predicate.Predicate {
 }
 
 func (r *Unscheduled) podsOf(ctx context.Context, nso client.Object) []reconcile.Request {
+	if !nso.GetDeletionTimestamp().IsZero() {
+		r.told.forget(nso.GetNamespace())
+	}
 	return r.pods(ctx, client.InNamespace(nso.GetNamespace()))
 }
 

@@ -5,6 +5,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/spillway-io/spillway/internal/decide/nodes"
+	"github.com/spillway-io/spillway/internal/decide/quota"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
@@ -49,3 +50,12 @@ func together(of []corev1.Node, all bool, tolerated nodes.Tolerated, others *con
 // existing returns what of a virtual node of a provider that can grow exists. A pod that runs does not return to a node that
 // may be started.
 func existing(shown, exists spill.Size) spill.Size { return shown.Within(exists) }
+
+// within limits a place to what a quota leaves to the pods of a namespace, which is left, and rest without what is promised to
+// other namespaces. What is promised takes nothing from what counts as free: the time for which there has been room goes on.
+func (p Place) within(left, rest quota.Amounts, own []quota.Pod) Place {
+	usable := rest.Within(p.Free.Minus(p.Promised), own)
+	p.Free = left.Within(p.Free, own)
+	p.Promised = p.Free.Minus(usable)
+	return p
+}

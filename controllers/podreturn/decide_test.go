@@ -7,11 +7,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/quota"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -288,14 +290,51 @@ func TestUsage(t *testing.T) {
 // TestPromises: what returns to a place is promised to its namespace, and missing for others.
 func TestPromises(t *testing.T) {
 	var p promises
-	p.keep("a", "eu", one)
-	p.keep("b", "eu", one)
+	of := func(namespace string) Pod {
+		pod := from(1, "web", 0)
+		pod.Namespace = namespace
+		return pod
+	}
+	p.keep("eu", of("a"))
+	p.keep("eu", of("b"))
+	eu, us := []Place{{Name: "us"}, {Name: "eu"}}, []Place{{Name: "us"}}
 	for except, want := range map[string]spill.Size{"a": one, "c": two} {
 		if got := p.to("eu", except); !got.Covers(want) || !want.Covers(got) || p.to("us", except) != nil {
 			t.Errorf("%v is promised to others than %s, want %v", got, except, want)
 		}
+		if n := len(p.pods(eu, except)); int64(n) != want[0].Value || p.pods(us, except) != nil {
+			t.Errorf("%d pods of others than %s are promised room, want %v", n, except, want)
+		}
 	}
-	if p.keep("a", "", nil); !p.to("eu", "c").Covers(one) || p.to("eu", "c").Covers(two) {
+	if p.end("a"); !p.to("eu", "c").Covers(one) || p.to("eu", "c").Covers(two) {
 		t.Errorf("%v is promised", p.to("eu", "c"))
+	}
+}
+
+// TestWithin: what a quota has left, one namespace after the other may use, in whichever place.
+func TestWithin(t *testing.T) {
+	cpus := func(n int64) quota.Amounts { return quota.Amounts{corev1.ResourceCPU: n} }
+	size := func(n int64) spill.Size {
+		return spill.SizeOfList(corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(n, resource.DecimalSI)})
+	}
+	limited := quota.Pod{Size: quota.Amounts{"limits.cpu": 2}}
+	for name, test := range map[string]struct {
+		free, promised int64
+		left, rest     quota.Amounts
+		want           string // What is free, and what of it may be used.
+	}{
+		"no quota":                    {5, 1, nil, nil, "cpu 5m, cpu 4m"},
+		"the place is the limit":      {5, 1, cpus(9), cpus(8), "cpu 5m, cpu 4m"},
+		"the quota is":                {5, 0, cpus(3), cpus(3), "cpu 3m, cpu 3m"},
+		"it is promised here":         {5, 1, cpus(1), cpus(0), "cpu 1m, "},
+		"it is promised elsewhere":    {5, 0, cpus(1), cpus(0), "cpu 1m, "},
+		"only the place is promised":  {5, 1, cpus(3), cpus(3), "cpu 3m, cpu 3m"},
+		"nothing is subtracted twice": {5, 1, cpus(3), cpus(2), "cpu 3m, cpu 2m"},
+		"limits are promised":         {5, 0, quota.Amounts{"limits.cpu": 2}, quota.Amounts{"limits.cpu": 1}, "cpu 5m, "},
+	} {
+		p := Place{Free: size(test.free), Promised: size(test.promised)}.within(test.left, test.rest, []quota.Pod{limited})
+		if got := fmt.Sprintf("%s, %s", p.Free, p.Free.Minus(p.Promised)); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
 	}
 }

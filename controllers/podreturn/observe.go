@@ -92,20 +92,13 @@ func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha
 	if away || leaving || !binding.DeletionTimestamp.IsZero() || !mapped(s.Offloading, binding.Spec.ClusterID) {
 		return nil
 	}
-	within, err := withinQuota(ctx, r.Client, r.Inventory, binding, s.Offloading.Namespace)
-	if err != nil {
-		return err
-	}
 	had := len(s.Places[tier])
 	for _, node := range nodes {
 		if err := r.room(ctx, s, binding, tier, node); err != nil {
 			return err
 		}
 	}
-	for i := had; i < len(s.Places[tier]); i++ {
-		s.Places[tier][i].Free = within(s.Places[tier][i].Free)
-	}
-	return nil
+	return limit(ctx, r.Client, r.Inventory, binding, s.Offloading.Namespace, s.Places[tier][had:], &r.promised)
 }
 
 // room adds the room of one virtual node.

@@ -1,13 +1,16 @@
 package podreturn
 
 import (
+	"context"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/nodes"
 	"github.com/spillway-io/spillway/internal/decide/spill"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
@@ -73,6 +76,35 @@ func TestExisting(t *testing.T) {
 	} {
 		if got := existing(shown, together(of, true, nodes.Listed(nil), others)); got.String() != want {
 			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestRoom: of a provider that can grow, the room is what exists of what its virtual node shows.
+func TestRoom(t *testing.T) {
+	size := func(cpu int64) spill.Size { return spill.Size{{Name: corev1.ResourceCPU, Value: cpu}} }
+	node := builder.Node("spillway-eu").Allocatable(corev1.ResourceCPU, "10").Obj()
+	for name, test := range map[string]struct {
+		elastic *v1alpha1.Elastic
+		exists  spill.Size
+		want    string
+	}{
+		"it does not grow":      {nil, nil, "cpu 9"},
+		"nothing exists":        {&v1alpha1.Elastic{}, nil, ""},
+		"a part of it exists":   {&v1alpha1.Elastic{}, size(4000), "cpu 3"},
+		"more than it may show": {&v1alpha1.Elastic{}, size(40_000), "cpu 9"},
+	} {
+		binding := builder.Binding("eu").Obj()
+		binding.Spec.VirtualNode.Elastic = test.elastic
+		r := &Reconciler{
+			Clock:   testclock.NewFakeClock(builder.Epoch),
+			Largest: func(context.Context, string, field.Group) (spill.Size, bool) { return nil, true },
+			Exists:  func(context.Context, string, field.Group) spill.Size { return test.exists },
+		}
+		r.used.known = map[string]map[string]counted{binding.Name: {node.Name: {size(1000), builder.Epoch}}}
+		s := Snapshot{Offloading: builder.Offloading("team").Obj(), Places: make([][]Place, 1)}
+		if err := r.room(t.Context(), &s, binding, 0, node); err != nil || len(s.Places[0]) != 1 || s.Places[0][0].Free.String() != test.want {
+			t.Errorf("%s: %v, %v, want %s", name, err, s.Places, test.want)
 		}
 	}
 }

@@ -11,39 +11,45 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/quota"
-	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// withinQuota returns a function that limits what is free in a provider to what spec.quota of its binding leaves to a
-// namespace. A pod that returned beyond that would not be sent, and would wait there.
-func withinQuota(ctx context.Context, cached client.Reader, pods lister, binding *v1alpha1.ClusterBinding, namespace string) (func(spill.Size) spill.Size, error) {
+// limit limits what is free in the places of a provider to what spec.quota of its binding leaves to a namespace. A pod that
+// returned beyond that would not be sent, and would wait there. What is promised in any of the places to other namespaces
+// may be of the same quota.
+func limit(
+	ctx context.Context, cached client.Reader, pods lister, binding *v1alpha1.ClusterBinding, namespace string, places []Place, promised *promises,
+) error {
 	if len(binding.Spec.Quota) == 0 {
-		return func(free spill.Size) spill.Size { return free }, nil
+		return nil
 	}
 	there, err := podsOf(ctx, pods, binding.Name, "")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var own []quota.Pod // Of the namespace, wherever they are.
 	for _, name := range pods.Bindings() {
 		some, err := podsOf(ctx, pods, name, namespace)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		own = append(own, some...)
 	}
 	var failed error
-	left := quota.Left(binding, there, func(namespace string) (map[string]string, bool) {
+	labels := func(namespace string) (map[string]string, bool) {
 		labels, err := consumer.NamespaceLabels(ctx, cached, namespace)
 		failed = errors.Join(failed, err)
 		return labels, err == nil
-	}, namespace)
-	if failed != nil {
-		return nil, failed
 	}
-	return func(free spill.Size) spill.Size { return left.Within(free, own) }, nil
+	left, rest := quota.Left(binding, there, labels, namespace), quota.Left(binding, append(there, promised.pods(places, namespace)...), labels, namespace)
+	if failed != nil {
+		return failed
+	}
+	for i := range places {
+		places[i] = places[i].within(left, rest, own)
+	}
+	return nil
 }
 
 // lister is what is read of the inventory.

@@ -42,9 +42,9 @@ func (noNamespaces) Get(context.Context, client.ObjectKey, client.Object, ...cli
 	return errors.New("no answer")
 }
 
-// TestWithinQuota: what is free in eu for pods of namespace a1 that return is what the quota leaves. Namespaces a1 and a2 are
-// of team a.
-func TestWithinQuota(t *testing.T) {
+// TestLimit: what is free in eu for pods of namespace a1 that return is what the quota leaves. Namespaces a1 and a2 are
+// of team a, and one CPU is promised to a2.
+func TestLimit(t *testing.T) {
 	namespace := func(name, team string) *corev1.Namespace {
 		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": team}}}
 	}
@@ -58,16 +58,18 @@ func TestWithinQuota(t *testing.T) {
 		cached client.Reader
 		pods   onNodes
 		hard   string
-		want   string
+		// want is free, and promised is what of it others will use.
+		want, promised string
 	}{
-		"no quota":                        {cached, onNodes{}, "", "cpu=8 memory=1Gi"},
-		"some is left":                    {cached, pods, "cpu=5", "cpu=2 memory=1Gi"},
-		"nothing is left":                 {cached, pods, "cpu=3", "memory=1Gi"},
-		"limits are left for each":        {cached, pods, "limits.cpu=6", "cpu=8 memory=1Gi"},
-		"limits are not left for one":     {cached, pods, "limits.cpu=5", ""}, // Of the pod in us.
-		"pods are not known":              {cached, onNodes{"us": {}}, "cpu=5", "error"},
-		"a namespace cannot be read":      {noNamespaces{}, pods, "cpu=5", "error"},
-		"without a quota nothing is read": {noNamespaces{}, onNodes{}, "", "cpu=8 memory=1Gi"},
+		"no quota":                        {cached, onNodes{}, "", "cpu=8 memory=1Gi", ""},
+		"some is left":                    {cached, pods, "cpu=5", "cpu=2 memory=1Gi", "cpu=1"},
+		"it is promised":                  {cached, pods, "cpu=4", "cpu=1 memory=1Gi", "cpu=1"},
+		"nothing is left":                 {cached, pods, "cpu=3", "memory=1Gi", ""},
+		"limits are left for each":        {cached, pods, "limits.cpu=7", "cpu=8 memory=1Gi", ""},
+		"limits are not left for one":     {cached, pods, "limits.cpu=5", "", ""}, // Of the pod in us.
+		"pods are not known":              {cached, onNodes{"us": {}}, "cpu=5", "error", ""},
+		"a namespace cannot be read":      {noNamespaces{}, pods, "cpu=5", "error", ""},
+		"without a quota nothing is read": {noNamespaces{}, onNodes{}, "", "cpu=8 memory=1Gi", ""},
 	} {
 		binding := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
 		if test.hard != "" {
@@ -75,15 +77,19 @@ func TestWithinQuota(t *testing.T) {
 			q.NamespaceSelector.MatchLabels = map[string]v1alpha1.LabelValue{"team": "a"}
 			binding.Spec.Quota = []v1alpha1.NamespaceQuota{q}
 		}
-		within, err := withinQuota(t.Context(), test.cached, test.pods, binding, "a1")
+		places, promised := []Place{{Name: "eu", Free: spill.SizeOfList(listOf("cpu=8 memory=1Gi"))}}, &promises{}
+		toA2 := pod("a2", "1")
+		promised.keep("eu", Pod{Pod: &toA2})
+		err := limit(t.Context(), test.cached, test.pods, binding, "a1", places, promised)
 		if err != nil || test.want == "error" {
 			if err == nil || test.want != "error" {
 				t.Errorf("%s: got error %v", name, err)
 			}
 			continue
 		}
-		if diff := cmp.Diff(spill.SizeOfList(listOf(test.want)), append(spill.Size{}, within(spill.SizeOfList(listOf("cpu=8 memory=1Gi")))...)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+		got := [2]spill.Size{append(spill.Size{}, places[0].Free...), append(spill.Size{}, places[0].Promised...)}
+		if diff := cmp.Diff([2]spill.Size{spill.SizeOfList(listOf(test.want)), spill.SizeOfList(listOf(test.promised))}, got); diff != "" {
+			t.Errorf("%s: free and promised (-want +got):\n%s", name, diff)
 		}
 	}
 }

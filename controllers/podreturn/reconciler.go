@@ -102,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	p := decide(snapshot, memory)
 	if memory.last.Settled || memory.last.Failed {
-		r.promised.keep(req.Namespace, "", nil)
+		r.promised.end(req.Namespace)
 	}
 	if p.move.Pod >= 0 {
 		if p.condition, p.again, err = r.evict(ctx, snapshot, p, memory); err != nil {
@@ -125,7 +125,7 @@ func (r *Reconciler) finish(
 
 func (r *Reconciler) forget(namespace string) {
 	r.known.forget(namespace)
-	r.promised.keep(namespace, "", nil)
+	r.promised.end(namespace)
 	r.Local.Need(namespace, false)
 }
 
@@ -140,7 +140,7 @@ func (r *Reconciler) evict(ctx context.Context, s Snapshot, p plan, memory *memo
 			"tier %d of spec.overflow has had room for the pod for %s: it is evicted from tier %d, so that its ReplicaSet starts another one in an earlier tier",
 			p.move.To, memory.last.Patience(after(policy)), pod.Tier)))
 		memory.returned(memory.last.Next(pod.Tier, pod.Name, ownerOf(pod.Pod), s.Now))
-		r.promised.keep(pod.Namespace, p.place, pod.Size)
+		r.promised.keep(p.place, pod)
 		return p.condition, leastPause, nil
 	}
 	answer := ""

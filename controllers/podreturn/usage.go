@@ -2,10 +2,12 @@ package podreturn
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/quota"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
@@ -22,7 +24,7 @@ type counted struct {
 	at   time.Time
 }
 
-// valid is how long a sum is believed without a change. A resize of a pod is no such change.
+// valid is how long a sum is believed without a change.
 const valid = time.Minute
 
 // of returns what is remembered about a virtual node of a binding, or counts.
@@ -85,19 +87,25 @@ type promises struct {
 type promise struct {
 	place string
 	size  spill.Size
+	// counts is what the successor counts for a quota.
+	counts quota.Pod
 }
 
-// keep replaces the promise to a namespace. An empty place is none.
-func (p *promises) keep(namespace, place string, size spill.Size) {
+// keep replaces the promise to the namespace of a pod.
+func (p *promises) keep(place string, pod Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if delete(p.of, namespace); place == "" {
-		return
-	}
 	if p.of == nil {
 		p.of = map[string]promise{}
 	}
-	p.of[namespace] = promise{place, size}
+	p.of[pod.Namespace] = promise{place, pod.Size, quota.PodOf(pod.Pod, false)}
+}
+
+// end ends the promise to a namespace.
+func (p *promises) end(namespace string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.of, namespace)
 }
 
 // to returns what is promised of a place to other namespaces.
@@ -110,4 +118,17 @@ func (p *promises) to(place, except string) (sum spill.Size) {
 		}
 	}
 	return sum
+}
+
+// pods returns the pods for which any of the places is promised to other namespaces. A quota of a binding holds for all its
+// places together.
+func (p *promises) pods(places []Place, except string) (pods []quota.Pod) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for namespace, promised := range p.of {
+		if namespace != except && slices.ContainsFunc(places, func(place Place) bool { return place.Name == promised.place }) {
+			pods = append(pods, promised.counts)
+		}
+	}
+	return pods
 }

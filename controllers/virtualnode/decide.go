@@ -192,6 +192,8 @@ type Offer struct {
 	// Growth is what new nodes would add, and Growths what they would add to each group, by its labels: see growing.
 	Growth  corev1.ResourceList
 	Growths map[string]corev1.ResourceList
+	// Requested is what our pods request on the virtual node of each group, by its labels: see share.
+	Requested map[string]spill.Size
 }
 
 // nodeName returns the name of the virtual node that the offer is for.

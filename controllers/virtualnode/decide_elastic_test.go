@@ -11,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -108,6 +110,71 @@ func TestGrowing(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestShare: what groups can grow together is divided in proportion, and what the pods of one request already stays with it.
+func TestShare(t *testing.T) {
+	most := map[corev1.ResourceName]resource.Quantity{"cpu": resource.MustParse("10")}
+	nodes := []corev1.Node{in("n", "zone=a"), in("m", "zone=a")}
+	for name, test := range map[string]struct {
+		a, b  string // What is requested.
+		nodes []corev1.Node
+		want  string
+	}{
+		"no pods":                               {"0", "0", nil, "5 5"},
+		"less than the shares":                  {"5", "1", nil, "5 5"},
+		"more than one share":                   {"0", "7", nil, "3 7"},
+		"both, and one more than its share":     {"1", "6", nil, "4 6"},
+		"more than there can be":                {"20", "0", nil, "10 0"},
+		"more than there can be, of both":       {"9", "9", nil, "5 5"},
+		"nodes of one exist":                    {"0", "0", nodes, "2250m 3750m"},
+		"its pods are on them":                  {"4", "0", nodes, "2250m 3750m"},
+		"the other's wait for all that is left": {"4", "6", nodes, "0 6"},
+		"pods of both wait":                     {"5", "4500m", nodes, "1500m 4500m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			binding := zones(most, 5, 5)
+			var virtual []*corev1.Node
+			var pods []corev1.Pod
+			for _, group := range []struct{ name, cpu string }{{"a", test.a}, {"b", test.b}} {
+				node := builder.Node("spillway-eu." + group.name).Obj()
+				node.Annotations = map[string]string{v1alpha1.AnnotationGroup: field.Group{zone: &group.name}.String()}
+				virtual = append(virtual, node)
+				pod := corev1.Pod{Spec: corev1.PodSpec{NodeName: node.Name}}
+				pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(group.cpu)}}}}
+				pods = append(pods, pod)
+			}
+			growths := Offer{Nodes: test.nodes, Requested: requestedOn(virtual, pods)}.growing(binding).Growths
+			a, b := growths[field.Group{zone: ptr.To("a")}.String()], growths[field.Group{zone: ptr.To("b")}.String()]
+			if got := fmt.Sprint(a.Cpu(), " ", b.Cpu()); got != test.want || a.Pods().Value()+b.Pods().Value() != int64(100-10*len(test.nodes)) {
+				t.Errorf("%s CPUs, %s and %s pods, want %s", got, a.Pods(), b.Pods(), test.want)
+			}
+		})
+	}
+}
+
+// TestTaintedFromZero: a group of nodes with GPUs shows their taint once it has had one, and before if somebody has added it.
+func TestTaintedFromZero(t *testing.T) {
+	binding, gpus := zones(nil, 3), in("g", "zone=a")
+	gpus.Status.Allocatable[gpu] = resource.MustParse("1")
+	gpus.Spec.Taints = []corev1.Taint{{Key: string(gpu), Effect: corev1.TaintEffectNoSchedule}}
+	offer := func(nodes ...corev1.Node) Offer {
+		offer := Offer{Nodes: nodes}.growing(binding)
+		return offer.of(decideMembers(members{Binding: binding, Grouping: groupsOf(binding, binding.Spec.VirtualNode.GroupBy, nodes, mostGroups), Offer: offer, Busy: func(string) bool { return false }}).Keep[0])
+	}
+	for _, by := range []string{"nobody", "somebody"} {
+		node := New(binding, offer())
+		if by == "somebody" {
+			node.Spec.Taints = append(node.Spec.Taints, gpus.Spec.Taints...)
+		}
+		want := []bool{by == "somebody", true, true}
+		for i, offer := range []Offer{offer(), offer(gpus), offer()} {
+			apply(node, binding, offer)
+			if tainted := len(node.Spec.Taints) == 2; tainted != want[i] {
+				t.Errorf("tainted by %s, step %d: %v", by, i, node.Spec.Taints)
+			}
+		}
 	}
 }
 

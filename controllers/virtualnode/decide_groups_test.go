@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
@@ -311,9 +312,12 @@ func TestGroupedNode(t *testing.T) {
 	}
 	cordoned := New(binding, offer.of(Member{Group: group}))
 	cordoned.Spec.Unschedulable = true // By an administrator.
-	for _, why := range []string{v1alpha1.CordonedEmpty, ""} {
+	for _, why := range []string{v1alpha1.CordonedEmpty, "", v1alpha1.CordonedReplaced} {
 		if apply(cordoned, binding, offer.of(Member{Group: group, Cordoned: why})); !cordoned.Spec.Unschedulable || cordoned.Annotations[v1alpha1.AnnotationCordoned] != "" {
 			t.Errorf("after %q: what an administrator has cordoned became %v %v", why, cordoned.Spec, cordoned.Annotations)
+		}
+		if gone := eviction.GroupGone(cordoned); gone != (why == v1alpha1.CordonedEmpty) {
+			t.Errorf("after %q: its pods must leave: %v", why, gone)
 		}
 	}
 }

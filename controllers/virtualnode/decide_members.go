@@ -234,13 +234,16 @@ func (m Member) set(labels, annotations map[string]string) {
 	}
 }
 
-// cordon cordons the node, or ends that. It leaves a node alone that somebody else has cordoned.
+// cordon cordons the node, or ends that. It leaves a node alone that somebody else has cordoned, but says of it that the group
+// has gone.
 func (m Member) cordon(node *corev1.Node, annotations map[string]string) {
 	ours := node.Annotations[v1alpha1.AnnotationCordoned] != ""
 	switch {
 	case m.Cordoned != "" && (ours || !node.Spec.Unschedulable):
 		node.Spec.Unschedulable = true
 		annotations[v1alpha1.AnnotationCordoned] = m.Cordoned
+	case m.Cordoned == v1alpha1.CordonedEmpty:
+		annotations[v1alpha1.AnnotationGroupGone] = "true"
 	case m.Cordoned == "" && ours:
 		node.Spec.Unschedulable = false
 	}

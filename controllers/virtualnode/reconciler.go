@@ -110,11 +110,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	offer.Older, offer.Kubelet = bindings.Older(binding), r.Kubelet
 	offer.Exact = r.Small.Wait(binding.Name) == 0
-	offer = offer.growing(binding)
 	existing, err := consumer.VirtualNodes(ctx, r.Client, binding)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if connected && sharesMax(binding) {
+		pods, err := r.Inventory.Pods(ctx, binding.Name, "")
+		if err != nil {
+			return ctrl.Result{}, ignoreUnknown(err)
+		}
+		offer.Requested = requestedOn(existing, pods)
+	}
+	offer = offer.growing(binding)
 	if isGrouped(binding, existing) {
 		return r.reconcileGroups(ctx, binding, existing, offer, connected)
 	}

@@ -43,7 +43,9 @@ func (s *sizes) tooBig(ctx context.Context, remote *corev1.Pod) (why string, eve
 	return toobig.Why(remote, append(slices.Clip(s.now(ctx)), newNodes(e)...))
 }
 
-// newNodes returns the nodes that a provider may start: one of each group that can grow.
+// newNodes returns the nodes that a provider may start: one of each group that can grow. It has the labels of the group, and
+// nobody knows which others. What the nodes that exist have in common, their virtual node shows, so the consumer's scheduler
+// has compared the pod with that.
 func newNodes(e *v1alpha1.Elastic) (nodes []toobig.Node) {
 	for _, group := range elastic.Groups(e, nil) {
 		node := &corev1.Node{Status: corev1.NodeStatus{Allocatable: group.Offers(), Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
@@ -51,7 +53,7 @@ func newNodes(e *v1alpha1.Elastic) (nodes []toobig.Node) {
 		for key, value := range group.Labels {
 			node.Labels[key] = string(value)
 		}
-		nodes = append(nodes, toobig.Node{Node: node})
+		nodes = append(nodes, toobig.Node{Node: node, New: true})
 	}
 	return nodes
 }

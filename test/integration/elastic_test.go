@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -186,16 +187,28 @@ func (e *elastic) running() (n int) {
 func (e *elastic) versions() map[string]string {
 	GinkgoHelper()
 	all := map[string]string{}
+	text := func(parts ...any) string {
+		encoded, err := json.Marshal(parts)
+		Expect(err).NotTo(HaveOccurred())
+		return string(encoded)
+	}
 	for _, pod := range e.pods() {
 		all[pod.Name] = pod.ResourceVersion
 	}
 	var nodes corev1.NodeList
 	Expect(home.List(ctx, &nodes, client.MatchingLabels{v1alpha1.LabelCluster: e.eu.Spec.ClusterID})).To(Succeed())
 	for i := range nodes.Items {
-		all[nodes.Items[i].Name] = fmt.Sprint(nodes.Items[i].Labels, nodes.Items[i].Status.Allocatable)
+		node := &nodes.Items[i]
+		for j := range node.Status.Conditions {
+			node.Status.Conditions[j].LastHeartbeatTime = metav1.Time{}
+		}
+		all[node.Name] = text(node.Labels, node.Annotations, node.Spec, node.Status.Capacity, node.Status.Allocatable, node.Status.Conditions)
 	}
 	cb, err := home.binding(e.eu.Name)
 	Expect(err).NotTo(HaveOccurred())
-	all["elastic"] = fmt.Sprint(find(cb.Status.Conditions, v1alpha1.BindingElastic))
+	all["binding"] = text(cb.Labels, cb.Annotations, cb.Status.Conditions, cb.Status.VirtualNodes)
+	nso := newOffloading(e.team, nil)
+	Expect(home.Get(ctx, client.ObjectKeyFromObject(nso), nso)).To(Succeed())
+	all["offloading"] = nso.ResourceVersion
 	return all
 }

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -42,10 +43,21 @@ var _ = Describe("spec.overflow", slow, func() {
 				And(HaveField("Type", v1alpha1.OffloadingPodsFit), HaveField("Message", ContainSubstring("1 pod ("+o.team+"/")))))))
 
 		By("starting the manager again, which writes nothing")
+		var waits corev1.Pod
+		for _, pod := range o.pods() {
+			if pod.Spec.NodeName == "" {
+				waits = pod
+			}
+		}
+		fits := HaveField("Reason", v1alpha1.ReasonFitsNoTier)
+		Eventually(home.eventsAbout(&waits)).Should(ContainElement(fits))
 		before := o.opened()
 		restart(fleet.Options{})
 		home.passes(selecting(labelSpec, o.set.Name))
 		Expect(o.opened()).To(Equal(before))
+		var told []eventsv1.Event
+		Expect(home.eventsAbout(&waits)()).To(ContainElement(fits, &told))
+		Expect(told).To(HaveLen(1), "its owner knows already")
 
 		By("running the pods, as kubelets do")
 		Eventually(o.running).Should(Equal("1 here at no cost, 2 in eu at cost -100, 2 in us at cost -200"))

@@ -38,7 +38,7 @@ type Snapshot struct {
 	Binding *v1alpha1.ClusterBinding
 	// Cordoned reports that the virtual node gets no new pods, because it is unschedulable or deleted.
 	Cordoned bool
-	// GroupEmpty reports that the virtual node is cordoned because the provider has no node of its group.
+	// GroupEmpty reports that the virtual node is cordoned, and the provider has no node of its group: see GroupGone.
 	GroupEmpty bool
 	// NamespaceTerminating reports that the pod's namespace is being deleted.
 	NamespaceTerminating bool
@@ -75,6 +75,12 @@ func Decide(s Snapshot) Cause {
 	default:
 		return Stays
 	}
+}
+
+// GroupGone reports whether a virtual node is cordoned, and the provider has had no node of its group for a while, whoever has
+// cordoned it.
+func GroupGone(node *corev1.Node) bool {
+	return node.Spec.Unschedulable && (node.Annotations[v1alpha1.AnnotationCordoned] == v1alpha1.CordonedEmpty || node.Annotations[v1alpha1.AnnotationGroupGone] != "")
 }
 
 // MayBeEvicted reports whether there is any reason for which Decide would evict the pod.

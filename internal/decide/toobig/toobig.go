@@ -5,6 +5,7 @@ package toobig
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,8 @@ type Node struct {
 	*corev1.Node
 	// Used is what pods on it request, as far as that is known.
 	Used spill.Size
+	// New reports that it does not exist, and may be started. Then only the labels that it has here are known.
+	New bool
 }
 
 // Why says what a pod requests and what the nodes have that may take it; empty if one has room, if there is none, or if
@@ -32,7 +35,11 @@ func Why(remote *corev1.Pod, all []Node) (why string, ever bool) {
 	required := nodeaffinity.GetRequiredNodeAffinity(remote)
 	tolerated := nodes.Named(remote.Spec.Tolerations)
 	for _, node := range all {
-		if matches, err := required.Match(node.Node); err != nil || !matches || !nodes.Takes(node.Node, tolerated) {
+		of := required
+		if node.New {
+			of = nodeaffinity.GetRequiredNodeAffinity(about(remote, node.Labels))
+		}
+		if matches, err := of.Match(node.Node); err != nil || !matches || !nodes.Takes(node.Node, tolerated) {
 			continue
 		}
 		has := spill.SizeOfList(node.Status.Allocatable)
@@ -52,6 +59,32 @@ func Why(remote *corev1.Pod, all []Node) (why string, ever bool) {
 		return numbers(size, spill.Largest(free), "largest free"), false
 	}
 	return "", false
+}
+
+// about returns a pod that requires of a node what the given one does, as far as it is about these labels.
+func about(pod *corev1.Pod, labels map[string]string) *corev1.Pod {
+	unknown := func(key string) bool { _, known := labels[key]; return !known }
+	only := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: maps.Clone(pod.Spec.NodeSelector)}}
+	maps.DeleteFunc(only.Spec.NodeSelector, func(key, _ string) bool { return unknown(key) })
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
+		return only
+	}
+	required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.DeepCopy()
+	if required == nil {
+		return only
+	}
+	for i := range required.NodeSelectorTerms {
+		term := &required.NodeSelectorTerms[i]
+		if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
+			continue // It matches no node.
+		}
+		term.MatchExpressions, term.MatchFields = slices.DeleteFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool { return unknown(r.Key) }), nil
+		if len(term.MatchExpressions) == 0 {
+			return only // A new node may meet this alternative.
+		}
+	}
+	only.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+	return only
 }
 
 // None reports whether no node of a group takes pods with these tolerations.

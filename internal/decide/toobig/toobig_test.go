@@ -13,7 +13,7 @@ import (
 
 func node(name, cpu, memory, usedCPU string) Node {
 	used := spill.SizeOfList(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(usedCPU), corev1.ResourcePods: resource.MustParse("3")})
-	return Node{builder.Node(name).Allocatable(corev1.ResourceCPU, cpu).Allocatable(corev1.ResourceMemory, memory).Allocatable(corev1.ResourcePods, "110").Obj(), used}
+	return Node{Node: builder.Node(name).Allocatable(corev1.ResourceCPU, cpu).Allocatable(corev1.ResourceMemory, memory).Allocatable(corev1.ResourcePods, "110").Obj(), Used: used}
 }
 
 func (n Node) with(change func(*corev1.Node)) Node {
@@ -57,6 +57,54 @@ func TestWhy(t *testing.T) {
 			}
 			if got, ever := Why(pod, test.nodes); got != test.want || ever != test.ever {
 				t.Errorf("got %q, %v, want %q, %v", got, ever, test.want, test.ever)
+			}
+		})
+	}
+}
+
+// TestNewNode: what a pod requires of a label that nobody knows of a new node does not rule that node out.
+func TestNewNode(t *testing.T) {
+	is := func(key string, operator corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorRequirement {
+		return corev1.NodeSelectorRequirement{Key: key, Operator: operator, Values: values}
+	}
+	oneOf := func(terms ...[]corev1.NodeSelectorRequirement) corev1.PodSpec {
+		required := &corev1.NodeSelector{}
+		for _, term := range terms {
+			required.NodeSelectorTerms = append(required.NodeSelectorTerms, corev1.NodeSelectorTerm{MatchExpressions: term})
+		}
+		return corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}}
+	}
+	all := func(one ...corev1.NodeSelectorRequirement) []corev1.NodeSelectorRequirement { return one }
+	const arch, tooBig = corev1.LabelArchStable, "it requests cpu 3, and the largest node has cpu 2"
+	in, lacks := corev1.NodeSelectorOpIn, corev1.NodeSelectorOpDoesNotExist
+	for name, test := range map[string]struct {
+		requires corev1.PodSpec
+		want     string
+	}{
+		"nothing":                                 {corev1.PodSpec{}, ""},
+		"its label":                               {corev1.PodSpec{NodeSelector: map[string]string{"pool": "large"}}, ""},
+		"an unknown label":                        {corev1.PodSpec{NodeSelector: map[string]string{"pool": "large", arch: "amd64", corev1.LabelOSStable: "linux"}}, ""},
+		"that of another group":                   {corev1.PodSpec{NodeSelector: map[string]string{"pool": "small"}}, tooBig},
+		"an unknown label, by affinity":           {oneOf(all(is(arch, in, "amd64"))), ""},
+		"both":                                    {oneOf(all(is(arch, in, "amd64"), is("pool", in, "large"))), ""},
+		"an unknown label, and of another group":  {oneOf(all(is(arch, in, "amd64"), is("pool", in, "small"))), tooBig},
+		"that the label is missing":               {oneOf(all(is("pool", lacks), is(arch, in, "amd64"))), tooBig},
+		"one of two alternatives, and it is this": {oneOf(all(is("pool", in, "small")), all(is(arch, in, "amd64"))), ""},
+		"one of two alternatives, both elsewhere": {oneOf(all(is("pool", in, "small")), all(is("pool", in, "tiny"))), tooBig},
+		"an alternative that nothing meets":       {oneOf(nil, all(is("pool", in, "small"))), tooBig},
+	} {
+		t.Run(name, func(t *testing.T) {
+			group := node("", "4", "8Gi", "0").with(func(n *corev1.Node) { n.Labels = map[string]string{"pool": "large"} })
+			group.New, group.Used = true, nil
+			nodes := []Node{group} // Of those that exist, one meets whatever is required, and is too small.
+			for _, labels := range []map[string]string{{"pool": "large"}, {"pool": "small"}, {}} {
+				labels[arch], labels[corev1.LabelOSStable] = "amd64", "linux"
+				nodes = append(nodes, node("a", "2", "8Gi", "0").with(func(n *corev1.Node) { n.Labels = labels }))
+			}
+			pod := &corev1.Pod{Spec: test.requires}
+			pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3")}}}}
+			if got, _ := Why(pod, nodes); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
