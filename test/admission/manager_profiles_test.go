@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -22,14 +23,16 @@ func TestManagerClusterProfiles(t *testing.T) {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "spillway-system", Name: "spillway-manager"}},
 	})
 	without := rights(t, manager, elsewhere)
-	var added sets.Set[string]
-	err := eventually(t.Context(), func(context.Context) (bool, error) {
-		added = rights(t, manager, granted).Difference(without)
-		return added.Len() > 0, nil
+	err := eventually(t.Context(), func(ctx context.Context) (bool, error) {
+		may := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: granted, Verb: "get", Group: "multicluster.x-k8s.io", Resource: "clusterprofiles"}}}
+		err := manager.Create(ctx, may)
+		return may.Status.Allowed, err
 	})
 	if err != nil {
 		t.Fatalf("waiting until the API server has taken up the RoleBinding: %v", err)
 	}
+	added := rights(t, manager, granted).Difference(without)
 	const profiles = "multicluster.x-k8s.io/clusterprofiles"
 	if diff := cmp.Diff([]string{"create " + profiles, "get " + profiles, "patch " + profiles + "/status"}, sets.List(added)); diff != "" {
 		t.Errorf("the rights that it adds (-want +got):\n%s", diff)
