@@ -80,9 +80,9 @@ const (
 	// the step of its deletion.
 	progressInterval = 10 * time.Second
 	progressMost     = 30 * time.Second
-	// What is free in a provider changes with each pod. Those who read profiles look for days, not seconds.
-	profileInterval = 15 * time.Second
-	profileMost     = time.Minute
+	// What is free in a provider changes with each pod. Whoever reads profiles sees a change within ten seconds.
+	profileInterval = 3 * time.Second
+	profileMost     = 6 * time.Second
 )
 
 // Options are shared by the controllers.

@@ -57,13 +57,16 @@ type Plan struct {
 	Foreign bool
 }
 
-// Decide decides about the ClusterProfile of a binding. It goes with the binding, which owns it.
+// Decide decides about the ClusterProfile of a binding. It goes with the binding, which owns it. Until then, it says that
+// the binding is being deleted.
 func Decide(s Snapshot) Plan {
-	switch {
-	case !s.Binding.DeletionTimestamp.IsZero():
+	switch leaving := !s.Binding.DeletionTimestamp.IsZero(); {
+	case s.Existing == nil && leaving:
 		return Plan{}
 	case s.Existing == nil:
 		return Plan{Create: s.profile()}
+	case leaving && !metav1.IsControlledBy(s.Existing, s.Binding):
+		return Plan{}
 	case !metav1.IsControlledBy(s.Existing, s.Binding):
 		return Plan{Foreign: true}
 	case !s.Existing.DeletionTimestamp.IsZero():

@@ -1,14 +1,18 @@
 package clusterprofile
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	inventory "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -72,19 +76,24 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+func unbound(s *Snapshot) { s.Binding.DeletionTimestamp = &metav1.Time{Time: s.Now} }
+
 func TestChanges(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*Snapshot)
 		// want are the properties with a new time; "-" for no write.
 		want string
 	}{
-		"nothing":              {func(*Snapshot) {}, "-"},
-		"the time":             {func(s *Snapshot) { s.Now = s.Now.Add(time.Hour) }, "-"},
-		"the pods are unknown": {func(s *Snapshot) { s.Known, s.Pods = false, nil }, "-"},
-		"a pod":                {func(s *Snapshot) { s.Now, s.Pods = s.Now.Add(time.Hour), nil }, "free.spillway.io/cpu free.spillway.io/nvidia.com/gpu"},
-		"it is unbound":        {func(s *Snapshot) { s.Binding.DeletionTimestamp = &metav1.Time{Time: s.Now} }, "-"},
-		"it goes":              {func(s *Snapshot) { s.Existing.DeletionTimestamp = &metav1.Time{Time: s.Now}; s.Pods = nil }, "-"},
-		"somebody else's":      {func(s *Snapshot) { s.Existing.OwnerReferences = nil }, "foreign"},
+		"nothing":                        {func(*Snapshot) {}, "-"},
+		"the time":                       {func(s *Snapshot) { s.Now = s.Now.Add(time.Hour) }, "-"},
+		"the pods are unknown":           {func(s *Snapshot) { s.Known, s.Pods = false, nil }, "-"},
+		"a pod":                          {func(s *Snapshot) { s.Now, s.Pods = s.Now.Add(time.Hour), nil }, "free.spillway.io/cpu free.spillway.io/nvidia.com/gpu"},
+		"it is unbound":                  {unbound, "-"},
+		"it says so":                     {func(s *Snapshot) { unbound(s); s.Binding.Status.Conditions[1].Reason = v1alpha1.ReasonDeleting }, ""},
+		"it is unbound, somebody else's": {func(s *Snapshot) { unbound(s); s.Existing.OwnerReferences = nil }, "-"},
+		"it is unbound, there is none":   {func(s *Snapshot) { unbound(s); s.Existing = nil }, "-"},
+		"it goes":                        {func(s *Snapshot) { s.Existing.DeletionTimestamp = &metav1.Time{Time: s.Now}; s.Pods = nil }, "-"},
+		"somebody else's":                {func(s *Snapshot) { s.Existing.OwnerReferences = nil }, "foreign"},
 		"a condition of others": {func(s *Snapshot) {
 			s.Existing.Status.Conditions = append(s.Existing.Status.Conditions, metav1.Condition{Type: "Synced"})
 		}, "-"},
@@ -111,5 +120,25 @@ func TestChanges(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestLack: an event says what is missing, with a reason of its own for each.
+func TestLack(t *testing.T) {
+	kind := schema.GroupResource{Group: inventory.GroupVersion.Group, Resource: "clusterprofiles"}
+	unserved := apierrors.NewGenericServerResponse(http.StatusNotFound, "get", kind, "eu", "404 page not found", 0, true)
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"the kind was never there": {&meta.NoKindMatchError{}, v1alpha1.ReasonKindNotServed},
+		"the kind is gone":         {unserved, v1alpha1.ReasonKindNotServed},
+		"the right":                {apierrors.NewForbidden(kind, "eu", nil), v1alpha1.ReasonRightsMissing},
+		"the namespace":            {apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "fleet"), ReasonNamespaceMissing},
+		"an answer":                {apierrors.NewTimeoutError("", 0), ""},
+	} {
+		if got, _ := lack(test.err); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
 	}
 }

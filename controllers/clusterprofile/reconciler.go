@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +30,13 @@ import (
 	"github.com/spillway-io/spillway/internal/shard"
 	"github.com/spillway-io/spillway/internal/trigger"
 )
+
+// foreignRetry is when to look again for a profile of another owner. No event reports its deletion, because profiles are
+// not watched. It may be that of an earlier binding of that name, which Kubernetes is about to delete.
+const foreignRetry = 30 * time.Second
+
+// ReasonNamespaceMissing is the reason of an event on a ClusterBinding: the namespace of --cluster-profiles does not exist.
+const ReasonNamespaceMissing = "NamespaceMissing"
 
 // What it may do with ClusterProfiles is in config/rbac/cluster_profiles_role.yaml, which nothing binds.
 //
@@ -75,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	existing := &inventoryv1alpha1.ClusterProfile{}
 	err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: req.Name}, existing)
 	switch {
-	case apierrors.IsNotFound(err):
+	case retry.IsGone(err): // Not: its kind is not served any more.
 	case err != nil:
 		return ctrl.Result{}, r.failed(s, "getting", err)
 	default:
@@ -90,29 +98,46 @@ func (r *Reconciler) act(ctx context.Context, s Snapshot, plan Plan) (ctrl.Resul
 	case plan.Foreign:
 		r.Events.Eventf(s.Binding, nil, corev1.EventTypeWarning, v1alpha1.ReasonNameConflict, "Publish", "%s",
 			conditions.Note(fmt.Sprintf("ClusterProfile %s/%s is not Spillway's, so the provider is not published: delete it", r.Namespace, s.Binding.Name)))
+		return ctrl.Result{RequeueAfter: foreignRetry}, nil
 	case plan.Create != nil:
 		if err := r.Client.Create(ctx, plan.Create); err != nil {
-			return ctrl.Result{}, r.failed(s, "creating", err)
+			return ctrl.Result{}, r.failed(s, "creating", err) // Not found means that the namespace is missing.
 		}
 		s.Existing = plan.Create
 		return r.act(ctx, s, Decide(s))
 	case plan.Status != nil:
-		if err := r.Client.Status().Patch(ctx, plan.Status, precondition.Locked(s.Existing)); err != nil {
-			return retry.Done(r.failed(s, "writing the status of", err))
+		result, err := retry.Done(r.Client.Status().Patch(ctx, plan.Status, precondition.Locked(s.Existing)))
+		if err != nil {
+			err = r.failed(s, "writing the status of", err)
 		}
+		return result, err
 	}
 	return ctrl.Result{}, nil
 }
 
 // failed tells the platform engineer what is missing.
 func (r *Reconciler) failed(s Snapshot, what string, err error) error {
-	lacks := apierrors.IsForbidden(err) || meta.IsNoMatchError(err)
+	reason, missing := lack(err)
 	err = fmt.Errorf("%s ClusterProfile %s/%s: %w", what, r.Namespace, s.Binding.Name, err)
-	if lacks {
-		r.Events.Eventf(s.Binding, nil, corev1.EventTypeWarning, v1alpha1.ReasonRightsMissing, "Publish", "%s",
-			conditions.Note("the provider is not published, although the manager has the flag --cluster-profiles: "+err.Error()))
+	if reason != "" {
+		r.Events.Eventf(s.Binding, nil, corev1.EventTypeWarning, reason, "Publish", "%s",
+			conditions.Note(fmt.Sprintf("the provider is not published, although the manager has the flag --cluster-profiles: %s: %v", missing, err)))
 	}
 	return err
+}
+
+// lack says what an administrator must add before a request can succeed: the reason of an event, and a text. The reason is
+// empty if nothing is missing. The manager tries again every half minute.
+func lack(err error) (reason, missing string) {
+	switch {
+	case meta.IsNoMatchError(err), apierrors.IsNotFound(err) && !retry.IsGone(err):
+		return v1alpha1.ReasonKindNotServed, "install the CustomResourceDefinition clusterprofiles.multicluster.x-k8s.io, version v1alpha1"
+	case apierrors.IsForbidden(err):
+		return v1alpha1.ReasonRightsMissing, "bind the ClusterRole spillway-cluster-profiles to the manager in that namespace"
+	case apierrors.IsNotFound(err):
+		return ReasonNamespaceMissing, "create the namespace"
+	}
+	return "", ""
 }
 
 // SetupWithManager adds the controller to the manager.

@@ -132,7 +132,7 @@ func (r *Reconciler) cause(ctx context.Context, name string, pod *corev1.Pod) (e
 	mapped, err3 := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: name}, s.NamespaceMap)
 	node := &corev1.Node{}
 	virtual, err4 := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: pod.Spec.NodeName}, node)
-	namespace := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+	namespace := consumer.NamespaceMetadata()
 	_, err5 := consumer.Exists(ctx, r.Client, client.ObjectKey{Name: pod.Namespace}, namespace)
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil || !bound {
 		return eviction.Stays, err

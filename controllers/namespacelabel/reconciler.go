@@ -21,6 +21,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/precondition"
 	"github.com/spillway-io/spillway/internal/retry"
 	"github.com/spillway-io/spillway/internal/trigger"
@@ -84,7 +85,7 @@ func misspelt(namespace metav1.Object) bool {
 
 // Reconcile reconciles the NamespaceOffloading of one Namespace.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	namespace := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+	namespace := consumer.NamespaceMetadata()
 	if err := r.Client.Get(ctx, req.NamespacedName, namespace); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}

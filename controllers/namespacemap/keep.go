@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/drain"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
@@ -62,7 +62,7 @@ func (r *Reconciler) isRequested(ctx context.Context, from client.Reader, bindin
 // ofEarlier reports whether the remote namespace represents an earlier local namespace of that name. The
 // offloading does not ask for such a namespace.
 func (r *Reconciler) ofEarlier(ctx context.Context, d namespacemap.Delete) (bool, error) {
-	local := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+	local := consumer.NamespaceMetadata()
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: d.Namespace}, local); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			return false, nil

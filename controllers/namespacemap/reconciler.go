@@ -29,6 +29,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/ownwrites"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/field/provenance"
@@ -196,7 +197,7 @@ func addLocals(ctx context.Context, from client.Reader, s namespacemap.Snapshot)
 		names.Insert(remote.LocalNamespace)
 	}
 	for name := range names.Delete("") {
-		local := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+		local := consumer.NamespaceMetadata()
 		err := from.Get(ctx, client.ObjectKey{Name: name}, local)
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("getting namespace %s: %w", name, err)

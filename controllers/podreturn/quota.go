@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/quota"
-	"github.com/spillway-io/spillway/internal/inventory"
 )
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
@@ -19,7 +19,7 @@ import (
 // returned beyond that would not be sent, and would wait there. What is promised in any of the places to other namespaces
 // may be of the same quota.
 func limit(
-	ctx context.Context, cached client.Reader, pods *inventory.Inventory, binding *v1alpha1.ClusterBinding, namespace string, places []Place, promised *promises,
+	ctx context.Context, cached client.Reader, pods lister, binding *v1alpha1.ClusterBinding, namespace string, places []Place, promised *promises,
 ) error {
 	if len(binding.Spec.Quota) == 0 {
 		return nil
@@ -36,11 +36,11 @@ func limit(
 		}
 		own = append(own, some...)
 	}
-	var failed error // Without labels, no quota would hold.
-	labels := func(namespace string) map[string]string {
+	var failed error
+	labels := func(namespace string) (map[string]string, bool) {
 		labels, err := consumer.NamespaceLabels(ctx, cached, namespace)
 		failed = errors.Join(failed, err)
-		return labels
+		return labels, err == nil
 	}
 	left, rest := quota.Left(binding, there, labels, namespace), quota.Left(binding, append(there, promised.pods(places, namespace)...), labels, namespace)
 	if failed != nil {
@@ -52,14 +52,16 @@ func limit(
 	return nil
 }
 
-func podsOf(ctx context.Context, pods *inventory.Inventory, binding, namespace string) ([]quota.Pod, error) {
+// lister is what is read of the inventory.
+type lister interface {
+	Bindings() []string
+	Pods(ctx context.Context, binding, namespace string) ([]corev1.Pod, error)
+}
+
+func podsOf(ctx context.Context, pods lister, binding, namespace string) ([]quota.Pod, error) {
 	found, err := pods.Pods(ctx, binding, namespace)
 	if err != nil {
 		return nil, fmt.Errorf("the pods of ClusterBinding %s: %w", binding, err)
 	}
-	all := make([]quota.Pod, len(found))
-	for i := range found {
-		all[i] = quota.PodOf(&found[i], false)
-	}
-	return all, nil
+	return quota.PodsOf(found, nil), nil
 }

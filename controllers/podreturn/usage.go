@@ -24,7 +24,7 @@ type counted struct {
 	at   time.Time
 }
 
-// valid is how long a sum is believed without a change. A resize of a pod is no such change.
+// valid is how long a sum is believed without a change.
 const valid = time.Minute
 
 // of returns what is remembered about a virtual node of a binding, or counts.

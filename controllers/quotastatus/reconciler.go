@@ -89,10 +89,7 @@ func (r *Reconciler) count(ctx context.Context, binding *v1alpha1.ClusterBinding
 	if err != nil {
 		return nil, err
 	}
-	all := make([]quota.Pod, len(pods))
-	for i := range pods {
-		all[i] = quota.PodOf(&pods[i], false)
-	}
+	all := quota.PodsOf(pods, nil)
 	labels := map[string]map[string]string{}
 	for i := range all {
 		name := all[i].Namespace
@@ -103,7 +100,7 @@ func (r *Reconciler) count(ctx context.Context, binding *v1alpha1.ClusterBinding
 			return nil, err
 		}
 	}
-	return quota.Status(binding, all, func(namespace string) map[string]string { return labels[namespace] }), nil
+	return quota.Status(binding, all, func(namespace string) (map[string]string, bool) { return labels[namespace], true }), nil
 }
 
 // SetupWithManager adds the controller to the manager.

@@ -214,7 +214,7 @@ func (e *Engine) localNamespaces(ctx context.Context) mapping.LocalNamespaces {
 		return err != nil || namespaceoffloading.TakenBy(nso, binding, bindings) == ""
 	}
 	local := func(namespace string) (*metav1.PartialObjectMetadata, bool) {
-		ns := namespaceMetadata()
+		ns := consumer.NamespaceMetadata()
 		err := e.Cache.Get(ctx, client.ObjectKey{Name: namespace}, ns, client.UnsafeDisableDeepCopy)
 		return ns, err == nil
 	}

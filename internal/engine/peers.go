@@ -5,11 +5,11 @@ import (
 	"maps"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 )
 
@@ -45,7 +45,7 @@ func (n *namespaces) peerNamespaces() []decide.PeerNamespace {
 // followLabels enqueues all objects whose copies name other namespaces, when such a namespace appears,
 // disappears or gets other labels. It must be called before the first reconciles, which read the labels.
 func (n *namespaces) followLabels(ctx context.Context, from cache.Cache) error {
-	return informer.Watch(ctx, from, namespaceMetadata(), func(e informer.Change) {
+	return informer.Watch(ctx, from, consumer.NamespaceMetadata(), func(e informer.Change) {
 		if e.Initially || !n.current().IsPeer(e.Object().GetName()) || sameLabels(e.Before, e.After) {
 			return
 		}
@@ -57,9 +57,4 @@ func (n *namespaces) followLabels(ctx context.Context, from cache.Cache) error {
 // sameLabels reports whether both states are of one object with the same labels.
 func sameLabels(before, after client.Object) bool {
 	return before != nil && after != nil && before.GetUID() == after.GetUID() && maps.Equal(before.GetLabels(), after.GetLabels())
-}
-
-// namespaceMetadata returns what to ask the cache for: it holds only the metadata of Namespaces.
-func namespaceMetadata() *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
 }

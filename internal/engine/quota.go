@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/cache/informer"
+	"github.com/spillway-io/spillway/internal/consumer"
 	"github.com/spillway-io/spillway/internal/decide/quota"
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/engine/kind"
@@ -45,7 +46,7 @@ func (q *quotas) follow(ctx context.Context) error {
 		before(binding)
 		q.set(ctx, binding)
 	}
-	q.book.Labels = func(namespace string) map[string]string { return q.labels(ctx, namespace) }
+	q.book.Labels = func(namespace string) (map[string]string, bool) { return q.labels(ctx, namespace) }
 	q.set(ctx, q.namespaces.current().Binding())
 	return errors.Join(
 		informer.Watch(ctx, q.view, &corev1.Pod{}, func(e informer.Change) {
@@ -59,7 +60,7 @@ func (q *quotas) follow(ctx context.Context) error {
 				q.enqueueAll(q.book.Gone(e.Before.GetUID()))
 			}
 		}),
-		informer.Watch(ctx, q.Cache, namespaceMetadata(), func(e informer.Change) {
+		informer.Watch(ctx, q.Cache, consumer.NamespaceMetadata(), func(e informer.Change) {
 			if !e.Initially && !sameLabels(e.Before, e.After) {
 				q.enqueueAll(q.book.Relabelled(e.Object().GetName()))
 			}
@@ -86,18 +87,18 @@ func (q *quotas) pods(ctx context.Context) []quota.Pod {
 	for i := range there.Items {
 		sent.Insert(provenance.LocalOf(&there.Items[i]).UID)
 	}
-	all := make([]quota.Pod, len(here.Items))
-	for i := range here.Items {
-		all[i] = quota.PodOf(&here.Items[i], sent.Has(here.Items[i].UID))
-	}
-	return all
+	return quota.PodsOf(here.Items, sent.Has)
 }
 
-// labels returns the labels of a namespace of the consumer.
-func (q *quotas) labels(ctx context.Context, namespace string) map[string]string {
-	found := namespaceMetadata()
-	_ = q.Cache.Get(ctx, client.ObjectKey{Name: namespace}, found, client.UnsafeDisableDeepCopy)
-	return found.Labels
+// labels returns the labels of a namespace of the consumer. They are not known while the cache does not show the namespace:
+// where replicas share the bindings, a pod of it may be here before. When the cache does, follow is told. No other error
+// ends without the connection.
+func (q *quotas) labels(ctx context.Context, namespace string) (labels map[string]string, known bool) {
+	found := consumer.NamespaceMetadata()
+	if err := q.Cache.Get(ctx, client.ObjectKey{Name: namespace}, found, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, false
+	}
+	return found.Labels, true
 }
 
 // Ask implements plan.Quota.

@@ -69,10 +69,10 @@ func (r *Inventory) podChanged(name string, e informer.Change) {
 	r.notify(Change{Binding: name, Pod: pod})
 }
 
-// matters reports whether a change of a pod matters to any reader: the pod is another one, is being deleted,
-// or has ended.
+// matters reports whether a change of a pod matters to any reader: the pod is another one, is being deleted, has ended, or
+// has another spec, for example because it was resized.
 func matters(before, after *corev1.Pod) bool {
-	return before.UID != after.UID ||
+	return before.UID != after.UID || before.Generation != after.Generation ||
 		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 		eviction.BlocksDeletion(before) != eviction.BlocksDeletion(after)
 }

@@ -30,6 +30,7 @@ func TestMatters(t *testing.T) {
 		"it runs":           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, false},
 		"it ends":           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
 		"it goes":           {func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.NewTime(builder.Epoch)) }, true},
+		"its spec":          {func(p *corev1.Pod) { p.Generation++ }, true},
 		"it is another one": {func(p *corev1.Pod) { p.UID = "2" }, true},
 	}
 	for name, test := range tests {

@@ -40,6 +40,7 @@ var notRun = map[string]string{
 	"curl ":                   "there is nobody to answer",
 	"kubectl port-forward ":   "nothing runs",
 	"kubectl drain ":          "there is no node",
+	"kubectl auth can-i ":     "the right answer, no, is an error",
 	"kubectl rollout status ": "no Deployment is rolled out",
 	"kubectl spillway ":       "test/plugin runs them",
 	"kubectl --kubeconfig bin/demo/consumer.kubeconfig logs ": "no manager runs",

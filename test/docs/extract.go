@@ -54,9 +54,10 @@ func commandsOf(page, text string, inlines bool) []command {
 
 // commandsOfBlock returns the commands of a block. Its first line is line begin of the page, counted from 0.
 func commandsOfBlock(page string, begin int, block []string) []command {
+	indent := block[0][:len(block[0])-len(strings.TrimLeft(block[0], " "))] // Of a block in a list, more than codeBlock.
 	text := make([]string, len(block))
 	for i := range block {
-		text[i] = strings.TrimPrefix(block[i], codeBlock)
+		text[i] = strings.TrimPrefix(block[i], indent)
 	}
 	if !program.MatchString(text[0]) {
 		return nil // A manifest, or the output of a program.

@@ -26,12 +26,16 @@ func TestCommandsOf(t *testing.T) {
 		"\n" +
 		"    $ kubectl get nodes\n" +
 		"    NAME\n" +
-		"    make\n"
+		"    make\n" +
+		"1. In a list:\n" +
+		"\n" +
+		"       kubectl create y\n"
 	want := []command{
 		{"p", 3, "kubectl apply -f - <<'END'\nkind: Pod\nEND"},
 		{"p", 6, "kubectl create x \\\n  --flag"},
 		{"p", 9, "make demo   # a comment"},
 		{"p", 18, "kubectl get nodes"},
+		{"p", 23, "kubectl create y"},
 	}
 	if diff := cmp.Diff(want, commandsOf("p", page, false), cmp.AllowUnexported(command{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

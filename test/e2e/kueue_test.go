@@ -42,17 +42,25 @@ const (
 var _ = Describe("Kueue", Ordered, queueing, func() {
 	var us *testCluster
 	teams := []string{"team-a", "team-b"}
+	var page *commandsOnPage
 
 	BeforeAll(func() {
+		page = commandsOf("docs/kueue.md")
 		us = newTestCluster(testcluster.Options{Name: "us", Nodes: 1, Log: GinkgoWriter})
 		us.install("config/provider")
 		bind(us)
 		bound(us)
+		for name, provider := range map[string]*testCluster{"eu": eu, "us": us} {
+			provider.mustKubectl("label", "nodes", "--all", "--overwrite", providerLabel+"="+name)
+		}
 		startKueue()
 		for _, team := range teams {
-			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team, Labels: map[string]string{v1alpha1.LabelOffload: v1alpha1.OffloadTrue}}}
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}
 			consumer.create(namespace)
 			DeferCleanup(func() { Expect(client.IgnoreNotFound(consumer.Delete(ctx, namespace))).To(Succeed()) })
+		}
+		page.run("kubectl label namespace")
+		for _, team := range teams {
 			offloading := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: v1alpha1.OffloadingName}}
 			Eventually(read(consumer, offloading, &v1alpha1.NamespaceOffloading{})).Should(haveCondition(v1alpha1.OffloadingReady, metav1.ConditionTrue))
 			Eventually(func() (*corev1.Pod, error) {
@@ -60,9 +68,8 @@ var _ = Describe("Kueue", Ordered, queueing, func() {
 				return pod, consumer.Create(ctx, pod, client.DryRunAll)
 			}).Should(HaveField("Spec.Tolerations", ContainElement(HaveField("Key", v1alpha1.TaintVirtualNode))))
 		}
-		consumer.mustKubectl("label", "nodes", "--selector", "!"+v1alpha1.LabelNodeType, "example.com/place=here")
-		out, err := consumer.kubectlWith(manifestOf("docs/kueue.md"), "apply", "-f", "-")
-		Expect(err).NotTo(HaveOccurred(), out)
+		page.run("kubectl label nodes")
+		page.run("kubectl apply")
 	})
 
 	It("fills the consumer, then eu, then us, and each flavor that it charges is where the pod runs", func() {
@@ -89,7 +96,10 @@ var _ = Describe("Kueue", Ordered, queueing, func() {
 			Expect(pod.Spec.NodeName).To(Equal(virtualNode(flavor)))
 			remote, err := provider.pod(remoteOf(pod))()
 			Expect(err).NotTo(HaveOccurred())
-			Expect(remote).To(And(HaveField("Spec.NodeSelector", BeEmpty()), HaveField("Spec.NodeName", HavePrefix(flavor))), "it runs on a node of %s", flavor)
+			Expect(remote).To(HaveField("Spec.NodeSelector", BeEmpty()))
+			node := &corev1.Node{}
+			Expect(provider.Get(ctx, client.ObjectKey{Name: remote.Spec.NodeName}, node)).To(Succeed())
+			Expect(node.Labels).To(HaveKeyWithValue(providerLabel, flavor), "it runs on a node of %s", flavor)
 			for key := range remote.Labels {
 				Expect(key).NotTo(ContainSubstring("kueue"))
 			}
@@ -98,16 +108,24 @@ var _ = Describe("Kueue", Ordered, queueing, func() {
 			}
 		}
 		Expect(order).To(HaveExactElements("here", "here", "eu", "eu", "eu", "us", "us", "us"))
+		page.run("kubectl get workloads")
+		page.run("kubectl get pods")
+		page.run("kubectl get clusterqueues")
 	})
 
 	It("preempts a job, whose remote pod goes within its grace period", func() {
 		urgent := queuedJob("team-b", "urgent")
 		urgent.Labels["kueue.x-k8s.io/priority-class"] = "urgent"
-		before := map[string]*corev1.Pod{}
+		before, remotes := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
+		providers := map[string]*testCluster{virtualNode("eu"): eu, virtualNode("us"): us}
 		for _, name := range []string{"job-4", "job-5", "job-6", "job-7"} {
 			pod, err := podOfJob(queuedJob("team-b", name))()
 			Expect(err).NotTo(HaveOccurred())
 			before[name] = pod
+			if provider := providers[pod.Spec.NodeName]; provider != nil {
+				remotes[name], err = provider.pod(remoteOf(pod))()
+				Expect(err).NotTo(HaveOccurred())
+			}
 		}
 		consumer.create(urgent)
 		Eventually(podOfJob(urgent)).Should(beReady(), "the urgent one runs")
@@ -119,8 +137,8 @@ var _ = Describe("Kueue", Ordered, queueing, func() {
 				continue
 			}
 			gone++
-			provider := map[string]*testCluster{virtualNode("eu"): eu, virtualNode("us"): us}[pod.Spec.NodeName]
-			if provider != nil {
+			if provider := providers[pod.Spec.NodeName]; provider != nil {
+				Expect(remotes[name].Spec.TerminationGracePeriodSeconds).To(Equal(pod.Spec.TerminationGracePeriodSeconds))
 				Eventually(provider.pod(remoteOf(pod))).Should(beGone())
 			}
 		}
@@ -136,15 +154,26 @@ var _ = Describe("Kueue", Ordered, queueing, func() {
 			}}}),
 			kueueObject("LocalQueue", "team-a", "dc", map[string]any{"clusterQueue": "dc"})
 		consumer.create(flavor, queue, local)
-		job := queuedJob("team-a", "says")
+		job := queuedJob("team-a", "train")
 		job.Labels = map[string]string{queueLabel: "dc"}
-		job.Spec.Template.Spec.Containers[0].Command = []string{"/bin/sh", "-c", "echo queued"}
+		job.Spec.Template.Spec.Containers[0].Command = []string{"/bin/sh", "-c", "echo hello"}
 		job.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("10m")
 		consumer.create(job)
 		Eventually(read(consumer, job, &batchv1.Job{})).Should(haveCondition(string(batchv1.JobComplete), metav1.ConditionTrue))
-		Expect(consumer.mustKubectl("logs", "-n", "team-a", "job/says")).To(Equal("queued"))
+		page.run("kubectl logs")
+		consumer.mustKubectl("delete", "job", "-n", "team-a", "train") // That of the page has its name.
+	})
+
+	It("takes the Job of the page", func() { page.run("kubectl create") })
+
+	It("is all that the page says", func() {
+		needReal() // Otherwise nothing has logs.
+		Expect(page.notRun()).To(BeEmpty(), "the page has commands that no spec runs")
 	})
 })
+
+// providerLabel is on the nodes of a provider, with its name.
+const providerLabel = "example.com/provider"
 
 // queuedJob returns a Job of one CPU that runs until it is told to end, also on kwok's nodes.
 func queuedJob(team, name string) *batchv1.Job {
@@ -209,23 +238,6 @@ func kueueObject(kind, namespace, name string, spec map[string]any) *unstructure
 	object.SetNamespace(namespace)
 	object.SetName(name)
 	return object
-}
-
-// manifestOf returns what a page applies.
-func manifestOf(page string) []byte {
-	GinkgoHelper()
-	text, err := os.ReadFile(filepath.Join(root(), page))
-	Expect(err).NotTo(HaveOccurred())
-	_, rest, found := strings.Cut(string(text), "kubectl apply -f - <<'END'\n")
-	Expect(found).To(BeTrue(), "%s has no manifest", page)
-	var lines []string
-	for line := range strings.Lines(rest) {
-		if line = strings.TrimPrefix(line, "       "); line == "END\n" {
-			break
-		}
-		lines = append(lines, line)
-	}
-	return []byte(strings.Join(lines, ""))
 }
 
 // startKueue installs Kueue from the manifests of its module in the consumer, and runs it as an administrator until the

@@ -21,7 +21,9 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podresource "k8s.io/component-helpers/resource"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -97,6 +99,18 @@ func signature(family *dto.MetricFamily) string {
 	return fmt.Sprintf("%s{%s} %s", family.GetName(), strings.Join(labels, ","), strings.ToLower(family.GetType().String()))
 }
 
+// families gets the metrics by their names.
+func families(g Gomega, port int, token string) map[string]*dto.MetricFamily {
+	GinkgoHelper()
+	status, body, err := scrape(port, token)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(status).To(Equal(http.StatusOK))
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	found, err := parser.TextToMetricFamilies(strings.NewReader(body))
+	g.Expect(err).NotTo(HaveOccurred())
+	return found
+}
+
 var _ = Describe("Metrics that are secured", Ordered, slow, func() {
 	var (
 		port  = freePort()
@@ -160,17 +174,51 @@ var _ = Describe("Metrics that are secured", Ordered, slow, func() {
 		allowed.mayScrape()
 		token := allowed.token()
 		Eventually(func(g Gomega) {
-			status, body, err := scrape(port, token)
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(status).To(Equal(http.StatusOK))
-			parser := expfmt.NewTextParser(model.UTF8Validation)
-			families, err := parser.TextToMetricFamilies(strings.NewReader(body))
-			g.Expect(err).NotTo(HaveOccurred())
 			var there []string
-			for _, family := range families {
+			for _, family := range families(g, port, token) {
 				there = append(there, signature(family))
 			}
 			g.Expect(there).To(ContainElements(want))
 		}).Should(Succeed())
+	})
+
+	It("add up to what the pods request that run in the provider", func() {
+		own := newTeamWith(eu.providerKubeconfig(), allowing("", "4"))
+		own.running(requesting("1500m"))
+		own.running(requesting("250m"), func(pod *corev1.Pod) {
+			pod.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("64Mi")
+			pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "example.com/init:1", Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")}}}}
+		})
+		_, ended := own.running(requesting("1"))
+		eu.setPodStatus(ended, corev1.PodSucceeded)
+		Eventually(home.offloaded(own.run(requesting("3")))).Should(isFalse(v1alpha1.ReasonQuotaExceeded), "this one is not sent")
+		want, running := map[string]float64{}, eu.remotePodsOf(own.cb)
+		for i := range running {
+			if running[i].Status.Phase != corev1.PodRunning {
+				continue
+			}
+			want["pods"]++
+			for name, quantity := range podresource.PodRequests(&running[i], podresource.PodResourcesOptions{}) {
+				want[string(name)] += quantity.AsApproximateFloat64()
+			}
+		}
+		Expect(want).To(Equal(map[string]float64{"pods": 2, "cpu": 2, "memory": 64 << 20}))
+		allowed := newScraper(own.namespace)
+		allowed.mayScrape()
+		token := allowed.token()
+		Eventually(func(g Gomega) map[string]float64 {
+			got := map[string]float64{}
+			for _, metric := range families(g, port, token)["spillway_offloaded_requests"].GetMetric() {
+				labels := map[string]string{}
+				for _, pair := range metric.GetLabel() {
+					labels[pair.GetName()] = pair.GetValue()
+				}
+				if labels["binding"] == own.cb.Name && labels["namespace"] == own.namespace {
+					got[labels["resource"]] += metric.GetGauge().GetValue()
+				}
+			}
+			return got
+		}).Should(Equal(want))
 	})
 })

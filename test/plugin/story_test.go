@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +19,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapiv1 "k8s.io/client-go/tools/clientcmd/api/v1"
+	inventory "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -29,6 +34,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/plugin/explain"
 	"github.com/spillway-io/spillway/internal/plugin/status"
+	"github.com/spillway-io/spillway/test/manifests"
 )
 
 // TestStory takes a provider through its whole life: at the start and at the end, nothing is installed.
@@ -299,10 +305,64 @@ func mends(t *testing.T) {
 		return strings.Contains(out, v1alpha1.ReasonUnauthorized) && strings.Contains(out, "kubectl spillway bind eu --provider-context CONTEXT")
 	})
 	fails(t, "to recreate the account: kubectl spillway bind eu", "rotate", "eu", "--provider-context", "eu")
-	did := does(t, "bind", "eu", "--provider-context", "eu")
+	did := does(t, append([]string{"bind", "eu"}, throughInventory(t)...)...)
 	if !slices.Contains(did["created"], "serviceaccount/"+config.ProviderAccount) || !slices.Contains(did["configured"], "secret/eu-kubeconfig") {
 		t.Errorf("it did %v", did)
 	}
+	secret := get(t, inConsumer, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: "eu-kubeconfig"}})
+	stored, err := clientcmd.Load(secret.Data["kubeconfig"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range stored.AuthInfos {
+		if len(user.ClientKeyData) > 0 || user.Exec != nil {
+			t.Error("the consumer has the credentials of the plugin, not only a token of its account")
+		}
+	}
+}
+
+// throughInventory publishes the provider as a ClusterProfile in the consumer until the test ends, and returns the flags of
+// bind that use it. A credential plugin on this machine has the administrator's credentials.
+func throughInventory(t *testing.T) []string {
+	t.Helper()
+	crds, err := manifests.ClusterProfiles(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := eu.Config()
+	if err := rest.LoadTLSFiles(admin); err != nil {
+		t.Fatal(err)
+	}
+	profile := &inventory.ClusterProfile{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "eu"}, Spec: inventory.ClusterProfileSpec{ClusterManager: inventory.ClusterManager{Name: "corp"}}}
+	if err := inConsumer.Create(t.Context(), crds[0]); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = inConsumer.Delete(context.WithoutCancel(t.Context()), crds[0]) })
+	eventually(t, "the kind is served", func() bool { return inConsumer.Create(t.Context(), profile) == nil })
+	profile.Status.AccessProviders = []inventory.AccessProvider{{Name: "corp", Cluster: clientcmdapiv1.Cluster{Server: admin.Host, CertificateAuthorityData: admin.CAData}}}
+	if err := inConsumer.Status().Update(t.Context(), profile); err != nil {
+		t.Fatal(err)
+	}
+	credentials := map[string]any{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": map[string]string{
+		"clientCertificateData": string(admin.CertData), "clientKeyData": string(admin.KeyData)}}
+	says := writeJSON(t, credentials)
+	plugins := map[string]any{"providers": []any{map[string]any{"name": "corp", "execConfig": map[string]any{
+		"apiVersion": credentials["apiVersion"], "command": "cat", "args": []string{says}}}}}
+	return []string{"--cluster-profile", "default/eu", "--clusterprofile-provider-file", writeJSON(t, plugins)}
+}
+
+// writeJSON returns the name of a file with that content.
+func writeJSON(t *testing.T, content any) string {
+	t.Helper()
+	raw, err := json.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "content.json")
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // second is a binding with its own account, which an administrator has created. It keeps that account and its

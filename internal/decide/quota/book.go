@@ -34,6 +34,16 @@ func PodOf(pod *corev1.Pod, there bool) Pod {
 	}
 }
 
+// PodsOf returns what is counted of pods of the consumer. there reports which ones the provider is known to have, although
+// they may not say so yet; nil: only those that say so.
+func PodsOf(pods []corev1.Pod, there func(uid types.UID) bool) []Pod {
+	all := make([]Pod, len(pods))
+	for i := range pods {
+		all[i] = PodOf(&pods[i], there != nil && there(pods[i].UID))
+	}
+	return all
+}
+
 // state is what a Book knows about a pod.
 type state int
 
@@ -57,8 +67,8 @@ type account struct {
 // Book has the pods of a binding with spec.quota. It is safe for concurrent use: two pods never get the same room.
 // Without spec.quota it is empty.
 type Book struct {
-	// Labels returns the labels of a namespace of the consumer.
-	Labels func(namespace string) map[string]string
+	// Labels returns the labels of a namespace. Once they become known or change, Relabelled must be called.
+	Labels Labels
 
 	mu      sync.Mutex
 	sums    sums
@@ -106,7 +116,7 @@ func (b *Book) InUse() bool {
 func (b *Book) Relabelled(namespace string) []types.NamespacedName {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if before, known := b.sums.known[namespace]; !known || slices.Equal(before, For(b.sums.entries, b.Labels(namespace))) {
+	if before, known := b.sums.known[namespace]; !known || slices.Equal(before, b.sums.find(namespace)) {
 		return nil // No pod of it is known, or the same quotas hold for it.
 	}
 	return b.recount()

@@ -9,7 +9,7 @@ import (
 
 // Left returns how much pods of a namespace may still request in a provider, of each resource that spec.quota of its binding
 // limits for them. All pods on the virtual nodes count, also those that wait for room.
-func Left(binding *v1alpha1.ClusterBinding, pods []Pod, labels func(namespace string) map[string]string, namespace string) Amounts {
+func Left(binding *v1alpha1.ClusterBinding, pods []Pod, labels Labels, namespace string) Amounts {
 	s := newSums(Entries(binding), labels)
 	for i := range pods {
 		if !pods[i].Ended {

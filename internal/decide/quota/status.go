@@ -14,7 +14,7 @@ import (
 
 // Status returns what the status of a binding says about spec.quota. pods are those on its virtual nodes, and labels
 // returns the labels of a namespace.
-func Status(binding *v1alpha1.ClusterBinding, pods []Pod, labels func(namespace string) map[string]string) []v1alpha1.QuotaStatus {
+func Status(binding *v1alpha1.ClusterBinding, pods []Pod, labels Labels) []v1alpha1.QuotaStatus {
 	entries := Entries(binding)
 	book := &Book{Labels: labels}
 	book.Set(entries, func() []Pod { return pods })

@@ -2,15 +2,18 @@ package quota
 
 import "maps"
 
+// Labels returns the labels of a namespace of the consumer, and whether they are known.
+type Labels func(namespace string) (labels map[string]string, known bool)
+
 // sums are how much of each entry is used.
 type sums struct {
 	entries []Entry
-	labels  func(namespace string) map[string]string
+	labels  Labels
 	used    []Amounts        // By entry.
 	known   map[string][]int // The entries that hold for a namespace, by its name.
 }
 
-func newSums(entries []Entry, labels func(string) map[string]string) sums {
+func newSums(entries []Entry, labels Labels) sums {
 	s := sums{entries: entries, labels: labels, used: make([]Amounts, len(entries)), known: map[string][]int{}}
 	for i := range s.used {
 		s.used[i] = Amounts{}
@@ -32,10 +35,23 @@ func (s *sums) clone() sums {
 func (s *sums) of(namespace string) []int {
 	of, known := s.known[namespace]
 	if !known {
-		of = For(s.entries, s.labels(namespace))
+		of = s.find(namespace)
 		s.known[namespace] = of
 	}
 	return of
+}
+
+// find finds them anew. While the labels of a namespace are not known, all entries hold for it: better too little is sent
+// than too much.
+func (s *sums) find(namespace string) []int {
+	if labels, known := s.labels(namespace); known {
+		return For(s.entries, labels)
+	}
+	all := make([]int, len(s.entries))
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // add counts a pod, times times.

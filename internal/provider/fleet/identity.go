@@ -166,7 +166,9 @@ func (s *session) probe(ctx context.Context) error {
 // cluster, and ends the session if not. The function is called whenever a connection has broken. The next probe
 // would come too late: in another cluster, all remote objects would be missing, and Spillway would create them. It
 // does not hold the session: net/http keeps a closed connection, and so the function, for another 90 s.
-func (l *link) recognise(options transport.Options, end func(error)) func(context.Context) error {
+//
+// also, if set, is called with the separate connection if the cluster is still the bound one.
+func (l *link) recognise(options transport.Options, end func(error), also func(context.Context, *clients)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		apart, err := newClients(l.credentials.now().Config, options, l.options.mapper)
 		if err != nil {
@@ -179,6 +181,9 @@ func (l *link) recognise(options transport.Options, end func(error)) func(contex
 		if err == nil {
 			err = l.verify(uid)
 		}
+		if err == nil && also != nil {
+			also(ctx, apart)
+		}
 		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 			// It must not look like the answer to the request that needs the connection.
 			reason, message := transport.Classify(err)
@@ -188,6 +193,14 @@ func (l *link) recognise(options transport.Options, end func(error)) func(contex
 			end(err)
 		}
 		return err
+	}
+}
+
+// noteVersion asks for the version of the provider once more. A connection breaks when the API server starts again, so this
+// notices an upgrade that no probe has failed for. If there is no answer, the last known version stays.
+func (l *link) noteVersion(ctx context.Context, from *clients) {
+	if version, err := from.version(ctx); err == nil {
+		l.report.update(ctx, func(state *State) { state.Version = version })
 	}
 }
 

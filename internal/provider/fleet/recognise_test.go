@@ -32,6 +32,7 @@ type address struct {
 
 	mu      sync.Mutex
 	another bool
+	version string   // If set, what the provider says that it is.
 	asked   []string // From the other one.
 }
 
@@ -52,11 +53,15 @@ func newAddress(t *testing.T) *address {
 	a := &address{}
 	a.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
-		another := a.another
+		another, version := a.another, a.version
 		if another {
 			a.asked = append(a.asked, r.Method+" "+r.URL.Path)
 		}
 		a.mu.Unlock()
+		if version != "" && r.URL.Path == "/version" {
+			_, _ = io.WriteString(w, `{"gitVersion": "`+version+`"}`)
+			return
+		}
 		if !another {
 			proxy.ServeHTTP(w, r)
 			return
@@ -83,6 +88,14 @@ func (a *address) move(another bool) {
 	a.CloseClientConnections()
 }
 
+// upgrade makes the provider say another version, and breaks the connections, as an API server that starts again.
+func (a *address) upgrade(version string) {
+	a.mu.Lock()
+	a.version = version
+	a.mu.Unlock()
+	a.CloseClientConnections()
+}
+
 func (a *address) asks() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -92,6 +105,20 @@ func (a *address) asks() []string {
 // TestAnotherClusterBehindTheAddress appears between two probes, an hour apart. Nothing
 // is read there, so that nothing seems deleted, and nothing is written.
 func TestAnotherClusterBehindTheAddress(t *testing.T) {
+	a, f, m := behindAddress(t)
+	a.move(true)
+	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonIdentityChanged))
+	if asked := slices.Compact(slices.Sorted(slices.Values(a.asks()))); !slices.Equal(asked, []string{"GET /api/v1/namespaces/kube-system"}) {
+		t.Errorf("the other cluster was asked for %v", asked)
+	}
+	if got := m.engaged.Load(); got != 1 {
+		t.Errorf("engaged %d times", got)
+	}
+}
+
+// behindAddress connects to the provider behind an address.
+func behindAddress(t *testing.T) (*address, *Fleet, *manager) {
+	t.Helper()
 	forgetLeases(t)
 	a := newAddress(t)
 	f, m := New(Options{Origin: "moved", ProbeInterval: time.Hour, LeaseDuration: time.Hour, Kinds: []Kind{{Object: &corev1.Pod{}}}}), &manager{}
@@ -102,12 +129,14 @@ func TestAnotherClusterBehindTheAddress(t *testing.T) {
 		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate().Raw})}}
 	f.Connect(to)
 	eventually(t, f, "eu", "is connected", connected)
+	return a, f, m
+}
 
-	a.move(true)
-	eventually(t, f, "eu", "is refused", refusedFor(v1alpha1.ReasonIdentityChanged))
-	if asked := slices.Compact(slices.Sorted(slices.Values(a.asks()))); !slices.Equal(asked, []string{"GET /api/v1/namespaces/kube-system"}) {
-		t.Errorf("the other cluster was asked for %v", asked)
-	}
+// TestUpgradeBehindTheAddress: the new version is noticed although no probe is due, and the provider stays in use.
+func TestUpgradeBehindTheAddress(t *testing.T) {
+	a, f, m := behindAddress(t)
+	a.upgrade("v9.8.7")
+	eventually(t, f, "eu", "has the new version", func(state State) bool { return connected(state) && state.Version == "v9.8.7" })
 	if got := m.engaged.Load(); got != 1 {
 		t.Errorf("engaged %d times", got)
 	}

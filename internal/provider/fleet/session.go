@@ -84,7 +84,8 @@ func (s *session) connect(ctx context.Context) (err error) {
 		MaxListBytes: allowed.ListBytes(), MaxListMemory: allowed.Memory,
 		Exceeded: s.end, Remaining: s.fence.remaining, Writing: s.fence.writing, Bearer: s.credentials.bearer, Wrap: s.wrap(),
 	}
-	options.Redialed = s.recognise(options, s.end) // Without Redialed, for the connections that check the others.
+	ofStreams := s.recognise(options, s.end, nil)                 // There is one for each stream, which needs no version.
+	options.Redialed = s.recognise(options, s.end, s.noteVersion) // Without Redialed, for the connections that check the others.
 	httpClient, err := transport.HTTPClient(config, options)
 	if err != nil {
 		return err
@@ -109,6 +110,7 @@ func (s *session) connect(ctx context.Context) (err error) {
 	if err := s.engaged.addIndexes(ctx, of.GetFieldIndexer()); err != nil {
 		return err
 	}
+	options.Redialed = ofStreams
 	streams, err := transport.NewStreams(config, options)
 	if err != nil {
 		return err
