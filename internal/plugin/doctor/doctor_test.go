@@ -119,6 +119,13 @@ func TestFindings(t *testing.T) {
 		"a pod without the policy":               {ofAdmission("team", Missed, nil, false), Error, "run kubectl spillway install again"},
 		"a pod that would stay":                  {ofAdmission("team", Untold, nil, false), Warning, "cannot check whether new pods there can run in a provider"},
 		"a pod that is refused":                  {ofAdmission("team", Untold, errors.New("exceeded quota"), true), Warning, "exceeded quota"},
+		"logs":                                   {ofLogs("n", "eu", nil), OK, "reaches it"},
+		"logs without a certificate":             {ofLogs("n", "eu", apierrors.NewGenericServerResponse(401, "get", schema.GroupResource{}, "", "", 0, true)), Warning, "--kubelet-client-certificate"},
+		"logs without an address":                {ofLogs("n", "eu", errors.New("dial tcp: lookup spillway-eu: no such host")), Warning, "--kubelet-address"},
+		"logs that the provider has not":         {ofLogs("n", "eu", errors.New("provider eu cannot be reached: dial tcp")), Warning, "the API server reaches it, but the provider gives no logs"},
+		"logs that kwok does not play":           {ofLogs("n", "eu", apierrors.NewBadRequest("provider eu: no logs found for container \"c\"\n")), OK, "of kwok, which plays no logs\n"},
+		"logs that the provider forbids":         {ofLogs("n", "eu", apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("provider eu does not allow pods/log"))), Warning, "the API server reaches it, but"},
+		"logs that one may not read":             {ofLogs("n", "eu", apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))), Warning, "as a cluster administrator"},
 		"rights":                                 {ofRights("eu", "the account", nil, "x"), OK, "has all"},
 		"a right less":                           {ofRights("eu", "the account", []string{"get pods"}, "fix it"), Error, "fix it"},
 	}
