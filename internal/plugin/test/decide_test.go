@@ -103,6 +103,23 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// TestUnable: without these rights the steps would only wait for each other.
+func TestUnable(t *testing.T) {
+	eu := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
+	eu.Status.Conditions = []metav1.Condition{{Type: v1alpha1.BindingReady, Status: metav1.ConditionTrue}}
+	for lacking, want := range map[string]bool{
+		"create namespaces": true, "get secrets, create pods, list pods": true, "create pods/exec, get namespaces": false,
+	} {
+		f := doctor.Finding{Level: doctor.Error, Check: "rights", Object: "eu", Message: "the consumer's account lacks: " + lacking}
+		if why := unable(eu, []doctor.Finding{f}); (why != "") != want {
+			t.Errorf("%s: got %q", lacking, why)
+		}
+		if f.Object = ""; unable(eu, []doctor.Finding{f}) != "" {
+			t.Errorf("%s: the manager's rights in the consumer count", lacking)
+		}
+	}
+}
+
 // TestReport: what a run prints, and what CI systems read.
 func TestReport(t *testing.T) {
 	steps := ofFindings([]doctor.Finding{
