@@ -107,6 +107,8 @@ func TestFindings(t *testing.T) {
 		"one that is being deleted":              {ofWait(leaving, status.Wait{Type: "Ready", Reason: "Deleting", Message: "see the condition Drained"}), OK, "it is being deleted"},
 		"pods wait for a new node":               {ofWait(status.Binding{Name: "eu"}, status.Wait{Type: "Elastic", Reason: "PodsWait", Message: "1 pod waits for more"}), OK, "1 pod waits for more"},
 		"more exists than it says":               {ofWait(status.Binding{Name: "eu", Ready: true}, status.Wait{Type: "Elastic", Reason: "MaxBelowExisting"}), Warning, "in spec.virtualNode.elastic of eu"},
+		"a Lease of kwok":                        {ofWait(status.Binding{Name: "eu", Ready: true}, status.Wait{Type: "WritesRefused", Reason: "ForbiddenInConsumer", Message: "x denied request: Lease kube-node-lease/spillway-eu, held by kwok, is neither"}), Warning, "delete lease spillway-eu -n kube-node-lease"},
+		"a policy of one's own":                  {ofWait(status.Binding{Name: "eu", Ready: true}, status.Wait{Type: "WritesRefused", Reason: "ForbiddenInConsumer", Message: "x denied request: no"}), Warning, "exempt that account"},
 		"its step":                               {ofWait(leaving, status.Wait{Type: "Drained", Reason: "DeletingNamespaces"}), Warning, "docs/troubleshooting.md, reason DeletingNamespaces"},
 		"its evictions are refused":              {ofWait(leaving, status.Wait{Type: "Drained", Reason: "EvictionsRefused", Message: refused}), Error, "scale up elsewhere"},
 		"its provider is away":                   {ofWait(leaving, status.Wait{Type: "Drained", Reason: "ProviderUnreachable"}), Error, "deletionPolicy of the binding to Orphan"},
