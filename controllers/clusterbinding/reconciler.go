@@ -177,7 +177,6 @@ func (r *Reconciler) contradicted(o *observed) bool {
 
 func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (*observed, error) {
 	o := &observed{snapshot: snapshot{Binding: cb, PolicyServed: r.PolicyServed, Now: r.Clock.Now()}}
-	o.WritesRefused, o.refusedUntil = r.Refusals.Message()
 	o.Skew = r.Definitions.Skew()
 	if api := cb.Spec.ConsumerAPI; api.Host != "" && cb.DeletionTimestamp.IsZero() {
 		o.ConsumerAPI, o.verifyAgain = r.Endpoints.Verdict(cb.Name, api) //nolint:contextcheck // The handshake outlives the reconcile, and is bounded.
@@ -206,6 +205,7 @@ func (r *Reconciler) observe(ctx context.Context, cb *v1alpha1.ClusterBinding) (
 	if o.Virtual, err = consumer.VirtualNodes(ctx, r.Client, cb); err != nil {
 		return nil, err
 	}
+	o.WritesRefused, o.refusedUntil = r.Refusals.Message(o.concerns)
 	o.Node = speaks(o.Node, o.Virtual)
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: cb.Name}, nsm); err == nil {
 		o.NamespaceMap = nsm

@@ -46,8 +46,12 @@ type Refusals struct {
 	events chan event.TypedGenericEvent[*v1alpha1.ClusterBinding]
 
 	mu     sync.Mutex
-	writes map[string]*refused // By verb and resource.
+	writes map[write]*refused
 }
+
+// write is one kind of write. Those to virtual nodes and to their Leases differ by node, because they concern only
+// the binding of that node.
+type write struct{ what, node string } // what is the verb and the resource.
 
 // refused is one kind of write, which the consumer refuses for some objects.
 type refused struct {
@@ -57,7 +61,7 @@ type refused struct {
 
 // NewRefusals returns Refusals that know of no refused write.
 func NewRefusals(who func() string, c clock.PassiveClock) *Refusals {
-	return &Refusals{Who: who, Clock: c, events: make(chan event.TypedGenericEvent[*v1alpha1.ClusterBinding], 1), writes: map[string]*refused{}}
+	return &Refusals{Who: who, Clock: c, events: make(chan event.TypedGenericEvent[*v1alpha1.ClusterBinding], 1), writes: map[write]*refused{}}
 }
 
 // Wrap returns a transport that records refused writes.
@@ -69,7 +73,7 @@ func (r *Refusals) Wrap(next http.RoundTripper) http.RoundTripper {
 		if err != nil || !writes || about == "events.events.k8s.io" || about == "events" || about == "serviceaccounts/token" {
 			return resp, err
 		}
-		what := verb + " " + about
+		what := write{verb + " " + about, nodeOf(req.URL.Path)}
 		switch {
 		case slices.Contains(refusals, resp.StatusCode):
 			var body []byte
@@ -89,18 +93,19 @@ func (r *Refusals) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Message says which writes the consumer refuses, for which account and why. again is how long until part of the
-// text may expire. Both are zero if no write is refused.
-func (r *Refusals) Message() (text string, again time.Duration) {
+// Message says which writes the consumer refuses, for which account and why. It leaves out those to virtual nodes
+// that are not of. again is how long until part of the text may expire. Both are zero if no write is refused.
+func (r *Refusals) Message(of func(node string) bool) (text string, again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Clock.Now()
 	var said []string
 	for what, w := range r.writes {
+		concerns := what.node == "" || of(what.node)
 		for path, at := range w.paths {
 			if left := refusedFor - now.Sub(at); left <= 0 {
 				delete(w.paths, path)
-			} else {
+			} else if concerns {
 				again = retry.Sooner(again, left)
 			}
 		}
@@ -108,11 +113,13 @@ func (r *Refusals) Message() (text string, again time.Duration) {
 			delete(r.writes, what)
 			continue
 		}
-		said = append(said, w.message)
+		if concerns {
+			said = append(said, w.message)
+		}
 	}
 	slices.Sort(said)
 	if more := len(said) - mostSaid; more > 0 {
-		said = append(said[:mostSaid], fmt.Sprintf("and %d more kinds of writes", more))
+		said = append(said[:mostSaid], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(said, "; "), again
 }
@@ -121,7 +128,7 @@ func (r *Refusals) Message() (text string, again time.Duration) {
 // several changes into one event.
 func (r *Refusals) Events() <-chan event.TypedGenericEvent[*v1alpha1.ClusterBinding] { return r.events }
 
-func (r *Refusals) note(what, path, message string) {
+func (r *Refusals) note(what write, path, message string) {
 	who := r.Who() // This may send a request to the consumer.
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +137,7 @@ func (r *Refusals) note(what, path, message string) {
 		if who != "" {
 			who = " as " + who
 		}
-		w = &refused{message: fmt.Sprintf("to %s%s: %s", what, who, message), paths: map[string]time.Time{}}
+		w = &refused{message: fmt.Sprintf("to %s%s: %s", what.what, who, message), paths: map[string]time.Time{}}
 		r.writes[what] = w
 		r.notify()
 	}
@@ -140,7 +147,7 @@ func (r *Refusals) note(what, path, message string) {
 }
 
 // passed notes that a write succeeded, or that its object no longer exists.
-func (r *Refusals) passed(what, path string) {
+func (r *Refusals) passed(what write, path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w, ok := r.writes[what]
@@ -202,6 +209,17 @@ func resource(path string) string {
 	default:
 		return parts[0] + group
 	}
+}
+
+// nodeOf returns the name of the node if a path is that of a node or of its Lease; "" otherwise.
+func nodeOf(path string) string {
+	for _, prefix := range []string{"/api/v1/nodes/", "/apis/coordination.k8s.io/v1/namespaces/" + corev1.NamespaceNodeLease + "/leases/"} {
+		if _, rest, ok := strings.Cut(path, prefix); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			return name
+		}
+	}
+	return ""
 }
 
 // refusals are the status codes of a refused write. A policy or a webhook chooses which of them it returns.

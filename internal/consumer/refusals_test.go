@@ -42,6 +42,7 @@ func given(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper, answers
 func TestRefusals(t *testing.T) {
 	const (
 		maps    = "/apis/offloading.spillway.io/v1alpha1/namespacemaps"
+		lease   = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/spillway-"
 		pods    = "/api/v1/namespaces/team/pods/"
 		denied  = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"ValidatingAdmissionPolicy 'p' denied request"}`
 		going   = `{"kind":"Status","apiVersion":"v1","code":403,"message":"it goes","details":{"causes":[{"reason":"NamespaceTerminating"}]}}`
@@ -70,6 +71,8 @@ func TestRefusals(t *testing.T) {
 		"another object is deleted":     {[]answer{refused("PATCH", pods+"ab/status"), {"DELETE", pods + "a", 200, "{}"}}, 0, "to patch pods/status as somebody: ValidatingAdmissionPolicy 'p' denied request"},
 		"another object is carried out": {[]answer{refused("PATCH", pods+"a"), {"PATCH", pods + "b", 200, "{}"}}, 0, "to patch pods as somebody: ValidatingAdmissionPolicy 'p' denied request"},
 		"and not tried again":           {[]answer{refused("POST", maps)}, refusedFor, ""},
+		"another binding's node":        {[]answer{refused("PATCH", "/api/v1/nodes/spillway-us/status"), refused("PUT", lease+"us")}, 0, ""},
+		"a node's Lease":                {[]answer{refused("PUT", lease+"us"), {"PUT", lease + "eu", 403, "no"}}, 0, "to update leases.coordination.k8s.io as somebody: no"},
 		"two, in order":                 {[]answer{{"DELETE", pods + "a", 403, "no"}, refused("POST", maps)}, 0, saysMap + "; to delete pods as somebody: no"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +81,7 @@ func TestRefusals(t *testing.T) {
 			given(t, r.Wrap, test.answers...)
 			told := len(r.Events()) > 0
 			clock.SetTime(clock.Now().Add(test.after))
-			got, again := r.Message()
+			got, again := r.Message(func(node string) bool { return node != "spillway-us" })
 			if got != test.want || (again > 0) != (got != "") {
 				t.Errorf("got %q, again after %s, want %q", got, again, test.want)
 			}

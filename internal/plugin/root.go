@@ -23,6 +23,7 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/ui"
 	"github.com/spillway-io/spillway/internal/plugin/unbind"
 	"github.com/spillway-io/spillway/internal/plugin/uninstall"
+	pluginversion "github.com/spillway-io/spillway/internal/plugin/version"
 )
 
 // Command returns kubectl spillway.
@@ -55,7 +56,7 @@ Each command can be run again: it continues where it stopped, and changes only w
 	f.AddFlags(root.PersistentFlags())
 	root.AddCommand(install.Command(f), bind.Command(f), offload.Command(f), offload.UndoCommand(f), unbind.Command(f), uninstall.Command(f),
 		drain.Command(f), drain.UndoCommand(f),
-		status.Command(f), explain.Command(f), test.Command(f), doctor.Command(f), dump.Command(f), rotate.Command(f), hosted.Command(f), ui.Command(f))
+		status.Command(f), explain.Command(f), test.Command(f), doctor.Command(f), dump.Command(f), rotate.Command(f), hosted.Command(f), ui.Command(f), pluginversion.Command(f))
 	for _, command := range root.Commands() {
 		cli.Named(command)
 		switch command.Name() {

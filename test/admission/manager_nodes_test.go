@@ -87,7 +87,7 @@ func TestManagerLeases(t *testing.T) {
 		"renews a worker's":              {updating(worker), neither},
 		"deletes a worker's":             {deleting(manager, worker.DeepCopy()), neither},
 		"makes a worker's":               {creating(manager, heartbeat("worker-2", "spillway")), neither},
-		"renews that of a worker alike":  {updating(alike), neither},
+		"renews that of a worker alike":  {updating(alike), "Lease kube-node-lease/spillway-kubelet, held by spillway-kubelet, " + neither},
 		"deletes that of a worker alike": {deleting(manager, alike.DeepCopy()), neither},
 		"renews that of the replicas":    {updating(leader), ""},
 		"renews another one beside it":   {updating(foreign), neither},

@@ -67,6 +67,12 @@ kubectl() {
   *) command kubectl "$@" ;;
   esac
 }
+kwokctl() { # It starts no cluster, and so there is none for the other commands.
+  case "$1" in
+  create) command kwokctl "$@" --dry-run ;;
+  *) command kwokctl "$@" --help ;;
+  esac
+}
 `
 
 const demo = `
@@ -191,7 +197,7 @@ func workplace(t *testing.T, root string) string {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"admin", "bin/demo/consumer", "bin/demo/eu", "bin/demo/us"} {
+	for _, name := range []string{"admin", "home", "bin/demo/consumer", "bin/demo/eu", "bin/demo/us"} {
 		write(t, filepath.Join(dir, name+".kubeconfig"), env.KubeConfig)
 	}
 	for file, config := range map[string]string{"dist/install.yaml": "config/default", "dist/provider.yaml": "config/provider"} {

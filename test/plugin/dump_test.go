@@ -38,6 +38,9 @@ func dumps(t *testing.T) {
 	if _, err := spillway(t, "dump", "--file", file, "--provider-context", "eu"); err != nil {
 		t.Fatal(err)
 	}
+	if out, err := spillway(t, "version"); err != nil || !strings.Contains(out, "\nmanager: none:1\n") {
+		t.Errorf("version says %s, %v", out, err)
+	}
 	fails(t, "file exists", "dump", "--file", file)
 	got := unpack(t, file)
 	for _, name := range []string{"versions.txt", "status.txt", "doctor.txt", "definitions.txt", "cluster/clusterbinding.yaml", "cluster/node.yaml",

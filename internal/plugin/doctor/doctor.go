@@ -145,7 +145,11 @@ func (e *exam) manager() {
 		e.found(Finding{Level: OK, Check: "manager", Message: "it is available"})
 		return
 	}
-	e.found(Finding{Level: Error, Check: "manager", Message: "it is not available: " + e.seen.Waits, Mend: "kubectl describe pods -n " + config.Namespace + "; kubectl spillway install --image IMAGE, if the image is wrong; kubectl scale deployment " + config.Manager + " -n " + config.Namespace + " --replicas=2, if it has none"})
+	e.found(Finding{
+		Level: Error, Check: "manager", Message: "it is not available: " + e.seen.Waits,
+		Mend: "kubectl describe pods -n " + config.Namespace + "; kubectl spillway install --image IMAGE, if the image is wrong; if it has 0 replicas, kubectl scale deployment " + config.Manager + " -n " +
+			config.Namespace + " --replicas=2, or, if a manager runs outside of this cluster, restart that with --leader-elect",
+	})
 }
 
 func (e *exam) daemonSets(ctx context.Context) {

@@ -61,7 +61,7 @@ var mends = map[string]string{
 	v1alpha1.ReasonPolicyNotServed:      "kubectl spillway install, which installs a webhook before Kubernetes 1.36",
 	v1alpha1.ReasonWebhookNotConfigured: "kubectl spillway install; the manager adds the authority within seconds",
 	v1alpha1.ReasonWebhookCertificate:   "kubectl spillway install creates a missing Secret; otherwise restart the manager, whose log says why renewal fails",
-	v1alpha1.ReasonForbiddenHere:        "kubectl spillway install applies the roles and policies again",
+	v1alpha1.ReasonForbiddenHere:        "kubectl spillway install applies the roles and policies again; if the message names a policy or webhook of your own, exempt that account there",
 	v1alpha1.ReasonTakeOverNeeded:       "if this cluster should continue and no copy of it runs: run the command in the message; docs/operations.md, the consumer from an older backup",
 	v1alpha1.ReasonHeldByAnother:        "stop one of the two managers: docs/operations.md, one manager at a time in each provider",
 	v1alpha1.ReasonDefinitionsOlder:     "kubectl spillway install updates them and the manager",
@@ -103,7 +103,22 @@ func ofWait(binding status.Binding, wait status.Wait) Finding {
 	if mend, ok := mends[wait.Reason]; ok {
 		f.Mend = strings.ReplaceAll(mend, "%s", binding.Name)
 	}
+	if lease := leaseOfAnother(wait); lease != "" {
+		f.Mend = "stop what holds that Lease: it says that the virtual node lives. kwok does so with --manage-all-nodes: restart it with --manage-all-nodes=false and a selector of its own nodes. Then kubectl delete lease " +
+			lease + " -n " + corev1.NamespaceNodeLease
+	}
 	return f
+}
+
+// leaseOfAnother returns the name of the Lease of a virtual node that somebody else holds, so that policy
+// spillway-manager-leases refuses to renew it; "" if the wait is not about one.
+func leaseOfAnother(wait status.Wait) string {
+	_, after, found := strings.Cut(wait.Message, " denied request: Lease "+corev1.NamespaceNodeLease+"/")
+	name, _, said := strings.Cut(after, ", held by ")
+	if wait.Type != v1alpha1.BindingWritesRefused || !found || !said {
+		return ""
+	}
+	return name
 }
 
 // ofDrain is the finding about a binding that kubectl spillway drain has marked, if its nodes take pods although new ones

@@ -10,9 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -70,39 +68,6 @@ func (p *providers) binding(ctx context.Context, binding status.Binding) {
 			p.logsOf(ctx, binding)
 		}
 	}
-}
-
-// logsOf checks the virtual nodes of a provider, with and without a group. The manager serves all of them in the same way,
-// so the first one on which a pod runs tells of the others.
-func (p *providers) logsOf(ctx context.Context, binding status.Binding) {
-	if binding.Node != nil && p.logs(ctx, binding.Node.Name) {
-		return
-	}
-	for i := range binding.Groups {
-		if p.logs(ctx, binding.Groups[i].Name) {
-			return
-		}
-	}
-}
-
-// logs checks whether the API server reaches the virtual node for kubectl logs, if a pod runs there. It
-// reports whether one does.
-func (p *providers) logs(ctx context.Context, node string) bool {
-	at := slices.IndexFunc(p.seen.Pods, func(pod corev1.Pod) bool { return pod.Spec.NodeName == node && pod.Status.Phase == corev1.PodRunning })
-	if at < 0 {
-		return false
-	}
-	f := Finding{Level: OK, Check: "logs", Object: node, Message: "the API server reaches it, for kubectl logs and exec"}
-	err := reach(ctx, p.consumer, &p.seen.Pods[at])
-	switch {
-	case apierrors.IsForbidden(err):
-		f.Level, f.Message, f.Mend = Warning, "cannot check whether the API server reaches it: you may not read logs", "run doctor as a cluster administrator"
-	case err != nil:
-		f.Level, f.Message = Warning, "the API server cannot read logs from it: "+err.Error()
-		f.Mend = "check, with docs/kubelet.md, the address in the manager's flag --kubelet-address, its port 10250, who may reach it, and its certificate"
-	}
-	p.found(f)
-	return true
 }
 
 // provider examines a provider with the manager's credentials.
@@ -176,18 +141,6 @@ func secretOf(ctx context.Context, consumer client.Client, binding *v1alpha1.Clu
 		return nil, err
 	}
 	return secret.Data[ref.Key], nil
-}
-
-// reach asks the API server for the last byte of the log of a pod on a virtual node.
-func reach(ctx context.Context, consumer *cli.Cluster, pod *corev1.Pod) error {
-	clients, err := kubernetes.NewForConfig(consumer.Config)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	options := &corev1.PodLogOptions{Container: pod.Spec.Containers[0].Name, LimitBytes: ptr.To(int64(1)), TailLines: ptr.To(int64(1))}
-	return clients.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, options).Do(ctx).Error()
 }
 
 // reading is the date in an API server's answer, in whole seconds, with the times of the request and the

@@ -21,6 +21,7 @@ import (
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/plugin/install"
 )
 
 // collector reads objects of one cluster into the archive.
@@ -173,6 +174,9 @@ func (c *collector) logs(ctx context.Context) {
 	if err != nil {
 		c.problem("the manager's logs: " + err.Error())
 		return
+	}
+	if outside, err := install.Outside(ctx, c.cluster); err == nil && outside != "" {
+		c.problem("the manager's log and version: it runs outside of this cluster, as " + outside + ": add its log, and what its program says with --version")
 	}
 	for i := range pods.Items {
 		for _, status := range slices.Concat(pods.Items[i].Status.InitContainerStatuses, pods.Items[i].Status.ContainerStatuses) {

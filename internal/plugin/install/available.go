@@ -29,6 +29,9 @@ func Available(deployment *appsv1.Deployment, pods []corev1.Pod) (done bool, wai
 			return false, "pod " + pods[i].Name + ": " + why
 		}
 	}
+	if desired(deployment) == 0 {
+		return false, "Deployment " + deployment.Name + " has 0 replicas, and a manager outside of this cluster is seen only if it runs with --leader-elect"
+	}
 	return false, fmt.Sprintf("%d of %d replicas of Deployment %s are available", status.AvailableReplicas, desired(deployment), deployment.Name)
 }
 

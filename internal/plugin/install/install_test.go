@@ -117,6 +117,8 @@ func TestAvailable(t *testing.T) {
 	unscheduled := corev1.Pod{}
 	unscheduled.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available"}}
 	running := appsv1.DeploymentStatus{ObservedGeneration: 1, UpdatedReplicas: 2, AvailableReplicas: 1, UnavailableReplicas: 1}
+	stopped := with(1, appsv1.DeploymentStatus{ObservedGeneration: 1})
+	stopped.Spec.Replicas = ptr.To[int32](0)
 	tests := map[string]struct {
 		deployment *appsv1.Deployment
 		pod        corev1.Pod
@@ -130,6 +132,7 @@ func TestAvailable(t *testing.T) {
 		"it ends at once":           {with(1, appsv1.DeploymentStatus{}), waiting("CrashLoopBackOff", "back-off", &corev1.ContainerStateTerminated{ExitCode: 2, Reason: "Error", Message: "panic:\n\tno\x1b[2K"}), "CrashLoopBackOff: container manager has ended with exit code 2: panic:  no [2K"},
 		"no node has room":          {with(1, appsv1.DeploymentStatus{}), unscheduled, "Unschedulable: 0/1 nodes are available"},
 		"pods may not be created":   {with(1, appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota"}}}), corev1.Pod{}, "exceeded quota"},
+		"somebody has stopped it":   {stopped, corev1.Pod{}, "0 replicas, and a manager outside of this cluster is seen only if it runs with --leader-elect"},
 		"nobody has looked at that": {with(1, appsv1.DeploymentStatus{}), corev1.Pod{}, "0 of 2 replicas"},
 	}
 	for name, test := range tests {

@@ -79,7 +79,7 @@ func isRefusal(reason, message string) bool {
 
 // diagnose says what was seen when a step failed, what the cause is, and what to do.
 func diagnose(seen Seen, err error) (message, cause, mend string) {
-	message = err.Error()
+	message = strings.TrimSpace(err.Error())
 	late := waited(err)
 	if waits := seen.waits(); late && waits != "" {
 		message += ": " + waits
@@ -216,11 +216,15 @@ func (s Seen) ofNoNode(stuck *pod.Stuck) (cause, mend string) {
 // unreachable are how programs say that they cannot reach an address.
 var unreachable = []string{"connection refused", "no route to host", "i/o timeout", "network is unreachable", "context deadline exceeded", "no such host", "dial tcp"}
 
-// ofStream is the cause if logs, exec or port-forward fails: one of two connections cannot be made.
+// ofStream is the cause if logs, exec or port-forward fails: one of two connections cannot be made, or the manager
+// does not let the API server in.
 func (s Seen) ofStream(message string) (cause, mend string) {
 	if strings.Contains(message, errSilent.Error()) {
 		return "packets get lost: from the consumer's API server to the manager's kubelet API at " + s.Address + ", or from the provider's API server to the kubelet of the pod's node there",
 			"if kubectl logs works in the provider, check the first, with docs/kubelet.md: the manager's flag --kubelet-address, its port 10250, and who may reach it"
+	}
+	if doctor.Unknown(message) {
+		return "the manager does not know the consumer's API server, which shows no client certificate for kubelets, or a wrong one", doctor.GiveCertificate
 	}
 	if !slices.ContainsFunc(unreachable, func(text string) bool { return strings.Contains(message, text) }) {
 		return "", ""

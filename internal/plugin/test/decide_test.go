@@ -75,6 +75,8 @@ func TestDiagnose(t *testing.T) {
 			"", "from the consumer's API server to the manager's kubelet API at 10.1.1.1:10250", "--kubelet-address"},
 		"to the node": {Seen{Step: "log", Address: "10.1.1.1:10250"}, errors.New("dial tcp 10.2.2.2:10250: connection refused"),
 			"", "from the provider's API server to the kubelet", "the provider's administrator"},
+		"a stranger":    {Seen{Step: "log"}, errors.New("the server has asked for the client to provide credentials ( pods/log web)"), "", "does not know the consumer's API server", "--kubelet-client-certificate"},
+		"a stranger in": {Seen{Step: "exec"}, errors.New("unable to upgrade connection: the kubelet API of virtual nodes needs a client certificate or a token of this cluster"), "", "no client certificate", "restart it"},
 		"silence":       {Seen{Step: "log", Address: "10.1.1.1:10250"}, fmt.Errorf("%w: timeout", errSilent), "no answer within 10s", "packets get lost: from the consumer's API server to the manager's kubelet API at 10.1.1.1:10250, or", "--kubelet-address"},
 		"a full stream": {Seen{Step: "exec"}, errors.New("exit code 1"), "exit code 1", "", "run the test again with --keep"},
 		"CIDR":          {Seen{Step: "status", Binding: routed, Pod: away}, errors.New("no address"), "", "10.0.0.7, is in no range of spec.network.podCIDRs of the binding: 10.9.0.0/16", "of ClusterBinding eu"},
@@ -98,6 +100,23 @@ func TestDiagnose(t *testing.T) {
 				t.Errorf("got %q\ncause: %s\nfix: %s", said, cause, mend)
 			}
 		})
+	}
+}
+
+// TestUnable: without these rights the steps would only wait for each other.
+func TestUnable(t *testing.T) {
+	eu := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
+	eu.Status.Conditions = []metav1.Condition{{Type: v1alpha1.BindingReady, Status: metav1.ConditionTrue}}
+	for lacking, want := range map[string]bool{
+		"create namespaces": true, "get secrets, create pods, list pods": true, "create pods/exec, get namespaces": false,
+	} {
+		f := doctor.Finding{Level: doctor.Error, Check: "rights", Object: "eu", Message: "the consumer's account lacks: " + lacking}
+		if why := unable(eu, []doctor.Finding{f}); (why != "") != want {
+			t.Errorf("%s: got %q", lacking, why)
+		}
+		if f.Object = ""; unable(eu, []doctor.Finding{f}) != "" {
+			t.Errorf("%s: the manager's rights in the consumer count", lacking)
+		}
 	}
 }
 

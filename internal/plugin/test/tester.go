@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -263,6 +264,23 @@ func unable(binding *v1alpha1.ClusterBinding, findings []doctor.Finding) string 
 	for _, f := range findings {
 		if f.Level == doctor.Error && (f.Check == "manager" || f.Check == "installed" || f.Check == "binding") {
 			return "doctor has found that " + f.Check + " does not work"
+		}
+		if right := lacks(f); right != "" && f.Object == binding.Name {
+			return "doctor has found that the consumer's account in the provider may not " + right
+		}
+	}
+	return ""
+}
+
+// lacks returns a right without which every step would only wait; "" if the finding names none.
+func lacks(f doctor.Finding) string {
+	if f.Level != doctor.Error || f.Check != "rights" {
+		return ""
+	}
+	_, list, _ := strings.Cut(f.Message, " lacks: ")
+	for right := range strings.SplitSeq(list, ", ") {
+		if right == "create namespaces" || right == "create pods" {
+			return right
 		}
 	}
 	return ""

@@ -69,9 +69,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 		}
 	}
 	if len(namespaces)+len(bindings) > 0 && !o.DryRun {
-		if available, waits, err := install.Manager(ctx, consumer); err == nil && !available {
-			output.Warn("the manager, which must delete offloadings and bindings, is not available: %s", waits)
-		}
+		warn(ctx, consumer, output)
 	}
 	shipped, err := install.Ever()
 	if err != nil {
@@ -111,6 +109,17 @@ func imported(ctx context.Context, consumer *cli.Cluster) ([]*unstructured.Unstr
 		}
 	}
 	return all, nil
+}
+
+// warn says if there is no manager, inside of the cluster or outside.
+func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output) {
+	available, waits, err := install.Manager(ctx, consumer)
+	if err != nil || available {
+		return
+	}
+	if outside, err := install.Outside(ctx, consumer); err == nil && outside == "" {
+		output.Warn("the manager, which must delete offloadings and bindings, is not available: %s", waits)
+	}
 }
 
 // release takes back all namespaces and unbinds all providers, until there are none. Somebody may create
