@@ -18,7 +18,7 @@ import (
 )
 
 // A provider without room is in stuckpods_test.go: "refuses runs in the next tier" is about a full quota, and
-// "cannot place blocks none that it can" about pods that fit no single node.
+// "has room for in all nodes together, but in none of them" about pods that fit no single node.
 var _ = Describe("Replicas in a provider", slow, func() {
 	// Real schedulers place the pods of both clusters. Only the nodes of this spec, two in zone a and one in zone b,
 	// have what its pods need.

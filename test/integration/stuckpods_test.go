@@ -78,6 +78,21 @@ var _ = Describe("A pod that its provider", slow, func() {
 			HaveField("Cluster", o.eu.Spec.ClusterID), HaveField("Refusals", BeEquivalentTo(1)), HaveField("Reason", v1alpha1.ReasonUnschedulable)))), "one entry for all")
 	})
 
+	It("has room for in all nodes together, but in none of them, runs in the next tier", func() {
+		o := newOverflow(unique("parts"), "2", givingUpAfter(time.Hour))
+		eu.create(withSlots(o.set.Name, "2"))
+		Eventually(home.offer(o.eu)).Should(HavePrefix("cpu 8,"))
+		o.crowd("2", "3")
+		Eventually(home.offer(o.eu)).Should(HavePrefix("cpu 4,"), "each of the two nodes has 2 CPUs free")
+		o.set.Spec.Replicas = ptr.To[int32](2)
+		home.create(o.set)
+		Eventually(o.placed).WithTimeout(time.Minute).Should(Equal("1 here, 1 in eu, 0 in us, 0 nowhere"))
+		Eventually(o.stuck).WithTimeout(time.Minute).Should(Equal(map[string]int{v1alpha1.ReasonTooBig: 1}))
+		change(home, &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: o.team, Name: v1alpha1.OffloadingName}}, givingUpAfter(time.Second))
+		Eventually(o.placed).WithTimeout(time.Minute).Should(Equal("1 here, 0 in eu, 1 in us, 0 nowhere"))
+		Expect(home.offloading(o.team)()).To(HaveField("Full", ConsistOf(And(HaveField("Cluster", o.eu.Spec.ClusterID), HaveField("Reason", v1alpha1.ReasonTooBig)))))
+	})
+
 	It("cannot place fills it only until it is given up, and a smaller one runs there", func() {
 		o := newOverflow(unique("large"), "100", givingUpAfter(time.Second))
 		slot := corev1.ResourceName("example.com/" + o.set.Name)
