@@ -168,7 +168,9 @@ func (r *Reconciler) ofPods(ctx context.Context, change inventory.Change) []reco
 	if change.Pod != nil {
 		node := &corev1.Node{}
 		err := r.Client.Get(ctx, client.ObjectKey{Name: change.Pod.Spec.NodeName}, node, client.UnsafeDisableDeepCopy)
-		if cordoned := err == nil && node.Annotations[v1alpha1.AnnotationCordoned] != ""; !cordoned && pod.StuckOf(change.Pod) == nil {
+		// One that is being deleted does not say any more that it waits.
+		waits := pod.StuckOf(change.Pod) != nil || !change.Pod.DeletionTimestamp.IsZero()
+		if cordoned := err == nil && node.Annotations[v1alpha1.AnnotationCordoned] != ""; !cordoned && !waits {
 			return nil
 		} else if !cordoned {
 			return ofProblem(r.Client)(ctx, change.Binding, change.Pod)

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -97,11 +96,7 @@ var _ = Describe("Pods of others in a provider", func() {
 		big := home.runPod(t.cb, t.namespace, func(pod *corev1.Pod) {
 			pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3")}
 		})
-		eu.setPodStatus(eu.remotePod(t.cb, big), corev1.PodPending, func(status *corev1.PodStatus) {
-			*status = corev1.PodStatus{Phase: status.Phase, QOSClass: status.QOSClass, Conditions: []corev1.PodCondition{{
-				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/2 nodes are available: 2 Insufficient cpu.",
-				LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Minute))}}}
-		})
+		eu.findsNoNode(eu.remotePod(t.cb, big), "0/2 nodes are available: 2 Insufficient cpu.")
 		Eventually(now(home, big)).Should(HaveField("Status.Conditions", ContainElement(And(
 			HaveField("Type", corev1.PodConditionType(v1alpha1.PodOffloaded)), HaveField("Reason", v1alpha1.ReasonTooBig),
 			HaveField("Message", And(ContainSubstring("it requests cpu 3, and the largest free node has cpu 2"), ContainSubstring("Insufficient cpu")))))))

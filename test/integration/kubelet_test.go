@@ -36,6 +36,7 @@ import (
 	"github.com/spillway-io/spillway/internal/kubelet"
 	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 	"github.com/spillway-io/spillway/internal/manager"
+	"github.com/spillway-io/spillway/internal/testing/builder"
 	"github.com/spillway-io/spillway/test/clusters"
 	"github.com/spillway-io/spillway/test/player"
 )
@@ -115,6 +116,27 @@ var _ = Describe("The kubelet API of a virtual node", Ordered, func() {
 		Eventually(following.Out).Should(gbytes.Say("first line of app\n"))
 		Expect(eu.Delete(ctx, there, atOnce)).To(Succeed())
 		Eventually(following).Should(gexec.Exit(), "the stream should end with the pod")
+	})
+
+	It("gives the logs of a pod that has overflowed into a later tier", func() {
+		namespace := home.offloadNew(nil, func(nso *v1alpha1.NamespaceOffloading) {
+			nso.Spec.Overflow = []v1alpha1.OverflowTier{{Local: true}, builder.Tier(selecting(labelSpec, t.spec).NodeSelectorTerms[0].MatchExpressions)}
+		})
+		t.sweepAfterwards(namespace)
+		home.offloadingIsReady(namespace)
+		home.takesPods(namespace)
+		pod := home.runPod(t.cb, namespace, func(pod *corev1.Pod) {
+			pod.Spec.NodeName, pod.Spec.SchedulerName, pod.Spec.Tolerations = "", "none", nil
+		})
+		Expect(pod).NotTo(toleratesVirtualNodes)
+		home.findsNoNode(pod, "0/2 nodes are available: 1 Insufficient cpu.")
+		Eventually(now(home, pod)).Should(And(toleratesVirtualNodes, HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationOverflow, HavePrefix("1=")))))
+		home.scheduleTo(pod, t.cb.VirtualNodeName())
+		remote := eu.remotePod(t.cb, pod)
+		eu.scheduleTo(remote, served.node)
+		eu.setPodStatus(remote, corev1.PodRunning)
+		Eventually(home.podPhase(pod)).Should(Equal(corev1.PodRunning))
+		Expect(home.kubectl("", "logs", "-n", namespace, pod.Name)).To(Equal("first line of app\n"))
 	})
 
 	It("runs commands, with their input and their exit codes, over WebSockets and SPDY, and attaches", func() {

@@ -84,14 +84,9 @@ type overflow struct {
 func newOverflow(spec, slots string, changes ...func(*v1alpha1.NamespaceOffloading)) *overflow {
 	GinkgoHelper()
 	slot := corev1.ResourceName("example.com/" + spec)
-	withSlots := func(slots string) *corev1.Node {
-		node := providerNode("4", "8Gi")
-		node.Status.Capacity[slot], node.Status.Allocatable[slot] = resource.MustParse(slots), resource.MustParse(slots)
-		return node
-	}
-	eu.create(withSlots(slots))
-	us.create(withSlots(slots))
-	local := withSlots("1")
+	eu.create(withSlots(spec, slots))
+	us.create(withSlots(spec, slots))
+	local := withSlots(spec, "1")
 	home.create(local)
 	home.keepsAlive(local.Name)
 	o := &overflow{local: local.Name, eu: home.bind(eu, spec, withLabels(region, "first")), us: home.bind(us, spec, withLabels(region, "second"))}
@@ -125,6 +120,13 @@ func newOverflow(spec, slots string, changes ...func(*v1alpha1.NamespaceOffloadi
 	}}
 	DeferCleanup(o.sweep)
 	return o
+}
+
+// withSlots returns a node with slots for the pods of a spec.
+func withSlots(spec, slots string) *corev1.Node {
+	node, slot := providerNode("4", "8Gi"), corev1.ResourceName("example.com/"+spec)
+	node.Status.Capacity[slot], node.Status.Allocatable[slot] = resource.MustParse(slots), resource.MustParse(slots)
+	return node
 }
 
 // pods returns those that are not being deleted.

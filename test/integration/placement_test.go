@@ -18,17 +18,17 @@ import (
 )
 
 // A provider without room is in stuckpods_test.go: "refuses runs in the next tier" is about a full quota, and
-// "cannot place blocks none that it can" about pods that fit no single node.
+// "has room for in all nodes together, but in none of them" about pods that fit no single node.
 var _ = Describe("Replicas in a provider", slow, func() {
 	// Real schedulers place the pods of both clusters. Only the nodes of this spec, two in zone a and one in zone b,
 	// have what its pods need.
-	It("run on different hosts, or in different zones, if they must", func() {
+	It("run on different hosts, in different zones, or beside pods of another namespace, if they must", func() {
 		spec := unique("apart")
 		slot := corev1.ResourceName("example.com/" + spec)
 		var hosts []string
 		for _, zone := range []string{"a", "a", "b"} {
 			node := providerNode("4", "8Gi")
-			node.Labels = map[string]string{corev1.LabelHostname: node.Name, corev1.LabelTopologyZone: zone}
+			node.Labels = map[string]string{corev1.LabelHostname: node.Name, corev1.LabelTopologyZone: zone, corev1.LabelInstanceTypeStable: zone}
 			node.Status.Capacity[slot], node.Status.Allocatable[slot] = resource.MustParse("20"), resource.MustParse("20")
 			eu.create(node)
 			change(eu, node, func(n *corev1.Node) { n.Spec.Taints = nil }) // Admission has added node.kubernetes.io/not-ready, and nobody takes it off.
@@ -87,5 +87,27 @@ var _ = Describe("Replicas in a provider", slow, func() {
 				{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: of}}
 		})
 		Eventually(spread).WithTimeout(time.Minute).Should(And(ContainSubstring("3 in zone b"), ContainSubstring("0 nowhere")))
+
+		By("running one beside a pod of another namespace, on a node that it prefers")
+		others := home.offloadNew(selecting(labelSpec, spec), podsGo(v1alpha1.PodsRemote))
+		t.sweepAfterwards(others)
+		home.offloadingIsReady(others)
+		home.takesPods(others)
+		ofTypeB := &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: corev1.NodeSelectorTerm{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"b"}}}}}}}
+		withSlot := func(pod *corev1.Pod) {
+			pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{slot: resource.MustParse("1")}
+			pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: ofTypeB.DeepCopy()}
+		}
+		db := eu.remotePod(t.cb, home.runPod(t.cb, others, labelled("app", "db"), withSlot))
+		Eventually(now(eu, db)).Should(HaveField("Spec.NodeName", hosts[2]))
+		beside := eu.remotePod(t.cb, home.runPod(t.cb, t.namespace, withSlot, func(pod *corev1.Pod) {
+			pod.Spec.Affinity.PodAffinity = &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				TopologyKey: corev1.LabelHostname, Namespaces: []string{others}, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}}}}
+		}))
+		Expect(beside.Spec.Affinity.NodeAffinity).To(Equal(ofTypeB))
+		Expect(beside.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution).To(ConsistOf(And(
+			HaveField("TopologyKey", corev1.LabelHostname), HaveField("Namespaces", ConsistOf(remoteName(others))))))
+		Eventually(now(eu, beside)).Should(HaveField("Spec.NodeName", hosts[2]))
 	})
 })

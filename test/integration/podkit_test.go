@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -78,6 +80,17 @@ func (c *controlPlane) setPodStatus(pod *corev1.Pod, phase corev1.PodPhase, opti
 	for _, option := range options {
 		option(&pod.Status)
 	}
+	Expect(c.Status().Patch(ctx, pod, client.MergeFrom(before))).To(Succeed())
+}
+
+// findsNoNode plays a scheduler that has found no node for a pod for an hour.
+func (c *controlPlane) findsNoNode(pod *corev1.Pod, message string) {
+	GinkgoHelper()
+	before := pod.DeepCopy()
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message,
+		LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour)), ObservedGeneration: pod.Generation,
+	})
 	Expect(c.Status().Patch(ctx, pod, client.MergeFrom(before))).To(Succeed())
 }
 

@@ -109,6 +109,18 @@ var _ = Describe("The status of a pod", Ordered, func() {
 		Eventually(home.fetching(local)).Should(absent, "no failed pod stays behind")
 	})
 
+	It("says that the node there may be lost when nobody ends the pod long after its grace period", slow, func() {
+		local, remote := t.running()
+		Expect(home.Delete(ctx, local)).To(Succeed())
+		Eventually(now(eu, remote)).Should(going)
+		Eventually(home.offloaded(local)).WithTimeout(2 * patience).Should(isFalse(v1alpha1.ReasonNodeLost, t.remote+"/"+remote.Name, "the pod may still run"))
+		Eventually(home.eventsAbout(local)).Should(ContainElement(HaveField("Reason", v1alpha1.ReasonNodeLost)), "its owner should be told")
+
+		By("forcing its end, as pod garbage collection of the provider does")
+		Expect(eu.Delete(ctx, remote, atOnce)).To(Succeed())
+		Eventually(home.fetching(local)).Should(absent)
+	})
+
 	It("is that of the new pod when one is made again under its name", func() {
 		old, remote := t.running()
 		eu.keep(remote)

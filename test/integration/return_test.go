@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/provider/fleet"
 )
 
 var _ = Describe("spec.return", slow, func() {
@@ -27,6 +28,21 @@ var _ = Describe("spec.return", slow, func() {
 			nso.Spec.Return = &v1alpha1.ReturnPolicy{After: &metav1.Duration{Duration: time.Minute}, PerMinute: 60}
 		})
 		Eventually(home.offloading(o.team)).Should(o.returns(metav1.ConditionFalse, v1alpha1.ReasonNoRoom, "no earlier tier has room"))
+
+		By("having a local node that flaps, so that the room lasts for seconds, which moves none")
+		there, reasons := o.opened(), map[string]bool{}
+		for begun := time.Now(); time.Since(begun) < 75*time.Second; { // Longer than after, and than a reason stays at least.
+			for _, slots := range []string{"3", "1"} {
+				o.resize(spec, slots)
+				Consistently(o.opened).Should(Equal(there))
+				status, err := home.offloading(o.team)()
+				Expect(err).NotTo(HaveOccurred())
+				said, err := find(status.Conditions, v1alpha1.OffloadingReturns)
+				Expect(err).NotTo(HaveOccurred())
+				reasons[said.Reason] = true
+			}
+		}
+		Expect(reasons).To(Equal(map[string]bool{v1alpha1.ReasonNoRoom: true, v1alpha1.ReasonRoomTooNew: true}))
 
 		By("making room here for two more pods, which return from us")
 		o.resize(spec, "3")
@@ -53,6 +69,17 @@ var _ = Describe("spec.return", slow, func() {
 		home.drop(budget)
 		Eventually(o.returned).WithTimeout(4 * time.Minute).Should(Equal("4 here, 1 in eu, 0 in us, 0 nowhere"))
 		Eventually(home.offloading(o.team)).Should(HaveField("LastReturn.FromTier", BeEquivalentTo(1)))
+
+		By("starting the manager again, which writes nothing and moves none")
+		Eventually(o.running).Should(Equal("4 here at no cost, 1 in eu at cost -100, 0 in us at cost -200"))
+		Eventually(home.offloading(o.team)).WithTimeout(4 * time.Minute).Should(o.returns(metav1.ConditionFalse, v1alpha1.ReasonNoRoom, "no earlier tier has room"))
+		nso := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: o.team, Name: v1alpha1.OffloadingName}}
+		Expect(home.fetching(nso)()).To(Succeed())
+		there = o.opened()
+		restart(fleet.Options{})
+		home.passes(selecting(labelSpec, spec))
+		Expect(now(home, nso)()).To(HaveField("ResourceVersion", nso.ResourceVersion))
+		Expect(o.opened()).To(Equal(there))
 
 		By("asking for no return any more")
 		change(home, &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: o.team, Name: v1alpha1.OffloadingName}}, func(nso *v1alpha1.NamespaceOffloading) {

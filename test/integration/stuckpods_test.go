@@ -49,28 +49,48 @@ var _ = Describe("A pod that its provider", slow, func() {
 		Expect(now(home, nso)()).To(HaveField("ResourceVersion", nso.ResourceVersion))
 	})
 
+	// Others use all CPUs of the node in eu, which its virtual node does not show.
 	It("cannot place blocks none that it can, and runs in the next tier", func() {
 		o := newOverflow(unique("stuck"), "60", givingUpAfter(time.Hour))
+		change(home, o.eu, func(cb *v1alpha1.ClusterBinding) { cb.Spec.VirtualNode.ForeignPods = v1alpha1.ForeignPodsIgnore })
+		o.crowd("4", "50m")
 		o.set.Spec.Replicas = ptr.To[int32](51)
 		home.create(o.set)
 		Eventually(o.placed).WithTimeout(2 * time.Minute).Should(Equal("1 here, 50 in eu, 0 in us, 0 nowhere"))
-		Eventually(o.unplaced).WithTimeout(time.Minute).Should(Equal(50), "the scheduler of eu finds no node for them")
+		Eventually(o.stuck).WithTimeout(2*time.Minute).Should(Equal(map[string]int{v1alpha1.ReasonUnschedulable: 50}), "the scheduler of eu finds no node for them")
 
-		By("running one for which it does")
+		By("running one that needs no CPUs")
 		fits := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.team, Name: "fits"}, Spec: *o.set.Spec.Template.Spec.DeepCopy()}
+		fits.Spec.Containers[0].Resources.Requests = nil
+		created := time.Now()
 		home.create(fits)
-		Eventually(now(home, fits)).Should(HaveField("Spec.NodeName", o.eu.VirtualNodeName()))
 		remote := eu.remotePod(o.eu, fits)
-		eu.schedule(remote)
+		Eventually(now(eu, remote)).Should(HaveField("Spec.NodeName", Not(BeEmpty())))
 		eu.setPodStatus(remote, corev1.PodRunning, scheduled)
 		Eventually(home.podPhase(fits)).Should(Equal(corev1.PodRunning))
-		Expect(o.unplaced()).To(Equal(50))
+		AddReportEntry("until a pod ran beside 50 that fit no node", time.Since(created).Round(100*time.Millisecond).String())
+		Expect(o.stuck()).To(Equal(map[string]int{v1alpha1.ReasonUnschedulable: 50}))
 
 		By("giving up the others")
 		change(home, &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: o.team, Name: v1alpha1.OffloadingName}}, givingUpAfter(time.Second))
 		Eventually(o.placed).WithTimeout(2 * time.Minute).Should(Equal("1 here, 1 in eu, 50 in us, 0 nowhere"))
 		Expect(home.offloading(o.team)()).To(HaveField("Full", ConsistOf(And(
 			HaveField("Cluster", o.eu.Spec.ClusterID), HaveField("Refusals", BeEquivalentTo(1)), HaveField("Reason", v1alpha1.ReasonUnschedulable)))), "one entry for all")
+	})
+
+	It("has room for in all nodes together, but in none of them, runs in the next tier", func() {
+		o := newOverflow(unique("parts"), "2", givingUpAfter(time.Hour))
+		eu.create(withSlots(o.set.Name, "2"))
+		Eventually(home.offer(o.eu)).Should(HavePrefix("cpu 8,"))
+		o.crowd("2", "3")
+		Eventually(home.offer(o.eu)).Should(HavePrefix("cpu 4,"), "each of the two nodes has 2 CPUs free")
+		o.set.Spec.Replicas = ptr.To[int32](2)
+		home.create(o.set)
+		Eventually(o.placed).WithTimeout(time.Minute).Should(Equal("1 here, 1 in eu, 0 in us, 0 nowhere"))
+		Eventually(o.stuck).WithTimeout(time.Minute).Should(Equal(map[string]int{v1alpha1.ReasonTooBig: 1}))
+		change(home, &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: o.team, Name: v1alpha1.OffloadingName}}, givingUpAfter(time.Second))
+		Eventually(o.placed).WithTimeout(time.Minute).Should(Equal("1 here, 0 in eu, 1 in us, 0 nowhere"))
+		Expect(home.offloading(o.team)()).To(HaveField("Full", ConsistOf(And(HaveField("Cluster", o.eu.Spec.ClusterID), HaveField("Reason", v1alpha1.ReasonTooBig)))))
 	})
 
 	It("cannot place fills it only until it is given up, and a smaller one runs there", func() {
@@ -124,13 +144,35 @@ func (o *overflow) unplaced() int {
 			})
 		}
 	}
-	n := 0
+	return o.stuck()[v1alpha1.ReasonUnschedulable]
+}
+
+// stuck counts the pods that say here why they are stuck in their provider, by the reason.
+func (o *overflow) stuck() map[string]int {
+	GinkgoHelper()
+	reasons := map[string]int{}
 	for _, pod := range o.pods() {
 		for _, c := range pod.Status.Conditions {
-			if c.Type == v1alpha1.PodOffloaded && c.Reason == v1alpha1.ReasonUnschedulable {
-				n++
+			if c.Type == v1alpha1.PodOffloaded && c.Status == corev1.ConditionFalse {
+				reasons[c.Reason]++
 			}
 		}
 	}
-	return n
+	return reasons
+}
+
+// crowd has pods of others use CPUs of each node with slots in eu, where a real scheduler places pods until the spec ends.
+// Each pod of the ReplicaSet requests CPUs, too.
+func (o *overflow) crowd(used, requested string) {
+	GinkgoHelper()
+	var nodes corev1.NodeList
+	Expect(eu.List(ctx, &nodes)).To(Succeed())
+	for i := range nodes.Items {
+		if _, has := nodes.Items[i].Status.Allocatable[corev1.ResourceName("example.com/"+o.set.Name)]; has {
+			eu.occupies(&nodes.Items[i], used, nil)
+			change(eu, &nodes.Items[i], func(n *corev1.Node) { n.Spec.Taints = nil }) // See placement_test.go.
+		}
+	}
+	eu.runScheduler(corev1.DefaultSchedulerName)
+	o.set.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(requested)}
 }

@@ -1,13 +1,20 @@
 package autoscaler
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 )
 
 // about returns an event about a pod, whose name and UID are the same.
@@ -37,6 +44,56 @@ func TestSaid(t *testing.T) {
 	of := about("web", "1", "NotTriggerScaleUp", "")
 	if of.InvolvedObject.Kind = "CapacityBuffer"; said(of) != "" {
 		t.Error("what is said of another kind counts")
+	}
+}
+
+// TestWant counts requests: none before somebody wants the events, then a list and a watch of each kind, which end.
+func TestWant(t *testing.T) {
+	var requests atomic.Int32
+	began, ended := make(chan string), make(chan string)
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		requests.Add(1)
+		query := req.URL.Query()
+		w.Header().Set("Content-Type", "application/json")
+		if query.Get("watch") == "" {
+			_, _ = io.WriteString(w, `{"kind":"EventList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`)
+			return
+		}
+		_ = http.NewResponseController(w).Flush()
+		began <- query.Get("fieldSelector")
+		<-req.Context().Done()
+		ended <- query.Get("fieldSelector")
+	}))
+	defer provider.Close()
+	all := func(from chan string) (of []string) {
+		for range selectors {
+			select {
+			case selector := <-from:
+				of = append(of, selector)
+			case <-time.After(time.Minute):
+				t.Fatalf("of the watches, there are only %q", of)
+			}
+		}
+		slices.Sort(of)
+		return of
+	}
+	a := New(&rest.Config{Host: provider.URL}, provider.Client())
+	a.Want(t.Context(), false, nil)
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d requests, although nobody wants the events", n)
+	}
+	a.Want(t.Context(), true, nil)
+	a.Want(t.Context(), true, nil)
+	want := slices.Sorted(slices.Values(selectors))
+	if diff := cmp.Diff(want, all(began)); diff != "" {
+		t.Errorf("watched (-want +got)\n%s", diff)
+	}
+	a.Want(t.Context(), false, nil)
+	if diff := cmp.Diff(want, all(ended)); diff != "" {
+		t.Errorf("ended (-want +got)\n%s", diff)
+	}
+	if n := int(requests.Load()); n != 2*len(selectors) {
+		t.Errorf("%d requests, want a list and a watch of each kind", n)
 	}
 }
 

@@ -57,7 +57,7 @@ func All() []Scenario {
 		podWithObjects, configMapChanged, secretDeleted,
 		serviceLife, serviceMadeAgain, servicesUnlisted, unOffloadServices, policyLife, endpointSliceLife, disruptionBudgetLife, ingressLife, routeLife, balancerLife, importedClass,
 		claimLife, claimRetained, claimHolds, tokenLife, tokensDeleted,
-		podOverflows, podGivenUp, podReturns,
+		podOverflows, podGivenUp, podDeclined, podReturns,
 		twoProviders, mountNamespace, offloadMounted, commandRuns,
 	}
 }
