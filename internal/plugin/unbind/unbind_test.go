@@ -125,6 +125,14 @@ func TestOnlyThere(t *testing.T) {
 	if got := OnlyThere(pods, []corev1.Node{own, eu}, eu.Name).String(); got != "2 pods (team/eu, team/virtual)" {
 		t.Errorf("of the last provider: %s", got)
 	}
+	for i := range pods {
+		pods[i].OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: ptr.To(true)}}
+	}
+	lone, done := pod("lone", map[string]string{"name": "spillway-eu"}), *pods[2].DeepCopy()
+	done.Status.Phase = corev1.PodSucceeded
+	if got := tied(append(pods, lone, done), []corev1.Node{own, eu}, eu.Name); !slices.Equal(got, []string{"2 in namespace team"}) {
+		t.Errorf("recreated: %s", got)
+	}
 }
 
 // authority returns a certificate authority.
