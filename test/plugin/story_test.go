@@ -198,7 +198,7 @@ func shows(t *testing.T) {
 	want := map[string]doctor.Level{
 		"version": doctor.OK, "installed": doctor.OK, "definitions": doctor.OK, "manager": doctor.OK, "rights": doctor.OK, "binding": doctor.Warning,
 		"credentials": doctor.OK, "reach": doctor.OK, "clock": doctor.OK, "policies": doctor.OK, "metrics": doctor.OK, "admission": doctor.OK, "strays": doctor.Warning, "stranded": doctor.OK,
-		"daemonsets": doctor.Warning,
+		"refused": doctor.OK, "daemonsets": doctor.Warning,
 	}
 	if diff := cmp.Diff(want, examined(t)); diff != "" {
 		t.Errorf("doctor finds: -want +got:\n%s", diff)

@@ -25,7 +25,7 @@ func Command(f *cli.Factory) *cobra.Command {
 		Use:   "doctor",
 		Short: "Find what is wrong, and say how to fix it",
 		Long: `Checks versions, the installation, the manager's rights in the consumer and in each provider, bindings, credentials,
-clocks, the provider's policies and metrics, whether the API server reaches virtual nodes, pods that should be in a provider and are not, and DaemonSets. It
+clocks, the provider's policies and metrics, whether the API server reaches virtual nodes, pods that should be in a provider and are not, pods that a provider refuses, and DaemonSets. It
 creates a pod in an offloaded namespace, and forbidden objects in each provider, in dry runs only: to see whether the pod could run in a provider,
 and whether policies refuse the others. It checks all namespaces, also with -n. It changes nothing. It connects to providers from here, with the
 manager's credentials, if you may read them. The exit code is 1 if something does not work; a warning alone is no failure.
@@ -128,6 +128,7 @@ func Examine(ctx context.Context, consumer *cli.Cluster) ([]Finding, error) {
 	e.admission(ctx, hasWebhook(i.shipped))
 	e.strays()
 	e.stranded()
+	e.refused()
 	e.daemonSets(ctx)
 	return r.findings, nil
 }

@@ -50,6 +50,18 @@ func lost(pods []corev1.Pod) eviction.Remaining {
 	return eviction.Summarise(named(slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return metav1.GetControllerOf(&pod) != nil })), nil)
 }
 
+// losses says what a drain takes from teams; "" if nothing. tied says which pods can run only there.
+func losses(before []corev1.Pod, tied string) string {
+	var parts []string
+	if lost := lost(before); lost.Count > 0 {
+		parts = append(parts, "These pods have no controller, and are lost: "+lost.String()+".")
+	}
+	if tied != "" {
+		parts = append(parts, "Note: "+tied+".")
+	}
+	return strings.Join(parts, " ")
+}
+
 // left says which pods are still there, and which evictions are refused.
 func left(pods []corev1.Pod, refused map[types.NamespacedName]string) string {
 	remaining := eviction.Summarise(named(pods), refused)

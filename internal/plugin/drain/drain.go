@@ -31,10 +31,12 @@ func Command(f *cli.Factory) *cobra.Command {
 		Long: `Cordons the virtual nodes of a binding, so that no new pod gets there, and evicts their pods, so that their
 controllers create new ones elsewhere. It waits until all have left. Evictions respect PodDisruptionBudgets: while one
 refuses, drain waits. Pods of DaemonSets stay. Pods without a controller are lost. After --timeout the nodes stay cordoned;
-the same command continues. kubectl spillway uncordon NAME lets new pods run there again; it moves none back.`,
+the same command continues. It first names the namespaces whose pods can run only there: the pods that replace them stay Pending.
+On a terminal it asks first if there are such pods, or pods that are lost. kubectl spillway uncordon NAME lets new pods run
+there again; it moves none back.`,
 		Example: `  kubectl spillway drain eu
 
-  # Show what would leave, and which pods are lost
+  # Show what would leave, which pods are lost, and which cannot run elsewhere
   kubectl spillway drain eu --dry-run`,
 		Args: cobra.ExactArgs(1),
 	}
@@ -93,7 +95,11 @@ func (d *drain) run(ctx context.Context, name string, ask func(string) bool, whe
 	if err != nil {
 		return err
 	}
-	if lost := lost(before); lost.Count > 0 && ask != nil && !ask(fmt.Sprintf("Drain %s in %s? These pods have no controller, and are lost: %s. Type yes: ", name, where, lost)) {
+	tied := unbind.Tied(ctx, d.consumer, d.output, binding, before)
+	if tied != "" {
+		d.output.Warn("%s", tied)
+	}
+	if why := losses(before, tied); why != "" && ask != nil && !ask("Drain "+name+" in "+where+"? "+why+" Type yes: ") {
 		return fmt.Errorf("nothing was changed in %s: you did not type yes", where)
 	}
 	if err := d.mark(ctx, binding, true); err != nil {

@@ -229,7 +229,12 @@ func (e *Explanation) remote(s Seen) {
 		text += "; its status was last written at " + at
 	}
 	e.Where = append(e.Where, text)
+	if annotations[v1alpha1.AnnotationRemoteIP] != "" && s.Pod.Status.PodIP == "" && s.Pod.Status.Phase == corev1.PodRunning {
+		e.Where = append(e.Where, unreached)
+	}
 }
+
+const unreached = "no route leads to that address from here, as far as the ClusterBinding says: Services and Ingresses of this cluster send the pod nothing; docs/applications.md, who reaches whom"
 
 func nonEmpty(all ...string) []string {
 	return slices.DeleteFunc(all, func(one string) bool { return one == "" })

@@ -46,6 +46,7 @@ func TestExplain(t *testing.T) {
 		}
 		p.Status.Conditions = []corev1.PodCondition{{Type: v1alpha1.PodOffloaded, Status: corev1.ConditionTrue, Reason: "Offloaded", Message: "without the toleration a"}}
 	}
+	routed := func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }
 	copied := func(p *corev1.Pod) { started(p); p.UID = "another" }
 	intolerant := func(p *corev1.Pod) { p.Spec.Tolerations = nil }
 	early := func(p *corev1.Pod) { intolerant(p); p.CreationTimestamp = metav1.NewTime(time.Unix(50, 0)) }
@@ -157,7 +158,8 @@ func TestExplain(t *testing.T) {
 		"no new node, without rights":  {Seen{Pod: pod("spillway-eu", started, rejected, declined, intolerant), Offloading: tiers, Now: time.Unix(60, 0)}, []string{"the autoscaler of the provider starts no node for it; if it has not started in provider eu at 1970-01-01T00:01:00Z, and"}, "eu", "team-a-home/web", nil},
 		"here, always":                 {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocal)}, []string{"pods run here"}, "", "", []string{"toleration"}},
 		"not started there":            {Seen{Pod: pod("spillway-eu"), Offloading: offloading(v1alpha1.PodsRemote), Binding: away}, []string{"the provider eu", "not started there yet", "ClusterBinding eu Unreachable: no answer", "NameConflict"}, "eu", "", nil},
-		"started":                      {Seen{Pod: pod("spillway-eu", started), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"the remote pod is team-a-home/web, with the address 10.0.0.1", "not sent to the provider:\n  - without the toleration a"}, "eu", "team-a-home/web", []string{"not started"}},
+		"started":                      {Seen{Pod: pod("spillway-eu", started), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"the remote pod is team-a-home/web, with the address 10.0.0.1", "no route leads to that address", "not sent to the provider:\n  - without the toleration a"}, "eu", "team-a-home/web", []string{"not started"}},
+		"started, and routed":          {Seen{Pod: pod("spillway-eu", started, routed)}, []string{"with the address 10.0.0.1"}, "eu", "team-a-home/web", []string{"no route"}},
 		"made from another's manifest": {Seen{Pod: pod("spillway-eu", copied)}, []string{"not started there yet"}, "eu", "", nil},
 		"nothing is selected":          {Seen{Pod: pod("", unscheduled), Offloading: none}, []string{"wrong:\n  - NamespaceOffloading NoClusterSelected: compare it with the labels\n  - Unschedulable: no room"}, "", "", nil},
 		"stays here, nothing selected": {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: none}, []string{"on node n"}, "", "", []string{"NoClusterSelected"}},

@@ -199,6 +199,7 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 	for _, step := range ready(offloading) {
 		output.Did(step)
 	}
+	traffic(ctx, consumer, output, offloading)
 	return nil
 }
 

@@ -64,6 +64,13 @@ func ordered() []v1alpha1.NamespaceOffloading {
 	return all
 }
 
+// here has the tiers here, eu and us, and is Ready in no provider.
+func here() []v1alpha1.NamespaceOffloading {
+	all := ordered()
+	all[0].Status.Conditions, all[0].Status.RemoteNamespaceConditions = []metav1.Condition{condition("Ready", "True", "Ready", "")}, nil
+	return all
+}
+
 // overflowed is a pod that runs in tier 2, if it has a node.
 func overflowed(name, node string) corev1.Pod {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: name}}
@@ -171,6 +178,17 @@ waiting in this cluster:
 └─ namespace team-a: 0 of 1 pods run, or have succeeded
    ├─ Ready InProgress: us is away
    └─ pod late: Pending; NotScheduled: the scheduler has not chosen a node for it yet; tried tier 0 (this cluster); not yet tier 1 (eu), tier 2 (us)
+not shown, because you may not read it: ClusterBindings
+`},
+		"pods here, counted": {Seen{Available: true, Hidden: []string{Bindings}, Offloadings: here(), Local: []corev1.Pod{overflowed("web", "own"), overflowed("late", "own")}}, false, `manager: available
+on this cluster's own nodes:
+└─ namespace team-a, tier 0: 2 of 2 pods run, or have succeeded
+not shown, because you may not read it: ClusterBindings
+`},
+		"pods here, listed": {Seen{Available: true, Hidden: []string{Bindings}, Offloadings: here()[:1], Local: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "web"}, Spec: corev1.PodSpec{NodeName: "own"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}}}, true, `manager: available
+on this cluster's own nodes:
+└─ namespace team-a, tier 0: 1 of 1 pods run, or have succeeded
+   └─ pod web: Running
 not shown, because you may not read it: ClusterBindings
 `},
 		"all pods": {Seen{Available: true, Bindings: world().Bindings[:1], Pods: world().Pods[:1]}, true, `manager: available

@@ -27,6 +27,13 @@ func Text(s Status, all bool) string {
 	for _, binding := range s.Bindings {
 		binding.draw(&b, all)
 	}
+	if len(s.Local) > 0 {
+		branch := line(&b, "on this cluster's own nodes:")
+		for _, namespace := range s.Local {
+			namespace.draw(branch, all)
+		}
+		branch.end()
+	}
 	if len(s.Unplaced) > 0 {
 		branch := line(&b, "waiting in this cluster:")
 		for _, namespace := range s.Unplaced {
@@ -140,13 +147,17 @@ func (n Namespace) draw(in *branch, all bool, notOffloaded string) {
 		if pod.Runs && !all {
 			continue
 		}
-		text := "pod " + pod.Name + ": " + pod.Phase
-		for _, wait := range pod.Waits {
-			text += "; " + wait.String()
-		}
-		if tried := tiers.Short(pod.Tiers); tried != "" {
-			text += "; " + tried
-		}
-		sub.add(text)
+		sub.add(pod.text())
 	}
+}
+
+func (p Pod) text() string {
+	text := "pod " + p.Name + ": " + p.Phase
+	for _, wait := range p.Waits {
+		text += "; " + wait.String()
+	}
+	if tried := tiers.Short(p.Tiers); tried != "" {
+		text += "; " + tried
+	}
+	return text
 }

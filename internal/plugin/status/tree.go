@@ -93,6 +93,8 @@ type Status struct {
 	// Namespace is the only namespace that was read.
 	Namespace string    `json:"namespace,omitempty"`
 	Bindings  []Binding `json:"bindings"`
+	// Local are the offloaded namespaces with pods on this cluster's own nodes.
+	Local []Local `json:"local,omitempty"`
 	// Unplaced are namespaces with the pods that wait for a node.
 	Unplaced []Namespace `json:"unplaced,omitempty"`
 	// Hidden are kinds that the user may not read.
@@ -168,6 +170,7 @@ func Tree(seen Seen) Status {
 		namespace.Ready, namespace.Waits = state.Ready, state.Waits
 		all.Unplaced = append(all.Unplaced, namespace)
 	}
+	all.Local = localOf(seen)
 	all.wait(seen)
 	all.Unplaced = slices.DeleteFunc(all.Unplaced, func(n Namespace) bool { return len(n.Pods) == 0 && n.Ready && len(n.Waits) == 0 })
 	return all

@@ -1,10 +1,12 @@
 package unbind
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,12 +14,15 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/field/provenance"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/objects"
 	"github.com/spillway-io/spillway/internal/provider/lease"
@@ -153,7 +158,11 @@ func (o *options) clean(ctx context.Context, consumer, provider *cli.Cluster, ou
 		used = slices.DeleteFunc(used, func(one string) bool { return slices.Contains(goes, one) })
 	}
 	if len(used) > 0 {
-		err := left.unfinished(fmt.Errorf("the account in %s is kept, because a consumer still has objects there: %s; when they are gone, run this command again", provider.Name, strings.Join(used, ", ")))
+		why := strings.Join(used, ", ") + "; when they are gone, run this command again"
+		if leases := held(ctx, provider, used, time.Now()); leases != "" {
+			why += "; " + leases
+		}
+		err := left.unfinished(fmt.Errorf("the account in %s is kept, because a consumer still has objects there: %s", provider.Name, why))
 		if o.DryRun && left.binding != nil {
 			output.Warn("once ClusterBinding %s is gone, %v", left.name, err)
 			return false, nil
@@ -216,4 +225,26 @@ func Used(ctx context.Context, provider client.Client) ([]string, error) {
 		used = append(used, "Lease "+leases.Items[i].Name)
 	}
 	return used, nil
+}
+
+// held says who holds each of these Leases and since when nobody has renewed it, and how to delete the Lease of a consumer
+// that no longer exists. No age proves that: the manager of a consumer may be stopped, or cut off, for long.
+func held(ctx context.Context, provider *cli.Cluster, used []string, now time.Time) string {
+	leases := &coordinationv1.LeaseList{}
+	if err := provider.List(ctx, leases, client.InNamespace(config.ProviderNamespace)); err != nil {
+		return "" // It was read a moment ago.
+	}
+	var lines []string
+	for i := range leases.Items {
+		one := &leases.Items[i]
+		if !slices.Contains(used, "Lease "+one.Name) {
+			continue
+		}
+		line := "Lease " + one.Name + " is held by " + cmp.Or(text.Clean(ptr.Deref(one.Spec.HolderIdentity, "")), "nobody")
+		if at := one.Spec.RenewTime; at != nil {
+			line += ", and was last renewed " + duration.HumanDuration(now.Sub(at.Time)) + " ago"
+		}
+		lines = append(lines, line+"; if its consumer no longer exists: kubectl delete lease "+one.Name+" -n "+config.ProviderNamespace+", in the provider")
+	}
+	return strings.Join(lines, "; ")
 }

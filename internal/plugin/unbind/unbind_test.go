@@ -125,6 +125,14 @@ func TestOnlyThere(t *testing.T) {
 	if got := OnlyThere(pods, []corev1.Node{own, eu}, eu.Name).String(); got != "2 pods (team/eu, team/virtual)" {
 		t.Errorf("of the last provider: %s", got)
 	}
+	for i := range pods {
+		pods[i].OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: ptr.To(true)}}
+	}
+	lone, done := pod("lone", map[string]string{"name": "spillway-eu"}), *pods[2].DeepCopy()
+	done.Status.Phase = corev1.PodSucceeded
+	if got := tied(append(pods, lone, done), []corev1.Node{own, eu}, eu.Name); !slices.Equal(got, []string{"2 in namespace team"}) {
+		t.Errorf("recreated: %s", got)
+	}
 }
 
 // authority returns a certificate authority.
@@ -356,7 +364,8 @@ func TestCleanInADryRun(t *testing.T) {
 	names := &v1alpha1.NamespaceMap{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
 	names.Status.CurrentMapping = []v1alpha1.CurrentMapping{{Namespace: "a", RemoteNamespace: "a-home", Phase: v1alpha1.MappingAccepted}}
 	consumer := cluster(t, nil, names, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "home"}})
-	held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: lease.Name(provenance.Mark{Origin: "home", ClusterID: "eu"})}}
+	left := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: lease.Name(provenance.Mark{Origin: "home", ClusterID: "eu"})}}
+	left.Spec.HolderIdentity, left.Spec.RenewTime = ptr.To("them"), ptr.To(metav1.NewMicroTime(time.Now().Add(-3*time.Hour)))
 	bound := func(policy v1alpha1.DeletionPolicy) *v1alpha1.ClusterBinding {
 		b := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
 		b.Spec.ClusterID, b.Spec.DeletionPolicy = "eu", policy
@@ -373,10 +382,10 @@ func TestCleanInADryRun(t *testing.T) {
 		"its namespaces go with it":   {drains, "a-home", true, "", ""},
 		"another consumer is there":   {drains, "b-other", false, "once ClusterBinding eu is gone, the account in the cluster is kept, because a consumer still has objects there: Namespace b-other;", ""},
 		"its namespaces stay":         {bound(v1alpha1.DeletionPolicyOrphan), "a-home", false, "a consumer still has objects there: Namespace a-home;", ""},
-		"the binding is gone already": {nil, "a-home", false, "", "a consumer still has objects there: Namespace a-home, Lease " + held.Name},
+		"the binding is gone already": {nil, "a-home", false, "", "; Lease " + left.Name + " is held by them, and was last renewed 3h ago; if its consumer no longer exists: kubectl delete lease " + left.Name + " -n spillway-provider"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			provider := cluster(t, nil, held, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}},
+			provider := cluster(t, nil, left, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: config.ProviderNamespace, Name: config.ProviderAccount}},
 				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: test.namespace, Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBySpillway}}})
 			said, quiet := &strings.Builder{}, &strings.Builder{}
 			f := &cli.Factory{IOStreams: genericiooptions.IOStreams{Out: said, ErrOut: quiet}}

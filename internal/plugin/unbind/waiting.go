@@ -3,9 +3,14 @@ package unbind
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,6 +27,9 @@ func warn(ctx context.Context, consumer *cli.Cluster, output *cli.Output, bindin
 	pods := &corev1.PodList{}
 	if err := OnNodes(ctx, consumer, binding, pods); err == nil && binding.Spec.Drains() { // Otherwise the list of losses says why not.
 		WarnOfBudgets(ctx, consumer, output, pods.Items)
+		if tied := Tied(ctx, consumer, output, binding, pods.Items); tied != "" {
+			output.Warn("%s", tied)
+		}
 	}
 	WarnOfWaiting(ctx, consumer, output, binding, "offload their namespaces to other providers, or remove what restricts them to this one, and delete them")
 }
@@ -42,14 +50,49 @@ func WarnOfWaiting(ctx context.Context, consumer *cli.Cluster, output *cli.Outpu
 	}
 }
 
-// OnlyThere returns the pods without a node that fit the nodes of one provider and no other, by their node selectors and
-// affinity.
+// Tied says which namespaces have pods on the nodes of a binding whose successors can run only there; "" if none has.
+func Tied(ctx context.Context, consumer *cli.Cluster, output *cli.Output, binding *v1alpha1.ClusterBinding, pods []corev1.Pod) string {
+	nodes := &corev1.NodeList{}
+	err := consumer.List(ctx, nodes)
+	if err != nil && !apierrors.IsForbidden(err) {
+		output.Warn("cannot tell which pods need node %s: %v", binding.VirtualNodeName(), err)
+	}
+	namespaces := tied(pods, nodes.Items, binding.VirtualNodeName())
+	if len(namespaces) == 0 {
+		return ""
+	}
+	return "pods that can run only on node " + binding.VirtualNodeName() + " are evicted, and the pods that replace them stay Pending: " + strings.Join(namespaces, ", ")
+}
+
+// tied counts, by namespace, the pods that a controller recreates and that fit the nodes of this provider alone.
+func tied(pods []corev1.Pod, nodes []corev1.Node, node string) []string {
+	count := map[string]int{}
+	for _, pod := range only(pods, nodes, node) {
+		if metav1.GetControllerOf(&pod) != nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+			count[pod.Namespace]++
+		}
+	}
+	var namespaces []string
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		namespaces = append(namespaces, fmt.Sprintf("%d in namespace %s", count[name], name))
+	}
+	return namespaces
+}
+
+// OnlyThere summarises the pods that fit the nodes of one provider and no other.
 func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string) eviction.Remaining {
 	var names []types.NamespacedName
-	for i := range pods {
-		pod := &pods[i]
+	for _, pod := range only(pods, nodes, node) {
+		names = append(names, client.ObjectKeyFromObject(&pod))
+	}
+	return eviction.Summarise(names, nil)
+}
+
+// only returns the pods that fit the nodes of one provider and no other, by their node selectors and affinity.
+func only(pods []corev1.Pod, nodes []corev1.Node, node string) []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
 		there, elsewhere := false, false
-		required := nodeaffinity.GetRequiredNodeAffinity(pod)
+		required := nodeaffinity.GetRequiredNodeAffinity(&pod)
 		for j := range nodes {
 			if fits, err := required.Match(&nodes[j]); err != nil || !fits {
 				continue
@@ -57,9 +100,6 @@ func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string) eviction.Rem
 			of := v1alpha1.SameProvider(nodes[j].Name, node)
 			there, elsewhere = there || of, elsewhere || !of
 		}
-		if there && !elsewhere && pod.DeletionTimestamp.IsZero() && !eviction.IsDaemonSetPod(pod) {
-			names = append(names, client.ObjectKeyFromObject(pod))
-		}
-	}
-	return eviction.Summarise(names, nil)
+		return !there || elsewhere || !pod.DeletionTimestamp.IsZero() || eviction.IsDaemonSetPod(&pod)
+	})
 }
