@@ -8,8 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
@@ -50,13 +48,19 @@ func (t *told) begin(namespace, reason string, said map[types.UID]string, waitin
 	t.of[namespace][reason] = there
 }
 
-// isNews reports whether the owner of a pod has not been told that yet, and notes it. The numbers in a message do not count.
+// isNews reports whether this is not the last that the owner of a pod was told, and notes it. A message names the time until
+// which providers are left out: another time is news.
 func (t *told) isNews(namespace, reason string, pod types.UID, message string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, was := t.of[namespace][reason][pod]
-	if was && retry.SameError(before, message) {
+	if was && before == message {
 		return false
+	}
+	for other, pods := range t.of[namespace] {
+		if other != reason {
+			delete(pods, pod)
+		}
 	}
 	if t.of[namespace][reason] != nil {
 		t.of[namespace][reason][pod] = message

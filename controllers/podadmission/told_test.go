@@ -23,7 +23,7 @@ func TestTold(t *testing.T) {
 		return &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, InvolvedObject: corev1.ObjectReference{UID: pod(of).UID}, Reason: reason, Message: message}
 	}
 	c := fake.NewClientBuilder().WithIndex(&corev1.Event{}, "reason", func(o client.Object) []string { return []string{o.(*corev1.Event).Reason} }).
-		WithObjects(pod("web"), pod("db"), said("web.1", "web", "A", "old"), said("web.2", "web", "A", "no room in 2 tiers"), said("db.1", "gone", "A", "no room in 2 tiers")).Build()
+		WithObjects(pod("web"), pod("db"), said("web.1", "web", "A", "old"), said("web.2", "web", "A", "no room in 3 tiers"), said("db.1", "gone", "A", "no room in 3 tiers")).Build()
 	plan := func(reason, message string) unscheduledpod.Plan {
 		return unscheduledpod.Plan{Reason: reason, Message: message}
 	}
@@ -43,6 +43,8 @@ func TestTold(t *testing.T) {
 		{"web", plan("A", "another cause"), nil, 1},
 		{"web", plan("B", "another reason"), nil, 1},
 		{"web", plan("B", "another reason"), nil, 0},
+		{"web", plan("A", "another cause"), nil, 1}, // It is so again.
+		{"web", plan("B", "another reason"), nil, 1},
 		{"web", plan("", ""), nil, 0},
 		{"web", late, nil, 1},
 		{"web", late, nil, 1},

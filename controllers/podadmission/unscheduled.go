@@ -143,7 +143,7 @@ func (r *Unscheduled) tell(ctx context.Context, pod *corev1.Pod, plan unschedule
 	if plan.Warns {
 		kind = corev1.EventTypeWarning
 	}
-	r.Events.Eventf(pod, nil, kind, plan.Reason, "AddTolerations", "%s", note)
+	r.Events.Eventf(pod, nil, kind, plan.Reason, "AddTolerations", "%s", conditions.Note(plan.Message))
 	return nil
 }
 
