@@ -48,7 +48,7 @@ func New(binding *v1alpha1.ClusterBinding, offer Offer) *corev1.Node {
 		}},
 	}}
 	// It counts as cordoned by somebody else, so that only kubectl spillway uncordon, or a user, ends it.
-	node.Spec.Unschedulable = binding.Annotations[v1alpha1.AnnotationDrained] == v1alpha1.DrainedTrue
+	node.Spec.Unschedulable = drained(binding)
 	setMetadataAndSpec(node, binding, offer)
 	return node
 }
@@ -90,7 +90,7 @@ func setMetadataAndSpec(node *corev1.Node, binding *v1alpha1.ClusterBinding, off
 		annotations[key] = string(value)
 	}
 	offer.Member.set(labels, annotations)
-	offer.Member.cordon(node, annotations)
+	offer.Member.cordon(node, annotations, drained(binding))
 	taints := wantedTaints(binding, offer, reservation(node, offer, before.Taints))
 	now := applied{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations))}
 	for _, taint := range taints {

@@ -337,6 +337,16 @@ func TestDrainedBinding(t *testing.T) {
 		if apply(node, binding, of); node.Spec.Unschedulable {
 			t.Errorf("with %q: it is cordoned again", value)
 		}
+		empty := of
+		empty.Member.Cordoned = v1alpha1.CordonedEmpty
+		apply(node, binding, empty)
+		if apply(node, binding, of); node.Spec.Unschedulable != want || node.Annotations[v1alpha1.AnnotationCordoned] != "" {
+			t.Errorf("with %q: once its group is back, it is cordoned: %v, by %q", value, node.Spec.Unschedulable, node.Annotations[v1alpha1.AnnotationCordoned])
+		}
+		node.Spec.Unschedulable, empty.Member.Cordoned = true, v1alpha1.CordonedEmpty
+		if got := empty.Member.deletable(node, drained(binding)); got != want {
+			t.Errorf("with %q: without a group, it may be deleted: %v", value, got)
+		}
 	}
 }
 

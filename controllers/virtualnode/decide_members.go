@@ -71,7 +71,7 @@ func decideMembers(s members) plan {
 		node := s.Existing[name]
 		member, wait := s.leaving(node)
 		p.RecheckAfter = retry.Sooner(p.RecheckAfter, wait)
-		if member.deletable(node) && !frozen(s.Binding) && !s.Busy(name) {
+		if member.deletable(node, drained(s.Binding)) && !frozen(s.Binding) && !s.Busy(name) {
 			p.Delete = append(p.Delete, node)
 			continue
 		}
@@ -153,10 +153,11 @@ func (s members) leaving(node *corev1.Node) (m Member, wait time.Duration) {
 }
 
 // deletable reports whether the node may be deleted once it has no pods: no new ones come, because it is cordoned. A group that
-// somebody else has cordoned may come back, and then with a node that is not: until that is ended, the node stays.
-func (m Member) deletable(node *corev1.Node) bool {
+// somebody else has cordoned may come back, and then with a node that is not: until that is ended, the node stays. In a drained
+// provider, a new node is cordoned, too.
+func (m Member) deletable(node *corev1.Node, drained bool) bool {
 	ours := node.Annotations[v1alpha1.AnnotationCordoned] != ""
-	return m.Cordoned != "" && node.Spec.Unschedulable && (ours || m.Cordoned == v1alpha1.CordonedReplaced)
+	return m.Cordoned != "" && node.Spec.Unschedulable && (ours || drained || m.Cordoned == v1alpha1.CordonedReplaced)
 }
 
 // mostNodes is how many virtual nodes a binding may have together with those that are to go. A provider whose labels
@@ -235,8 +236,8 @@ func (m Member) set(labels, annotations map[string]string) {
 }
 
 // cordon cordons the node, or ends that. It leaves a node alone that somebody else has cordoned, but says of it that the group
-// has gone.
-func (m Member) cordon(node *corev1.Node, annotations map[string]string) {
+// has gone. In a drained provider a group that comes back stays cordoned, until kubectl spillway uncordon.
+func (m Member) cordon(node *corev1.Node, annotations map[string]string, drained bool) {
 	ours := node.Annotations[v1alpha1.AnnotationCordoned] != ""
 	switch {
 	case m.Cordoned != "" && (ours || !node.Spec.Unschedulable):
@@ -245,6 +246,11 @@ func (m Member) cordon(node *corev1.Node, annotations map[string]string) {
 	case m.Cordoned == v1alpha1.CordonedEmpty:
 		annotations[v1alpha1.AnnotationGroupGone] = "true"
 	case m.Cordoned == "" && ours:
-		node.Spec.Unschedulable = false
+		node.Spec.Unschedulable = drained
 	}
+}
+
+// drained reports whether kubectl spillway drain has emptied the provider.
+func drained(binding *v1alpha1.ClusterBinding) bool {
+	return binding.Annotations[v1alpha1.AnnotationDrained] == v1alpha1.DrainedTrue
 }

@@ -96,7 +96,7 @@ func (d *drain) run(ctx context.Context, name string, ask func(string) bool, whe
 		return err
 	}
 	tied := unbind.Tied(ctx, d.consumer, d.output, binding, before)
-	if tied != "" {
+	if tied != "" && ask == nil { // If it asks, the question says it.
 		d.output.Warn("%s", tied)
 	}
 	if why := losses(before, tied); why != "" && ask != nil && !ask("Drain "+name+" in "+where+"? "+why+" Type yes: ") {
@@ -136,7 +136,10 @@ func (d *drain) read(ctx context.Context, name string, rights []cli.Right) (*v1a
 		return nil, err
 	}
 	binding := &v1alpha1.ClusterBinding{}
-	if err := d.consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
+	switch err := d.consumer.Get(ctx, client.ObjectKey{Name: name}, binding); {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("there is no ClusterBinding %s: kubectl spillway status lists them", name)
+	case err != nil:
 		return nil, fmt.Errorf("reading ClusterBinding %s: %w", name, err)
 	}
 	if !binding.DeletionTimestamp.IsZero() {
@@ -165,7 +168,9 @@ func (d *drain) empty(ctx context.Context, binding *v1alpha1.ClusterBinding) err
 	}
 	waits, known := "", len(unbind.NodesOf(binding))
 	err := follow.Until(ctx, d.consumer, watched, func(ctx context.Context) (bool, error) {
-		if err := d.later(ctx, binding); err != nil {
+		if err := d.later(ctx, binding); errors.Is(err, errUncordoned) {
+			return false, err
+		} else if err != nil {
 			return false, follow.Again(err)
 		}
 		pods, err := d.leaving(ctx, binding)
@@ -185,16 +190,22 @@ func (d *drain) empty(ctx context.Context, binding *v1alpha1.ClusterBinding) err
 		}
 		return false, nil
 	})
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errUncordoned) {
 		err = cli.GaveUp(err, "pods are still in "+binding.Name+", whose nodes stay cordoned; run this command again to wait, or kubectl spillway uncordon "+binding.Name, waits)
 	}
 	return err
 }
 
+// errUncordoned ends a drain that somebody else has ended.
+var errUncordoned = errors.New("somebody has run kubectl spillway uncordon: no more pods are evicted")
+
 // later cordons the virtual nodes that have appeared since. The manager may have created one before it saw the mark.
 func (d *drain) later(ctx context.Context, binding *v1alpha1.ClusterBinding) error {
 	if err := d.consumer.Get(ctx, client.ObjectKeyFromObject(binding), binding); err != nil {
 		return fmt.Errorf("reading ClusterBinding %s: %w", binding.Name, err)
+	}
+	if binding.Annotations[v1alpha1.AnnotationDrained] != v1alpha1.DrainedTrue {
+		return errUncordoned
 	}
 	return d.cordon(ctx, binding, true)
 }
