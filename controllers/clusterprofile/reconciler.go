@@ -132,6 +132,8 @@ func lack(err error) (reason, missing string) {
 	switch {
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err) && !retry.IsGone(err):
 		return v1alpha1.ReasonKindNotServed, "install the CustomResourceDefinition clusterprofiles.multicluster.x-k8s.io, version v1alpha1"
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return ReasonNamespaceMissing, "create the namespace again: it is being deleted"
 	case apierrors.IsForbidden(err):
 		return v1alpha1.ReasonRightsMissing, "bind the ClusterRole spillway-cluster-profiles to the manager in that namespace"
 	case apierrors.IsNotFound(err):
