@@ -141,7 +141,6 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestAnswer: only the toleration itself shows that a pod was prepared, or with tiers the affinity.
 // TestDrain: what kubectl spillway drain began, and kubectl uncordon ended halfway.
 func TestDrain(t *testing.T) {
 	binding := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu", UID: "u", Annotations: map[string]string{v1alpha1.AnnotationDrained: v1alpha1.DrainedTrue}}}
@@ -164,6 +163,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestAnswer: only the toleration itself shows that a pod was prepared, or with tiers the affinity.
 func TestAnswer(t *testing.T) {
 	tiers := &v1alpha1.NamespaceOffloading{Spec: v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: v1alpha1.PodsRemote, Overflow: make([]v1alpha1.OverflowTier, 1)}}
 	prepared := corev1.Pod{}

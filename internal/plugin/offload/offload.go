@@ -200,6 +200,7 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 		output.Did(step)
 	}
 	traffic(ctx, consumer, output, offloading)
+	output.Say("Next: kubectl rollout restart deployment -n %s, because running pods stay where they are", o.wanted.Namespace)
 	return nil
 }
 

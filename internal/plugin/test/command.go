@@ -64,7 +64,7 @@ Afterwards it deletes the namespaces, also after a failure and after Ctrl-C. The
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long the test of a provider may take, with the time in which it pulls the image or starts a node; a third of it is for deleting what the test has created")
 	flags.StringVar(&o.junit, "junit", "", "write the results to this file, in the format of JUnit")
 	flags.StringVar(&o.image, "image", Image, "the image of the pod, with a shell, httpd and wget, such as busybox")
-	flags.Int64Var(&o.runAsUser, "run-as-user", nobody, "the user ID of the pod; 0 leaves it to the image and the provider, as a provider with OpenShift gets it by itself")
+	flags.Int64Var(&o.runAsUser, "run-as-user", nobody, "the user ID of the pod; -1 leaves it to the image and the provider, which a provider with OpenShift gets by itself")
 	flags.BoolVar(&o.keep, "keep", false, "do not delete the namespaces of the test")
 	return command
 }

@@ -57,7 +57,7 @@ var signs = []sign{
 		"the provider's administrator may allow it in ConfigMap " + config.ProviderNamespace + "/" + config.Limits + ": docs/operations.md, limits"},
 	{"ClaimNotBound", "the claim gets no volume",
 		"docs/operations.md, volumes that a provider creates: the manager needs the ClusterRole spillway-volumes, and the provider lists the class in storageClasses of its limits"},
-	{"security context constraint", "the provider is OpenShift, which refuses the user ID of the pod", "leave it to the provider: --run-as-user=0"},
+	{"security context constraint", "the provider is OpenShift, which refuses the user ID of the pod", "leave it to the provider: --run-as-user=-1"},
 	{"violates PodSecurity", "the pod security level of the namespace in the provider refuses it", "docs/operations.md, limits, podSecurity"},
 	{"admission webhook", "an admission webhook of the provider refuses it, or does not answer", "ask the provider's administrator about the webhook in the message"},
 	{"ValidatingAdmissionPolicy", "an admission policy of the provider refuses it", "ask the provider's administrator about the policy in the message"},

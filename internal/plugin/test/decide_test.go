@@ -70,7 +70,7 @@ func TestDiagnose(t *testing.T) {
 		"slow":          {Seen{Step: "claim", Pod: waiting("ContainerCreating")}, cli.ErrTime, "", "still pulling the image, or attaching a volume", "--timeout 10m"},
 		"too slow":      {Seen{Step: "pod", Remote: "ns-home", Pod: waiting("CreateContainerError")}, stalled(moment), "40s have passed: CreateContainerError", "does not start the pod", "ns-home"},
 		"OpenShift": {Seen{Step: "pod", Pod: says(string(v1alpha1.PodOffloaded), "Rejected", "unable to validate against any security context constraint: runAsUser: Invalid value: 65534")}, errRefused,
-			"Rejected", "the provider is OpenShift", "--run-as-user=0"},
+			"Rejected", "the provider is OpenShift", "--run-as-user=-1"},
 		"to the manager": {Seen{Step: "log", Address: "10.1.1.1:10250"}, errors.New("Get https://10.1.1.1:10250/x: dial tcp 10.1.1.1:10250: connection refused"),
 			"", "from the consumer's API server to the manager's kubelet API at 10.1.1.1:10250", "--kubelet-address"},
 		"to the node": {Seen{Step: "log", Address: "10.1.1.1:10250"}, errors.New("dial tcp 10.2.2.2:10250: connection refused"),

@@ -102,7 +102,7 @@ func (t *tester) test(ctx context.Context, findings []doctor.Finding, examined t
 		t.skipAll(why)
 		return t.report
 	}
-	if t.runAsUser > 0 {
+	if t.runAsUser >= 0 {
 		t.user = &t.runAsUser
 	}
 	t.connect(working)

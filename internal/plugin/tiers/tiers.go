@@ -83,7 +83,7 @@ func resolved(nso *v1alpha1.NamespaceOffloading) []spill.Tier {
 }
 
 // Tried returns the tiers of an offloading, and what is known about each for one pod; nil if they do not matter for it.
-// events are about the pod.
+// events are about the pod. With a zero now, nothing is said about when a tier opens.
 func Tried(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, events []corev1.Event, now time.Time) []Tier {
 	if nso == nil || len(nso.Spec.Overflow) == 0 || eviction.IsDaemonSetPod(pod) {
 		return nil
@@ -100,7 +100,7 @@ func Tried(pod *corev1.Pod, nso *v1alpha1.NamespaceOffloading, events []corev1.E
 		tier.Skipped = i < last && !tier.Open
 		tier.Why = t.why(tier, last)
 	}
-	if opens, when := t.opens(now); opens >= 0 {
+	if opens, when := t.opens(now); opens >= 0 && !now.IsZero() {
 		all[opens].Opens = when
 	}
 	return all

@@ -18,7 +18,7 @@ import (
 
 // versions is what -o json prints.
 type versions struct {
-	Client string `json:"client"`
+	Plugin string `json:"plugin"`
 	// Kubernetes is the version of the consumer's API server.
 	Kubernetes string   `json:"kubernetes,omitempty"`
 	Manager    *manager `json:"manager,omitempty"`
@@ -46,7 +46,7 @@ A manager outside of this cluster has no image: ask its program with --version. 
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			found := versions{Client: f.Version}
+			found := versions{Plugin: f.Version}
 			var problem error
 			if !clientOnly {
 				problem = found.read(command.Context(), f)
@@ -81,11 +81,15 @@ func (v *versions) read(ctx context.Context, f *cli.Factory) error {
 	if err != nil || seen == nil {
 		return err
 	}
+	v.Manager = &manager{Manager: *seen}
+	if seen.Outside != "" {
+		return nil // A Deployment that was stopped says nothing about it.
+	}
 	deployment := &appsv1.Deployment{}
 	if err := consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: config.Manager}, deployment); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading Deployment %s: %w", config.Manager, err)
 	}
-	v.Manager = &manager{Manager: *seen, Image: image(deployment.Spec.Template.Spec.Containers)}
+	v.Manager.Image = image(deployment.Spec.Template.Spec.Containers)
 	return nil
 }
 
@@ -105,7 +109,7 @@ const container = "manager"
 // text returns the versions for people, or that of the plugin only.
 func (v *versions) text(clientOnly bool) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "plugin: "+v.Client)
+	fmt.Fprintln(&b, "plugin: "+v.Plugin)
 	if clientOnly {
 		return b.String()
 	}

@@ -19,7 +19,7 @@ func TestText(t *testing.T) {
 		"manager: a:1, not available: 0 of 2":               {Manager: status.Manager{Message: "0 of 2"}, Image: "a:1"},
 		"manager: a:1\n":                                    {Manager: status.Manager{Available: true}, Image: "a:1"},
 	} {
-		v := versions{Client: "v1", Kubernetes: "1.36.3", Manager: m}
+		v := versions{Plugin: "v1", Kubernetes: "1.36.3", Manager: m}
 		if got := v.text(false); !strings.HasPrefix(got, "plugin: v1\nKubernetes: v1.36.3\n"+want) {
 			t.Errorf("got %q, want %q", got, want)
 		}

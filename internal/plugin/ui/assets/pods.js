@@ -14,7 +14,7 @@ function since(tier) {
   if (tier.skipped) return 'skipped';
   if (tier.first) return 'open from the beginning';
   if (tier.open) return tier.at ? `opened at ${clock(tier.at)}` : 'open';
-  return `not opened yet, after ${tier.after || '10s'} without room`;
+  return tier.opens ? `opens at ${clock(tier.opens)} if there is no room before` : 'not open';
 }
 
 export function tierList(tiers) {
