@@ -267,6 +267,19 @@ func (t team) passesOn(node *corev1.Node) {
 	Expect(home.Delete(ctx, pod, atOnce)).To(Succeed())
 }
 
+var _ = It("A pod on the virtual node of a host gets to that host", func() {
+	zone, host := unique("a"), unique("host")
+	node := inZone(zone, "amd64", "1")
+	node.Labels[corev1.LabelHostname] = host
+	eu.create(node)
+	t := newTeamWith(eu.providerKubeconfig(), groupedBy(corev1.LabelTopologyZone, corev1.LabelHostname))
+	Eventually(home.groupNodes(t.cb)).Should(ContainElement(zone + "/amd64 1 CPUs"))
+	virtual := home.groupNode(t.cb, zone)
+	Expect(virtual.Labels).To(HaveKeyWithValue(corev1.LabelHostname, virtual.Name), "two providers may have hosts of the same name")
+	pod := t.run(func(pod *corev1.Pod) { pod.Spec.NodeName = virtual.Name })
+	Expect(eu.remotePod(t.cb, pod).Spec.NodeSelector).To(Equal(map[string]string{corev1.LabelTopologyZone: zone, corev1.LabelHostname: host}))
+})
+
 var _ = It("A pod that requests GPUs gets to nodes that are tainted for them, whatever the limits list", func() {
 	const gpu = "nvidia.com/gpu"
 	zone, scheduler, one := unique("a"), unique("scheduler"), corev1.ResourceList{gpu: resource.MustParse("1")}
