@@ -82,7 +82,7 @@ func offloading(t *testing.T, namespace string, tiers bool, providers ...string)
 			Cluster: id, RemoteNamespace: namespace + "-home", Conditions: []metav1.Condition{condition("OffloadingRequired", "True", "ClusterSelected", ""), condition("Ready", "True", "Ready", "")},
 		})
 		if tiers {
-			nso.Spec.Overflow = append(nso.Spec.Overflow, v1alpha1.OverflowTier{After: &metav1.Duration{Duration: time.Minute}, ClusterSelector: &v1alpha1.TierSelector{
+			nso.Spec.Overflow = append(nso.Spec.Overflow, v1alpha1.OverflowTier{After: &metav1.Duration{Duration: time.Hour}, ClusterSelector: &v1alpha1.TierSelector{
 				NodeSelectorTerms: []v1alpha1.TierSelectorTerm{{MatchExpressions: []v1alpha1.ClusterSelectorRequirement{{Key: "topology.kubernetes.io/region", Operator: corev1.NodeSelectorOpIn, Values: []string{id}}}}},
 			}})
 			nso.Status.Overflow = append(nso.Status.Overflow, v1alpha1.OverflowTierStatus{Clusters: []string{id}})
@@ -107,7 +107,7 @@ func pods(t *testing.T, namespace, prefix, node string, count int, changes ...fu
 		if node == "" {
 			pod.Status.Phase, pod.Status.StartTime = corev1.PodPending, nil
 			pod.Spec.Tolerations[0].Operator, pod.Spec.Tolerations[0].Value = corev1.TolerationOpEqual, "eu"
-			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: noRoom}}
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: noRoom, LastTransitionTime: metav1.Now()}}
 		}
 		for _, change := range changes {
 			change(pod)
