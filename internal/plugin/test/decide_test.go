@@ -120,6 +120,19 @@ func TestUnable(t *testing.T) {
 	}
 }
 
+// TestSkipAll: people read the reason once, and programs find it at each step.
+func TestSkipAll(t *testing.T) {
+	var text strings.Builder
+	r := &tester{binding: &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}, printer: &printer{to: &text}}
+	r.skipAll("the binding is not Ready: Unreachable")
+	if want := "– eu: not run: 13 steps: the binding is not Ready: Unreachable\n"; text.String() != want {
+		t.Errorf("got\n%s", text.String())
+	}
+	if last := r.report.Steps[len(r.report.Steps)-1]; len(r.report.Steps) != 13 || last.Name != deletion || last.Message != "the binding is not Ready: Unreachable" {
+		t.Errorf("got %+v", r.report.Steps)
+	}
+}
+
 // TestReport: what a run prints, and what CI systems read.
 func TestReport(t *testing.T) {
 	steps := ofFindings([]doctor.Finding{

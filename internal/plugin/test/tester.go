@@ -194,10 +194,12 @@ func (t *tester) add(s Step) {
 	t.printer.step(t.binding.Name, s)
 }
 
+// skipAll skips all steps for one reason, which it prints once.
 func (t *tester) skipAll(why string) {
 	for _, s := range append(slices.Clone(steps), step{name: deletion}) {
-		t.add(Step{Name: s.name, Result: Skipped, Message: why})
+		t.report.Steps = append(t.report.Steps, Step{Name: s.name, Result: Skipped, Message: why})
 	}
+	t.printer.line("%s %s: not run: %d steps: %s", marks[Skipped], t.binding.Name, len(steps)+1, why)
 }
 
 // examineAgain runs doctor's checks once more after a failure, while the pod is there, and reports what is new.
