@@ -202,7 +202,7 @@ func (s Seen) local() []string {
 
 func (e *Explanation) remote(s Seen) {
 	e.Provider = v1alpha1.ClusterIDOf(s.Pod.Spec.NodeName)
-	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.rule(), s.returns())
+	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.lastKnown(e.Provider), s.rule(), s.returns())
 	stuck := stuckpod.Snapshot{Pod: s.Pod, Binding: s.Binding, Offloading: s.Offloading, Nodes: s.Nodes, Now: s.Now}
 	if s.Node != nil {
 		stuck.Group, _ = field.ParseGroup(s.Node.Annotations[v1alpha1.AnnotationGroup])

@@ -37,6 +37,9 @@ func TestExplain(t *testing.T) {
 	away := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
 	away.Status.Conditions = []metav1.Condition{conditions.New("Ready", "False", "Unreachable", "no answer")}
 	unscheduled := func(p *corev1.Pod) {
+	unplugged := away.DeepCopy()
+	unplugged.Status.Conditions = append(unplugged.Status.Conditions, conditions.New("Connected", "False", "Unreachable", "no answer"))
+	unplugged.Status.LastHeartbeatTime = ptr.To(metav1.NewTime(time.Unix(0, 0)))
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}}
 	}
 	started := func(p *corev1.Pod) {
@@ -157,7 +160,8 @@ func TestExplain(t *testing.T) {
 		"waits there, who knows":       {Seen{Pod: pod("spillway-eu", started, rejected, placeless, intolerant), Offloading: tiers}, []string{"at 1970-01-01T00:05:00Z, or later if the provider can grow, and another place"}, "eu", "team-a-home/web", nil},
 		"no new node, without rights":  {Seen{Pod: pod("spillway-eu", started, rejected, declined, intolerant), Offloading: tiers, Now: time.Unix(60, 0)}, []string{"the autoscaler of the provider starts no node for it; if it has not started in provider eu at 1970-01-01T00:01:00Z, and"}, "eu", "team-a-home/web", nil},
 		"here, always":                 {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocal)}, []string{"pods run here"}, "", "", []string{"toleration"}},
-		"not started there":            {Seen{Pod: pod("spillway-eu"), Offloading: offloading(v1alpha1.PodsRemote), Binding: away}, []string{"the provider eu", "not started there yet", "ClusterBinding eu Unreachable: no answer", "NameConflict"}, "eu", "", nil},
+		"not started there":            {Seen{Pod: pod("spillway-eu"), Offloading: offloading(v1alpha1.PodsRemote), Binding: away}, []string{"the provider eu", "not started there yet", "ClusterBinding eu Unreachable: no answer", "NameConflict"}, "eu", "", []string{"last known"}},
+		"started, and away":            {Seen{Pod: pod("spillway-eu", started), Binding: unplugged}, []string{"pod team-a/web: Running\n", "provider eu cannot be reached: its pods are as last known at 1970-01-01T00:00:00Z\n"}, "eu", "team-a-home/web", nil},
 		"started":                      {Seen{Pod: pod("spillway-eu", started), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"the remote pod is team-a-home/web, with the address 10.0.0.1", "no route leads to that address", "not sent to the provider:\n  - without the toleration a"}, "eu", "team-a-home/web", []string{"not started"}},
 		"started, and routed":          {Seen{Pod: pod("spillway-eu", started, routed)}, []string{"with the address 10.0.0.1"}, "eu", "team-a-home/web", []string{"no route"}},
 		"made from another's manifest": {Seen{Pod: pod("spillway-eu", copied)}, []string{"not started there yet"}, "eu", "", nil},

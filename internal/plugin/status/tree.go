@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/quota"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
@@ -118,6 +119,8 @@ type Binding struct {
 	Ready     bool   `json:"ready"`
 	Reason    string `json:"reason,omitempty"`
 	Version   string `json:"version,omitempty"`
+	// LastKnown is when a provider that cannot be reached last answered. Nothing newer is known of its nodes and pods.
+	LastKnown string `json:"lastKnown,omitempty"`
 	// Waits are all conditions that show a problem.
 	Waits []Wait `json:"waits,omitempty"`
 	Node  *Node  `json:"node,omitempty"`
@@ -203,11 +206,26 @@ func bindingOf(binding *v1alpha1.ClusterBinding, seen Seen) Binding {
 	if c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingReady); c != nil {
 		b.Reason = c.Reason
 	}
+	if at := LastKnown(binding); !at.IsZero() {
+		b.LastKnown = at.UTC().Format(time.RFC3339)
+	}
 	for i := range binding.Status.Quota {
 		b.Quota = append(b.Quota, quota.Describe(&binding.Status.Quota[i]))
 	}
 	b.fill(seen, binding.Spec.MountNamespace)
 	return b
+}
+
+// LastKnown returns when a provider that cannot be reached last answered; zero if it can be reached.
+func LastKnown(binding *v1alpha1.ClusterBinding) time.Time {
+	reason, since := namespaceoffloading.Away(binding)
+	if reason == "" || reason == v1alpha1.ReasonPaused {
+		return time.Time{}
+	}
+	if answered := binding.Status.LastHeartbeatTime; answered != nil {
+		return answered.Time
+	}
+	return since
 }
 
 // hiddenBinding returns what is known about a provider if the user may not read ClusterBindings.
