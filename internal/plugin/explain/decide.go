@@ -93,14 +93,18 @@ func Explain(s Seen) Explanation {
 		}
 	}
 	for i := range s.Events {
-		event := &s.Events[i]
-		if status.Ours(event) {
-			if told := status.NewWait("", event.Reason, event.Message).String(); !slices.Contains(e.Events, told) {
-				e.Events = append(e.Events, told)
-			}
+		if event := &s.Events[i]; status.Ours(event) {
+			e.tell(status.NewWait("", event.Reason, event.Message).String())
 		}
 	}
 	return e
+}
+
+// tell adds what an event says, unless that has been said before: by another event, or by what the pod waits for.
+func (e *Explanation) tell(event string) {
+	if !slices.Contains(e.Events, event) && !slices.ContainsFunc(e.Waits, func(wait status.Wait) bool { return strings.HasSuffix(wait.String(), event) }) {
+		e.Events = append(e.Events, event)
+	}
 }
 
 func (s Seen) virtual() bool {
