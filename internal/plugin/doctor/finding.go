@@ -39,6 +39,8 @@ type Finding struct {
 	// Message says what was found. Mend says what to do about it.
 	Message string `json:"message"`
 	Mend    string `json:"mend,omitempty"`
+	// Missing are all rights that are missing. The message names a few.
+	Missing []string `json:"missing,omitempty"`
 }
 
 // mends says what to do about the reasons of conditions. docs/troubleshooting.md has all reasons.

@@ -93,11 +93,7 @@ func (b *before) rights(ctx context.Context, needed []cli.Right, mend string) {
 		b.found(Finding{Level: Error, Check: "rights", Object: b.name, Message: err.Error()})
 		return
 	}
-	names := make([]string, len(missing))
-	for i, right := range missing {
-		names[i] = right.String()
-	}
-	f := ofRights(b.name, "your user", names, mend)
+	f := ofRights(b.name, "your user", missing, nil, mend)
 	if len(missing) == 0 {
 		f.Message = "you have all rights that it takes"
 	}

@@ -108,9 +108,9 @@ func TestUnable(t *testing.T) {
 	eu := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
 	eu.Status.Conditions = []metav1.Condition{{Type: v1alpha1.BindingReady, Status: metav1.ConditionTrue}}
 	for lacking, want := range map[string]bool{
-		"create namespaces": true, "get secrets, create pods, list pods": true, "create pods/exec, get namespaces": false,
+		"create namespaces": true, "get secrets,create pods,list pods": true, "create pods/exec,get namespaces": false,
 	} {
-		f := doctor.Finding{Level: doctor.Error, Check: "rights", Object: "eu", Message: "the consumer's account lacks: " + lacking}
+		f := doctor.Finding{Level: doctor.Error, Check: "rights", Object: "eu", Missing: strings.Split(lacking, ",")}
 		if why := unable(eu, []doctor.Finding{f}); (why != "") != want {
 			t.Errorf("%s: got %q", lacking, why)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -279,8 +278,7 @@ func lacks(f doctor.Finding) string {
 	if f.Level != doctor.Error || f.Check != "rights" {
 		return ""
 	}
-	_, list, _ := strings.Cut(f.Message, " lacks: ")
-	for right := range strings.SplitSeq(list, ", ") {
+	for _, right := range f.Missing {
 		if right == "create namespaces" || right == "create pods" {
 			return right
 		}
