@@ -30,8 +30,8 @@ creates a pod in an offloaded namespace, and forbidden objects in each provider,
 and whether policies refuse the others. It checks all namespaces, also with -n. It changes nothing. It connects to providers from here, with the
 manager's credentials, if you may read them. The exit code is 1 if something does not work; a warning alone is no failure.
 
---pre checks, before kubectl spillway install, versions, APIs, your rights, definitions of another version, and names in
-the way; with --provider-context also the provider: address, clock, rights.`,
+--pre checks, before kubectl spillway install, versions, APIs, your rights, definitions of another version, names in
+the way, and whether a node is Ready; with --provider-context also the provider: address, clock, rights, nodes.`,
 		Example: `  kubectl spillway doctor
   kubectl spillway doctor -o json | jq '.[] | select(.level == "error")'
 

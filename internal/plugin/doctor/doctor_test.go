@@ -265,12 +265,14 @@ func TestBefore(t *testing.T) {
 	ours, others := corev1.Node{}, corev1.Node{}
 	ours.Name, others.Name = "spillway-eu", "spillway-rack"
 	ours.Labels = map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}
-	if _, found := ofNodes("consumer", []corev1.Node{ours}); found {
+	ready := corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+	if _, found := ofTaken("consumer", []corev1.Node{ours}); found {
 		t.Error("a virtual node is in the way of itself")
 	}
-	if f, found := ofNodes("consumer", []corev1.Node{ours, others}); !found || f.Level != Warning || !strings.HasSuffix(f.Message, ": spillway-rack") {
+	if f, found := ofTaken("consumer", []corev1.Node{ours, others}); !found || f.Level != Warning || !strings.HasSuffix(f.Message, ": spillway-rack") {
 		t.Errorf("got %+v", f)
 	}
+	ours.Status = ready.Status
 	for want, f := range map[string]Finding{
 		"ok: no object": ofNames("consumer", 0, 9, nil, nil),
 		"warning: whether objects are in the way is unknown: 1 of 9": ofNames("consumer", 0, 9, []string{"namespace/a"}, nil),
@@ -278,6 +280,9 @@ func TestBefore(t *testing.T) {
 		"warning: objects with names":                                ofNames("consumer", 3, 9, nil, []string{"a: conflict"}),
 		"ok: it has Kubernetes 1.31.0":                               ofProviderVersion("provider", "1.31.0", false),
 		"error: it has Kubernetes 1.29.0, which":                     ofProviderVersion("provider", "1.29.0", true),
+		"ok: 1 of its 2 nodes are Ready":                             ofNodes("provider", []corev1.Node{ours, ready, others}, "x"),
+		"warning: none of its 1 nodes is Ready: x":                   ofNodes("provider", []corev1.Node{ours, others}, "x"),
+		"warning: it has no node: x":                                 ofNodes("consumer", []corev1.Node{ours}, "x"),
 	} {
 		if got := string(f.Level) + ": " + f.Message; !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)
