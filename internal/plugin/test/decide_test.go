@@ -15,6 +15,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 )
 
@@ -76,7 +77,7 @@ func TestDiagnose(t *testing.T) {
 		"to the node": {Seen{Step: "log", Address: "10.1.1.1:10250"}, errors.New("dial tcp 10.2.2.2:10250: connection refused"),
 			"", "from the provider's API server to the kubelet", "the provider's administrator"},
 		"a stranger":    {Seen{Step: "log"}, errors.New("the server has asked for the client to provide credentials ( pods/log web)"), "", "does not know the consumer's API server", "--kubelet-client-certificate"},
-		"a stranger in": {Seen{Step: "exec"}, errors.New("unable to upgrade connection: the kubelet API of virtual nodes needs a client certificate or a token of this cluster"), "", "no client certificate", "restart it"},
+		"a stranger in": {Seen{Step: "exec"}, errors.New("unable to upgrade connection: " + kubeletapi.WhoAsks), "", "no client certificate", "restart it"},
 		"silence":       {Seen{Step: "log", Address: "10.1.1.1:10250"}, fmt.Errorf("%w: timeout", errSilent), "no answer within 10s", "packets get lost: from the consumer's API server to the manager's kubelet API at 10.1.1.1:10250, or", "--kubelet-address"},
 		"a full stream": {Seen{Step: "exec"}, errors.New("exit code 1"), "exit code 1", "", "run the test again with --keep"},
 		"CIDR":          {Seen{Step: "status", Binding: routed, Pod: away}, errors.New("no address"), "", "10.0.0.7, is in no range of spec.network.podCIDRs of the binding: 10.9.0.0/16", "of ClusterBinding eu"},
