@@ -116,21 +116,17 @@ func (p *providers) accountRights(ctx context.Context, name string, account *cli
 		p.found(Finding{Level: Error, Check: "rights", Object: name, Message: err.Error()})
 		return
 	}
-	rights, err := Granted(shipped, config.ProviderAccount)
+	roles, err := Granted(shipped, config.ProviderAccount)
 	if err != nil {
 		p.found(Finding{Level: Error, Check: "rights", Object: name, Message: err.Error()})
 		return
 	}
-	missing, err := account.Lacks(ctx, rights)
+	missing, err := account.Lacks(ctx, rightsOf(roles))
 	if err != nil {
 		p.found(Finding{Level: Error, Check: "rights", Object: name, Message: "the consumer's rights in the provider are unknown: " + err.Error(), Mend: mend})
 		return
 	}
-	names := make([]string, len(missing))
-	for i, right := range missing {
-		names[i] = right.String()
-	}
-	p.found(ofRights(name, "the consumer's account", names, mend))
+	p.found(ofRights(name, "the consumer's account", missing, roles, mend))
 }
 
 // secretOf reads the kubeconfig of a binding.
