@@ -18,19 +18,19 @@ func (d *demo) show(ctx context.Context) error {
 		{"The providers, as the platform engineer sees them", consumer, "get clusterbindings"},
 		{"Each of them is a node of the consumer", consumer, "get nodes -L region"},
 		{"Which namespaces are offloaded", consumer, "get namespaceoffloadings -A -o wide"},
-		{"What Spillway makes of it, per provider", consumer, "get namespacemaps -o wide"},
-		{"Their namespaces in provider eu, to which both are offloaded", "eu", managed},
-		{"Those in provider us, to which only team-b is", "us", managed},
+		{"The remote namespaces of each provider", consumer, "get namespacemaps -o wide"},
+		{"The same in provider eu", "eu", managed},
+		{"And in provider us, to which team-a is not offloaded", "us", managed},
 		{"team-a's pods, as the team sees them: those of the Deployment are on the node of provider eu", consumer, "get pods -n team-a -o wide"},
-		{"A log of theirs, which comes from provider eu", consumer, "logs -n team-a deployment/web"},
-		{"Its Ingress has the address that provider eu has given it; its class was made from provider eu's", consumer, "get ingressclasses,ingresses -A"},
-		{"Its HTTPRoute has what the Gateway in provider eu says of it", consumer, `get httproute api -n team-a -o custom-columns='HOSTNAMES:.spec.hostnames,BY:.status.parents[*].controllerName,ACCEPTED:.status.parents[*].conditions[?(@.type=="Accepted")].status'`},
+		{"A log of one of them, which comes from provider eu", consumer, "logs -n team-a deployment/web"},
+		{"The address of its Ingress comes from provider eu, from which Spillway has imported the class", consumer, "get ingressclasses,ingresses -A"},
+		{"The status of its HTTPRoute comes from the Gateway's controller in provider eu", consumer, `get httproute api -n team-a -o custom-columns='HOSTNAMES:.spec.hostnames,BY:.status.parents[*].controllerName,ACCEPTED:.status.parents[*].conditions[?(@.type=="Accepted")].status'`},
 		{"team-b's pods: wherever the scheduler has put them, the consumer's own nodes or a provider", consumer, "get pods -n team-b -o wide"},
-		{"team-b's database has its volumes in provider eu, so that it runs there", consumer, "get persistentvolumeclaims,persistentvolumes -n team-b"},
+		{"team-b's database has its volumes in provider eu, so it runs there", consumer, "get persistentvolumeclaims,persistentvolumes -n team-b"},
 		{"The same volumes in provider eu, which has created them", "eu", "get persistentvolumeclaims,persistentvolumes -n team-b-demo"},
-		{"No route leads to provider eu, so that team-a's Service has no addresses here", consumer, "get endpointslices -n team-a"},
-		{"team-b's has those of the consumer's own pods", consumer, "get endpointslices -n team-b"},
-		{"The same pods in provider eu, with the Service, the Ingress and the HTTPRoute that lead to them there, the NetworkPolicy and the PodDisruptionBudget, and the ConfigMap and the Secret that they need", "eu", sent("pods,services,endpointslices,networkpolicies,ingresses,httproutes,poddisruptionbudgets,configmaps,secrets")},
+		{"No route leads to provider eu, so team-a's Service has no addresses here", consumer, "get endpointslices -n team-a"},
+		{"team-b's Service has the addresses of the consumer's own pods", consumer, "get endpointslices -n team-b"},
+		{"The same pods in provider eu, with everything else that Spillway has sent there", "eu", sent("pods,services,endpointslices,networkpolicies,ingresses,httproutes,poddisruptionbudgets,configmaps,secrets")},
 		{"And in provider us", "us", sent("pods,services,endpointslices")},
 	} {
 		out, err := d.kubectl(ctx, look.cluster, nil, strings.Fields(strings.ReplaceAll(look.command, "'", ""))...)
@@ -50,21 +50,22 @@ func (d *demo) howToGoOn() string {
 	return fmt.Sprintf(`
 The demo stays up. To go on by hand:
 
-  export PATH=%[1]s/bin/kube:$PATH
+  export PATH=%[1]s/bin:%[1]s/bin/kube:$PATH
   export KUBECONFIG=%[1]s/bin/demo/consumer.kubeconfig   # the consumer
   # For a look into a provider: kubectl --kubeconfig %[1]s/bin/demo/eu.kubeconfig …, or us.kubeconfig
 
 Things to try, on the consumer:
 
-  # Take team-a's offloading back: its namespace in eu goes first.
-  kubectl delete namespaceoffloading offloading -n team-a
+  # What runs where: in the terminal, then in a browser.
+  kubectl spillway status
+  kubectl spillway ui
 
-  # One more namespace, by one label.
+  # Offload one more namespace, by one label.
   kubectl create namespace team-c
   kubectl label namespace team-c spillway.io/offload=true
   kubectl get namespaceoffloading -n team-c -o yaml
 
-  # Scale team-a's Deployment, roll it out anew, and watch provider eu follow.
+  # Scale team-a's Deployment, roll it out again, and watch provider eu follow.
   kubectl scale deployment web -n team-a --replicas=5
   kubectl set image deployment web -n team-a web=example.com/web:2.0
   kubectl get pods -n team-a -o wide -w
@@ -75,20 +76,20 @@ Things to try, on the consumer:
   kubectl logs -f -n team-a deploy/web
   kubectl port-forward -n team-a deploy/web 8000:80    # and curl http://127.0.0.1:8000
 
-  # Change the ConfigMap, and see the copy follow; damage the copy, and see it mended.
+  # Change the ConfigMap, and see the copy follow.
   kubectl patch configmap settings -n team-a -p '{"data":{"greeting":"hallo"}}'
   kubectl --kubeconfig %[1]s/bin/demo/eu.kubeconfig get configmaps -A -o yaml -l spillway.io/managed-by=spillway
 
-  # Give the database one more volume in eu; then give up its data, there too.
+  # Give the database one more volume in eu. Then delete it, with its volumes in eu.
   kubectl scale statefulset db -n team-b --replicas=3
   kubectl delete statefulset db -n team-b
 
-  # A pod that needs what there is not says so.
+  # A pod whose Secret does not exist says so.
   kubectl run lost --image=none -n team-a --overrides='{"spec":{"containers":[{"name":"lost","image":"none","envFrom":[{"secretRef":{"name":"nowhere"}}]}]}}'
-  kubectl describe pod lost -n team-a
+  kubectl spillway explain lost -n team-a
 
-  # Say that a network leads to provider eu, and see its pods' addresses come; there
-  # can be one provider with this range only, so that us is refused it.
+  # Say that a network leads to provider eu, and see the addresses of its pods appear.
+  # No two providers can have the same range, so us is refused.
   kubectl patch clusterbinding eu --type=merge -p '{"spec":{"network":{"mode":"Routed","podCIDRs":["%[3]s"]}}}'
   kubectl get pods,endpointslices -n team-a -o wide
   kubectl patch clusterbinding us --type=merge -p '{"spec":{"network":{"mode":"Routed","podCIDRs":["%[3]s"]}}}'
@@ -99,12 +100,16 @@ Things to try, on the consumer:
   kubectl get clusterbindings,nodes -w
   go run ./hack/demo start us
 
-  # Unbind a provider: its namespaces are deleted, then its node.
+  # Take back team-a's namespace: its remote namespace in eu is deleted first.
+  kubectl delete namespaceoffloading offloading -n team-a
+
+  # Unbind a provider: its remote namespaces are deleted, then its node.
   kubectl delete clusterbinding us --wait=false
   kubectl get clusterbinding us -o yaml -w
 
-make demo mends what it has made, and sets the whole spec of the bindings eu and us back. Your own objects,
-and your own fields of others, stay. make demo STORY=spill shows pods that spill over. make demo-down removes everything.
+make demo, run again, repairs its own objects, and resets the whole spec of the bindings eu and us. Your own objects
+stay, and so do fields that you added to others. make demo STORY=spill shows pods that spill over. make demo-down
+removes everything.
 The manager's log: %[2]s
 `, d.root, d.relative(d.managerLog()), podRanges["eu"])
 }
