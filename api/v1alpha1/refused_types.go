@@ -1,7 +1,8 @@
 package v1alpha1
 
 // BindingWritesRefused reports that the consumer's API server refuses a write of the manager. It is
-// present, on all bindings, only while it refuses one. Most often the manager runs as another
+// present only while it refuses one: on all bindings, or, for a write to a virtual node or its Lease,
+// on the binding of that node. Most often the manager runs as another
 // account than the roles and policies expect. It is not part of Ready.
 const BindingWritesRefused = "WritesRefused"
 

@@ -45,7 +45,7 @@ var (
 		"Remote namespaces by provider and phase. Pending ones are requested, with no known result yet.",
 		[]string{"cluster", "phase"}, nil)
 	namespacesSinceDesc = prometheus.NewDesc("spillway_remote_namespaces_since_timestamp_seconds",
-		"Since when the remote namespace is in its phase that has been in it longest, in seconds since 1970, by provider and phase. Pending ones count from the first scrape of this process, and not while the binding is paused. No sample without one.",
+		"When the remote namespace that has been in the phase longest came into it, in seconds since 1970, by provider and phase. Pending ones count from the first scrape of this process, and not while the binding is paused. No sample without one.",
 		[]string{"cluster", "phase"}, nil)
 )
 
@@ -95,7 +95,7 @@ func (s *State) Collect(values chan<- prometheus.Metric) {
 	}
 }
 
-// oldest returns, for each phase, since when the namespace is in it that has been in it longest. An alert that counts
+// oldest returns, for each phase, when the namespace that has been in it longest came into it. An alert that counts
 // namespaces would fire where some always come and go.
 func oldest(nsm *v1alpha1.NamespaceMap) map[v1alpha1.MappingPhase]int64 {
 	times := map[v1alpha1.MappingPhase]int64{}

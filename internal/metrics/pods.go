@@ -32,7 +32,7 @@ var (
 		"Pods on virtual nodes that are missing or not up to date in the provider, by the reason of their condition.",
 		[]string{"cluster", "reason"}, nil)
 	refusedSinceDesc = prometheus.NewDesc("spillway_pods_refused_since_timestamp_seconds",
-		"Since when the pod is missing or not up to date in the provider that has been so longest, in seconds since 1970, by the reason of its condition.",
+		"When the pod that has been missing or not up to date in the provider longest became so, in seconds since 1970, by the reason of its condition.",
 		[]string{"cluster", "reason"}, nil)
 )
 
