@@ -2,16 +2,13 @@ package virtualnode
 
 import (
 	"maps"
-	"math"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 )
-
-// smallPart is which part of the capacity a small change is less than: 5%.
-const smallPart = 20
 
 // setRoom sets what the node has, and what of it our pods may request. It sets nothing on a new node while the other pods
 // are not known yet: Kubernetes takes the capacity for allocatable if only that is set.
@@ -37,7 +34,7 @@ func allocatable(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 		return all
 	}
 	left := exactly(binding, offer)
-	if !offer.Exact && maps.EqualFunc(node.Status.Capacity, all, equal) && similar(shown, left, all) {
+	if !offer.Exact && maps.EqualFunc(node.Status.Capacity, all, equal) && spill.Similar(shown, left, all) {
 		return shown
 	}
 	return left
@@ -75,26 +72,6 @@ func (o Offer) left(node *corev1.Node) corev1.ResourceList {
 		left[name] = rest
 	}
 	return left
-}
-
-// similar reports whether two lists differ by less than a small part of all. To have something or nothing of a resource
-// is no small difference.
-func similar(shown, left, all corev1.ResourceList) bool {
-	if len(shown) != len(left) {
-		return false
-	}
-	for name, quantity := range left {
-		before, has := shown[name]
-		if !has || before.IsZero() != quantity.IsZero() {
-			return false
-		}
-		change, most := quantity.DeepCopy(), all[name]
-		change.Sub(before)
-		if math.Abs(change.AsApproximateFloat64())*smallPart > most.AsApproximateFloat64() {
-			return false
-		}
-	}
-	return true
 }
 
 func equal(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }
