@@ -10,13 +10,24 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
-// setRoom sets what the node has, and what of it our pods may request. It sets nothing on a new node while the other pods
-// are not known yet: Kubernetes takes the capacity for allocatable if only that is set.
+// setRoom sets what the node has, and what of it our pods may request. It sets nothing on a new node while the other pods,
+// or ours, are not known yet: Kubernetes takes the capacity for allocatable if only that is set.
 func setRoom(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
-	if !offer.Unread || node.Status.Allocatable != nil {
-		left := allocatable(node, binding, offer)
-		node.Status.Capacity, node.Status.Allocatable = remainingCapacity(binding, offer), left
+	if (offer.Unread || offer.unshared()) && node.Status.Allocatable == nil {
+		return
 	}
+	left, all := allocatable(node, binding, offer), remainingCapacity(binding, offer)
+	if offer.unshared() {
+		all = least(maps.Clone(node.Status.Capacity), all)
+	}
+	node.Status.Capacity, node.Status.Allocatable = all, left
+}
+
+// unshared reports whether the node is of a group whose part of what can grow is not known yet. It shows no more than before
+// then, and less only if there cannot be as much.
+func (o Offer) unshared() bool {
+	_, grouped := o.Rooms[o.Member.Name]
+	return o.Unshared && grouped
 }
 
 // allocatable returns what our pods may request together: the node's capacity, but no more than other pods leave on the
@@ -30,6 +41,8 @@ func allocatable(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 	switch {
 	case offer.Unread:
 		return least(maps.Clone(shown), all)
+	case offer.unshared():
+		return least(maps.Clone(shown), exactly(binding, offer))
 	case offer.Foreign == nil:
 		return all
 	}
@@ -51,7 +64,7 @@ func exactly(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList 
 // lags reports whether the node shows a little more or less than what other pods leave, so that it has to be written
 // later.
 func lags(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) bool {
-	if frozen(binding) || offer.Unknown || offer.Exact || offer.Foreign == nil {
+	if frozen(binding) || offer.Unknown || offer.Exact || offer.Foreign == nil || offer.unshared() {
 		return false
 	}
 	return !maps.EqualFunc(node.Status.Allocatable, exactly(binding, offer), equal)
