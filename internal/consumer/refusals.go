@@ -30,7 +30,7 @@ const (
 	// any more. A write that is still needed is tried at least every five minutes.
 	refusedFor = 10 * time.Minute
 	// mostPaths limits how many refused objects are remembered for each kind of write. mostSaid limits how
-	// many kinds of writes a message quotes, and mostMessage the characters of each quotation.
+	// many kinds of writes a message quotes, one answer for each, and mostMessage the characters of each quotation.
 	mostPaths, mostSaid, mostMessage = 1000, 3, 512
 )
 
@@ -98,8 +98,7 @@ func (r *Refusals) Wrap(next http.RoundTripper) http.RoundTripper {
 func (r *Refusals) Message(of func(node string) bool) (text string, again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.Clock.Now()
-	var said []string
+	now, answers := r.Clock.Now(), map[string]string{}
 	for what, w := range r.writes {
 		concerns := what.node == "" || of(what.node)
 		for path, at := range w.paths {
@@ -113,11 +112,12 @@ func (r *Refusals) Message(of func(node string) bool) (text string, again time.D
 			delete(r.writes, what)
 			continue
 		}
-		if concerns {
-			said = append(said, w.message)
+		// One of each kind of write: those to many nodes must not hide the others.
+		if said, known := answers[what.what]; concerns && (!known || w.message < said) {
+			answers[what.what] = w.message
 		}
 	}
-	slices.Sort(said)
+	said := slices.Sorted(maps.Values(answers))
 	if more := len(said) - mostSaid; more > 0 {
 		said = append(said[:mostSaid], fmt.Sprintf("and %d more", more))
 	}
