@@ -93,19 +93,20 @@ func (r *Refusals) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Message says which writes the consumer refuses, for which account and why. It leaves out those to virtual nodes
-// that are not of. again is how long until part of the text may expire. Both are zero if no write is refused.
-func (r *Refusals) Message(of func(node string) bool) (text string, again time.Duration) {
+// Message says which writes the consumer refuses, for which account and why. It leaves out those that do not concern
+// whoever asks: what is the verb and the resource, such as "create nodes"; node is the virtual node of a write to one, or
+// to its Lease, and otherwise empty. again is how long until part of the text may expire. Both are zero if no write is refused.
+func (r *Refusals) Message(concerns func(what, node string) bool) (text string, again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Clock.Now()
 	var said []string
 	for what, w := range r.writes {
-		concerns := what.node == "" || of(what.node)
+		concerned := concerns(what.what, what.node)
 		for path, at := range w.paths {
 			if left := refusedFor - now.Sub(at); left <= 0 {
 				delete(w.paths, path)
-			} else if concerns {
+			} else if concerned {
 				again = retry.Sooner(again, left)
 			}
 		}
@@ -113,7 +114,7 @@ func (r *Refusals) Message(of func(node string) bool) (text string, again time.D
 			delete(r.writes, what)
 			continue
 		}
-		if concerns {
+		if concerned {
 			said = append(said, w.message)
 		}
 	}
