@@ -124,6 +124,7 @@ func Examine(ctx context.Context, consumer *cli.Cluster) ([]Finding, error) {
 	e.manager()
 	i.rights(ctx)
 	i.volumes(ctx, seen.Bindings)
+	e.offloadings()
 	p.bindings(ctx)
 	e.admission(ctx, hasWebhook(i.shipped))
 	e.strays()
