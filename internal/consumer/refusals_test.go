@@ -89,7 +89,7 @@ func TestRefusals(t *testing.T) {
 			given(t, r.Wrap, test.answers...)
 			told := len(r.Events()) > 0
 			clock.SetTime(clock.Now().Add(test.after))
-			got, again := r.Message(func(node string) bool { return node != "spillway-us" })
+			got, again := r.Message(func(_, node string) bool { return node != "spillway-us" })
 			if got != test.want || (again > 0) != (got != "") {
 				t.Errorf("got %q, again after %s, want %q", got, again, test.want)
 			}

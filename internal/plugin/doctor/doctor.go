@@ -123,6 +123,8 @@ func Examine(ctx context.Context, consumer *cli.Cluster) ([]Finding, error) {
 	e, p := &exam{r, seen}, &providers{r, seen}
 	e.manager()
 	i.rights(ctx)
+	i.volumes(ctx, seen.Bindings)
+	e.offloadings()
 	p.bindings(ctx)
 	e.admission(ctx, hasWebhook(i.shipped))
 	e.strays()

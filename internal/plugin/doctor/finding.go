@@ -102,6 +102,9 @@ func ofWait(binding status.Binding, wait status.Wait) Finding {
 	if mend, ok := mends[wait.Reason]; ok {
 		f.Mend = strings.ReplaceAll(mend, "%s", binding.Name)
 	}
+	if wait.Type == v1alpha1.BindingWritesRefused {
+		f.Mend = ofRefused(wait.Message)
+	}
 	if lease := leaseOfAnother(wait); lease != "" {
 		f.Mend = "stop what holds that Lease: it says that the virtual node lives. kwok does so with --manage-all-nodes: restart it with --manage-all-nodes=false and a selector of its own nodes. Then kubectl delete lease " +
 			lease + " -n " + corev1.NamespaceNodeLease

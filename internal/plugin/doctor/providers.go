@@ -45,7 +45,9 @@ func (p *providers) binding(ctx context.Context, binding status.Binding) {
 		p.found(Finding{Level: OK, Check: "binding", Object: binding.Name, Message: "it is Ready, with Kubernetes " + binding.Version})
 	}
 	for _, wait := range binding.Waits {
-		p.found(ofWait(binding, wait))
+		if !p.repeats(binding, wait) {
+			p.found(ofWait(binding, wait))
+		}
 	}
 	for _, namespace := range binding.Namespaces {
 		for _, wait := range namespace.Waits {

@@ -18,26 +18,35 @@ import (
 
 // rights asks whether the manager has the rights of its roles.
 func (i *installation) rights(ctx context.Context) {
-	account := "system:serviceaccount:" + config.Namespace + ":" + config.Manager
 	roles, err := Granted(i.shipped, config.Manager, "spillway-leader-election")
 	if err != nil {
 		i.found(Finding{Level: Error, Check: "rights", Message: err.Error()})
 		return
 	}
+	missing, err := i.lacks(ctx, rightsOf(roles))
+	if err != nil {
+		i.found(Finding{Level: Warning, Check: "rights", Message: "the manager's rights in this cluster are unknown: " + err.Error(), Mend: "run doctor as a cluster administrator"})
+		return
+	}
+	i.found(ofRights("", "the manager", missing, roles, "kubectl spillway install"))
+}
+
+// lacks returns those of the rights that the manager does not have.
+func (i *installation) lacks(ctx context.Context, rights []cli.Right) ([]cli.Right, error) {
+	account := "system:serviceaccount:" + config.Namespace + ":" + config.Manager
 	var missing []cli.Right
-	for _, right := range rightsOf(roles) {
+	for _, right := range rights {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + config.Namespace, "system:authenticated"}, ResourceAttributes: right.Attributes(),
 		}}
 		if err := i.consumer.Create(ctx, review); err != nil {
-			i.found(Finding{Level: Warning, Check: "rights", Message: "the manager's rights in this cluster are unknown: " + err.Error(), Mend: "run doctor as a cluster administrator"})
-			return
+			return nil, err
 		}
 		if !review.Status.Allowed {
 			missing = append(missing, right)
 		}
 	}
-	i.found(ofRights("", "the manager", missing, roles, "kubectl spillway install"))
+	return missing, nil
 }
 
 // ofRights is the finding about the rights of an account. If a role of many rights has no effect, it says so, instead of

@@ -42,7 +42,7 @@ where they are.`,
   # Only in providers of a region, and not here
   kubectl spillway offload team-a --selector topology.kubernetes.io/region=eu --strategy Remote
 
-  # Here first, and in these two when there is no room
+  # Preferably here, otherwise in these two; for a strict order: docs/spill.md
   kubectl spillway offload team-a --clusters eu,us --strategy LocalFirst`,
 		Args: cobra.ExactArgs(1),
 	}

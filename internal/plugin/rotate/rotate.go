@@ -40,7 +40,7 @@ old one; the address and the authority stay. It leaves client certificates alone
 		Example: `  kubectl spillway rotate eu --provider-context eu
 
   # Once a day, by a job
-  kubectl spillway rotate eu --provider-context eu --duration 168h`,
+  kubectl spillway rotate eu --provider-context eu --duration 240h`,
 		Args: cobra.ExactArgs(1),
 	}
 	command.RunE = o.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, args []string) error {

@@ -35,7 +35,9 @@ type Seen struct {
 	Local []corev1.Pod
 	// Events are Spillway's warnings about pods without a node.
 	Events []corev1.Event
-	Hidden []string
+	// Objects is what Spillway says about objects other than pods.
+	Objects []Object
+	Hidden  []string
 	// Available says whether the manager is available, and Waits why it is not. Outside is the manager's
 	// identity if it runs outside of this cluster.
 	Available      bool

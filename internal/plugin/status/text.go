@@ -41,6 +41,7 @@ func Text(s Status, all bool) string {
 		}
 		branch.end()
 	}
+	drawObjects(&b, s.Objects)
 	fmt.Fprint(&b, s.left())
 	return b.String()
 }

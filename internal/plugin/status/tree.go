@@ -25,6 +25,8 @@ type Status struct {
 	Local []Local `json:"local,omitempty"`
 	// Unplaced are namespaces with the pods that wait for a node.
 	Unplaced []Namespace `json:"unplaced,omitempty"`
+	// Objects are warnings about objects of offloaded namespaces other than pods.
+	Objects []Object `json:"objects,omitempty"`
 	// Hidden are kinds that the user may not read.
 	Hidden []string `json:"hidden,omitempty"`
 }
@@ -82,7 +84,7 @@ type Namespace struct {
 
 // Tree sorts what was seen into bindings, their nodes and namespaces, and pods.
 func Tree(seen Seen) Status {
-	all := Status{Namespace: seen.Namespace, Bindings: []Binding{}, Hidden: seen.Hidden}
+	all := Status{Namespace: seen.Namespace, Bindings: []Binding{}, Objects: seen.Objects, Hidden: seen.Hidden}
 	if !seen.Hides(ManagerParts) {
 		all.Manager = &Manager{Available: seen.Available, Message: seen.Waits, Outside: seen.Outside}
 	}

@@ -86,6 +86,11 @@ func TestDiagnose(t *testing.T) {
 		})}, errors.New("no address"), "", "podCIDR a overlaps b", "correct spec.network.podCIDRs of eu"},
 		"admission": {Seen{Step: "admission", Finding: doctor.Finding{Mend: "wait"}}, errors.New("missed"), "missed", "does not prepare", "wait"},
 		"events":    {Seen{Step: "service", Warnings: []string{"RightsMissing: the provider does not let Spillway create services"}}, errors.New("it is not there"), "", "lacks a right", "bind eu"},
+		"no right to volumes": {Seen{Step: "claim", Pod: &corev1.Pod{}, Warnings: []string{"ClaimNotBound: it waits", "RightsMissing: " + noRight}}, errRefused,
+			"it is refused: ClaimNotBound: it waits; RightsMissing", "RBAC of the consumer does not let the manager create PersistentVolumes", doctor.BindVolumes},
+		"a policy against volumes": {Seen{Step: "claim", Pod: &corev1.Pod{}, Warnings: []string{"ForbiddenInConsumer: PersistentVolume v cannot be created: ValidatingAdmissionPolicy 'p' denied request"}}, errRefused,
+			"", "a policy or a webhook of the consumer", "exempt ServiceAccount spillway-manager"},
+		"no right in the consumer": {Seen{Step: "service"}, errors.New(`x is forbidden: User "` + manager + `" cannot patch`), "", "the manager lacks a right in the consumer", "kubectl spillway install"},
 		"deletion": {Seen{Step: deletion, Blocker: "NamespaceDeletionDiscoveryFailure: metrics.k8s.io/v1beta1: stale"}, cli.ErrTime,
 			"--timeout has passed: NamespaceDeletionDiscoveryFailure", "while a registered API does not answer", "kubectl get apiservices"},
 		"the binding": {Seen{Step: "log", Binding: eu(func(b *v1alpha1.ClusterBinding) {

@@ -44,14 +44,15 @@ func (t *tester) start(ctx context.Context, pod *corev1.Pod, lasts time.Duration
 	ctx, patience := newPatience(ctx, lasts)
 	defer patience.end()
 	said := ""
-	watched := []follow.Watched{{List: &corev1.PodList{}, Options: []client.ListOption{client.InNamespace(t.namespace)}}}
+	here := []client.ListOption{client.InNamespace(t.namespace)}
+	watched := []follow.Watched{{List: &corev1.PodList{}, Options: here}, {List: &corev1.EventList{}, Options: here}}
 	err := follow.Until(ctx, t.consumer, watched, func(ctx context.Context) (bool, error) {
 		if err := t.consumer.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
 			return false, follow.Again(err)
 		}
 		t.seen.Pod = pod
 		c := condition(pod, v1alpha1.PodOffloaded)
-		patience.refused(c != nil && c.Status == corev1.ConditionFalse && isRefusal(c.Reason, c.Message) || pod.Status.Phase == corev1.PodFailed)
+		patience.refused(c != nil && c.Status == corev1.ConditionFalse && isRefusal(c.Reason, c.Message) || pod.Status.Phase == corev1.PodFailed || t.volumeRefused(ctx, pod))
 		what := coming(pod, t.binding)
 		patience.gets(what != "")
 		if what != "" && what != said {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/doctor"
 )
 
 // sign is a text that shows the cause of a refusal.
@@ -13,6 +14,9 @@ type sign struct{ text, cause, mend string }
 
 // signs are how API servers word refusals. The first one that matches counts.
 var signs = []sign{
+	{"needs the ClusterRole spillway-volumes", "RBAC of the consumer does not let the manager create PersistentVolumes", doctor.BindVolumes},
+	{v1alpha1.ReasonForbiddenHere + ": PersistentVolume", "a policy or a webhook of the consumer refuses the manager's PersistentVolume", "exempt ServiceAccount " + config.Manager + " of namespace " + config.Namespace + " in the policy or webhook that the message names"},
+	{": User \"" + manager + "\"", "the manager lacks a right in the consumer", "kubectl spillway install applies the roles again"},
 	{"no params found for policy binding", "the provider has no limits for consumers, or its API server does not see them",
 		"kubectl spillway bind %s --provider-context CONTEXT recreates ConfigMap " + config.ProviderNamespace + "/" + config.Limits + "; if it is there, restart the provider's API servers"},
 	{"spec.remoteNamespaces.namePattern", "the binding's own rule for names of remote namespaces refuses it",
@@ -32,6 +36,9 @@ var signs = []sign{
 	{"does not let Spillway", "the consumer's account lacks a right in the provider", bindAgain},
 	{": User \"", "the consumer's account lacks a right in the provider", bindAgain},
 }
+
+// manager is the user name of the manager in the consumer.
+const manager = "system:serviceaccount:" + config.Namespace + ":" + config.Manager
 
 const bindAgain = "kubectl spillway bind %s --provider-context CONTEXT applies the roles again"
 

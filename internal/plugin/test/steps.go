@@ -235,18 +235,3 @@ func (t *tester) arrives(ctx context.Context, list client.ObjectList, object cli
 	}
 	return nil
 }
-
-// claims runs a pod with a volume of the provider, if a StorageClass is mapped.
-func claims(ctx context.Context, t *tester) (string, error) {
-	class := storage(t.binding)
-	if class == "" {
-		return "", skip("spec.classes of the binding maps no StorageClass")
-	}
-	if err := t.create(ctx, claim(class)); err != nil {
-		return "", err
-	}
-	if _, err := t.start(ctx, claimantPod(t.image, t.user), volume); err != nil {
-		return "", err
-	}
-	return "a pod runs with a volume of StorageClass " + class, nil
-}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -44,6 +46,8 @@ type tester struct {
 	created types.UID
 	nonce   string
 	seen    Seen
+	// about are doctor's findings about the provider.
+	about []doctor.Finding
 }
 
 // skip is the error of a step that could not be tested.
@@ -86,6 +90,7 @@ var steps = []step{
 func (t *tester) test(ctx context.Context, findings []doctor.Finding, examined time.Duration) Report {
 	t.report.Provider = t.binding.Name
 	about := doctor.About(findings, t.binding)
+	t.about = about
 	for _, s := range ofFindings(about, examined) {
 		t.add(s)
 	}
@@ -188,6 +193,7 @@ func (t *tester) do(ctx context.Context, s step) {
 }
 
 func (t *tester) add(s Step) {
+	s.Message = strings.TrimSpace(text.Clean(s.Message)) // Answers of API servers and programs end in line breaks.
 	t.report.Steps = append(t.report.Steps, s)
 	t.printer.step(t.binding.Name, s)
 }
