@@ -80,9 +80,11 @@ const (
 	// the step of its deletion.
 	progressInterval = 10 * time.Second
 	progressMost     = 30 * time.Second
-	// What is free in a provider changes with each pod. Whoever reads profiles sees a change within ten seconds.
+	// What is free in a provider changes with each pod. Whoever reads profiles sees a change within ten seconds, and one by
+	// less than 5% of the capacity after profileSmall.
 	profileInterval = 3 * time.Second
 	profileMost     = 6 * time.Second
+	profileSmall    = time.Minute
 )
 
 // Options are shared by the controllers.
@@ -200,6 +202,7 @@ func clusterProfile(local ctrl.Manager, o Options, present *inventory.Inventory,
 	return &clusterprofile.Reconciler{
 		Client: local.GetClient(), Live: local.GetAPIReader(), Inventory: present, Owner: run.owner, Namespace: o.ClusterProfiles,
 		Events: local.GetEventRecorder("spillway-clusterprofile"), Clock: clock.RealClock{}, Pace: throttle.New(profileInterval, profileMost, clock.RealClock{}),
+		Small: throttle.NewAllowance[string](1, profileSmall, clock.RealClock{}),
 	}
 }
 

@@ -15,6 +15,11 @@ const ReasonRightsMissing = "RightsMissing"
 // message names the resources.
 const ReasonKindNotServed = "KindNotServed"
 
+// ReasonNamespaceMissing is the reason of an event about a ClusterBinding: the namespace of
+// --cluster-profiles does not exist, or is being deleted. Such an event may also have one of the two
+// reasons above, about the consumer.
+const ReasonNamespaceMissing = "NamespaceMissing"
+
 // ReasonMetricsMissing is the reason of BindingLimited if the manager can read all kinds, but not
 // what the pods use. metrics-server in the consumer asked for metrics, and the provider returned
 // none. Then kubectl top and HorizontalPodAutoscalers see nothing of its pods. The message says

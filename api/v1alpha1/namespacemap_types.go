@@ -147,7 +147,7 @@ type CurrentMapping struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
-	// since is when the phase or the reason last changed.
+	// since is when the phase last changed. It stays when only the reason changes.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }

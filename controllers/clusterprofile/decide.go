@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	inventory "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
@@ -45,6 +46,8 @@ type Snapshot struct {
 	Namespace string
 	Existing  *inventory.ClusterProfile
 	Now       time.Time
+	// Exact is set when small changes of what is free are due to be written.
+	Exact bool
 }
 
 // Plan is what to write: at most one of both.
@@ -55,6 +58,8 @@ type Plan struct {
 	Status *inventory.ClusterProfile
 	// Foreign reports that somebody else has a profile of that name.
 	Foreign bool
+	// Later reports that a small change waits until it is due.
+	Later bool
 }
 
 // Decide decides about the ClusterProfile of a binding. It goes with the binding, which owns it. Until then, it says that
@@ -79,7 +84,32 @@ func Decide(s Snapshot) Plan {
 	if equality.Semantic.DeepEqual(s.Existing.Status, after.Status) {
 		return Plan{}
 	}
+	if !s.Exact && onlyALittle(s.Existing.Status, after.Status) {
+		return Plan{Later: true}
+	}
 	return Plan{Status: after}
+}
+
+// onlyALittle reports whether nothing has changed but what is free, and that by a small part of the capacity: a pod among
+// many has come or gone.
+func onlyALittle(before, after inventory.ClusterProfileStatus) bool {
+	shown, left, all := quantities(before, propertyFree), quantities(after, propertyFree), quantities(after, propertyCapacity)
+	before, after = *before.DeepCopy(), *after.DeepCopy()
+	isFree := func(p inventory.Property) bool { return strings.HasPrefix(p.Name, propertyFree) }
+	before.Properties, after.Properties = slices.DeleteFunc(before.Properties, isFree), slices.DeleteFunc(after.Properties, isFree)
+	return equality.Semantic.DeepEqual(before, after) && spill.Similar(shown, left, all)
+}
+
+// quantities returns the properties of resources that begin so. It leaves out what is no quantity: somebody has edited it.
+func quantities(status inventory.ClusterProfileStatus, prefix string) corev1.ResourceList {
+	values := corev1.ResourceList{}
+	for _, p := range status.Properties {
+		name, of := strings.CutPrefix(p.Name, prefix)
+		if quantity, err := resource.ParseQuantity(p.Value); of && err == nil {
+			values[corev1.ResourceName(name)] = quantity
+		}
+	}
+	return values
 }
 
 func (s Snapshot) profile() *inventory.ClusterProfile {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,9 +36,6 @@ import (
 // not watched. It may be that of an earlier binding of that name, which Kubernetes is about to delete.
 const foreignRetry = 30 * time.Second
 
-// ReasonNamespaceMissing is the reason of an event on a ClusterBinding: the namespace of --cluster-profiles does not exist.
-const ReasonNamespaceMissing = "NamespaceMissing"
-
 // What it may do with ClusterProfiles is in config/rbac/cluster_profiles_role.yaml, which nothing binds.
 //
 // +kubebuilder:rbac:groups=offloading.spillway.io,resources=clusterbindings,verbs=get;list;watch
@@ -55,8 +53,12 @@ type Reconciler struct {
 	// Namespace is where the profiles are.
 	Namespace string
 	Clock     clock.PassiveClock
-	// Pace spaces out the reads and the writes of one profile. What is free changes with each pod.
-	Pace *throttle.Pacer
+	// Pace spaces out the looks at one binding, and so the reads and the writes of its profile. What is free changes with
+	// each pod. Small limits those for small changes of it.
+	Pace  *throttle.Pacer
+	Small *throttle.Allowance[string]
+
+	seen sync.Map // The profiles as this process has last read or written them, by the name of the binding.
 }
 
 // Reconcile brings the profile of one binding up to date.
@@ -65,9 +67,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	exists, err := consumer.Exists(ctx, r.Client, req.NamespacedName, s.Binding)
 	if !exists || err != nil {
 		r.Pace.Forget(req.Name)
+		r.Small.Forget(req.Name)
+		r.seen.Delete(req.Name)
 		return ctrl.Result{}, err
 	}
 	if !r.Owner.Owns(req.Name) {
+		r.seen.Delete(req.Name)
 		return ctrl.Result{}, nil
 	}
 	if wait := r.Pace.Wait(req.Name); wait > 0 {
@@ -80,6 +85,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if s.Known = err == nil; err != nil && !errors.Is(err, inventory.ErrUnknown) {
 		return ctrl.Result{}, err
 	}
+	if wait, due := r.due(&s); !due {
+		r.Pace.Wrote(req.Name)
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
 	existing := &inventoryv1alpha1.ClusterProfile{}
 	err = r.Live.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: req.Name}, existing)
 	switch {
@@ -90,7 +99,40 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		s.Existing = existing
 	}
 	r.Pace.Wrote(req.Name)
-	return r.act(ctx, s, Decide(s))
+	plan := Decide(s)
+	r.saw(s.Existing, s.Binding, plan)
+	return r.act(ctx, s, plan)
+}
+
+// due reports whether the profile has to be read, and perhaps written. If not, wait is how long a small change still waits.
+// What this process has last seen says that without a request. Small changes are due after a while, and then the profile is
+// read in any case, so what somebody else has changed is corrected.
+func (r *Reconciler) due(s *Snapshot) (wait time.Duration, due bool) {
+	wait = r.Small.Wait(s.Binding.Name)
+	s.Exact = wait == 0
+	last, _ := r.seen.Load(s.Binding.Name)
+	seen, known := last.(*inventoryv1alpha1.ClusterProfile)
+	if s.Exact || !known {
+		return 0, true
+	}
+	as := *s
+	as.Existing = seen
+	plan := Decide(as)
+	if plan.Later {
+		return wait, false
+	}
+	return 0, plan != Plan{}
+}
+
+// saw remembers a profile that was read or written, if it is ours and stays. From then on, small changes wait.
+func (r *Reconciler) saw(profile *inventoryv1alpha1.ClusterProfile, binding *v1alpha1.ClusterBinding, plan Plan) {
+	r.seen.Delete(binding.Name)
+	if profile != nil && profile.DeletionTimestamp.IsZero() && !plan.Foreign {
+		r.seen.Store(binding.Name, profile)
+	}
+	if !plan.Later {
+		r.Small.Wrote(binding.Name)
+	}
 }
 
 func (r *Reconciler) act(ctx context.Context, s Snapshot, plan Plan) (ctrl.Result, error) {
@@ -106,11 +148,19 @@ func (r *Reconciler) act(ctx context.Context, s Snapshot, plan Plan) (ctrl.Resul
 		s.Existing = plan.Create
 		return r.act(ctx, s, Decide(s))
 	case plan.Status != nil:
-		result, err := retry.Done(r.Client.Status().Patch(ctx, plan.Status, precondition.Locked(s.Existing)))
+		err := r.Client.Status().Patch(ctx, plan.Status, precondition.Locked(s.Existing))
+		if err == nil {
+			r.seen.Store(s.Binding.Name, plan.Status)
+			return ctrl.Result{}, nil
+		}
+		r.seen.Delete(s.Binding.Name) // It is read again.
+		result, err := retry.Done(err)
 		if err != nil {
 			err = r.failed(s, "writing the status of", err)
 		}
 		return result, err
+	case plan.Later:
+		return ctrl.Result{RequeueAfter: r.Small.Wait(s.Binding.Name)}, nil
 	}
 	return ctrl.Result{}, nil
 }
@@ -133,11 +183,11 @@ func lack(err error) (reason, missing string) {
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err) && !retry.IsGone(err):
 		return v1alpha1.ReasonKindNotServed, "install the CustomResourceDefinition clusterprofiles.multicluster.x-k8s.io, version v1alpha1"
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return ReasonNamespaceMissing, "create the namespace again: it is being deleted"
+		return v1alpha1.ReasonNamespaceMissing, "create the namespace again: it is being deleted"
 	case apierrors.IsForbidden(err):
 		return v1alpha1.ReasonRightsMissing, "bind the ClusterRole spillway-cluster-profiles to the manager in that namespace"
 	case apierrors.IsNotFound(err):
-		return ReasonNamespaceMissing, "create the namespace"
+		return v1alpha1.ReasonNamespaceMissing, "create the namespace"
 	}
 	return "", ""
 }

@@ -194,8 +194,10 @@ type Offer struct {
 	// Growth is what new nodes would add, and Growths what they would add to each group, by its labels: see growing.
 	Growth  corev1.ResourceList
 	Growths map[string]corev1.ResourceList
-	// Requested is what our pods request on the virtual node of each group, by its labels: see share.
+	// Requested is what our pods request on the virtual node of each group, by its labels: see share. Unshared is set while
+	// that is not known yet.
 	Requested map[string]spill.Size
+	Unshared  bool
 }
 
 // nodeName returns the name of the virtual node that the offer is for.

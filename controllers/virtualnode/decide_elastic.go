@@ -48,7 +48,7 @@ func (o Offer) growing(binding *v1alpha1.ClusterBinding) Offer {
 		}
 	}
 	parts = share(o, e, parts, rest)
-	o.Growth, o.Growths = sumOf(parts), map[string]corev1.ResourceList{}
+	o.Growth, o.Growths = rest, map[string]corev1.ResourceList{}
 	for i := range e.Groups {
 		o.Growths[elastic.LabelsOf(&e.Groups[i]).String()] = parts[i]
 	}

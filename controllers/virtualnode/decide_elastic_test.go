@@ -3,6 +3,7 @@ package virtualnode
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,6 +150,60 @@ func TestShare(t *testing.T) {
 			a, b := growths[field.Group{zone: ptr.To("a")}.String()], growths[field.Group{zone: ptr.To("b")}.String()]
 			if got := fmt.Sprint(a.Cpu(), " ", b.Cpu()); got != test.want || a.Pods().Value()+b.Pods().Value() != int64(100-10*len(test.nodes)) {
 				t.Errorf("%s CPUs, %s and %s pods, want %s", got, a.Pods(), b.Pods(), test.want)
+			}
+		})
+	}
+}
+
+// TestUnshared: while it is not known what the pods of each group request, a virtual node shows less if there cannot be as much,
+// and never more. A new one shows nothing.
+func TestUnshared(t *testing.T) {
+	most := func(cpu string) map[corev1.ResourceName]resource.Quantity {
+		return map[corev1.ResourceName]resource.Quantity{"cpu": resource.MustParse(cpu)}
+	}
+	one := []corev1.Node{in("n", "zone=a")}
+	broken := in("x", "zone=b")
+	broken.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(broken.CreationTimestamp.Add(time.Hour))}}
+	half := zones(most("10"), 5, 5)
+	half.Spec.VirtualNode.Capacity = map[corev1.ResourceName]intstr.IntOrString{"cpu": intstr.FromString("50%")}
+	for name, test := range map[string]struct {
+		binding *v1alpha1.ClusterBinding
+		offer   Offer
+		a, b    string // The CPUs that are shown.
+		want    string
+	}{
+		"as before, not in proportion": {zones(most("10"), 5, 5), Offer{}, "3", "7", "3/3 7/7"},
+		"a node has started":           {zones(most("10"), 5, 5), Offer{Nodes: one}, "3", "7", "3/3 7/7"},
+		"a limit of the binding":       {half, Offer{}, "1", "4", "1/1 4/4"},
+		"there can be less":            {zones(most("6"), 5, 5), Offer{}, "3", "7", "3/3 6/6"},
+		"a group has fewer nodes":      {zones(most("10"), 1, 5), Offer{}, "3", "7", "2/2 7/7"},
+		"there can be more":            {zones(most("20"), 9, 9), Offer{}, "3", "7", "3/3 7/7"},
+		"nothing can grow":             {zones(most("10"), 5, 5), Offer{Nodes: []corev1.Node{broken}}, "3", "7", "0/0 0/0"},
+		"other pods":                   {zones(most("10"), 1, 5), Offer{Nodes: one, Foreign: others(map[string]corev1.ResourceList{"n": requests("1500m", "3")}), Exact: true}, "2", "8", "500m/2 8/8"},
+		"a new node":                   {zones(most("10"), 5, 5), Offer{}, "", "7", "0/0 7/7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.offer.Unshared = true
+			offer := test.offer.growing(test.binding)
+			g := groupsOf(test.binding, test.binding.Spec.VirtualNode.GroupBy, offer.Nodes, mostGroups)
+			offer.Rooms = divide(test.binding, offer, g.Groups)
+			var got []string
+			for _, group := range g.Groups {
+				of := offer.of(Member{Group: group})
+				node := New(test.binding, of)
+				if cpu := map[string]string{"a": test.a, "b": test.b}[node.Labels[zone]]; cpu != "" {
+					node.Status.Capacity = corev1.ResourceList{"cpu": resource.MustParse(cpu)}
+					node.Status.Allocatable = node.Status.Capacity.DeepCopy()
+				}
+				setRoom(node, test.binding, of)
+				got = append(got, fmt.Sprint(node.Labels[zone], node.Status.Allocatable.Cpu(), "/", node.Status.Capacity.Cpu()))
+				if lags(node, test.binding, of) {
+					t.Error("it asks to come back, and is enqueued anyway")
+				}
+			}
+			slices.Sort(got)
+			if all := strings.NewReplacer("a", "", "b", "").Replace(strings.Join(got, " ")); all != test.want {
+				t.Errorf("got %s, want %s", all, test.want)
 			}
 		})
 	}

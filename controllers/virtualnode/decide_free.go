@@ -2,24 +2,32 @@ package virtualnode
 
 import (
 	"maps"
-	"math"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
-// smallPart is which part of the capacity a small change is less than: 5%.
-const smallPart = 20
-
-// setRoom sets what the node has, and what of it our pods may request. It sets nothing on a new node while the other pods
-// are not known yet: Kubernetes takes the capacity for allocatable if only that is set.
+// setRoom sets what the node has, and what of it our pods may request. It sets nothing on a new node while the other pods,
+// or ours, are not known yet: Kubernetes takes the capacity for allocatable if only that is set.
 func setRoom(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
-	if !offer.Unread || node.Status.Allocatable != nil {
-		left := allocatable(node, binding, offer)
-		node.Status.Capacity, node.Status.Allocatable = remainingCapacity(binding, offer), left
+	if (offer.Unread || offer.unshared()) && node.Status.Allocatable == nil {
+		return
 	}
+	left, all := allocatable(node, binding, offer), remainingCapacity(binding, offer)
+	if offer.unshared() {
+		all = least(maps.Clone(node.Status.Capacity), all)
+	}
+	node.Status.Capacity, node.Status.Allocatable = all, left
+}
+
+// unshared reports whether the node is of a group whose part of what can grow is not known yet. It shows no more than before
+// then, and less only if there cannot be as much.
+func (o Offer) unshared() bool {
+	_, grouped := o.Rooms[o.Member.Name]
+	return o.Unshared && grouped
 }
 
 // allocatable returns what our pods may request together: the node's capacity, but no more than other pods leave on the
@@ -33,11 +41,13 @@ func allocatable(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 	switch {
 	case offer.Unread:
 		return least(maps.Clone(shown), all)
+	case offer.unshared():
+		return least(maps.Clone(shown), exactly(binding, offer))
 	case offer.Foreign == nil:
 		return all
 	}
 	left := exactly(binding, offer)
-	if !offer.Exact && maps.EqualFunc(node.Status.Capacity, all, equal) && similar(shown, left, all) {
+	if !offer.Exact && maps.EqualFunc(node.Status.Capacity, all, equal) && spill.Similar(shown, left, all) {
 		return shown
 	}
 	return left
@@ -54,7 +64,7 @@ func exactly(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList 
 // lags reports whether the node shows a little more or less than what other pods leave, so that it has to be written
 // later.
 func lags(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) bool {
-	if frozen(binding) || offer.Unknown || offer.Exact || offer.Foreign == nil {
+	if frozen(binding) || offer.Unknown || offer.Exact || offer.Foreign == nil || offer.unshared() {
 		return false
 	}
 	return !maps.EqualFunc(node.Status.Allocatable, exactly(binding, offer), equal)
@@ -75,26 +85,6 @@ func (o Offer) left(node *corev1.Node) corev1.ResourceList {
 		left[name] = rest
 	}
 	return left
-}
-
-// similar reports whether two lists differ by less than a small part of all. To have something or nothing of a resource
-// is no small difference.
-func similar(shown, left, all corev1.ResourceList) bool {
-	if len(shown) != len(left) {
-		return false
-	}
-	for name, quantity := range left {
-		before, has := shown[name]
-		if !has || before.IsZero() != quantity.IsZero() {
-			return false
-		}
-		change, most := quantity.DeepCopy(), all[name]
-		change.Sub(before)
-		if math.Abs(change.AsApproximateFloat64())*smallPart > most.AsApproximateFloat64() {
-			return false
-		}
-	}
-	return true
 }
 
 func equal(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }

@@ -33,8 +33,15 @@ func requestedOn(virtual []*corev1.Node, pods []corev1.Pod) map[string]spill.Siz
 
 // share divides rest, which is what all groups can grow together, in proportion to what each of them misses. But what pods on
 // the virtual node of a group request already, beyond what exists of the group, stays with it: no other group has that. So
-// the shares do not change with each pod, only once a node of another group has taken some.
+// the shares do not change with each pod, only once a node of another group has taken some. While the requests are not known
+// yet, the result is the most that each group may get.
 func share(o Offer, e *v1alpha1.Elastic, missing []corev1.ResourceList, rest corev1.ResourceList) []corev1.ResourceList {
+	if o.Unshared {
+		for i := range missing {
+			least(missing[i], rest)
+		}
+		return missing
+	}
 	taken, more := make([]corev1.ResourceList, len(missing)), make([]corev1.ResourceList, len(missing))
 	for i := range missing {
 		taken[i] = least(beyondExisting(o, &e.Groups[i]), missing[i])

@@ -19,7 +19,8 @@ type Room struct {
 
 // divide returns the rooms of the virtual nodes of a provider, by name; nil if they form no groups. The limits of the
 // binding, and the shares of older bindings, are about the whole provider. So each group gets its part of what is left, in
-// proportion to its nodes. Each node is looked at once, however many groups there are.
+// proportion to its nodes. Each node is looked at once, however many groups there are. While it is not known how groups share
+// what they can grow, a room is the most that there may be: see Offer.unshared.
 func divide(binding *v1alpha1.ClusterBinding, whole Offer, groups []Group) map[string]Room {
 	if len(groups) == 0 || len(groups[0].Labels) == 0 {
 		return nil
@@ -29,6 +30,12 @@ func divide(binding *v1alpha1.ClusterBinding, whole Offer, groups []Group) map[s
 	for i, group := range groups {
 		own := whole.of(Member{Group: group})
 		has[i], left[i] = total(own), sum(own, whole.left)
+	}
+	if whole.Unshared { // The sums would say nothing.
+		for i, group := range groups {
+			rooms[group.Name] = Room{Capacity: has[i], Free: left[i]}
+		}
+		return rooms
 	}
 	all, free := sumOf(has), sumOf(left)
 	capacities := apportion(has, remaining(binding, whole, all, maps.Clone(all)))

@@ -116,15 +116,6 @@ func used(ctx context.Context, on *inventory.Inventory, binding string, all []Me
 	return sum
 }
 
-// ignoreUnknown returns nil if the pods of a binding are not known yet: its nodes stay as they are until then, and it is
-// enqueued.
-func ignoreUnknown(err error) error {
-	if errors.Is(err, inventory.ErrUnknown) {
-		return nil
-	}
-	return err
-}
-
 // actOn creates and updates virtual nodes, and then deletes what is to go.
 func (r *Reconciler) actOn(ctx context.Context, binding *v1alpha1.ClusterBinding, offer Offer, p plan) (ctrl.Result, error) {
 	var result ctrl.Result

@@ -116,8 +116,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if connected && sharesMax(binding) {
 		pods, err := r.Inventory.Pods(ctx, binding.Name, "")
-		if err != nil {
-			return ctrl.Result{}, ignoreUnknown(err)
+		if offer.Unshared = errors.Is(err, inventory.ErrUnknown); err != nil && !offer.Unshared {
+			return ctrl.Result{}, err
 		}
 		offer.Requested = requestedOn(existing, pods)
 	}

@@ -15,23 +15,23 @@ func (d *demo) show(ctx context.Context) error {
 		return "get " + kinds + " -A -l " + offloadingv1alpha1.LabelManagedBy + "=" + offloadingv1alpha1.ManagedBySpillway
 	}
 	for _, look := range []struct{ title, cluster, command string }{
-		{"The providers, as the platform engineer sees them", consumer, "get clusterbindings"},
-		{"Each of them is a node of the consumer", consumer, "get nodes -L region"},
-		{"Which namespaces are offloaded", consumer, "get namespaceoffloadings -A -o wide"},
-		{"The remote namespaces of each provider", consumer, "get namespacemaps -o wide"},
-		{"The same in provider eu", "eu", managed},
-		{"And in provider us, to which team-a is not offloaded", "us", managed},
-		{"team-a's pods, as the team sees them: those of the Deployment are on the node of provider eu", consumer, "get pods -n team-a -o wide"},
-		{"A log of one of them, which comes from provider eu", consumer, "logs -n team-a deployment/web"},
-		{"The address of its Ingress comes from provider eu, from which Spillway has imported the class", consumer, "get ingressclasses,ingresses -A"},
-		{"The status of its HTTPRoute comes from the Gateway's controller in provider eu", consumer, `get httproute api -n team-a -o custom-columns='HOSTNAMES:.spec.hostnames,BY:.status.parents[*].controllerName,ACCEPTED:.status.parents[*].conditions[?(@.type=="Accepted")].status'`},
-		{"team-b's pods: wherever the scheduler has put them, the consumer's own nodes or a provider", consumer, "get pods -n team-b -o wide"},
-		{"team-b's database has its volumes in provider eu, so it runs there", consumer, "get persistentvolumeclaims,persistentvolumes -n team-b"},
-		{"The same volumes in provider eu, which has created them", "eu", "get persistentvolumeclaims,persistentvolumes -n team-b-demo"},
-		{"No route leads to provider eu, so team-a's Service has no addresses here", consumer, "get endpointslices -n team-a"},
-		{"team-b's Service has the addresses of the consumer's own pods", consumer, "get endpointslices -n team-b"},
-		{"The same pods in provider eu, with everything else that Spillway has sent there", "eu", sent("pods,services,endpointslices,networkpolicies,ingresses,httproutes,poddisruptionbudgets,configmaps,secrets")},
-		{"And in provider us", "us", sent("pods,services,endpointslices")},
+		{"The providers, as a platform engineer sees them", consumer, "get clusterbindings"},
+		{"Each provider is a node of the consumer", consumer, "get nodes -L region"},
+		{"The namespaces that are offloaded", consumer, "get namespaceoffloadings -A -o wide"},
+		{"Their remote namespaces, by provider", consumer, "get namespacemaps -o wide"},
+		{"The remote namespaces in provider eu: both teams are offloaded to it", "eu", managed},
+		{"The remote namespaces in provider us: only team-b is offloaded to it", "us", managed},
+		{"team-a's pods, as the team sees them: on the node of provider eu", consumer, "get pods -n team-a -o wide"},
+		{"The log of one of them comes from provider eu", consumer, "logs -n team-a deployment/web"},
+		{"The address of its Ingress comes from provider eu. Spillway imported the IngressClass from there", consumer, "get ingressclasses,ingresses -A"},
+		{"The status of its HTTPRoute comes from the Gateway in provider eu", consumer, `get httproute api -n team-a -o custom-columns='HOSTNAMES:.spec.hostnames,BY:.status.parents[*].controllerName,ACCEPTED:.status.parents[*].conditions[?(@.type=="Accepted")].status'`},
+		{"team-b's pods run where the scheduler placed them: on the consumer's own nodes or in a provider", consumer, "get pods -n team-b -o wide"},
+		{"The volumes of team-b's database are in provider eu, so it runs there", consumer, "get persistentvolumeclaims,persistentvolumes -n team-b"},
+		{"The same volumes in provider eu", "eu", "get persistentvolumeclaims,persistentvolumes -n team-b-demo"},
+		{"No network leads to provider eu, so team-a's Service has no addresses in the consumer", consumer, "get endpointslices -n team-a"},
+		{"team-b's Service has those of its pods on the consumer's own nodes", consumer, "get endpointslices -n team-b"},
+		{"All that Spillway sent to provider eu: the pods, and what they and their clients need", "eu", sent("pods,services,endpointslices,networkpolicies,ingresses,httproutes,poddisruptionbudgets,configmaps,secrets")},
+		{"All that it sent to provider us", "us", sent("pods,services,endpointslices")},
 	} {
 		out, err := d.kubectl(ctx, look.cluster, nil, strings.Fields(strings.ReplaceAll(look.command, "'", ""))...)
 		if err != nil {
@@ -48,68 +48,67 @@ func (d *demo) show(ctx context.Context) error {
 
 func (d *demo) howToGoOn() string {
 	return fmt.Sprintf(`
-The demo stays up. To go on by hand:
+The demo keeps running. To try it yourself:
 
   export PATH=%[1]s/bin:%[1]s/bin/kube:$PATH
-  export KUBECONFIG=%[1]s/bin/demo/consumer.kubeconfig   # the consumer
-  # For a look into a provider: kubectl --kubeconfig %[1]s/bin/demo/eu.kubeconfig …, or us.kubeconfig
+  export KUBECONFIG=%[1]s/bin/demo/consumer.kubeconfig
+  # To look into a provider: kubectl --kubeconfig %[1]s/bin/demo/eu.kubeconfig …, or us.kubeconfig
 
-Things to try, on the consumer:
-
-  # What runs where: in the terminal, then in a browser.
+  # What runs where, and why something waits: in the terminal, then live in a browser.
   kubectl spillway status
   kubectl spillway ui
 
-  # Offload one more namespace, by one label.
+  # Offload one more namespace, with one label.
   kubectl create namespace team-c
   kubectl label namespace team-c spillway.io/offload=true
-  kubectl get namespaceoffloading -n team-c -o yaml
+  kubectl spillway status -n team-c
 
-  # Scale team-a's Deployment, roll it out again, and watch provider eu follow.
+  # Scale team-a's Deployment, change its image, and watch its pods.
   kubectl scale deployment web -n team-a --replicas=5
   kubectl set image deployment web -n team-a web=example.com/web:2.0
   kubectl get pods -n team-a -o wide -w
 
-  # Look into team-a's containers in provider eu. kwok plays them: what exec runs, runs on
-  # this machine, as you, in %[1]s/bin/demo/clusters/eu/container.
+  # Run a command in team-a's container in provider eu, follow its log, connect to its port.
+  # kwok simulates the container: the command runs on this machine, as you, in %[1]s/bin/demo/clusters/eu/container.
   kubectl exec -n team-a deploy/web -- echo hello
   kubectl logs -f -n team-a deploy/web
-  kubectl port-forward -n team-a deploy/web 8000:80    # and curl http://127.0.0.1:8000
+  kubectl port-forward -n team-a deploy/web 8000:80    # then, in another terminal: curl http://127.0.0.1:8000
 
-  # Change the ConfigMap, and see the copy follow.
-  kubectl patch configmap settings -n team-a -p '{"data":{"greeting":"hallo"}}'
-  kubectl --kubeconfig %[1]s/bin/demo/eu.kubeconfig get configmaps -A -o yaml -l spillway.io/managed-by=spillway
-
-  # Give the database one more volume in eu. Then delete it, with its volumes in eu.
-  kubectl scale statefulset db -n team-b --replicas=3
-  kubectl delete statefulset db -n team-b
-
-  # A pod whose Secret does not exist says so.
+  # Ask why a pod waits: the Secret of this one does not exist.
   kubectl run lost --image=none -n team-a --overrides='{"spec":{"containers":[{"name":"lost","image":"none","envFrom":[{"secretRef":{"name":"nowhere"}}]}]}}'
   kubectl spillway explain lost -n team-a
 
-  # Say that a network leads to provider eu, and see the addresses of its pods appear.
-  # No two providers can have the same range, so us is refused.
+  # Change the ConfigMap: its copy in provider eu follows.
+  kubectl patch configmap settings -n team-a -p '{"data":{"greeting":"hallo"}}'
+  kubectl --kubeconfig %[1]s/bin/demo/eu.kubeconfig get configmaps -A -o yaml -l spillway.io/managed-by=spillway
+
+  # Give the database a third volume in provider eu. Then delete the database; this deletes its data there, too.
+  kubectl scale statefulset db -n team-b --replicas=3
+  kubectl delete statefulset db -n team-b
+
+  # Tell Spillway that a network leads to the pods of provider eu: their addresses appear.
+  # us cannot have the same range, and its binding says so.
   kubectl patch clusterbinding eu --type=merge -p '{"spec":{"network":{"mode":"Routed","podCIDRs":["%[3]s"]}}}'
   kubectl get pods,endpointslices -n team-a -o wide
   kubectl patch clusterbinding us --type=merge -p '{"spec":{"network":{"mode":"Routed","podCIDRs":["%[3]s"]}}}'
-  kubectl describe clusterbinding us
+  kubectl spillway doctor
 
-  # Cut off provider us, see it within 15 s, and bring it back.
+  # Stop provider us: within 15 s its node is NotReady. Then start it again.
   go run ./hack/demo kill us
   kubectl get clusterbindings,nodes -w
   go run ./hack/demo start us
 
-  # Take back team-a's namespace: its remote namespace in eu is deleted first.
-  kubectl delete namespaceoffloading offloading -n team-a
+  # Test each provider: pods, logs, Services, volumes and the rest, one step at a time.
+  kubectl spillway test
 
-  # Unbind a provider: its remote namespaces are deleted, then its node.
-  kubectl delete clusterbinding us --wait=false
-  kubectl get clusterbinding us -o yaml -w
+  # Stop offloading team-a: its pods in eu end, and its remote namespace is deleted.
+  kubectl spillway unoffload team-a
 
-make demo, run again, repairs its own objects, and resets the whole spec of the bindings eu and us. Your own objects
-stay, and so do fields that you added to others. make demo STORY=spill shows pods that spill over. make demo-down
-removes everything.
-The manager's log: %[2]s
+  # Unbind provider us: its remote namespaces are deleted, then its node.
+  kubectl spillway unbind us
+
+make demo, run again, repairs its own objects and resets the spec of the bindings eu and us. It keeps your objects,
+and fields of other objects that you changed. make demo STORY=spill shows pods that spill over. make demo-down removes everything.
+The log of the manager: %[2]s
 `, d.root, d.relative(d.managerLog()), podRanges["eu"])
 }

@@ -4,9 +4,9 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // LeaseName is the name of the Lease that the active manager holds.
@@ -43,19 +44,13 @@ func Removal(ctx context.Context, reader client.Reader) error {
 	}
 	return fmt.Errorf("namespaces are still offloaded (%s), or clusters bound (%s). Delete these while the manager runs, so that it cleans up the providers: "+
 		"kubectl label namespaces --all %s-; kubectl delete namespaceoffloadings --all -A; kubectl delete clusterbindings --all. "+
-		"To keep them instead, run helm rollback to the revision that helm history shows: until then, Helm does not upgrade", few(offloaded), few(bound), v1alpha1.LabelOffload)
+		"To keep them instead, run helm rollback to the revision that helm history shows: until then, Helm does not upgrade", named(offloaded), named(bound), v1alpha1.LabelOffload)
 }
 
-// few lists the first names.
-func few(names []string) string {
+// named names the first few.
+func named(names []string) string {
 	const most = 5
-	switch {
-	case len(names) == 0:
-		return "none"
-	case len(names) > most:
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return strings.Join(names, ", ")
+	return cmp.Or(text.Few(names, most), "none")
 }
 
 // Holder returns the identity of the active manager, or "" if the Lease has expired.

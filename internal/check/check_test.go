@@ -62,7 +62,7 @@ func TestRemoval(t *testing.T) {
 		"nothing is left": {[]client.Object{lease("a", now)}, ""},
 		"a binding":       {[]client.Object{binding("eu", metav1.ConditionFalse)}, "still offloaded (none), or clusters bound (eu). Delete these"},
 		"an offloading":   {[]client.Object{offloading("team-a")}, "still offloaded (team-a), or clusters bound (none)"},
-		"many":            {many, "bound (a, b, c, d, e and 2 more)"},
+		"many":            {many, "bound (a, b, c, d, e, and 2 more)"},
 	} {
 		t.Run(name, func(t *testing.T) { says(t, Removal(t.Context(), reader(t, test.objects...)), test.want) })
 	}

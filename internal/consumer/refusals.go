@@ -30,7 +30,7 @@ const (
 	// any more. A write that is still needed is tried at least every five minutes.
 	refusedFor = 10 * time.Minute
 	// mostPaths limits how many refused objects are remembered for each kind of write. mostSaid limits how
-	// many kinds of writes a message quotes, and mostMessage the characters of each quotation.
+	// many kinds of writes a message quotes, one answer for each, and mostMessage the characters of each quotation.
 	mostPaths, mostSaid, mostMessage = 1000, 3, 512
 )
 
@@ -93,19 +93,19 @@ func (r *Refusals) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Message says which writes the consumer refuses, for which account and why. It leaves out those to virtual nodes
-// that are not of. again is how long until part of the text may expire. Both are zero if no write is refused.
-func (r *Refusals) Message(of func(node string) bool) (text string, again time.Duration) {
+// Message says which writes the consumer refuses, for which account and why. It leaves out those that do not concern
+// whoever asks: what is the verb and the resource, such as "create nodes"; node is the virtual node of a write to one, or
+// to its Lease, and otherwise empty. again is how long until part of the text may expire. Both are zero if no write is refused.
+func (r *Refusals) Message(concerns func(what, node string) bool) (text string, again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.Clock.Now()
-	var said []string
+	now, answers := r.Clock.Now(), map[string]string{}
 	for what, w := range r.writes {
-		concerns := what.node == "" || of(what.node)
+		concerned := concerns(what.what, what.node)
 		for path, at := range w.paths {
 			if left := refusedFor - now.Sub(at); left <= 0 {
 				delete(w.paths, path)
-			} else if concerns {
+			} else if concerned {
 				again = retry.Sooner(again, left)
 			}
 		}
@@ -113,11 +113,12 @@ func (r *Refusals) Message(of func(node string) bool) (text string, again time.D
 			delete(r.writes, what)
 			continue
 		}
-		if concerns {
-			said = append(said, w.message)
+		// One of each kind of write: those to many nodes must not hide the others.
+		if said, known := answers[what.what]; concerned && (!known || w.message < said) {
+			answers[what.what] = w.message
 		}
 	}
-	slices.Sort(said)
+	said := slices.Sorted(maps.Values(answers))
 	if more := len(said) - mostSaid; more > 0 {
 		said = append(said[:mostSaid], fmt.Sprintf("and %d more", more))
 	}

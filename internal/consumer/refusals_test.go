@@ -74,6 +74,14 @@ func TestRefusals(t *testing.T) {
 		"another binding's node":        {[]answer{refused("PATCH", "/api/v1/nodes/spillway-us/status"), refused("PUT", lease+"us")}, 0, ""},
 		"a node's Lease":                {[]answer{refused("PUT", lease+"us"), {"PUT", lease + "eu", 403, "no"}}, 0, "to update leases.coordination.k8s.io as somebody: no"},
 		"two, in order":                 {[]answer{{"DELETE", pods + "a", 403, "no"}, refused("POST", maps)}, 0, saysMap + "; to delete pods as somebody: no"},
+		"the Leases of many nodes hide no other write": {
+			[]answer{{"PUT", lease + "c", 403, "z"}, {"PUT", lease + "a", 403, "x"}, {"PUT", lease + "b", 403, "y"}, {"PATCH", pods + "a", 403, "no"}},
+			0, "to patch pods as somebody: no; to update leases.coordination.k8s.io as somebody: x",
+		},
+		"more kinds of writes than are said": {
+			[]answer{{"DELETE", pods + "a", 403, "no"}, {"PATCH", pods + "a", 403, "no"}, {"POST", pods, 403, "no"}, {"PUT", pods + "a", 403, "no"}, {"PUT", lease + "a", 403, "x"}},
+			0, "to create pods as somebody: no; to delete pods as somebody: no; to patch pods as somebody: no; and 2 more",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := testclock.NewFakePassiveClock(time.Now())
@@ -81,7 +89,7 @@ func TestRefusals(t *testing.T) {
 			given(t, r.Wrap, test.answers...)
 			told := len(r.Events()) > 0
 			clock.SetTime(clock.Now().Add(test.after))
-			got, again := r.Message(func(node string) bool { return node != "spillway-us" })
+			got, again := r.Message(func(_, node string) bool { return node != "spillway-us" })
 			if got != test.want || (again > 0) != (got != "") {
 				t.Errorf("got %q, again after %s, want %q", got, again, test.want)
 			}

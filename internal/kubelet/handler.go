@@ -84,7 +84,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) *kubeletapi.Ref
 	if err != nil || !known {
 		h.unknown.note(r, err)
 		w.Header().Set("Connection", "close")
-		return &kubeletapi.Refusal{Reason: kubeletapi.Unauthenticated, Code: http.StatusUnauthorized, Message: "the kubelet API of virtual nodes needs a client certificate or a token of this cluster"}
+		return &kubeletapi.Refusal{Reason: kubeletapi.Unauthenticated, Code: http.StatusUnauthorized, Message: kubeletapi.WhoAsks}
 	}
 	if node, asked, refusal := kubeletapi.ParseMetrics(r.Method, r.URL); asked {
 		if refusal == nil {

@@ -225,7 +225,7 @@ func assemble(ctx context.Context, config *rest.Config, o Options, of identity) 
 	}
 	if !o.SkipMetrics {
 		reader := metrics.WhenElected{Reader: mgr.GetLocalManager().GetClient(), Elected: mgr.GetLocalManager().Elected()}
-		state := &metrics.State{Reader: reader, Connected: connections.Connected}
+		state := &metrics.State{Reader: reader, Connected: connections.Connected, Clock: clock.RealClock{}}
 		for _, collector := range []prometheus.Collector{
 			state, &metrics.Pods{Views: local.All}, &metrics.Requests{Views: local.All}, &metrics.Bindings{Reader: reader}, &metrics.Usage{Of: connections.Usage}, streams,
 		} {

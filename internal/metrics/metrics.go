@@ -6,11 +6,11 @@ import (
 	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/namespacemap"
 )
 
 // OffloadingReady is the time, in seconds, from the creation of a NamespaceOffloading until it is Ready.
@@ -45,7 +45,7 @@ var (
 		"Remote namespaces by provider and phase. Pending ones are requested, with no known result yet.",
 		[]string{"cluster", "phase"}, nil)
 	namespacesSinceDesc = prometheus.NewDesc("spillway_remote_namespaces_since_timestamp_seconds",
-		"When the remote namespace that has been in its phase longest entered it, in seconds since 1970, by provider and phase. No sample without one.",
+		"When the remote namespace that has been in its phase longest entered it, in seconds since 1970, by provider and phase. Pending ones count from the first scrape of this process, and not while the binding is paused. No sample without one.",
 		[]string{"cluster", "phase"}, nil)
 )
 
@@ -54,6 +54,9 @@ type State struct {
 	Reader Lister
 	// Connected counts the connected providers.
 	Connected func() int
+	Clock     clock.PassiveClock
+
+	pending pending
 }
 
 var _ = []prometheus.Collector{&State{}, &Bindings{}, &Pods{}, &Streams{}, &Usage{}}
@@ -77,10 +80,14 @@ func (s *State) Collect(values chan<- prometheus.Metric) {
 		values <- prometheus.NewInvalidMetric(namespacesDesc, err)
 		return
 	}
+	waits := s.pending.oldest(maps.Items, s.paused(), s.Clock.Now().Unix())
 	for i := range maps.Items {
 		cluster := maps.Items[i].Labels[v1alpha1.LabelCluster]
 		for phase, count := range phases(&maps.Items[i]) {
 			values <- prometheus.MustNewConstMetric(namespacesDesc, prometheus.GaugeValue, float64(count), cluster, phase)
+		}
+		if since, some := waits[maps.Items[i].Name]; some {
+			values <- prometheus.MustNewConstMetric(namespacesSinceDesc, prometheus.GaugeValue, float64(since), cluster, phasePending)
 		}
 		for phase, since := range oldest(&maps.Items[i]) {
 			values <- prometheus.MustNewConstMetric(namespacesSinceDesc, prometheus.GaugeValue, float64(since), cluster, string(phase))
@@ -112,11 +119,10 @@ func phases(nsm *v1alpha1.NamespaceMap) map[string]int {
 		string(v1alpha1.MappingCreationLoopBackOff): 0,
 		string(v1alpha1.MappingTerminating):         0,
 	}
-	pending := namespacemap.Requested(nsm)
+	pending := unknown(nsm)
 	for i := range nsm.Status.CurrentMapping {
-		pending.Delete(nsm.Status.CurrentMapping[i].Namespace)
 		counts[string(nsm.Status.CurrentMapping[i].Phase)]++
 	}
-	counts["Pending"] = len(pending)
+	counts[phasePending] = len(pending)
 	return counts
 }

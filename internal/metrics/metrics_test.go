@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -45,5 +46,36 @@ func TestOldest(t *testing.T) {
 	want := map[v1alpha1.MappingPhase]int64{v1alpha1.MappingTerminating: 10, v1alpha1.MappingAccepted: 5}
 	if diff := cmp.Diff(want, oldest(nsm)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestPending: each entry counts from when it was first seen without a result, and no more once there is one.
+func TestPending(t *testing.T) {
+	one, two := builder.Map("eu").Desired("a", "ra").Obj(), builder.Map("eu").Desired("a", "ra").Desired("b", "rb").Obj()
+	goes := one.DeepCopy()
+	goes.DeletionTimestamp = ptr.To(metav1.Unix(1, 0))
+	none, eu := sets.New[string](), sets.New("eu")
+	var p pending
+	for _, step := range []struct {
+		what   string
+		nsm    *v1alpha1.NamespaceMap
+		paused sets.Set[string]
+		at     int64
+		want   map[string]int64
+	}{
+		{"the first", one, none, 10, map[string]int64{"eu": 10}},
+		{"it stays", two, none, 20, map[string]int64{"eu": 10}},
+		{"the first has a result", builder.Map("eu").Accepted("a", "ra").Desired("b", "rb").Obj(), none, 30, map[string]int64{"eu": 20}},
+		{"it is pending again", one, none, 40, map[string]int64{"eu": 40}},
+		{"somebody pauses", one, eu, 50, map[string]int64{}},
+		{"and goes on", one, none, 60, map[string]int64{"eu": 60}},
+		{"the map goes", goes, none, 70, map[string]int64{}},
+	} {
+		if diff := cmp.Diff(step.want, p.oldest([]v1alpha1.NamespaceMap{*step.nsm}, step.paused, step.at)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", step.what, diff)
+		}
+	}
+	if len(p.since) > 0 {
+		t.Errorf("%v is remembered", p.since)
 	}
 }

@@ -57,7 +57,9 @@ func drains(t *testing.T) {
 	if dry := does(t, "drain", "eu", "--dry-run"); len(dry["evicted"]) != 1 || len(dry["cordoned"]) != 1 || cordoned() || marked() {
 		t.Errorf("the dry run did %v", dry)
 	}
-	fails(t, "ClusterBinding us", "drain", "us")
+	for _, command := range []string{"drain", "uncordon"} {
+		fails(t, "there is no ClusterBinding us; existing ones: eu", command, "us")
+	}
 	givesUp(t, "refuses to evict", "whose nodes stay cordoned", "drain", "eu")
 	if !cordoned() || !marked() || running() != 1 {
 		t.Error("the pod is gone, or new ones may come")

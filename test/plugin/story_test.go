@@ -164,10 +164,14 @@ func shows(t *testing.T) {
 	if err := inConsumer.Create(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "status names what the pod waits for", func() bool {
+	alias := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "alias"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.com"}}
+	if err := inConsumer.Create(t.Context(), alias); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "status names what the pod waits for, and what is not sent", func() bool {
 		var tree status.Status
 		decode(t, &tree, "status", "-o", "json")
-		return len(tree.Bindings) == 1 && len(tree.Bindings[0].Namespaces) == 1 && len(tree.Bindings[0].Namespaces[0].Pods) == 1 &&
+		return len(tree.Objects) == 1 && tree.Objects[0].Reason == "ExternalName" && len(tree.Bindings) == 1 && len(tree.Bindings[0].Namespaces) == 1 && len(tree.Bindings[0].Namespaces[0].Pods) == 1 &&
 			tree.Bindings[0].Namespaces[0].Pods[0].Waits[0].Reason == v1alpha1.ReasonReferenceNotFound
 	})
 	var explanation explain.Explanation
@@ -196,7 +200,7 @@ func shows(t *testing.T) {
 	}
 	// The provider has no node, and nothing writes a log.
 	want := map[string]doctor.Level{
-		"version": doctor.OK, "installed": doctor.OK, "definitions": doctor.OK, "manager": doctor.OK, "rights": doctor.OK, "binding": doctor.Warning,
+		"version": doctor.OK, "installed": doctor.OK, "definitions": doctor.OK, "manager": doctor.OK, "rights": doctor.OK, "offloading": doctor.OK, "binding": doctor.Warning,
 		"credentials": doctor.OK, "reach": doctor.OK, "clock": doctor.OK, "policies": doctor.OK, "metrics": doctor.OK, "admission": doctor.OK, "strays": doctor.Warning, "stranded": doctor.OK,
 		"refused": doctor.OK, "daemonsets": doctor.Warning,
 	}

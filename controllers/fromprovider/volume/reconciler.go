@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -237,7 +236,7 @@ func conflict(ctx context.Context, live client.Reader, s snapshot, name string) 
 // forbidden says why a volume cannot be created. Policies and webhooks forbid, too, and no right helps against that.
 func forbidden(name string, err error) *field.Problem {
 	why := err.Error()
-	if strings.Contains(why, "ValidatingAdmissionPolicy") || strings.Contains(why, "admission webhook") {
+	if field.Denied(why) {
 		return field.Refuse(v1alpha1.ReasonForbiddenHere, "PersistentVolume %s cannot be created: %s", name, why)
 	}
 	return field.Refuse(v1alpha1.ReasonRightsMissing, "PersistentVolume %s cannot be created: %s; the manager needs the ClusterRole spillway-volumes, which a platform engineer must bind", name, why)

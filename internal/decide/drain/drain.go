@@ -27,6 +27,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
 
@@ -166,7 +167,7 @@ func (s Snapshot) release() Plan {
 	switch reason := conditions.Reason(s.Binding.Status.Conditions, v1alpha1.BindingDrained); {
 	case reason == v1alpha1.ReasonPaused, reason == v1alpha1.ReasonCordoning: // It is not known who has deleted the NamespaceMap.
 	case s.recorded():
-		plan.LeftBehind = "volumes that may be left in provider " + s.Binding.Spec.ClusterID + ", with their remote namespaces, because the NamespaceMap was gone: those of PersistentVolumes " + firstOf(s.Volumes)
+		plan.LeftBehind = "volumes that may be left in provider " + s.Binding.Spec.ClusterID + ", with their remote namespaces, because the NamespaceMap was gone: those of PersistentVolumes " + text.Few(s.Volumes, most)
 	}
 	return plan
 }

@@ -94,11 +94,11 @@ func (s Snapshot) volumes() string {
 	var all []string
 	if !s.Connected && len(s.Volumes) > 0 {
 		all = append(all, fmt.Sprintf("the deletion waits for the provider, which may have the volumes of PersistentVolumes %s: %s; to leave them there, set spec.deletionPolicy to %s, or the annotation %s=%s",
-			firstOf(s.Volumes), s.Unreachable, v1alpha1.DeletionPolicyOrphan, v1alpha1.AnnotationLoseVolumes, v1alpha1.LoseVolumes))
+			text.Few(s.Volumes, most), s.Unreachable, v1alpha1.DeletionPolicyOrphan, v1alpha1.AnnotationLoseVolumes, v1alpha1.LoseVolumes))
 	}
 	if s.Connected && s.NamespaceMap == nil && s.mayHoldVolumes() {
 		all = append(all, fmt.Sprintf("the NamespaceMap is gone, and remote namespaces may have the volumes of PersistentVolumes %s; "+
-			"delete their claims and these PersistentVolumes, or, to leave them there, set spec.deletionPolicy to %s, or the annotation %s=%s", firstOf(s.Volumes), v1alpha1.DeletionPolicyOrphan, v1alpha1.AnnotationLoseVolumes, v1alpha1.LoseVolumes))
+			"delete their claims and these PersistentVolumes, or, to leave them there, set spec.deletionPolicy to %s, or the annotation %s=%s", text.Few(s.Volumes, most), v1alpha1.DeletionPolicyOrphan, v1alpha1.AnnotationLoseVolumes, v1alpha1.LoseVolumes))
 	}
 	if c := meta.FindStatusCondition(s.Binding.Status.Conditions, v1alpha1.BindingMountNamespaceReady); c != nil && c.Reason == v1alpha1.ReasonVolumesRemain {
 		all = append(all, s.Binding.Spec.MountNamespace+": "+c.Message)
@@ -246,14 +246,8 @@ func listed(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return " (" + firstOf(names) + ")"
+	return " (" + text.Few(names, most) + ")"
 }
 
-// firstOf names the first few.
-func firstOf(names []string) string {
-	const most = 5
-	if len(names) > most {
-		return fmt.Sprintf("%s, and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
-}
+// most is how many names a message has.
+const most = 5

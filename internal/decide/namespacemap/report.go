@@ -14,8 +14,9 @@ import (
 // maxMessage is the limit of a message in the API.
 const maxMessage = 512
 
-// Report returns the status of a NamespaceMap: what is known about each entry, and since when. It leaves out
-// entries about which nothing is known.
+// Report returns the status of a NamespaceMap: what is known about each entry, and since when it is in its phase. It
+// leaves out entries about which nothing is known. Another reason does not change the time: a provider that is away now
+// and then would restart it each time, and no alert would ever tell of a namespace that is terminating for days.
 func Report(nsm *v1alpha1.NamespaceMap, known map[string]Known, now metav1.Time) v1alpha1.NamespaceMapStatus {
 	status := v1alpha1.NamespaceMapStatus{ObservedGeneration: nsm.Generation, LeavingPods: nsm.Status.LeavingPods}
 	before := make(map[string]v1alpha1.CurrentMapping, len(nsm.Status.CurrentMapping))
@@ -27,7 +28,7 @@ func Report(nsm *v1alpha1.NamespaceMap, known map[string]Known, now metav1.Time)
 			Namespace: namespace, RemoteNamespace: k.RemoteNamespace,
 			Phase: k.Phase, Reason: k.Reason, Message: bounded(k.Message), Since: &now,
 		}
-		if b, ok := before[namespace]; ok && b.RemoteNamespace == entry.RemoteNamespace && b.Phase == entry.Phase && b.Reason == entry.Reason {
+		if b, ok := before[namespace]; ok && b.RemoteNamespace == entry.RemoteNamespace && b.Phase == entry.Phase && b.Since != nil {
 			entry.Since = b.Since
 		}
 		status.CurrentMapping = append(status.CurrentMapping, entry)
@@ -40,7 +41,7 @@ func Report(nsm *v1alpha1.NamespaceMap, known map[string]Known, now metav1.Time)
 }
 
 // Unreachable returns the status of a NamespaceMap whose provider does not answer. Entries that are still
-// desired keep their last known phase, and say that nothing newer is known. The spec has not been processed,
+// desired keep their last known phase and its time, and say that nothing newer is known. The spec has not been processed,
 // so observedGeneration stays. An entry with volumes stays as it is: deletions must not forget the data.
 func Unreachable(nsm *v1alpha1.NamespaceMap, message string, now metav1.Time) v1alpha1.NamespaceMapStatus {
 	status := *nsm.Status.DeepCopy()
@@ -57,7 +58,10 @@ func Unreachable(nsm *v1alpha1.NamespaceMap, message string, now metav1.Time) v1
 		if entry.Reason == v1alpha1.ReasonVolumesRemain || entry.Phase == phase && entry.Reason == v1alpha1.ReasonProviderUnreachable {
 			continue
 		}
-		entry.Phase, entry.Reason, entry.Message, entry.Since = phase, v1alpha1.ReasonProviderUnreachable, bounded(message), &now
+		if entry.Phase != phase || entry.Since == nil {
+			entry.Since = &now
+		}
+		entry.Phase, entry.Reason, entry.Message = phase, v1alpha1.ReasonProviderUnreachable, bounded(message)
 	}
 	count(&status, nsm.Spec.DesiredMapping)
 	return status

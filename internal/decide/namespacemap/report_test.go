@@ -71,9 +71,12 @@ func TestReport(t *testing.T) {
 		"since changes with the phase": {
 			builder.Map("eu").Accepted("a", "ra").Obj(), map[string]Known{"a": {"ra", going}},
 			status(1, 1, 0, 0, current("a", "ra", going, now))},
-		"since changes with the reason": {
+		"since stays when the reason changes": {
 			builder.Map("eu").Desired("a", "ra").Current("a", "ra", conflict.Phase, v1alpha1.ReasonNameTaken, conflict.Message).Obj(),
-			map[string]Known{"a": {"ra", conflict}}, status(1, 1, 0, 1, current("a", "ra", conflict, now))},
+			map[string]Known{"a": {"ra", conflict}}, status(1, 1, 0, 1, current("a", "ra", conflict, before))},
+		"since stays when the provider comes back": {
+			builder.Map("eu").Current("a", "ra", going.Phase, v1alpha1.ReasonProviderUnreachable, "").Obj(),
+			map[string]Known{"a": {"ra", going}}, status(1, 0, 0, 0, current("a", "ra", going, before))},
 		"since changes with the remote name": {
 			builder.Map("eu").Accepted("a", "old").Obj(), map[string]Known{"a": {"new", active}},
 			status(1, 1, 1, 0, current("a", "new", active, now))},
@@ -124,12 +127,12 @@ func TestUnreachable(t *testing.T) {
 		"an empty map":                    {builder.Map("eu").Obj(), status(1, 0, 0, 0)},
 		"nothing was known":               {builder.Map("eu").Desired("a", "ra").Obj(), status(1, 1, 0, 0)},
 		"the spec has not been looked at": {builder.Map("eu").Unobserved().Obj(), status(1, 0, 0, 0)},
-		"phases are kept, and still counted": {
+		"phases and their times are kept, and still counted": {
 			builder.Map("eu").Accepted("a", "ra").
 				Desired("b", "rb").Current("b", "rb", v1alpha1.MappingCreationLoopBackOff, v1alpha1.ReasonNameConflict, "x").
 				Desired("c", "rc").Current("c", "rc", v1alpha1.MappingTerminating, v1alpha1.ReasonNamespaceTerminating, "x").Obj(),
-			status(1, 3, 1, 1, current("a", "ra", silent(v1alpha1.MappingAccepted), now),
-				current("b", "rb", silent(v1alpha1.MappingCreationLoopBackOff), now), current("c", "rc", silent(v1alpha1.MappingTerminating), now))},
+			status(1, 3, 1, 1, current("a", "ra", silent(v1alpha1.MappingAccepted), before),
+				current("b", "rb", silent(v1alpha1.MappingCreationLoopBackOff), before), current("c", "rc", silent(v1alpha1.MappingTerminating), before))},
 		"what is not desired any more is to go": {
 			builder.Map("eu").Current("a", "ra", v1alpha1.MappingAccepted, v1alpha1.ReasonNamespaceActive, "").Obj(),
 			status(1, 0, 0, 0, current("a", "ra", silent(v1alpha1.MappingTerminating), now))},

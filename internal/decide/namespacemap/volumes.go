@@ -3,13 +3,13 @@ package namespacemap
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/field"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // mostVolumes is how many claims a message names.
@@ -36,20 +36,12 @@ func VolumesRemain(claims []string) string {
 		return ""
 	}
 	return fmt.Sprintf("the remote namespace is not deleted, because the volumes of these claims would be lost: %s; delete the claims, %s; "+
-		"to keep them there, set %s=%s on the NamespaceOffloading that is being deleted, and create it again", firstOf(claims), orLose, v1alpha1.AnnotationKeepVolumes, v1alpha1.KeepVolumes)
+		"to keep them there, set %s=%s on the NamespaceOffloading that is being deleted, and create it again", text.Few(claims, mostVolumes), orLose, v1alpha1.AnnotationKeepVolumes, v1alpha1.KeepVolumes)
 }
 
 // VolumesForgotten says that it is not known whether these claims exist, because the NamespaceMap says nothing.
 func VolumesForgotten(claims []string) string {
-	return "the NamespaceMap of the ClusterBinding does not say yet whether the remote namespace exists; the consumer has PersistentVolumes for these claims in it: " + firstOf(claims)
-}
-
-func firstOf(claims []string) string {
-	named := strings.Join(claims[:min(len(claims), mostVolumes)], ", ")
-	if more := len(claims) - mostVolumes; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
-	}
-	return named
+	return "the NamespaceMap of the ClusterBinding does not say yet whether the remote namespace exists; the consumer has PersistentVolumes for these claims in it: " + text.Few(claims, mostVolumes)
 }
 
 // VolumesUnknown says that a remote namespace is not deleted, because the provider does not let the manager see

@@ -2,6 +2,7 @@
 package text
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 )
@@ -21,6 +22,14 @@ func clean(s, keep string) string {
 		}
 		return ' '
 	}, s)
+}
+
+// Few names at most that many things, and counts the others.
+func Few(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s, and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // Short cleans s and shortens it to 64 characters, the length of a name in a message.

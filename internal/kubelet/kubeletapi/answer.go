@@ -17,6 +17,9 @@ const MostOfAnswer = 64 << 10
 // mostQuoted limits, in characters, how much of a provider's message is quoted.
 const mostQuoted = 512
 
+// WhoAsks is the refusal of a request of somebody who is not known.
+const WhoAsks = "the kubelet API of virtual nodes needs a client certificate or a token of this cluster"
+
 // ProviderError returns the refusal for a provider's error or redirect. Redirects are never followed, because they
 // could take the credentials anywhere.
 func ProviderError(action Action, clusterID string, code int, body []byte) *Refusal {

@@ -29,8 +29,9 @@ type options struct {
 	provider  cli.ProviderFlags
 	inventory profileFlags
 	// server is the address at which the consumer reaches the provider.
-	server           string
-	profile          string
+	server string
+	// profile is that of the limits. asked is the same if the flag was given, and otherwise empty.
+	profile, asked   string
 	lifetime         time.Duration
 	labels, capacity []string
 	wanted           Wanted
@@ -67,6 +68,9 @@ more than half of its lifetime left is kept, with the address in its Secret. A S
 	}
 	command.RunE = o.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, args []string) error {
 		o.wanted.Name = args[0]
+		if command.Flags().Changed("profile") {
+			o.asked = o.profile
+		}
 		return o.run(ctx, f, consumer, output)
 	})
 	flags := command.Flags()
@@ -157,7 +161,7 @@ func (o *options) prepare(ctx context.Context, f *cli.Factory, consumer *cli.Clu
 		return nil, err
 	}
 	w.inConsumer = &objects.Writer{Cluster: w.consumer, Side: "consumer", Output: output, DryRun: o.DryRun}
-	w.inProvider = &objects.Writer{Cluster: w.provider.Cluster, Side: "provider", Output: output, DryRun: o.DryRun, Force: o.force}
+	w.inProvider = &objects.Writer{Cluster: w.provider.Cluster, Side: "provider", Output: output, DryRun: o.DryRun, Force: o.force, Profile: o.asked}
 	return w, nil
 }
 

@@ -96,6 +96,16 @@ func TestGaveUp(t *testing.T) {
 	}
 }
 
+func TestNoBinding(t *testing.T) {
+	for want, existing := range map[string][]string{
+		"there is no ClusterBinding asia; existing ones: eu, us": {"eu", "us"}, "there is no ClusterBinding asia; existing ones: none": {}, "there is no ClusterBinding asia": nil,
+	} {
+		if got := NoBinding("asia", existing).Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestRightString(t *testing.T) {
 	right := Right{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: "n", Name: "a"}
 	if got := right.String() + "; " + (Right{Verb: "get", Group: "g", Resource: "r"}).String(); got != "create serviceaccounts/token a in namespace n; get r.g" {

@@ -27,7 +27,7 @@ func About(findings []Finding, binding *v1alpha1.ClusterBinding) []Finding {
 			return false
 		case "rights":
 			return f.Object != "" && f.Object != binding.Name
-		case "binding", "credentials", "reach", "clock", "policies", "metrics", "logs":
+		case "binding", "credentials", "reach", "clock", "policies", "metrics", "logs", Volumes:
 			return !slices.Contains(of, f.Object)
 		default:
 			return true

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/config"
@@ -30,8 +29,8 @@ creates a pod in an offloaded namespace, and forbidden objects in each provider,
 and whether policies refuse the others. It checks all namespaces, also with -n. It changes nothing. It connects to providers from here, with the
 manager's credentials, if you may read them. The exit code is 1 if something does not work; a warning alone is no failure.
 
---pre checks, before kubectl spillway install, versions, APIs, your rights, definitions of another version, and names in
-the way; with --provider-context also the provider: address, clock, rights.`,
+--pre checks, before kubectl spillway install, versions, APIs, your rights, definitions of another version, names in
+the way, and whether a node is Ready; with --provider-context also the provider: address, clock, rights, nodes.`,
 		Example: `  kubectl spillway doctor
   kubectl spillway doctor -o json | jq '.[] | select(.level == "error")'
 
@@ -124,6 +123,8 @@ func Examine(ctx context.Context, consumer *cli.Cluster) ([]Finding, error) {
 	e, p := &exam{r, seen}, &providers{r, seen}
 	e.manager()
 	i.rights(ctx)
+	i.volumes(ctx, seen.Bindings)
+	e.offloadings()
 	p.bindings(ctx)
 	e.admission(ctx, hasWebhook(i.shipped))
 	e.strays()
@@ -151,28 +152,4 @@ func (e *exam) manager() {
 		Mend: "kubectl describe pods -n " + config.Namespace + "; kubectl spillway install --image IMAGE, if the image is wrong; if it has 0 replicas, kubectl scale deployment " + config.Manager + " -n " +
 			config.Namespace + " --replicas=2, or, if a manager runs outside of this cluster, restart that with --leader-elect",
 	})
-}
-
-func (e *exam) daemonSets(ctx context.Context) {
-	sets := &appsv1.DaemonSetList{}
-	if err := e.consumer.List(ctx, sets); err != nil {
-		e.found(Finding{Level: Warning, Check: "daemonsets", Message: "they cannot be read: " + err.Error(), Mend: "run doctor as a cluster administrator"})
-		return
-	}
-	found := false
-	for i := range sets.Items {
-		var nodes []string
-		for j := range e.seen.Nodes {
-			if waiting(&sets.Items[i], &e.seen.Nodes[j]) {
-				nodes = append(nodes, e.seen.Nodes[j].Name)
-			}
-		}
-		if len(nodes) > 0 {
-			found = true
-			e.found(ofDaemonSet(&sets.Items[i], nodes))
-		}
-	}
-	if !found {
-		e.found(Finding{Level: OK, Check: "daemonsets", Message: "none has a pod for a virtual node"})
-	}
 }

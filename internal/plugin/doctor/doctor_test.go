@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/definitions"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
@@ -74,6 +76,11 @@ func kinds(paths ...string) map[string]definitions.Schema {
 func TestFindings(t *testing.T) {
 	at := time.Unix(1_000_000, 0)
 	day := 24 * time.Hour
+	var many []cli.Right
+	for _, resource := range strings.Split("abcdefghij", "") {
+		many = append(many, cli.Right{Verb: "get", Resource: resource})
+	}
+	role := Role{Name: "ClusterRole all", Rights: many}
 	leaving, refused := status.Binding{Name: "eu", Reason: "Deleting"}, "the API server refuses to evict a/b: budget"
 	if going := (status.Wait{Reason: "ClusterNotSelected", Message: "it is not required"}); !goes(going) || goes(status.Wait{Reason: "ClusterNotSelected", Message: refused}) {
 		t.Error("a namespace is said to go, or not, that does not")
@@ -128,8 +135,11 @@ func TestFindings(t *testing.T) {
 		"logs that kwok does not play":           {ofLogs("n", "eu", apierrors.NewBadRequest("provider eu: no logs found for container \"c\"\n")), OK, "of kwok, which plays no logs\n"},
 		"logs that the provider forbids":         {ofLogs("n", "eu", apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("provider eu does not allow pods/log"))), Warning, "the API server reaches it, but"},
 		"logs that one may not read":             {ofLogs("n", "eu", apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))), Warning, "as a cluster administrator"},
-		"rights":                                 {ofRights("eu", "the account", nil, "x"), OK, "has all"},
-		"a right less":                           {ofRights("eu", "the account", []string{"get pods"}, "fix it"), Error, "fix it"},
+		"rights":                                 {ofRights("eu", "the account", nil, nil, "x"), OK, "has all"},
+		"a right less":                           {ofRights("eu", "the account", many[:1], []Role{role}, "fix it"), Error, "lacks: get a\n         fix: fix it"},
+		"a few rights less":                      {ofRights("eu", "the account", many[:7], []Role{role}, "x"), Error, "lacks: get a, get b, get c, get d, get e, and 2 more\n"},
+		"a role less":                            {ofRights("eu", "the account", many[:9], []Role{role}, "x"), Error, "lacks: 9 of the 10 rights of ClusterRole all: is it bound to that account?\n"},
+		"a role and a right less":                {ofRights("eu", "the account", append(slices.Clone(many[:9]), cli.Right{Verb: "list", Resource: "z"}), []Role{role, {Name: "Role z"}}, "x"), Error, "that account?; list z\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -213,12 +223,15 @@ func TestGranted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rights, err := Granted(shipped, config.ProviderAccount)
+	roles, err := Granted(shipped, config.ProviderAccount)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if roles[0].Name != "ClusterRole spillway-consumer" {
+		t.Errorf("the first one is %s", roles[0].Name)
+	}
 	found := map[string]bool{}
-	for _, right := range rights {
+	for _, right := range rightsOf(roles) {
 		found[right.String()] = true
 	}
 	for _, want := range []string{
@@ -252,12 +265,14 @@ func TestBefore(t *testing.T) {
 	ours, others := corev1.Node{}, corev1.Node{}
 	ours.Name, others.Name = "spillway-eu", "spillway-rack"
 	ours.Labels = map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}
-	if _, found := ofNodes("consumer", []corev1.Node{ours}); found {
+	ready := corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+	if _, found := ofTaken("consumer", []corev1.Node{ours}); found {
 		t.Error("a virtual node is in the way of itself")
 	}
-	if f, found := ofNodes("consumer", []corev1.Node{ours, others}); !found || f.Level != Warning || !strings.HasSuffix(f.Message, ": spillway-rack") {
+	if f, found := ofTaken("consumer", []corev1.Node{ours, others}); !found || f.Level != Warning || !strings.HasSuffix(f.Message, ": spillway-rack") {
 		t.Errorf("got %+v", f)
 	}
+	ours.Status = ready.Status
 	for want, f := range map[string]Finding{
 		"ok: no object": ofNames("consumer", 0, 9, nil, nil),
 		"warning: whether objects are in the way is unknown: 1 of 9": ofNames("consumer", 0, 9, []string{"namespace/a"}, nil),
@@ -265,6 +280,9 @@ func TestBefore(t *testing.T) {
 		"warning: objects with names":                                ofNames("consumer", 3, 9, nil, []string{"a: conflict"}),
 		"ok: it has Kubernetes 1.31.0":                               ofProviderVersion("provider", "1.31.0", false),
 		"error: it has Kubernetes 1.29.0, which":                     ofProviderVersion("provider", "1.29.0", true),
+		"ok: 1 of its 2 nodes are Ready":                             ofNodes("provider", []corev1.Node{ours, ready, others}, "x"),
+		"warning: none of its 1 nodes is Ready: x":                   ofNodes("provider", []corev1.Node{ours, others}, "x"),
+		"warning: it has no node: x":                                 ofNodes("consumer", []corev1.Node{ours}, "x"),
 	} {
 		if got := string(f.Level) + ": " + f.Message; !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)

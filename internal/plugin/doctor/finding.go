@@ -5,10 +5,7 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
@@ -39,6 +36,8 @@ type Finding struct {
 	// Message says what was found. Mend says what to do about it.
 	Message string `json:"message"`
 	Mend    string `json:"mend,omitempty"`
+	// Missing are all rights that are missing. The message names a few.
+	Missing []string `json:"missing,omitempty"`
 }
 
 // mends says what to do about the reasons of conditions. docs/troubleshooting.md has all reasons.
@@ -103,6 +102,9 @@ func ofWait(binding status.Binding, wait status.Wait) Finding {
 	if mend, ok := mends[wait.Reason]; ok {
 		f.Mend = strings.ReplaceAll(mend, "%s", binding.Name)
 	}
+	if wait.Type == v1alpha1.BindingWritesRefused {
+		f.Mend = ofRefused(wait.Message)
+	}
 	if lease := leaseOfAnother(wait); lease != "" {
 		f.Mend = "stop what holds that Lease: it says that the virtual node lives. kwok does so with --manage-all-nodes: restart it with --manage-all-nodes=false and a selector of its own nodes. Then kubectl delete lease " +
 			lease + " -n " + corev1.NamespaceNodeLease
@@ -119,23 +121,6 @@ func leaseOfAnother(wait status.Wait) string {
 		return ""
 	}
 	return name
-}
-
-// ofDrain is the finding about a binding that kubectl spillway drain has marked, if its nodes take pods although new ones
-// would not; nil if not.
-func ofDrain(binding *v1alpha1.ClusterBinding, nodes []corev1.Node) *Finding {
-	if binding.Annotations[v1alpha1.AnnotationDrained] != v1alpha1.DrainedTrue {
-		return nil
-	}
-	for i := range nodes {
-		if metav1.IsControlledBy(&nodes[i], binding) && !nodes[i].Spec.Unschedulable {
-			return &Finding{
-				Level: Warning, Check: "binding", Object: binding.Name, Message: "it is drained, so new virtual nodes are cordoned, but somebody has uncordoned node " + nodes[i].Name,
-				Mend: "kubectl spillway uncordon " + binding.Name + ", or kubectl spillway drain " + binding.Name,
-			}
-		}
-	}
-	return nil
 }
 
 // grows reports whether pods wait for a provider that can grow. Nothing is wrong with that.
@@ -199,43 +184,6 @@ func ofExpiry(name string, from, until, now time.Time) Finding {
 		f.Level, f.Message, f.Mend = Warning, "they expire at "+until.UTC().Format(time.RFC3339), rotate
 	}
 	return f
-}
-
-// waiting reports whether a DaemonSet has a pod for the virtual node that never runs, because the DaemonSet
-// tolerates the taints of all nodes.
-func waiting(set *appsv1.DaemonSet, node *corev1.Node) bool {
-	pod := &corev1.Pod{Spec: set.Spec.Template.Spec}
-	if set.Spec.Template.Annotations[v1alpha1.AnnotationOffloadDaemonSet] == v1alpha1.OffloadTrue {
-		return false // Its pod runs in the provider.
-	}
-	for i := range node.Spec.Taints {
-		if taint := &node.Spec.Taints[i]; taint.Key == v1alpha1.TaintVirtualNode && !tolerated(pod.Spec.Tolerations, taint) {
-			return false
-		}
-	}
-	match, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)
-	return err == nil && match
-}
-
-func tolerated(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
-	for i := range tolerations {
-		t := &tolerations[i]
-		if (t.Effect == "" || t.Effect == taint.Effect) && (t.Key == "" || t.Key == taint.Key) &&
-			(t.Operator == corev1.TolerationOpExists || t.Key != "" && t.Value == taint.Value) {
-			return true
-		}
-	}
-	return false
-}
-
-// ofDaemonSet is the finding about a DaemonSet with pods for virtual nodes.
-func ofDaemonSet(set *appsv1.DaemonSet, nodes []string) Finding {
-	return Finding{
-		Level: Warning, Check: "daemonsets", Object: set.Namespace + "/" + set.Name,
-		Message: "it tolerates every taint, so its pods for " + strings.Join(nodes, ", ") + " never run, and its rollouts hang",
-		Mend: "give its template a required node affinity: key " + v1alpha1.LabelNodeType + ", operator DoesNotExist; or, to run it in the provider, " +
-			"the annotation " + v1alpha1.AnnotationOffloadDaemonSet + "=" + v1alpha1.OffloadTrue,
-	}
 }
 
 // Worst returns the worst level of the findings.

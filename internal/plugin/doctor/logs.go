@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/internal/field/text"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
@@ -45,7 +46,7 @@ const GiveCertificate = "give the consumer's API server --kubelet-client-certifi
 // Unknown reports whether the manager does not know the API server that asks it for logs or exec, because it has no
 // client certificate for kubelets, or a wrong one. For logs, the API server replaces the manager's message.
 func Unknown(message string) bool {
-	return strings.Contains(message, "asked for the client to provide credentials") || strings.Contains(message, "needs a client certificate or a token of this cluster")
+	return strings.Contains(message, "asked for the client to provide credentials") || strings.Contains(message, kubeletapi.WhoAsks)
 }
 
 // ofLogs is the finding about logs of a pod on a virtual node. An answer that names the provider comes from the

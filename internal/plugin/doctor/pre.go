@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,7 +42,7 @@ func Before(ctx context.Context, consumer *cli.Cluster, provider *cli.Provider) 
 	c.rights(ctx, consumer.ToApply(typed(shipped)...), "ask its administrator for these, or to run kubectl spillway install")
 	c.definitions(ctx, shipped)
 	c.inTheWay(ctx, shipped)
-	c.nodes(ctx)
+	c.nodes(ctx, noNodeHere)
 	if provider != nil {
 		p := &before{r, provider.Cluster, "provider"}
 		if err := p.provider(ctx, provider); err != nil {
@@ -93,11 +94,7 @@ func (b *before) rights(ctx context.Context, needed []cli.Right, mend string) {
 		b.found(Finding{Level: Error, Check: "rights", Object: b.name, Message: err.Error()})
 		return
 	}
-	names := make([]string, len(missing))
-	for i, right := range missing {
-		names[i] = right.String()
-	}
-	f := ofRights(b.name, "your user", names, mend)
+	f := ofRights(b.name, "your user", missing, nil, mend)
 	if len(missing) == 0 {
 		f.Message = "you have all rights that it takes"
 	}
@@ -169,19 +166,53 @@ func ofNames(name string, exist, all int, unread, conflicts []string) Finding {
 	return f
 }
 
-// nodes looks for nodes whose names virtual nodes may need.
-func (b *before) nodes(ctx context.Context) {
+// nodes looks for a node on which pods can run, and for those with names that virtual nodes may need in the consumer. then
+// says what follows if there is none.
+func (b *before) nodes(ctx context.Context, then string) {
 	nodes := &corev1.NodeList{}
 	if err := b.cluster.List(ctx, nodes); err != nil {
 		b.found(Finding{Level: Warning, Check: "nodes", Object: b.name, Message: "they cannot be read: " + err.Error(), Mend: "run doctor as a cluster administrator"})
 		return
 	}
-	if f, found := ofNodes(b.name, nodes.Items); found {
+	b.found(ofNodes(b.name, nodes.Items, then))
+	if f, found := ofTaken(b.name, nodes.Items); found && b.cluster == b.consumer {
 		b.found(f)
 	}
 }
 
-func ofNodes(name string, nodes []corev1.Node) (_ Finding, found bool) {
+// What follows without a Ready node.
+const (
+	noNodeHere  = "the manager that install creates does not start, nor does any pod that stays here"
+	noNodeThere = "its virtual node will offer nothing, so no pod gets there"
+)
+
+// ofNodes is the finding about the nodes on which pods can run. Virtual nodes do not count.
+func ofNodes(name string, nodes []corev1.Node, then string) Finding {
+	all, ready := 0, 0
+	for i := range nodes {
+		if nodes[i].Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual {
+			continue
+		}
+		all++
+		if slices.ContainsFunc(nodes[i].Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		}) {
+			ready++
+		}
+	}
+	f := Finding{Level: OK, Check: "nodes", Object: name, Message: fmt.Sprintf("%d of its %d nodes are Ready", ready, all)}
+	if ready > 0 {
+		return f
+	}
+	f.Level, f.Message, f.Mend = Warning, fmt.Sprintf("none of its %d nodes is Ready: %s", all, then), "kubectl describe nodes says why"
+	if all == 0 {
+		f.Message, f.Mend = "it has no node: "+then, "add one; a provider whose autoscaler adds nodes: docs/spill.md, providers that grow"
+	}
+	return f
+}
+
+// ofTaken is the finding about nodes of others with names that virtual nodes may need.
+func ofTaken(name string, nodes []corev1.Node) (_ Finding, found bool) {
 	var taken []string
 	for i := range nodes {
 		if strings.HasPrefix(nodes[i].Name, v1alpha1.VirtualNodePrefix) && nodes[i].Labels[v1alpha1.LabelNodeType] != v1alpha1.NodeTypeVirtual {

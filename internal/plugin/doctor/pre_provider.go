@@ -39,6 +39,7 @@ func (b *before) provider(ctx context.Context, provider *cli.Provider) error {
 	}
 	b.rights(ctx, bind.InProvider(provider, manifests), "ask its administrator for these, or to run kubectl spillway bind")
 	b.inTheWay(ctx, manifests)
+	b.nodes(ctx, noNodeThere)
 	return nil
 }
 

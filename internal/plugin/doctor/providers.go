@@ -45,7 +45,9 @@ func (p *providers) binding(ctx context.Context, binding status.Binding) {
 		p.found(Finding{Level: OK, Check: "binding", Object: binding.Name, Message: "it is Ready, with Kubernetes " + binding.Version})
 	}
 	for _, wait := range binding.Waits {
-		p.found(ofWait(binding, wait))
+		if !p.repeats(binding, wait) {
+			p.found(ofWait(binding, wait))
+		}
 	}
 	for _, namespace := range binding.Namespaces {
 		for _, wait := range namespace.Waits {
@@ -116,21 +118,17 @@ func (p *providers) accountRights(ctx context.Context, name string, account *cli
 		p.found(Finding{Level: Error, Check: "rights", Object: name, Message: err.Error()})
 		return
 	}
-	rights, err := Granted(shipped, config.ProviderAccount)
+	roles, err := Granted(shipped, config.ProviderAccount)
 	if err != nil {
 		p.found(Finding{Level: Error, Check: "rights", Object: name, Message: err.Error()})
 		return
 	}
-	missing, err := account.Lacks(ctx, rights)
+	missing, err := account.Lacks(ctx, rightsOf(roles))
 	if err != nil {
 		p.found(Finding{Level: Error, Check: "rights", Object: name, Message: "the consumer's rights in the provider are unknown: " + err.Error(), Mend: mend})
 		return
 	}
-	names := make([]string, len(missing))
-	for i, right := range missing {
-		names[i] = right.String()
-	}
-	p.found(ofRights(name, "the consumer's account", names, mend))
+	p.found(ofRights(name, "the consumer's account", missing, roles, mend))
 }
 
 // secretOf reads the kubeconfig of a binding.

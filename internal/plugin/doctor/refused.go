@@ -16,11 +16,12 @@ import (
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
 
-// refusedFor is how long a provider must have refused a pod before that is a finding. Quotas are often full for a moment.
+// refusedFor is how long a pod must have waited before its refusal is a finding. Quotas are often full for a moment. The
+// condition says since when the pod waits, and not since when for the same reason.
 const refusedFor = 5 * time.Minute
 
-// refusals are the reasons of pods that a provider, or the binding's quota, does not let in.
-var refusals = []string{v1alpha1.ReasonRejected, v1alpha1.ReasonServerError, v1alpha1.ReasonQuotaExceeded}
+// turnsAway are the reasons of pods that a provider, or the binding's quota, does not let in.
+var turnsAway = []string{v1alpha1.ReasonRejected, v1alpha1.ReasonServerError, v1alpha1.ReasonQuotaExceeded}
 
 // refused looks for pods that wait because their provider does not let them in. Waiting for room is no finding.
 func (e *exam) refused() {
@@ -33,7 +34,7 @@ func (e *exam) refused() {
 		e.found(all[i].finding())
 	}
 	if len(all) == 0 {
-		e.found(Finding{Level: OK, Check: "refused", Message: fmt.Sprintf("no provider has refused a pod for more than %d minutes", int(refusedFor.Minutes()))})
+		e.found(Finding{Level: OK, Check: "refused", Message: fmt.Sprintf("no pod that has waited for more than %d minutes is refused by its provider", int(refusedFor.Minutes()))})
 	}
 }
 
@@ -45,13 +46,13 @@ type refusal struct {
 	pods    []types.NamespacedName
 }
 
-// turnedAway returns the refusals that last, by namespace, provider and reason.
+// turnedAway returns the refusals of pods that have waited for long, by namespace, provider and reason.
 func turnedAway(pods []corev1.Pod, now time.Time) []refusal {
 	var all []refusal
 	for i := range pods {
 		pod := &pods[i]
 		at := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == v1alpha1.PodOffloaded && c.Status == corev1.ConditionFalse && slices.Contains(refusals, c.Reason)
+			return c.Type == v1alpha1.PodOffloaded && c.Status == corev1.ConditionFalse && slices.Contains(turnsAway, c.Reason)
 		})
 		if at < 0 || !pod.DeletionTimestamp.IsZero() || now.Sub(pod.Status.Conditions[at].LastTransitionTime.Time) < refusedFor {
 			continue
@@ -76,7 +77,7 @@ func turnedAway(pods []corev1.Pod, now time.Time) []refusal {
 func (r refusal) finding() Finding {
 	f := Finding{
 		Level: Warning, Check: "refused", Object: r.namespace + " in " + r.cluster,
-		Message: fmt.Sprintf("for more than %d minutes, these pods have not been let in: %s: %s: %s", int(refusedFor.Minutes()), eviction.Summarise(r.pods, nil), r.reason, r.message),
+		Message: fmt.Sprintf("for more than %d minutes, these pods have waited: %s; now for this reason: %s: %s", int(refusedFor.Minutes()), eviction.Summarise(r.pods, nil), r.reason, r.message),
 		Mend: "let the provider's administrator change the quota or policy that the message names, or scale down; " +
 			"so that such pods go elsewhere: docs/spill.md, when a provider has no room after all",
 	}

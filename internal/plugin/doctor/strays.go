@@ -1,13 +1,13 @@
 package doctor
 
 import (
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
+	"github.com/spillway-io/spillway/internal/field/text"
 )
 
 // strays looks for pods of Remote namespaces on ordinary nodes, which were not prepared at admission. The
@@ -45,13 +45,9 @@ func strayed(offloading *v1alpha1.NamespaceOffloading, pods []corev1.Pod) []stri
 const shown = 5
 
 func ofStrays(namespace string, names []string) Finding {
-	text := strings.Join(names[:min(len(names), shown)], ", ")
-	if more := len(names) - shown; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
 	return Finding{
 		Level: Warning, Check: "strays", Object: namespace,
-		Message: "podOffloadingStrategy is Remote, but these pods run on nodes of this cluster, because " + v1alpha1.PodAdmissionName + " did not change them at admission: " + text,
+		Message: "podOffloadingStrategy is Remote, but these pods run on nodes of this cluster, because " + v1alpha1.PodAdmissionName + " did not change them at admission: " + text.Few(names, shown),
 		Mend:    "check that the condition PodAdmission of the bindings is True, and delete these pods to recreate them",
 	}
 }

@@ -150,7 +150,7 @@ func consumerOf(t *testing.T, hidden client.ObjectList, objects ...client.Object
 
 func TestStraysAreNamed(t *testing.T) {
 	finding := ofStrays("team", []string{"a", "b", "c", "d", "e", "f", "g"})
-	if finding.Level != Warning || !strings.HasSuffix(finding.Message, ": a, b, c, d, e and 2 more") {
+	if finding.Level != Warning || !strings.HasSuffix(finding.Message, ": a, b, c, d, e, and 2 more") {
 		t.Errorf("got %+v", finding)
 	}
 }

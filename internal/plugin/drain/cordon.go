@@ -22,7 +22,7 @@ func (d *drain) mark(ctx context.Context, binding *v1alpha1.ClusterBinding, drai
 	if err := d.consumer.Get(ctx, client.ObjectKeyFromObject(binding), binding); err != nil {
 		return fmt.Errorf("reading ClusterBinding %s: %w", binding.Name, err)
 	}
-	if (binding.Annotations[v1alpha1.AnnotationDrained] == v1alpha1.DrainedTrue) == drained {
+	if marked(binding) == drained {
 		return nil
 	}
 	before, message := binding.DeepCopy(), "new virtual nodes take pods"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
 
 // changes reports whether a node must be written, and if not, why. A node that the manager has cordoned has no place
@@ -25,6 +26,20 @@ func changes(node *corev1.Node, cordoned bool) (change bool, why string) {
 		return false, "the manager has cordoned it: " + node.Annotations[v1alpha1.AnnotationCordoned]
 	}
 	return true, ""
+}
+
+// marked reports whether the binding says that it is drained.
+func marked(binding *v1alpha1.ClusterBinding) bool {
+	return binding.Annotations[v1alpha1.AnnotationDrained] == v1alpha1.DrainedTrue
+}
+
+// needed returns the rights for what is left to do. A mark that is right already needs none.
+func needed(binding *v1alpha1.ClusterBinding, drained bool, more []cli.Right) []cli.Right {
+	rights := slices.Concat(rightsToCordon, more)
+	if marked(binding) != drained {
+		rights = append(rights, rightToMark)
+	}
+	return rights
 }
 
 // leaving returns the pods that must leave. Pods of DaemonSets tolerate the cordon, so their controllers would create

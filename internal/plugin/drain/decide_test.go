@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -30,6 +31,26 @@ func TestChanges(t *testing.T) {
 		node.Annotations = map[string]string{v1alpha1.AnnotationCordoned: test.by}
 		if change, why := changes(node, test.wanted); change != test.change || why != test.why {
 			t.Errorf("%s: got %v, %q", name, change, why)
+		}
+	}
+}
+
+// TestNeeded: a role that may only cordon nodes can uncordon them.
+func TestNeeded(t *testing.T) {
+	plain, drained := &v1alpha1.ClusterBinding{}, &v1alpha1.ClusterBinding{}
+	drained.Annotations = map[string]string{v1alpha1.AnnotationDrained: v1alpha1.DrainedTrue}
+	for name, test := range map[string]struct {
+		binding *v1alpha1.ClusterBinding
+		drained bool
+		want    bool
+	}{
+		"uncordon":              {drained, false, true},
+		"uncordon without mark": {plain, false, false},
+		"drain":                 {plain, true, true},
+		"drain on":              {drained, true, false},
+	} {
+		if got := slices.Contains(needed(test.binding, test.drained, rightsToEvict), rightToMark); got != test.want {
+			t.Errorf("%s: to change the binding is needed: %v", name, got)
 		}
 	}
 }

@@ -62,7 +62,7 @@ elsewhere stay there. It leaves nodes alone that the manager itself has cordoned
 	}
 	command.RunE = run.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, args []string) error {
 		d := &drain{consumer: consumer, output: output, dryRun: run.DryRun, told: map[string]bool{}}
-		binding, err := d.read(ctx, args[0], rightsToCordon)
+		binding, err := d.read(ctx, args[0], false)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ type drain struct {
 }
 
 func (d *drain) run(ctx context.Context, name string, ask func(string) bool, where string) error {
-	binding, err := d.read(ctx, name, append(rightsToCordon, rightsToEvict...))
+	binding, err := d.read(ctx, name, true, rightsToEvict...)
 	if err != nil {
 		return err
 	}
@@ -125,22 +125,23 @@ func (d *drain) run(ctx context.Context, name string, ask func(string) bool, whe
 }
 
 var (
-	rightsToCordon = []cli.Right{
-		{Verb: "get", Resource: "nodes"}, {Verb: "patch", Resource: "nodes"}, {Verb: "patch", Group: v1alpha1.GroupVersion.Group, Resource: "clusterbindings"},
+	rightsToCordon = []cli.Right{{Verb: "get", Resource: "nodes"}, {Verb: "patch", Resource: "nodes"}}
+	rightToMark    = cli.Right{Verb: "patch", Group: v1alpha1.GroupVersion.Group, Resource: "clusterbindings"}
+	// A watch that is refused would be tried again and again.
+	rightsToEvict = []cli.Right{
+		{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}, {Verb: "create", Resource: "pods", Subresource: "eviction"},
+		{Verb: "watch", Group: v1alpha1.GroupVersion.Group, Resource: "clusterbindings"},
 	}
-	rightsToEvict = []cli.Right{{Verb: "list", Resource: "pods"}, {Verb: "watch", Resource: "pods"}, {Verb: "create", Resource: "pods", Subresource: "eviction"}}
 )
 
-func (d *drain) read(ctx context.Context, name string, rights []cli.Right) (*v1alpha1.ClusterBinding, error) {
-	if err := d.consumer.Require(ctx, rights); err != nil {
+// read reads the binding, which becomes drained, or is no longer.
+func (d *drain) read(ctx context.Context, name string, drained bool, rights ...cli.Right) (*v1alpha1.ClusterBinding, error) {
+	binding, err := d.consumer.Binding(ctx, name)
+	if err != nil {
 		return nil, err
 	}
-	binding := &v1alpha1.ClusterBinding{}
-	switch err := d.consumer.Get(ctx, client.ObjectKey{Name: name}, binding); {
-	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("there is no ClusterBinding %s: kubectl spillway status lists them", name)
-	case err != nil:
-		return nil, fmt.Errorf("reading ClusterBinding %s: %w", name, err)
+	if err := d.consumer.Require(ctx, needed(binding, drained, rights)); err != nil {
+		return nil, err
 	}
 	if !binding.DeletionTimestamp.IsZero() {
 		return nil, fmt.Errorf("ClusterBinding %s is being deleted, which drains it for good: kubectl spillway unbind %s", name, name)
@@ -204,7 +205,7 @@ func (d *drain) later(ctx context.Context, binding *v1alpha1.ClusterBinding) err
 	if err := d.consumer.Get(ctx, client.ObjectKeyFromObject(binding), binding); err != nil {
 		return fmt.Errorf("reading ClusterBinding %s: %w", binding.Name, err)
 	}
-	if binding.Annotations[v1alpha1.AnnotationDrained] != v1alpha1.DrainedTrue {
+	if !marked(binding) {
 		return errUncordoned
 	}
 	return d.cordon(ctx, binding, true)

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -46,6 +47,18 @@ func (s Seen) ofBinding() []status.Wait {
 		return nil
 	}
 	return []status.Wait{status.NewWait("ClusterBinding "+s.Binding.Name, c.Reason, c.Message)}
+}
+
+// lastKnown says since when nothing new is known about the pod, or "" if the provider can be reached.
+func (s Seen) lastKnown(provider string) string {
+	if s.Binding == nil {
+		return ""
+	}
+	at := status.LastKnown(s.Binding)
+	if at.IsZero() {
+		return ""
+	}
+	return "provider " + provider + " cannot be reached: its pods are as last known at " + at.UTC().Format(time.RFC3339)
 }
 
 // around returns what is wrong with the provider, the offloading and the remote namespace.

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,11 +9,8 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
-	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
-	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/decide/stuckpod"
-	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -93,14 +89,18 @@ func Explain(s Seen) Explanation {
 		}
 	}
 	for i := range s.Events {
-		event := &s.Events[i]
-		if status.Ours(event) {
-			if told := status.NewWait("", event.Reason, event.Message).String(); !slices.Contains(e.Events, told) {
-				e.Events = append(e.Events, told)
-			}
+		if event := &s.Events[i]; status.Ours(event) {
+			e.tell(status.NewWait("", event.Reason, event.Message).String())
 		}
 	}
 	return e
+}
+
+// tell adds what an event says, unless that has been said before: by another event, or by what the pod waits for.
+func (e *Explanation) tell(event string) {
+	if !slices.Contains(e.Events, event) && !slices.ContainsFunc(e.Waits, func(wait status.Wait) bool { return strings.HasSuffix(wait.String(), event) }) {
+		e.Events = append(e.Events, event)
+	}
 }
 
 func (s Seen) virtual() bool {
@@ -108,88 +108,6 @@ func (s Seen) virtual() bool {
 		return strings.HasPrefix(s.Pod.Spec.NodeName, v1alpha1.VirtualNodePrefix)
 	}
 	return s.Node.Labels[v1alpha1.LabelNodeType] == v1alpha1.NodeTypeVirtual
-}
-
-func (s Seen) strategy() v1alpha1.PodOffloadingStrategy {
-	if s.Offloading == nil {
-		return v1alpha1.PodsLocal
-	}
-	return s.Offloading.Spec.PodOffloadingStrategy
-}
-
-// rule says where pods of the namespace may run.
-func (s Seen) rule() string {
-	namespace := "namespace " + s.Pod.Namespace
-	switch {
-	case s.Hidden:
-		return "you may not read the NamespaceOffloading of " + namespace
-	case s.Offloading == nil && unscheduledpod.Strands(s.Pod, s.Bindings):
-		return fmt.Sprintf("%s is not offloaded, but the pod can run only on virtual nodes, and its affinity is immutable: delete and recreate it, or kubectl spillway offload %s%s",
-			namespace, s.Pod.Namespace, status.UnlessMounted(s.HiddenBindings))
-	case s.Offloading == nil && s.Pod.Spec.NodeName == "" && unscheduledpod.OnlyVirtual(s.Pod):
-		return namespace + " is not offloaded: the pod waits for the virtual node of a binding that has a mountNamespace"
-	case s.Offloading == nil && s.virtual():
-		return namespace + " is not offloaded"
-	case s.Offloading == nil:
-		return fmt.Sprintf("%s is not offloaded, so its pods run in this cluster; to change that: kubectl spillway offload %s", namespace, s.Pod.Namespace)
-	case !s.Offloading.DeletionTimestamp.IsZero():
-		return namespace + " is leaving the providers: its NamespaceOffloading is being deleted"
-	}
-	return "the NamespaceOffloading of " + namespace + " says " + string(s.strategy()) + ": " + s.places()
-}
-
-// places says where new pods run.
-func (s Seen) places() string {
-	switch strategy := s.strategy(); {
-	case s.ordered():
-		return "new pods use the tiers of spec.overflow in order"
-	case strategy == v1alpha1.PodsRemote:
-		return "new pods run only in a provider"
-	case strategy == v1alpha1.PodsLocalFirst:
-		return "new pods run here, or in a provider if there is no room"
-	case strategy == v1alpha1.PodsLocalAndRemote:
-		return "the scheduler picks this cluster or a provider"
-	default:
-		return "pods run here"
-	}
-}
-
-// ordered reports whether the offloading has tiers.
-func (s Seen) ordered() bool { return s.Offloading != nil && len(s.Offloading.Spec.Overflow) > 0 }
-
-// excluded says why a pod of an offloaded namespace may not go to a virtual node, or "".
-func (s Seen) excluded() string {
-	if s.Offloading == nil || s.strategy() == v1alpha1.PodsLocal {
-		return ""
-	}
-	if eviction.IsDaemonSetPod(s.Pod) {
-		switch {
-		case s.Pod.Annotations[v1alpha1.AnnotationOffloadDaemonSet] != v1alpha1.OffloadTrue:
-			return fmt.Sprintf("it is a DaemonSet pod, which runs on ordinary nodes only, unless it has the annotation %s=%s", v1alpha1.AnnotationOffloadDaemonSet, v1alpha1.OffloadTrue)
-		case !tolerates(s.Pod):
-			return "it is a DaemonSet pod, and does not tolerate the taint " + v1alpha1.TaintVirtualNode + ": its DaemonSet must add the toleration"
-		}
-	}
-	if !tolerates(s.Pod) {
-		text := "it does not tolerate the taint " + v1alpha1.TaintVirtualNode + ": "
-		if s.Pod.CreationTimestamp.Before(&s.Offloading.CreationTimestamp) {
-			return text + "it was created before the namespace was offloaded; new pods tolerate it"
-		}
-		if s.strategy() != v1alpha1.PodsRemote && len(needs.Claims(s.Pod)) > 0 {
-			return text + "it uses PersistentVolumeClaims, and gets the toleration once all are bound to volumes that can be sent, and this cluster has no room"
-		}
-		if s.ordered() {
-			return ""
-		}
-		return text + "the policy spillway-pods did not change it: either the pod cannot run in a provider, or the API server does not serve the policy; see kubectl spillway doctor"
-	}
-	return ""
-}
-
-func tolerates(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
-		return (t.Key == v1alpha1.TaintVirtualNode || t.Key == "" && t.Operator == corev1.TolerationOpExists) && (t.Effect == "" || t.Effect == corev1.TaintEffectNoSchedule)
-	})
 }
 
 func (s Seen) unplaced() []string {
@@ -202,7 +120,7 @@ func (s Seen) local() []string {
 
 func (e *Explanation) remote(s Seen) {
 	e.Provider = v1alpha1.ClusterIDOf(s.Pod.Spec.NodeName)
-	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.rule(), s.returns())
+	e.Where = nonEmpty("it is on the virtual node "+s.Pod.Spec.NodeName+", which is the provider "+e.Provider, s.lastKnown(e.Provider), s.rule(), s.returns())
 	stuck := stuckpod.Snapshot{Pod: s.Pod, Binding: s.Binding, Offloading: s.Offloading, Nodes: s.Nodes, Now: s.Now}
 	if s.Node != nil {
 		stuck.Group, _ = field.ParseGroup(s.Node.Annotations[v1alpha1.AnnotationGroup])
@@ -238,33 +156,4 @@ const unreached = "no route leads to that address from here, as far as the Clust
 
 func nonEmpty(all ...string) []string {
 	return slices.DeleteFunc(all, func(one string) bool { return one == "" })
-}
-
-// Text returns the explanation for people.
-func Text(e Explanation) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "pod %s/%s: %s\n", e.Namespace, e.Pod, e.Phase)
-	section := func(title string, lines []string) {
-		if len(lines) == 0 {
-			return
-		}
-		fmt.Fprintln(&b, title)
-		for _, one := range lines {
-			fmt.Fprintln(&b, "  - "+one)
-		}
-	}
-	section("where it is, and why:", e.Where)
-	var order []string
-	for _, tier := range e.Tiers {
-		order = append(order, tier.String())
-	}
-	section("the tiers of spec.overflow:", order)
-	var waits []string
-	for _, wait := range e.Waits {
-		waits = append(waits, wait.String())
-	}
-	section("what it waits for, or what is wrong:", waits)
-	section("what is not sent to the provider:", e.LeftOut)
-	section("events:", e.Events)
-	return b.String()
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,9 @@ func TestExplain(t *testing.T) {
 	}
 	away := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
 	away.Status.Conditions = []metav1.Condition{conditions.New("Ready", "False", "Unreachable", "no answer")}
+	unplugged := away.DeepCopy()
+	unplugged.Status.Conditions = append(unplugged.Status.Conditions, conditions.New("Connected", "False", "Unreachable", "no answer"))
+	unplugged.Status.LastHeartbeatTime = ptr.To(metav1.NewTime(time.Unix(0, 0)))
 	unscheduled := func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}}
 	}
@@ -59,6 +63,7 @@ func TestExplain(t *testing.T) {
 	}
 	ordinary := &corev1.Node{}
 	told := []corev1.Event{{Reason: "Rejected", Message: "no", ReportingController: "spillway-syncer"}, {Reason: "Scheduled", ReportingController: "default-scheduler"}}
+	same := append(slices.Clone(told), corev1.Event{Type: "Warning", Reason: "Rejected", Message: "exceeded quota: full", ReportingController: "spillway-syncer", LastTimestamp: metav1.Unix(1, 0)})
 	none := offloading(v1alpha1.PodsRemote)
 	none.Status = v1alpha1.NamespaceOffloadingStatus{OffloadingPhase: "NoClusterSelected", Conditions: []metav1.Condition{conditions.New("Ready", "False", "NoClusterSelected", "compare it with the labels")}}
 	leaving := offloading(v1alpha1.PodsRemote)
@@ -91,6 +96,14 @@ func TestExplain(t *testing.T) {
 	refusing.Status.Overflow = []v1alpha1.OverflowTierStatus{{}, {Clusters: []string{"eu"}}, {Clusters: []string{"us"}}}
 	refusing.Status.Full = []v1alpha1.FullProvider{{Cluster: "eu", Until: ptr.To(metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))), Message: "exceeded quota"}}
 	refusing.Spec.Overflow = append(refusing.Spec.Overflow, v1alpha1.OverflowTier{})
+	between := refusing.DeepCopy()
+	between.Spec.Unschedulable, between.Status.Full[0].Refusals = &v1alpha1.Unschedulable{}, 1
+	between.Status.Full[0].LastRefusal = metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC))
+	between.Status.Full[0].Until.Time = between.Status.Full[0].Until.Add(time.Minute)
+	between.Spec.Overflow, between.Status.Overflow = append(between.Spec.Overflow, v1alpha1.OverflowTier{}), append(between.Status.Overflow, v1alpha1.OverflowTierStatus{Clusters: []string{"asia"}})
+	waiting := func(p *corev1.Pod) {
+		p.Generation, p.Status.Conditions = 1, []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room", ObservedGeneration: 1, LastTransitionTime: metav1.Unix(0, 1)}}
+	}
 	second := func(p *corev1.Pod) {
 		overflowed(p)
 		p.Annotations[v1alpha1.AnnotationOverflow] = "2=2026-01-02T03:04:05Z"
@@ -143,6 +156,7 @@ func TestExplain(t *testing.T) {
 		"here, first":                  {Seen{Pod: pod("n"), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocalFirst)}, []string{"if there is no room"}, "", "", []string{"toleration"}},
 		"waits for the first tier":     {Seen{Pod: pod("", intolerant, unscheduled), Offloading: tiers}, []string{"spec.overflow in order\nthe tiers of spec.overflow:\n  - tier 0 (this cluster), open from the beginning\n  - tier 1 (eu), not open\n"}, "", "", []string{"spillway-pods", "the scheduler picks"}},
 		"waits for the second tier":    {Seen{Pod: pod("", overflowed), Offloading: tiers}, []string{"beginning: the scheduler found no room\n  - tier 1 (eu), opened at 2026-01-02T03:04:05Z\n"}, "", "", []string{"1=2026"}},
+		"between tiers":                {Seen{Pod: pod("", second, waiting), Offloading: between, Now: time.Date(2026, 1, 2, 3, 4, 10, 0, time.UTC)}, []string{"tier 1 (eu), skipped", "tier 2 (us), opened at 2026-01-02T03:04:05Z\n  - tier 3 (asia), opens at 2026-01-02T03:04:15Z if there is no room before\n"}, "", "", nil},
 		"in a later tier":              {Seen{Pod: pod("spillway-eu", overflowed), Offloading: returning}, []string{"pods in later tiers return (spec.return): NoRoom: no tier has room"}, "eu", "", nil},
 		"in a later tier, and why":     {Seen{Pod: pod("spillway-us", second), Offloading: refusing}, []string{"tier 1 (eu), skipped: pods are kept away from eu until 2026-01-02T03:04:05Z: exceeded quota\n  - tier 2 (us), opened at 2026-01-02T03:04:05Z: the pod is here\n"}, "us", "", nil},
 		"in the first tier":            {Seen{Pod: pod("spillway-eu"), Offloading: returning}, nil, "eu", "", []string{"NoRoom"}},
@@ -157,7 +171,8 @@ func TestExplain(t *testing.T) {
 		"waits there, who knows":       {Seen{Pod: pod("spillway-eu", started, rejected, placeless, intolerant), Offloading: tiers}, []string{"at 1970-01-01T00:05:00Z, or later if the provider can grow, and another place"}, "eu", "team-a-home/web", nil},
 		"no new node, without rights":  {Seen{Pod: pod("spillway-eu", started, rejected, declined, intolerant), Offloading: tiers, Now: time.Unix(60, 0)}, []string{"the autoscaler of the provider starts no node for it; if it has not started in provider eu at 1970-01-01T00:01:00Z, and"}, "eu", "team-a-home/web", nil},
 		"here, always":                 {Seen{Pod: pod("n", intolerant), Node: ordinary, Offloading: offloading(v1alpha1.PodsLocal)}, []string{"pods run here"}, "", "", []string{"toleration"}},
-		"not started there":            {Seen{Pod: pod("spillway-eu"), Offloading: offloading(v1alpha1.PodsRemote), Binding: away}, []string{"the provider eu", "not started there yet", "ClusterBinding eu Unreachable: no answer", "NameConflict"}, "eu", "", nil},
+		"not started there":            {Seen{Pod: pod("spillway-eu"), Offloading: offloading(v1alpha1.PodsRemote), Binding: away}, []string{"the provider eu", "not started there yet", "ClusterBinding eu Unreachable: no answer", "NameConflict"}, "eu", "", []string{"last known"}},
+		"started, and away":            {Seen{Pod: pod("spillway-eu", started), Binding: unplugged}, []string{"pod team-a/web: Running\n", "provider eu cannot be reached: its pods are as last known at 1970-01-01T00:00:00Z\n"}, "eu", "team-a-home/web", nil},
 		"started":                      {Seen{Pod: pod("spillway-eu", started), Offloading: offloading(v1alpha1.PodsRemote)}, []string{"the remote pod is team-a-home/web, with the address 10.0.0.1", "no route leads to that address", "not sent to the provider:\n  - without the toleration a"}, "eu", "team-a-home/web", []string{"not started"}},
 		"started, and routed":          {Seen{Pod: pod("spillway-eu", started, routed)}, []string{"with the address 10.0.0.1"}, "eu", "team-a-home/web", []string{"no route"}},
 		"made from another's manifest": {Seen{Pod: pod("spillway-eu", copied)}, []string{"not started there yet"}, "eu", "", nil},
@@ -176,8 +191,10 @@ func TestExplain(t *testing.T) {
 			[]string{"waits for the virtual node of a binding that has a mountNamespace"}, "", "", []string{"delete and recreate it", "in this cluster"}},
 		"waits for claims": {Seen{Pod: pod("", claiming), Offloading: offloading(v1alpha1.PodsLocalAndRemote), Claims: claims}, []string{
 			"NotScheduled", "it uses PersistentVolumeClaims", "PersistentVolumeClaim data Pending ProvisioningFailed: quota", "PersistentVolumeClaim more NotFound", "PersistentVolumeClaim late Pending: it is not bound", "PersistentVolumeClaim slow Pending ExternalProvisioning: Waiting for a volume"}, "", "", []string{"fine"}},
-		"not for you":   {Seen{Pod: pod("spillway-eu", started), Hidden: true}, []string{"you may not read the NamespaceOffloading of namespace team-a", "the remote pod is"}, "eu", "team-a-home/web", []string{"not offloaded"}},
-		"what was told": {Seen{Pod: pod("spillway-eu"), Events: told}, []string{"Rejected: no"}, "eu", "", []string{"Scheduled"}},
+		"not for you":             {Seen{Pod: pod("spillway-eu", started), Hidden: true}, []string{"you may not read the NamespaceOffloading of namespace team-a", "the remote pod is"}, "eu", "team-a-home/web", []string{"not offloaded"}},
+		"what was told":           {Seen{Pod: pod("spillway-eu"), Events: told}, []string{"events:\n  - Rejected: no\n"}, "eu", "", []string{"Scheduled"}},
+		"told twice":              {Seen{Pod: pod("spillway-eu", rejected), Events: same}, []string{"wrong:\n  - spillway.io/Offloaded Rejected: exceeded quota: full\nevents:\n  - Rejected: no\n"}, "eu", "", []string{"  - Rejected: exceeded"}},
+		"told twice, as a reason": {Seen{Pod: pod(""), Events: same[1:]}, []string{"yet: Rejected: exceeded quota: full\n"}, "", "", []string{"events:"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -33,6 +33,8 @@ type Writer struct {
 	DryRun bool
 	// Force takes over fields from other field managers.
 	Force bool
+	// Profile is the profile of limits that was asked for; empty if none was.
+	Profile string
 	// Created has the objects that Apply has created, in order.
 	Created []*unstructured.Unstructured
 }
@@ -110,10 +112,18 @@ func (w *Writer) keepLimits(before, shipped *unstructured.Unstructured) {
 		w.did(shipped, "unchanged", "")
 		return
 	}
-	w.did(shipped, "kept", "it differs from the requested profile in "+strings.Join(differ, ", ")+", and is kept; to reset it, delete it and run this again")
+	w.did(shipped, "kept", ofKept(differ, w.Profile))
 	if warning := Wider(before, shipped); warning != "" {
 		w.Output.Warn("%s: %s", w.Cluster.Name, warning)
 	}
+}
+
+// ofKept says in which keys the limits differ. Only who asks for a profile may want to replace what an administrator has set.
+func ofKept(differ []string, profile string) string {
+	if profile == "" {
+		return "it has its own values of " + strings.Join(differ, ", ")
+	}
+	return "it differs from the profile " + profile + " in " + strings.Join(differ, ", ") + "; to reset it, delete it and run this again"
 }
 
 // Wider returns a warning if the existing limits allow what the wanted limits do not; "" otherwise.

@@ -23,6 +23,17 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
+// TestKept: who asks for no profile does not read how to replace the limits.
+func TestKept(t *testing.T) {
+	for profile, want := range map[string]string{
+		"": "it has its own values of a, b", "trusted": "it differs from the profile trusted in a, b; to reset it, delete it and run this again",
+	} {
+		if got := ofKept([]string{"a", "b"}, profile); got != want {
+			t.Errorf("%q: got %q", profile, got)
+		}
+	}
+}
+
 func TestSame(t *testing.T) {
 	a, b := limits(map[string]any{"a": "b"}), limits(map[string]any{"a": "b"})
 	b.SetResourceVersion("2")

@@ -42,7 +42,7 @@ where they are.`,
   # Only in providers of a region, and not here
   kubectl spillway offload team-a --selector topology.kubernetes.io/region=eu --strategy Remote
 
-  # Here first, and in these two when there is no room
+  # Preferably here, otherwise in these two; for a strict order: docs/spill.md
   kubectl spillway offload team-a --clusters eu,us --strategy LocalFirst`,
 		Args: cobra.ExactArgs(1),
 	}
@@ -75,13 +75,23 @@ func (o *options) run(ctx context.Context, consumer *cli.Cluster, output *cli.Ou
 	if err := o.check(ctx, consumer); err != nil {
 		return err
 	}
-	if err := o.write(ctx, consumer, output); err != nil {
+	offloading, err := o.write(ctx, consumer, output)
+	if err != nil {
 		return err
 	}
-	if err := o.known(ctx, consumer, output); err != nil || o.DryRun {
+	if err := o.known(ctx, consumer, output); err != nil {
 		return err
 	}
-	return o.await(ctx, consumer, output)
+	if !o.DryRun {
+		if err := o.await(ctx, consumer, output, offloading); err != nil {
+			return err
+		}
+	}
+	traffic(ctx, consumer, output, offloading)
+	if !o.DryRun {
+		next(ctx, consumer, output, offloading)
+	}
+	return nil
 }
 
 func (o *options) check(ctx context.Context, consumer *cli.Cluster) error {
@@ -112,23 +122,24 @@ func (o *options) check(ctx context.Context, consumer *cli.Cluster) error {
 	return err
 }
 
-func (o *options) write(ctx context.Context, consumer *cli.Cluster, output *cli.Output) error {
+// write returns the offloading as it was written, or would be.
+func (o *options) write(ctx context.Context, consumer *cli.Cluster, output *cli.Output) (*v1alpha1.NamespaceOffloading, error) {
 	there := &v1alpha1.NamespaceOffloading{}
 	err := consumer.Get(ctx, client.ObjectKey{Namespace: o.wanted.Namespace, Name: v1alpha1.OffloadingName}, there)
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading the NamespaceOffloading of %s: %w", o.wanted.Namespace, err)
+		return nil, fmt.Errorf("reading the NamespaceOffloading of %s: %w", o.wanted.Namespace, err)
 	}
 	if err != nil {
 		there = nil
 	}
 	after, err := o.wanted.offloading(there)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	step := cli.Step{Cluster: "consumer", Object: object, Namespace: o.wanted.Namespace}
 	switch {
 	case there != nil && !there.DeletionTimestamp.IsZero():
-		return fmt.Errorf("the NamespaceOffloading of %s is being deleted: wait for it with kubectl spillway unoffload %s, and offload it again", after.Namespace, after.Namespace)
+		return nil, fmt.Errorf("the NamespaceOffloading of %s is being deleted: wait for it with kubectl spillway unoffload %s, and offload it again", after.Namespace, after.Namespace)
 	case there == nil:
 		step.Action = "created"
 		options := []client.CreateOption{client.FieldOwner(cli.Owner)}
@@ -147,10 +158,10 @@ func (o *options) write(ctx context.Context, consumer *cli.Cluster, output *cli.
 		err = consumer.Patch(ctx, after, precondition.Locked(there), options...)
 	}
 	if err != nil {
-		return fmt.Errorf("writing the NamespaceOffloading of %s: %w", o.wanted.Namespace, err)
+		return nil, fmt.Errorf("writing the NamespaceOffloading of %s: %w", o.wanted.Namespace, err)
 	}
 	output.Did(step)
-	return nil
+	return after, nil
 }
 
 // known warns about clusterIDs that no binding has. They may be misspelt, or bound later.
@@ -174,10 +185,11 @@ func (o *options) known(ctx context.Context, consumer *cli.Cluster, output *cli.
 
 const object = "namespaceoffloading.offloading.spillway.io/" + v1alpha1.OffloadingName
 
-func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.Output) error {
-	offloading, waits := &v1alpha1.NamespaceOffloading{}, ""
+// await waits until the remote namespaces exist, and reads the offloading again.
+func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.Output, offloading *v1alpha1.NamespaceOffloading) error {
+	waits := ""
 	err := follow.Until(ctx, consumer, watched(o.wanted.Namespace), func(ctx context.Context) (bool, error) {
-		if err := consumer.Get(ctx, client.ObjectKey{Namespace: o.wanted.Namespace, Name: v1alpha1.OffloadingName}, offloading); err != nil {
+		if err := consumer.Get(ctx, client.ObjectKeyFromObject(offloading), offloading); err != nil {
 			return false, fmt.Errorf("reading the NamespaceOffloading of %s: %w", o.wanted.Namespace, err)
 		}
 		state := status.StateOf(offloading)
@@ -199,8 +211,6 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 	for _, step := range ready(offloading) {
 		output.Did(step)
 	}
-	traffic(ctx, consumer, output, offloading)
-	output.Say("Next: kubectl rollout restart deployment -n %s, because running pods stay where they are", o.wanted.Namespace)
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/conditions"
 )
 
 func TestUnreached(t *testing.T) {
@@ -21,10 +20,10 @@ func TestUnreached(t *testing.T) {
 		return []v1alpha1.ClusterBinding{b}
 	}
 	offloading := func(strategy v1alpha1.PodOffloadingStrategy, cluster string) *v1alpha1.NamespaceOffloading {
-		o := &v1alpha1.NamespaceOffloading{Spec: v1alpha1.NamespaceOffloadingSpec{PodOffloadingStrategy: strategy}}
-		o.Status.RemoteNamespaceConditions = []v1alpha1.RemoteNamespaceStatus{{Cluster: cluster, Conditions: []metav1.Condition{
-			conditions.New(v1alpha1.RemoteNamespaceRequired, metav1.ConditionTrue, "R", ""), conditions.New(v1alpha1.RemoteNamespaceReady, metav1.ConditionTrue, "R", ""),
-		}}}
+		o, err := Wanted{Strategy: string(strategy), Clusters: []string{cluster}}.offloading(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return o
 	}
 	service := func(name string, selector map[string]string) corev1.Service {
@@ -50,6 +49,11 @@ func TestUnreached(t *testing.T) {
 		got := unreached(test.offloading, in(test.mode), test.services, ingresses)
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: got %q", name, got)
+		}
+		// Who may not read the ClusterBindings cannot tell them apart.
+		hidden, says := unknown(test.offloading, test.services, ingresses), test.offloading.Spec.PodOffloadingStrategy != v1alpha1.PodsLocal
+		if (hidden != "") != says || says && !strings.Contains(hidden, "Ingress here, Ingress there;") {
+			t.Errorf("%s: a team reads %q", name, hidden)
 		}
 	}
 }

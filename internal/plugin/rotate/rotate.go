@@ -40,7 +40,7 @@ old one; the address and the authority stay. It leaves client certificates alone
 		Example: `  kubectl spillway rotate eu --provider-context eu
 
   # Once a day, by a job
-  kubectl spillway rotate eu --provider-context eu --duration 168h`,
+  kubectl spillway rotate eu --provider-context eu --duration 240h`,
 		Args: cobra.ExactArgs(1),
 	}
 	command.RunE = o.RunE(f, func(ctx context.Context, consumer *cli.Cluster, output *cli.Output, args []string) error {
@@ -116,10 +116,11 @@ func (o *options) read(ctx context.Context, consumer *cli.Cluster, provider *cli
 	if err != nil {
 		return nil, nil, err
 	}
-	binding, secret := &v1alpha1.ClusterBinding{}, &corev1.Secret{}
-	if err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
-		return nil, nil, fmt.Errorf("reading ClusterBinding %s: %w", name, err)
+	binding, err := consumer.Binding(ctx, name)
+	if err != nil {
+		return nil, nil, err
 	}
+	secret := &corev1.Secret{}
 	uid, err := provider.UID(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
 )
@@ -67,12 +67,12 @@ func (o *options) wait(ctx context.Context, f *cli.Factory, consumer *cli.Cluste
 		last = Tree(seen)
 		pending := last.Pending()
 		if len(pending) > 0 {
-			output.Waiting(few(pending))
+			output.Waiting(text.Few(pending, most))
 		}
 		return len(pending) == 0, nil
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
-		err = cli.GaveUp(err, "not everything runs", few(last.Pending()))
+		err = cli.GaveUp(err, "not everything runs", text.Few(last.Pending(), most))
 	}
 	if o.format != "" {
 		return errors.Join(cli.Print(f.Out, o.format, last), err)
@@ -81,14 +81,8 @@ func (o *options) wait(ctx context.Context, f *cli.Factory, consumer *cli.Cluste
 	return errors.Join(printed, err)
 }
 
-// few names the first of many things.
-func few(pending []string) string {
-	const most = 3
-	if len(pending) <= most {
-		return strings.Join(pending, ", ")
-	}
-	return fmt.Sprintf("%s, and %d more", strings.Join(pending[:most], ", "), len(pending)-most)
-}
+// most is how many of the things that are pending a message names.
+const most = 3
 
 // longest is how long status --wait waits if nobody says otherwise.
 const longest = 5 * time.Minute

@@ -35,7 +35,7 @@ func Command(f *cli.Factory) *cobra.Command {
 		Use:   "status",
 		Short: "Show what runs where, and what waits",
 		Long: `Shows the providers, their nodes, the namespaces that are offloaded to them, and their pods, with every
-problem and its reason. Running pods are counted; --pods lists them. -n shows one namespace only, for which the role
+problem and its reason, and what Spillway has said within the last hour about other objects that are not sent. Running pods are counted; --pods lists them. -n shows one namespace only, for which the role
 edit in it is enough.`,
 		Example: `  kubectl spillway status
   kubectl spillway status --watch
@@ -116,6 +116,9 @@ func readable(ctx context.Context, consumer *cli.Cluster, namespace string) ([]f
 		return nil, err
 	}
 	var watched []follow.Watched
+	if !seen.Hides(Events) {
+		watched = append(watched, follow.Watched{List: &corev1.EventList{}, Options: []client.ListOption{client.InNamespace(namespace), othersWarnings}})
+	}
 	for name, one := range map[string]follow.Watched{
 		Bindings: {List: &v1alpha1.ClusterBindingList{}}, Nodes: {List: &corev1.NodeList{}, Options: []client.ListOption{virtual}},
 		Offloadings: {List: &v1alpha1.NamespaceOffloadingList{}, Options: []client.ListOption{client.InNamespace(namespace)}},
@@ -157,7 +160,7 @@ var virtual = client.MatchingLabels{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVir
 // warnings selects Spillway's warnings about pods without a node, so that the API server sends little.
 var warnings = client.MatchingFields{"reportingComponent": "spillway-unscheduledpod", "type": corev1.EventTypeWarning}
 
-// readTold also reads those warnings.
+// readTold also reads those warnings, and those about other objects.
 func readTold(ctx context.Context, consumer *cli.Cluster, namespace string) (Seen, error) {
 	seen, err := Read(ctx, consumer, namespace)
 	if err != nil {
@@ -172,7 +175,7 @@ func readTold(ctx context.Context, consumer *cli.Cluster, namespace string) (See
 		return seen, fmt.Errorf("reading %s: %w", Events, err)
 	}
 	seen.Events = events.Items
-	return seen, nil
+	return seen, seen.ReadObjects(ctx, consumer)
 }
 
 // Read reads what the tree shows, as far as the user may. It reads one namespace, or all if namespace is

@@ -2,6 +2,7 @@ package status
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -82,6 +83,14 @@ func overflowed(name, node string) corev1.Pod {
 	return pod
 }
 
+// away has a provider that has answered until some time, with a node and a pod that look well.
+func away() Seen {
+	seen := Seen{Available: true, Bindings: world().Bindings[1:], Nodes: world().Nodes, Offloadings: ordered(), Pods: []corev1.Pod{overflowed("web", "spillway-us")}}
+	seen.Bindings[0].Status.LastHeartbeatTime = &metav1.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	seen.Nodes[0].Name, seen.Nodes[0].Status.Allocatable = "spillway-us", nil
+	return seen
+}
+
 func TestText(t *testing.T) {
 	tests := map[string]struct {
 		seen Seen
@@ -112,6 +121,16 @@ not shown, because you may not read it: ClusterBindings, Nodes, the Deployment, 
 eu: not Ready
 ├─ NotSeen: the manager has not seen it yet
 └─ quota team-a: 1500m of 10 cpu, 5 of 4 pods (over)
+`},
+		"away": {away(), false, `manager: available
+us: Unreachable
+├─ Connected Unreachable: no answer
+├─ node spillway-us: Ready, as last known at 2026-01-02T03:04:05Z
+└─ namespace team-a, remote team-a-home, tier 2: 1 of 1 pods run, or have succeeded, as last known at 2026-01-02T03:04:05Z
+   └─ ProviderUnreachable
+waiting in this cluster:
+└─ namespace team-a
+   └─ Ready InProgress: us is away
 `},
 		"groups of nodes": {Seen{Available: true, Bindings: world().Bindings[1:2], Nodes: []corev1.Node{
 			{ObjectMeta: metav1.ObjectMeta{Name: "spillway-us.a-1", Labels: map[string]string{v1alpha1.LabelCluster: "us", v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}}, Spec: corev1.NodeSpec{Unschedulable: true}},

@@ -37,10 +37,11 @@ func Text(s Status, all bool) string {
 	if len(s.Unplaced) > 0 {
 		branch := line(&b, "waiting in this cluster:")
 		for _, namespace := range s.Unplaced {
-			namespace.draw(branch, all, "which is not offloaded")
+			namespace.draw(branch, all, "which is not offloaded", "")
 		}
 		branch.end()
 	}
+	drawObjects(&b, s.Objects)
 	fmt.Fprint(&b, s.left())
 	return b.String()
 }
@@ -66,17 +67,21 @@ func (b Binding) draw(to *strings.Builder, all bool) {
 	for _, wait := range b.Waits {
 		branch.add(wait.String())
 	}
+	known := ""
+	if b.LastKnown != "" {
+		known = "as last known at " + b.LastKnown
+	}
 	if b.Node != nil {
-		branch.add(b.Node.text())
+		branch.add(b.Node.text(known))
 	}
 	for i := range b.Groups {
-		branch.add(b.Groups[i].text())
+		branch.add(b.Groups[i].text(known))
 	}
 	for _, used := range b.Quota {
 		branch.add("quota " + used)
 	}
 	for _, namespace := range b.Namespaces {
-		namespace.draw(branch, all, "which is not offloaded there")
+		namespace.draw(branch, all, "which is not offloaded there", known)
 	}
 	branch.end()
 }
@@ -88,8 +93,8 @@ func state(ready bool, reason string) string {
 	return cmp.Or(reason, "not Ready")
 }
 
-func (n *Node) text() string {
-	return "node " + n.Name + ": " + strings.Join(nonEmpty(state(n.Ready, "NotReady"), cordoned(n), offers(n)), ", ")
+func (n *Node) text(known string) string {
+	return "node " + n.Name + ": " + strings.Join(nonEmpty(state(n.Ready, "NotReady"), cordoned(n), offers(n), known), ", ")
 }
 
 func cordoned(n *Node) string {
@@ -113,8 +118,9 @@ func nonEmpty(all ...string) []string {
 	return slices.DeleteFunc(all, func(one string) bool { return one == "" })
 }
 
-// draw adds a namespace. notOffloaded is the text for a namespace that is not offloaded.
-func (n Namespace) draw(in *branch, all bool, notOffloaded string) {
+// draw adds a namespace. notOffloaded is the text for a namespace that is not offloaded. known says how old the state of
+// its pods is; empty if that is current.
+func (n Namespace) draw(in *branch, all bool, notOffloaded, known string) {
 	title, running, without := "namespace "+n.Name, 0, 0
 	if n.Remote != "" {
 		title += ", remote " + n.Remote
@@ -134,7 +140,7 @@ func (n Namespace) draw(in *branch, all bool, notOffloaded string) {
 		}
 	}
 	if len(n.Pods) > 0 {
-		title += fmt.Sprintf(": %d of %d pods run, or have succeeded", running, len(n.Pods))
+		title += strings.TrimSuffix(fmt.Sprintf(": %d of %d pods run, or have succeeded, %s", running, len(n.Pods), known), ", ")
 	}
 	sub := in.add(title)
 	for _, wait := range n.Waits {

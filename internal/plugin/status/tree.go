@@ -9,82 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/decide/placement"
+	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/quota"
-	"github.com/spillway-io/spillway/internal/decide/unscheduledpod"
 	"github.com/spillway-io/spillway/internal/plugin/tiers"
 )
-
-// The names in Hidden.
-const (
-	Bindings     = "ClusterBindings"
-	Pods         = "Pods"
-	Offloadings  = "NamespaceOffloadings"
-	Nodes        = "Nodes"
-	Events       = "Events"
-	ManagerParts = "the Deployment, Pods and Lease of the manager"
-)
-
-// Seen is what the consumer's API server shows. A list that the user may not read is empty, and in Hidden.
-type Seen struct {
-	// Namespace is the only namespace that was read; empty for all.
-	Namespace   string
-	Bindings    []v1alpha1.ClusterBinding
-	Nodes       []corev1.Node
-	Offloadings []v1alpha1.NamespaceOffloading
-	// Pods are the pods on virtual nodes, and those without a node that may get a virtual one.
-	Pods []corev1.Pod
-	// Local are pods of offloaded namespaces on nodes that are not virtual.
-	Local []corev1.Pod
-	// Events are Spillway's warnings about pods without a node.
-	Events []corev1.Event
-	Hidden []string
-	// Available says whether the manager is available, and Waits why it is not. Outside is the manager's
-	// identity if it runs outside of this cluster.
-	Available      bool
-	Waits, Outside string
-}
-
-// Hides reports whether the user may not read something.
-func (s *Seen) Hides(name string) bool { return slices.Contains(s.Hidden, name) }
-
-// eventsOf returns the events about a pod.
-func (s *Seen) eventsOf(pod *corev1.Pod) []corev1.Event {
-	var about []corev1.Event
-	for i := range s.Events {
-		if s.Events[i].InvolvedObject.UID == pod.UID {
-			about = append(about, s.Events[i])
-		}
-	}
-	return about
-}
-
-// podOf says how far a pod is, and which tiers were tried for it.
-func (s *Seen) podOf(pod *corev1.Pod, events ...corev1.Event) Pod {
-	p := PodOf(pod, events...)
-	for i := range s.Offloadings {
-		if nso := &s.Offloadings[i]; nso.Namespace == pod.Namespace {
-			if tried := tiers.Tried(pod, nso, events, time.Time{}); tiers.Short(tried) != "" {
-				p.Tiers = tried
-			}
-		}
-	}
-	return p
-}
-
-// Strands reports whether a pod waits for ever, because its namespace is not offloaded.
-func (s *Seen) Strands(pod *corev1.Pod) bool {
-	return !s.Hides(Offloadings) && unscheduledpod.Strands(pod, placement.NewIndex(s.Bindings)) &&
-		!slices.ContainsFunc(s.Offloadings, func(o v1alpha1.NamespaceOffloading) bool { return o.Namespace == pod.Namespace })
-}
-
-// UnlessMounted returns the end of a message about such a pod, for users who may not read ClusterBindings.
-func UnlessMounted(hidden bool) string {
-	if !hidden {
-		return ""
-	}
-	return ", unless a provider has a mountNamespace"
-}
 
 // Status is what -o json prints.
 type Status struct {
@@ -97,6 +25,8 @@ type Status struct {
 	Local []Local `json:"local,omitempty"`
 	// Unplaced are namespaces with the pods that wait for a node.
 	Unplaced []Namespace `json:"unplaced,omitempty"`
+	// Objects are warnings about objects of offloaded namespaces other than pods.
+	Objects []Object `json:"objects,omitempty"`
 	// Hidden are kinds that the user may not read.
 	Hidden []string `json:"hidden,omitempty"`
 }
@@ -118,6 +48,8 @@ type Binding struct {
 	Ready     bool   `json:"ready"`
 	Reason    string `json:"reason,omitempty"`
 	Version   string `json:"version,omitempty"`
+	// LastKnown is when a provider that cannot be reached last answered. Nothing newer is known of its nodes and pods.
+	LastKnown string `json:"lastKnown,omitempty"`
 	// Waits are all conditions that show a problem.
 	Waits []Wait `json:"waits,omitempty"`
 	Node  *Node  `json:"node,omitempty"`
@@ -152,7 +84,7 @@ type Namespace struct {
 
 // Tree sorts what was seen into bindings, their nodes and namespaces, and pods.
 func Tree(seen Seen) Status {
-	all := Status{Namespace: seen.Namespace, Bindings: []Binding{}, Hidden: seen.Hidden}
+	all := Status{Namespace: seen.Namespace, Bindings: []Binding{}, Objects: seen.Objects, Hidden: seen.Hidden}
 	if !seen.Hides(ManagerParts) {
 		all.Manager = &Manager{Available: seen.Available, Message: seen.Waits, Outside: seen.Outside}
 	}
@@ -203,11 +135,26 @@ func bindingOf(binding *v1alpha1.ClusterBinding, seen Seen) Binding {
 	if c := meta.FindStatusCondition(binding.Status.Conditions, v1alpha1.BindingReady); c != nil {
 		b.Reason = c.Reason
 	}
+	if at := LastKnown(binding); !at.IsZero() {
+		b.LastKnown = at.UTC().Format(time.RFC3339)
+	}
 	for i := range binding.Status.Quota {
 		b.Quota = append(b.Quota, quota.Describe(&binding.Status.Quota[i]))
 	}
 	b.fill(seen, binding.Spec.MountNamespace)
 	return b
+}
+
+// LastKnown returns when a provider that cannot be reached last answered; zero if it can be reached.
+func LastKnown(binding *v1alpha1.ClusterBinding) time.Time {
+	reason, since := namespaceoffloading.Away(binding)
+	if reason == "" || reason == v1alpha1.ReasonPaused {
+		return time.Time{}
+	}
+	if answered := binding.Status.LastHeartbeatTime; answered != nil {
+		return answered.Time
+	}
+	return since
 }
 
 // hiddenBinding returns what is known about a provider if the user may not read ClusterBindings.

@@ -3,7 +3,6 @@
 package test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,13 +146,13 @@ func chosen(ctx context.Context, consumer *cli.Cluster, names []string) ([]v1alp
 	if err := consumer.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("reading the ClusterBindings: %w", err)
 	}
-	var existing []string
+	existing := make([]string, len(list.Items))
 	for i := range list.Items {
-		existing = append(existing, list.Items[i].Name)
+		existing[i] = list.Items[i].Name
 	}
 	for _, name := range names {
 		if !slices.Contains(existing, name) {
-			return nil, fmt.Errorf("there is no ClusterBinding %s; existing ones: %s", name, cmp.Or(strings.Join(existing, ", "), "none"))
+			return nil, cli.NoBinding(name, existing)
 		}
 	}
 	if len(existing) == 0 {

@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/config"
-	"github.com/spillway-io/spillway/controllers/toprovider/pod"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -40,43 +38,6 @@ type Seen struct {
 	Blocker string
 }
 
-// sign is a text that shows the cause of a refusal.
-type sign struct{ text, cause, mend string }
-
-// signs are how API servers word refusals. The first one that matches counts.
-var signs = []sign{
-	{"no params found for policy binding", "the provider has no limits for consumers, or its API server does not see them",
-		"kubectl spillway bind %s --provider-context CONTEXT recreates ConfigMap " + config.ProviderNamespace + "/" + config.Limits + "; if it is there, restart the provider's API servers"},
-	{"spec.remoteNamespaces.namePattern", "the binding's own rule for names of remote namespaces refuses it",
-		"allow names that begin with " + prefix + " in spec.remoteNamespaces.namePattern of ClusterBinding %s"},
-	{"exceeded quota", "a ResourceQuota in the provider is exhausted",
-		"the provider's administrator must raise it, or free what uses it: kubectl describe resourcequota -n %r"},
-	{"status unknown for quota", "a ResourceQuota in the provider has no status yet", "the provider's kube-controller-manager must run"},
-	{"failed quota", "a ResourceQuota in the provider demands more of a pod than it says", "the provider's administrator must give namespace %r a LimitRange with defaults"},
-	{"ValidatingAdmissionPolicy 'spillway-consumers", "the provider's limits refuse it",
-		"the provider's administrator may allow it in ConfigMap " + config.ProviderNamespace + "/" + config.Limits + ": docs/operations.md, limits"},
-	{"ClaimNotBound", "the claim gets no volume",
-		"docs/operations.md, volumes that a provider creates: the manager needs the ClusterRole spillway-volumes, and the provider lists the class in storageClasses of its limits"},
-	{"security context constraint", "the provider is OpenShift, which refuses the user ID of the pod", "leave it to the provider: --run-as-user=-1"},
-	{"violates PodSecurity", "the pod security level of the namespace in the provider refuses it", "docs/operations.md, limits, podSecurity"},
-	{"admission webhook", "an admission webhook of the provider refuses it, or does not answer", "ask the provider's administrator about the webhook in the message"},
-	{"ValidatingAdmissionPolicy", "an admission policy of the provider refuses it", "ask the provider's administrator about the policy in the message"},
-	{"does not let Spillway", "the consumer's account lacks a right in the provider", bindAgain},
-	{": User \"", "the consumer's account lacks a right in the provider", bindAgain},
-}
-
-const bindAgain = "kubectl spillway bind %s --provider-context CONTEXT applies the roles again"
-
-// refusals are the reasons of conditions that end a wait early.
-var refusals = []string{
-	v1alpha1.ReasonRejected, v1alpha1.ReasonRightsMissing, v1alpha1.ReasonRefused, v1alpha1.ReasonLimitsInvalid, v1alpha1.ReasonLimitsMissing, v1alpha1.ReasonLimitsForbidden, v1alpha1.ReasonQuotaExceeded,
-}
-
-// isRefusal reports whether waiting on makes little sense.
-func isRefusal(reason, message string) bool {
-	return slices.Contains(refusals, reason) || slices.ContainsFunc(signs, func(s sign) bool { return strings.Contains(message, s.text) })
-}
-
 // diagnose says what was seen when a step failed, what the cause is, and what to do.
 func diagnose(seen Seen, err error) (message, cause, mend string) {
 	message = strings.TrimSpace(err.Error())
@@ -95,15 +56,6 @@ func diagnose(seen Seen, err error) (message, cause, mend string) {
 	}
 	name := strings.NewReplacer("%s", seen.Binding.Name, "%r", seen.Remote, "%n", seen.Namespace)
 	return message, cause, name.Replace(cmp.Or(mend, "see kubectl spillway doctor and docs/troubleshooting.md; to look at the objects, run the test again with --keep"))
-}
-
-func bySign(text string) (cause, mend string) {
-	for _, s := range signs {
-		if strings.Contains(text, s.text) {
-			return s.cause, s.mend
-		}
-	}
-	return "", ""
 }
 
 // waits says what the step was waiting for.
@@ -158,59 +110,6 @@ func (s Seen) byStep(message string) (cause, mend string) {
 		}
 	}
 	return "", ""
-}
-
-// ofPod is the cause if the pod does not become Ready.
-func (s Seen) ofPod() (cause, mend string) {
-	if s.Pod == nil {
-		return "", ""
-	}
-	offloaded, stuck := condition(s.Pod, v1alpha1.PodOffloaded), pod.StuckOf(s.Pod)
-	switch {
-	case s.Pod.Spec.NodeName == "":
-		return "the consumer's scheduler places no pod on the virtual node", "compare the pod's request of 10m CPU and 32Mi with kubectl describe node -l " + v1alpha1.LabelCluster + "=" + s.Binding.Spec.ClusterID + ": its allocatable, and its taints"
-	case stuck != nil && stuck.Unplaced():
-		return s.ofNoNode(stuck)
-	case offloaded != nil && offloaded.Status == corev1.ConditionFalse:
-		return "the pod is not in the provider: " + offloaded.Reason, cmp.Or(doctor.Mend(offloaded.Reason, s.Binding.Name), "docs/troubleshooting.md, pods, reason "+offloaded.Reason)
-	}
-	for _, container := range s.Pod.Status.ContainerStatuses {
-		if w := container.State.Waiting; w != nil && strings.Contains(w.Reason, "Image") {
-			return "the provider's node cannot pull the image " + container.Image, "name an image that it can pull: --image"
-		}
-		if w := container.State.Waiting; w != nil && isPreparing(w.Reason) {
-			return "the provider is still pulling the image, or attaching a volume: this need not be a fault", "give it more time: --timeout 10m; or name an image that is near: --image"
-		}
-		if ended := container.LastTerminationState.Terminated; ended != nil {
-			return "the container ends at once", "the image needs a shell, httpd and wget: --image"
-		}
-	}
-	return "the provider does not start the pod", "in the provider: kubectl describe pod -n %r; kubectl get nodes"
-}
-
-func isPreparing(reason string) bool {
-	return reason == "ContainerCreating" || reason == "PodInitializing"
-}
-
-// coming says what the provider does for a pod that need not be a fault, however long it takes; "" if nothing is known.
-func coming(p *corev1.Pod, binding *v1alpha1.ClusterBinding) string {
-	if stuck := pod.StuckOf(p); stuck != nil && stuck.Reason == v1alpha1.ReasonUnschedulable && binding.Spec.VirtualNode.Elastic != nil {
-		return "the provider has no node for it yet, and can grow"
-	}
-	if slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-		return c.State.Waiting != nil && isPreparing(c.State.Waiting.Reason)
-	}) {
-		return "the provider pulls the image, or attaches a volume"
-	}
-	return ""
-}
-
-// ofNoNode is the cause if the pod is in the provider, which has no node for it.
-func (s Seen) ofNoNode(stuck *pod.Stuck) (cause, mend string) {
-	if s.Binding.Spec.VirtualNode.Elastic != nil && stuck.Reason == v1alpha1.ReasonUnschedulable {
-		return "the provider has no node for the pod yet: its autoscaler may be starting one", "give it more time: --timeout 15m"
-	}
-	return "the provider has no node for the pod: " + stuck.Reason, "docs/troubleshooting.md, pods, reason " + stuck.Reason
 }
 
 // unreachable are how programs say that they cannot reach an address.

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/kubelet/kubeletapi"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 )
@@ -76,7 +77,7 @@ func TestDiagnose(t *testing.T) {
 		"to the node": {Seen{Step: "log", Address: "10.1.1.1:10250"}, errors.New("dial tcp 10.2.2.2:10250: connection refused"),
 			"", "from the provider's API server to the kubelet", "the provider's administrator"},
 		"a stranger":    {Seen{Step: "log"}, errors.New("the server has asked for the client to provide credentials ( pods/log web)"), "", "does not know the consumer's API server", "--kubelet-client-certificate"},
-		"a stranger in": {Seen{Step: "exec"}, errors.New("unable to upgrade connection: the kubelet API of virtual nodes needs a client certificate or a token of this cluster"), "", "no client certificate", "restart it"},
+		"a stranger in": {Seen{Step: "exec"}, errors.New("unable to upgrade connection: " + kubeletapi.WhoAsks), "", "no client certificate", "restart it"},
 		"silence":       {Seen{Step: "log", Address: "10.1.1.1:10250"}, fmt.Errorf("%w: timeout", errSilent), "no answer within 10s", "packets get lost: from the consumer's API server to the manager's kubelet API at 10.1.1.1:10250, or", "--kubelet-address"},
 		"a full stream": {Seen{Step: "exec"}, errors.New("exit code 1"), "exit code 1", "", "run the test again with --keep"},
 		"CIDR":          {Seen{Step: "status", Binding: routed, Pod: away}, errors.New("no address"), "", "10.0.0.7, is in no range of spec.network.podCIDRs of the binding: 10.9.0.0/16", "of ClusterBinding eu"},
@@ -85,6 +86,11 @@ func TestDiagnose(t *testing.T) {
 		})}, errors.New("no address"), "", "podCIDR a overlaps b", "correct spec.network.podCIDRs of eu"},
 		"admission": {Seen{Step: "admission", Finding: doctor.Finding{Mend: "wait"}}, errors.New("missed"), "missed", "does not prepare", "wait"},
 		"events":    {Seen{Step: "service", Warnings: []string{"RightsMissing: the provider does not let Spillway create services"}}, errors.New("it is not there"), "", "lacks a right", "bind eu"},
+		"no right to volumes": {Seen{Step: "claim", Pod: &corev1.Pod{}, Warnings: []string{"ClaimNotBound: it waits", "RightsMissing: " + noRight}}, errRefused,
+			"it is refused: ClaimNotBound: it waits; RightsMissing", "RBAC of the consumer does not let the manager create PersistentVolumes", doctor.BindVolumes},
+		"a policy against volumes": {Seen{Step: "claim", Pod: &corev1.Pod{}, Warnings: []string{"ForbiddenInConsumer: PersistentVolume v cannot be created: ValidatingAdmissionPolicy 'p' denied request"}}, errRefused,
+			"", "a policy or a webhook of the consumer", "exempt ServiceAccount spillway-manager"},
+		"no right in the consumer": {Seen{Step: "service"}, errors.New(`x is forbidden: User "` + manager + `" cannot patch`), "", "the manager lacks a right in the consumer", "kubectl spillway install"},
 		"deletion": {Seen{Step: deletion, Blocker: "NamespaceDeletionDiscoveryFailure: metrics.k8s.io/v1beta1: stale"}, cli.ErrTime,
 			"--timeout has passed: NamespaceDeletionDiscoveryFailure", "while a registered API does not answer", "kubectl get apiservices"},
 		"the binding": {Seen{Step: "log", Binding: eu(func(b *v1alpha1.ClusterBinding) {
@@ -108,15 +114,28 @@ func TestUnable(t *testing.T) {
 	eu := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
 	eu.Status.Conditions = []metav1.Condition{{Type: v1alpha1.BindingReady, Status: metav1.ConditionTrue}}
 	for lacking, want := range map[string]bool{
-		"create namespaces": true, "get secrets, create pods, list pods": true, "create pods/exec, get namespaces": false,
+		"create namespaces": true, "get secrets,create pods,list pods": true, "create pods/exec,get namespaces": false,
 	} {
-		f := doctor.Finding{Level: doctor.Error, Check: "rights", Object: "eu", Message: "the consumer's account lacks: " + lacking}
+		f := doctor.Finding{Level: doctor.Error, Check: "rights", Object: "eu", Missing: strings.Split(lacking, ",")}
 		if why := unable(eu, []doctor.Finding{f}); (why != "") != want {
 			t.Errorf("%s: got %q", lacking, why)
 		}
 		if f.Object = ""; unable(eu, []doctor.Finding{f}) != "" {
 			t.Errorf("%s: the manager's rights in the consumer count", lacking)
 		}
+	}
+}
+
+// TestSkipAll: people read the reason once, and programs find it at each step.
+func TestSkipAll(t *testing.T) {
+	var text strings.Builder
+	r := &tester{binding: &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}, printer: &printer{to: &text}}
+	r.skipAll("the binding is not Ready: Unreachable")
+	if want := "– eu: not run: 13 steps: the binding is not Ready: Unreachable\n"; text.String() != want {
+		t.Errorf("got\n%s", text.String())
+	}
+	if last := r.report.Steps[len(r.report.Steps)-1]; len(r.report.Steps) != 13 || last.Name != deletion || last.Message != "the binding is not Ready: Unreachable" {
+		t.Errorf("got %+v", r.report.Steps)
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
@@ -76,67 +75,6 @@ func prepared(ctx context.Context, t *tester) (string, error) {
 		return "", errors.New(f.Message)
 	}
 	return f.Message, nil
-}
-
-// runs starts the pod, with everything that it needs. A pod waits for the NetworkPolicies that select it.
-func runs(ctx context.Context, t *tester) (string, error) {
-	for _, object := range []client.Object{settings(t.nonce), service(), policy()} {
-		if err := t.create(ctx, object); err != nil {
-			return "", err
-		}
-	}
-	pod, err := t.start(ctx, webPod(t.image, t.user), moment)
-	if err != nil {
-		return "", err
-	}
-	t.seen.Played = t.played(ctx, pod)
-	message := "it runs on " + pod.Spec.NodeName
-	if t.seen.Played {
-		message += "; its node in the provider is kwok's, where no container runs"
-	}
-	return message, nil
-}
-
-// start creates a pod, and waits until it is Ready. It waits on, and says so, while the provider prepares it.
-func (t *tester) start(ctx context.Context, pod *corev1.Pod, lasts time.Duration) (*corev1.Pod, error) {
-	if err := t.create(ctx, pod); err != nil {
-		return nil, err
-	}
-	ctx, patience := newPatience(ctx, lasts)
-	defer patience.end()
-	said := ""
-	watched := []follow.Watched{{List: &corev1.PodList{}, Options: []client.ListOption{client.InNamespace(t.namespace)}}}
-	err := follow.Until(ctx, t.consumer, watched, func(ctx context.Context) (bool, error) {
-		if err := t.consumer.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
-			return false, follow.Again(err)
-		}
-		t.seen.Pod = pod
-		c := condition(pod, v1alpha1.PodOffloaded)
-		patience.refused(c != nil && c.Status == corev1.ConditionFalse && isRefusal(c.Reason, c.Message) || pod.Status.Phase == corev1.PodFailed)
-		what := coming(pod, t.binding)
-		patience.gets(what != "")
-		if what != "" && what != said {
-			t.printer.line("  %s: %s is waiting: %s", t.binding.Name, pod.Name, what)
-			said = what
-		}
-		return pod.Status.Phase == corev1.PodRunning && field.IsReady(pod), nil
-	})
-	if err != nil {
-		after, cancel := afterwards(ctx)
-		defer cancel()
-		t.refresh(after)
-		t.seen.Warnings = warnings(after, t.consumer, pod)
-	}
-	return pod, err
-}
-
-// played reports whether the pod's node in the provider is one of kwok.
-func (t *tester) played(ctx context.Context, pod *corev1.Pod) bool {
-	remote, node := &corev1.Pod{}, &corev1.Node{}
-	if t.there(ctx, remote, pod.Annotations[v1alpha1.AnnotationRemoteName]) != nil || t.account.Get(ctx, client.ObjectKey{Name: remote.Spec.NodeName}, node) != nil {
-		return false
-	}
-	return node.Annotations["kwok.x-k8s.io/node"] == "fake" || node.Status.NodeInfo.KubeletVersion == "kwok"
 }
 
 // comesBack checks the status that came back from the provider.
@@ -296,19 +234,4 @@ func (t *tester) arrives(ctx context.Context, list client.ObjectList, object cli
 		return fmt.Errorf("%s %s is not in the provider: %w", kindOf(object), web, err)
 	}
 	return nil
-}
-
-// claims runs a pod with a volume of the provider, if a StorageClass is mapped.
-func claims(ctx context.Context, t *tester) (string, error) {
-	class := storage(t.binding)
-	if class == "" {
-		return "", skip("spec.classes of the binding maps no StorageClass")
-	}
-	if err := t.create(ctx, claim(class)); err != nil {
-		return "", err
-	}
-	if _, err := t.start(ctx, claimantPod(t.image, t.user), volume); err != nil {
-		return "", err
-	}
-	return "a pod runs with a volume of StorageClass " + class, nil
 }

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
-	"github.com/spillway-io/spillway/internal/plugin/bind"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/doctor"
 	"github.com/spillway-io/spillway/internal/plugin/status"
@@ -46,6 +46,8 @@ type tester struct {
 	created types.UID
 	nonce   string
 	seen    Seen
+	// about are doctor's findings about the provider.
+	about []doctor.Finding
 }
 
 // skip is the error of a step that could not be tested.
@@ -88,6 +90,7 @@ var steps = []step{
 func (t *tester) test(ctx context.Context, findings []doctor.Finding, examined time.Duration) Report {
 	t.report.Provider = t.binding.Name
 	about := doctor.About(findings, t.binding)
+	t.about = about
 	for _, s := range ofFindings(about, examined) {
 		t.add(s)
 	}
@@ -190,36 +193,17 @@ func (t *tester) do(ctx context.Context, s step) {
 }
 
 func (t *tester) add(s Step) {
+	s.Message = strings.TrimSpace(text.Clean(s.Message)) // Answers of API servers and programs end in line breaks.
 	t.report.Steps = append(t.report.Steps, s)
 	t.printer.step(t.binding.Name, s)
 }
 
+// skipAll skips all steps for one reason, which it prints once.
 func (t *tester) skipAll(why string) {
 	for _, s := range append(slices.Clone(steps), step{name: deletion}) {
-		t.add(Step{Name: s.name, Result: Skipped, Message: why})
+		t.report.Steps = append(t.report.Steps, Step{Name: s.name, Result: Skipped, Message: why})
 	}
-}
-
-// examineAgain runs doctor's checks once more after a failure, while the pod is there, and reports what is new.
-func (t *tester) examineAgain(ctx context.Context, before []doctor.Finding) {
-	if ctx.Err() != nil || !slices.ContainsFunc(t.report.Steps, func(s Step) bool { return s.Result == Failed && isOurs(s.Name) }) {
-		return
-	}
-	begun := time.Now()
-	limited, cancel := context.WithTimeout(ctx, min(t.timeout, examination))
-	defer cancel()
-	findings, err := doctor.Examine(limited, t.consumer)
-	if err != nil {
-		return // The failed step has its own cause.
-	}
-	for _, s := range ofFindings(news(doctor.About(findings, t.binding), before), time.Since(begun)) {
-		t.add(s)
-	}
-}
-
-// isOurs reports whether a step is one of the test, and not a check of doctor.
-func isOurs(name string) bool {
-	return slices.ContainsFunc(steps, func(s step) bool { return s.name == name })
+	t.printer.line("%s %s: not run: %d steps: %s", marks[Skipped], t.binding.Name, len(steps)+1, why)
 }
 
 // refresh reads the binding and the offloading again, for the diagnosis.
@@ -254,43 +238,6 @@ func (t *tester) there(ctx context.Context, object client.Object, name string) e
 		return skip(t.unreached)
 	}
 	return t.account.Get(ctx, client.ObjectKey{Namespace: t.remote, Name: name}, object)
-}
-
-// unable says why no step can work; "" if they can. Everything else shows in the steps.
-func unable(binding *v1alpha1.ClusterBinding, findings []doctor.Finding) string {
-	if ready, waits := bind.Progress(binding); !ready {
-		return "the binding is not Ready: " + waits
-	}
-	for _, f := range findings {
-		if f.Level == doctor.Error && (f.Check == "manager" || f.Check == "installed" || f.Check == "binding") {
-			return "doctor has found that " + f.Check + " does not work"
-		}
-		if right := lacks(f); right != "" && f.Object == binding.Name {
-			return "doctor has found that the consumer's account in the provider may not " + right
-		}
-	}
-	return ""
-}
-
-// lacks returns a right without which every step would only wait; "" if the finding names none.
-func lacks(f doctor.Finding) string {
-	if f.Level != doctor.Error || f.Check != "rights" {
-		return ""
-	}
-	_, list, _ := strings.Cut(f.Message, " lacks: ")
-	for right := range strings.SplitSeq(list, ", ") {
-		if right == "create namespaces" || right == "create pods" {
-			return right
-		}
-	}
-	return ""
-}
-
-// news returns the findings that were not there before, and are not OK.
-func news(findings, before []doctor.Finding) []doctor.Finding {
-	return slices.DeleteFunc(findings, func(f doctor.Finding) bool {
-		return f.Level == doctor.OK || slices.ContainsFunc(before, func(b doctor.Finding) bool { return b.Check == f.Check && b.Object == f.Object && b.Level == f.Level })
-	})
 }
 
 // own returns the metadata of an object of the test.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,8 +27,8 @@ type remains struct {
 	// binding is nil once it is gone. secret is nil if there is none.
 	binding *v1alpha1.ClusterBinding
 	secret  *corev1.Secret
-	// others names the existing bindings if this one does not exist.
-	others string
+	// others are the existing bindings if this one does not exist; nil if they are not known.
+	others []string
 	// at says where the binding led, once that is known.
 	at place
 	// key is the name of the Secret. field is the key in it with the kubeconfig.
@@ -50,7 +49,7 @@ func read(ctx context.Context, consumer *cli.Cluster, name string) (*remains, er
 	case !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err):
 		return nil, fmt.Errorf("reading ClusterBinding %s: %w", name, err)
 	default:
-		r.others = known(ctx, consumer)
+		r.others = consumer.Bindings(ctx)
 	}
 	secret := &corev1.Secret{}
 	err = consumer.Get(ctx, r.key, secret)
@@ -61,19 +60,6 @@ func read(ctx context.Context, consumer *cli.Cluster, name string) (*remains, er
 		r.secret = secret
 	}
 	return r, nil
-}
-
-// known returns the names of the existing bindings, for users who have misspelt one.
-func known(ctx context.Context, consumer *cli.Cluster) string {
-	bindings := &v1alpha1.ClusterBindingList{}
-	if err := consumer.List(ctx, bindings); err != nil || len(bindings.Items) == 0 {
-		return ""
-	}
-	names := make([]string, len(bindings.Items))
-	for i := range bindings.Items {
-		names[i] = bindings.Items[i].Name
-	}
-	return "; existing ones: " + strings.Join(names, ", ")
 }
 
 // unproven says that nothing in this cluster leads to the provider whose account is to be deleted; "" if
@@ -150,7 +136,7 @@ func (r *remains) unfinished(err error) error {
 func (r *remains) stays(cleaned bool) string {
 	access := accessOf(r.secret, r.field)
 	switch {
-	case r.binding == nil && r.secret == nil && r.others != "":
+	case r.binding == nil && r.secret == nil && len(r.others) > 0:
 		return "" // The name may be misspelt.
 	case !cleaned && (access.account != "" || r.secret == nil):
 		verb := "stays"

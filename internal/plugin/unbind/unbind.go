@@ -61,7 +61,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 		return err
 	}
 	if left.binding == nil {
-		output.Say("there is no ClusterBinding %s%s", name, left.others)
+		output.Say("%v", cli.NoBinding(name, left.others))
 	}
 	var provider *cli.Provider
 	if o.provider.Given() {

@@ -195,7 +195,7 @@ func TestWhatIsLeft(t *testing.T) {
 	if got := r.stays(false); !strings.Contains(got, "if it exists") || !strings.Contains(got, ends) {
 		t.Error(got)
 	}
-	r.others = "; existing ones: us"
+	r.others = []string{"us"}
 	if got := r.stays(false); got != "" {
 		t.Errorf("of a name that may be misspelt it says %q", got)
 	}

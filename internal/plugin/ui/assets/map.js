@@ -62,7 +62,7 @@ function provider(item, choose, open) {
   return el('article', { class: 'card' },
     el('h3', {}, el('button', { type: 'button', class: 'plain title', id: `provider-${one.id}`, click: () => open(one) }, one.name || one.id), ' ',
       known && badge(one.ready ? 'Ready' : one.reason || 'not Ready', one.ready), one.version && el('span', { class: 'quiet' }, ` ${one.version}`)),
-    waitList(one.waits), one.nodes.map(node), namespaces(one.namespaces, filters, one.id, choose),
+    waitList(one.waits), one.lastKnown && el('p', { class: 'quiet' }, `Nodes and pods as last known at ${new Date(one.lastKnown).toLocaleString()}.`), one.nodes.map(node), namespaces(one.namespaces, filters, one.id, choose),
     one.namespaces.length === 0 && el('p', { class: 'quiet' }, 'no namespace is offloaded to it'));
 }
 

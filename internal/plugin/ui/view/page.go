@@ -59,10 +59,12 @@ func (c *Counts) plus(more Counts) {
 type Provider struct {
 	ID string `json:"id"`
 	// Name is the name of the ClusterBinding; empty if the user may not read it.
-	Name       string        `json:"name,omitempty"`
-	Ready      bool          `json:"ready"`
-	Reason     string        `json:"reason,omitempty"`
-	Version    string        `json:"version,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Ready   bool   `json:"ready"`
+	Reason  string `json:"reason,omitempty"`
+	Version string `json:"version,omitempty"`
+	// LastKnown is when a provider that cannot be reached last answered.
+	LastKnown  string        `json:"lastKnown,omitempty"`
 	Waits      []status.Wait `json:"waits,omitempty"`
 	Conditions []Condition   `json:"conditions,omitempty"`
 	// Quota says how much of each item of spec.quota is used.
@@ -117,7 +119,7 @@ func byName(a, b Namespace) int { return cmp.Compare(a.Name, b.Name) }
 
 func (s *Snapshot) provider(binding status.Binding, used map[string]*usage) Provider {
 	p := Provider{
-		ID: binding.ClusterID, Name: binding.Name, Ready: binding.Ready, Reason: binding.Reason, Version: binding.Version,
+		ID: binding.ClusterID, Name: binding.Name, Ready: binding.Ready, Reason: binding.Reason, Version: binding.Version, LastKnown: binding.LastKnown,
 		Waits: binding.Waits, Conditions: conditionsOf(s.objects.Bindings, binding.Name), Quota: binding.Quota, Nodes: []Node{}, Namespaces: []Namespace{},
 	}
 	nodes := binding.Groups

@@ -34,7 +34,8 @@ func pod(namespace, name, node string, phase corev1.PodPhase) corev1.Pod {
 // sample has a provider with two namespaces, and a pod that waits although it may use two tiers of three.
 func sample() Objects {
 	binding := v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu"}}
-	binding.Status.Conditions = []metav1.Condition{conditions.New("Ready", "False", "Unreachable", "no answer")}
+	binding.Status.Conditions = []metav1.Condition{conditions.New("Ready", "False", "Unreachable", "no answer"), conditions.New("Connected", "False", "Unreachable", "no answer")}
+	binding.Status.LastHeartbeatTime = &metav1.Time{Time: time.Unix(0, 0)}
 	binding.Status.Quota = []v1alpha1.QuotaStatus{{
 		Name: "all", Hard: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10")}, Used: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
 	}}
@@ -70,7 +71,7 @@ func TestPage(t *testing.T) {
 		t.Fatalf("providers %+v", page.Providers)
 	}
 	eu := page.Providers[0]
-	if eu.Ready || eu.Reason != "Unreachable" || eu.Waits[0].Message != "no answer" || len(eu.Conditions) != 1 {
+	if eu.Ready || eu.Reason != "Unreachable" || eu.Waits[0].Message != "no answer" || len(eu.Conditions) != 2 || eu.LastKnown != "1970-01-01T00:00:00Z" {
 		t.Errorf("eu %+v", eu)
 	}
 	if want := []string{"all: 500m of 10 cpu"}; !cmp.Equal(eu.Quota, want) {

@@ -1,0 +1,46 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/conditions"
+)
+
+// TestOffloading: what nobody will ever run is an error, and the fix names what there is.
+func TestOffloading(t *testing.T) {
+	eu, us := v1alpha1.ClusterBinding{}, v1alpha1.ClusterBinding{}
+	eu.Spec.ClusterID, us.Spec.ClusterID = "eu", "us"
+	eu.Spec.VirtualNode.Labels = map[string]v1alpha1.LabelValue{"region": "eu-1"}
+	us.Spec.VirtualNode.Labels = map[string]v1alpha1.LabelValue{"region": "us-1"}
+	for name, test := range map[string]struct {
+		phase v1alpha1.OffloadingPhase
+		key   string
+		want  string
+	}{
+		"all is well":    {v1alpha1.OffloadingPhaseReady, "region", ""},
+		"it takes time":  {v1alpha1.OffloadingPhaseInProgress, "region", ""},
+		"a typo":         {v1alpha1.OffloadingPhaseNoClusterSelected, "region", "of region, the bindings have eu-1, us-1"},
+		"a wrong key":    {v1alpha1.OffloadingPhaseNoClusterSelected, "zone", "no binding has zone"},
+		"another ID":     {v1alpha1.OffloadingPhaseNoClusterSelected, v1alpha1.LabelCluster, "the bindings have eu, us"},
+		"it is refused":  {v1alpha1.OffloadingPhaseRefused, "region", "docs/troubleshooting.md, reason Refused"},
+		"not any longer": {v1alpha1.OffloadingPhaseTerminating, "region", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nso := &v1alpha1.NamespaceOffloading{ObjectMeta: metav1.ObjectMeta{Namespace: "team"}}
+			nso.Spec.ClusterSelector = &v1alpha1.ClusterSelector{NodeSelectorTerms: []v1alpha1.ClusterSelectorTerm{{
+				MatchExpressions: []v1alpha1.ClusterSelectorRequirement{{Key: test.key, Operator: corev1.NodeSelectorOpIn, Values: []string{"x"}}},
+			}}}
+			nso.Status.OffloadingPhase = test.phase
+			nso.Status.Conditions = []metav1.Condition{conditions.New("Ready", "False", string(test.phase), "no")}
+			f := ofOffloading(nso, []v1alpha1.ClusterBinding{eu, us})
+			if (f == nil) != (test.want == "") || f != nil && (f.Level != Error || f.Object != "team" || !strings.Contains(f.Mend, test.want)) {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}
