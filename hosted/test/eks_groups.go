@@ -139,13 +139,17 @@ func (e *EKS) updateGroupVersion(name string, group, body object) (object, *fail
 	return e.update(name, "VersionUpdate", params), nil
 }
 
-// updateGroupConfig replaces the whole scaling, but only single labels.
+// updateGroupConfig changes single sizes and single labels.
 func (e *EKS) updateGroupConfig(name string, group, body object) (object, *failure) {
 	params := object{}
-	if scaling, ok := body["scalingConfig"].(object); ok {
+	if change, ok := body["scalingConfig"].(object); ok {
+		scaling, _ := group["scalingConfig"].(object)
+		scaling = maps.Clone(scaling)
+		maps.Copy(scaling, change)
 		// "Minimum capacity 8 can't be greater than desired size 4": issue 3306 of terraform-aws-modules/terraform-aws-eks.
 		least, _ := scaling["minSize"].(float64)
-		if desired, ok := scaling["desiredSize"].(float64); ok && desired < least {
+		most, bounded := scaling["maxSize"].(float64)
+		if desired, ok := scaling["desiredSize"].(float64); ok && (desired < least || bounded && desired > most) {
 			return nil, invalid
 		}
 		group["scalingConfig"] = scaling

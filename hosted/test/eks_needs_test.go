@@ -18,6 +18,7 @@ func TestGroupNeeds(t *testing.T) {
 		"no role":                       {spec: "{nodegroupName: b, subnets: [s1]}", refused: "nodeRole"},
 		"no subnets":                    {spec: `{nodegroupName: b, nodeRole: "arn:r"}`, field: "subnets", want: "[s1,s2]"},
 		"a larger least size":           {spec: "{nodegroupName: a, minSize: 3}", field: "desiredSize", want: "3"},
+		"a smaller greatest size":       {spec: "{nodegroupName: a, minSize: 1, maxSize: 1}", field: "desiredSize", want: "1"},
 		"both sizes, as they are given": {spec: "{nodegroupName: a, minSize: 3, desiredSize: 1}", refused: "InvalidParameterException"},
 	}
 	for name, test := range tests {
@@ -41,6 +42,23 @@ func TestGroupNeeds(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSizeOfAnAutoscaler: an autoscaler makes a group larger after it was read. A change of the bounds must not end the new
+// nodes.
+func TestSizeOfAnAutoscaler(t *testing.T) {
+	for bounds, want := range map[string]float64{"maxSize: 5": 3, "minSize: 0": 3, "minSize: 2, maxSize: 4": 3, "maxSize: 5, desiredSize: 1": 1} {
+		cluster, client := newEKS(t)
+		before := mustRead(t, client)
+		in := merge.Input{Table: eks.Table, Spec: parse(t, "nodeGroups: [{nodegroupName: a, "+bounds+"}]"), Upstream: before.Config, Published: before.Config, Complete: true}
+		cluster.groups["a"]["scalingConfig"].(object)["desiredSize"] = 3.0
+		if _, err := client.Send(t.Context(), before, merge.Merge(in).Writes[0], "token"); err != nil {
+			t.Fatalf("%s: %v", bounds, err)
+		}
+		if got := cluster.groups["a"]["scalingConfig"].(object)["desiredSize"]; got != want {
+			t.Errorf("%s: the desired size is %v, want %v", bounds, got, want)
+		}
 	}
 }
 

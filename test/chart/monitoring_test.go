@@ -38,7 +38,7 @@ func TestMonitoring(t *testing.T) {
 	}
 	groups := part("PrometheusRule elsewhere/spillway", "spec", "groups").([]any)
 	rules := groups[0].(map[string]any)["rules"].([]any)
-	if first := rules[1].(map[string]any)["annotations"].(map[string]any)["summary"]; len(rules) < 10 || first != "ClusterBinding {{ $labels.binding }} is not Ready." {
+	if first := rules[2].(map[string]any)["annotations"].(map[string]any)["summary"]; len(rules) < 10 || first != "ClusterBinding {{ $labels.binding }} is not Ready." {
 		t.Errorf("there are %d alerts, of which one says %v", len(rules), first)
 	}
 	for _, name := range []string{"PrometheusRule elsewhere/spillway", "ServiceMonitor elsewhere/spillway"} {

@@ -34,7 +34,7 @@ func startManager(consumer *controlPlane, options manager.Options) *managerRun {
 	identity, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
 
-	served := options.Manager.Metrics
+	served, elects := options.Manager.Metrics, options.Shard || options.Manager.LeaderElection
 	if served.BindAddress == "" {
 		options.SkipMetrics, served.BindAddress = true, "0"
 	}
@@ -44,7 +44,7 @@ func startManager(consumer *controlPlane, options manager.Options) *managerRun {
 		HealthProbeBindAddress: "0",
 		Controller:             config.Controller{SkipNameValidation: ptr.To(true)},
 	}
-	if options.Shard {
+	if elects {
 		options.Manager.LeaderElection, options.Manager.LeaderElectionReleaseOnCancel = true, true
 		options.Manager.LeaderElectionID, options.Manager.LeaderElectionNamespace = "spillway-manager", manager.DefaultNamespace
 	}

@@ -123,7 +123,7 @@ var _ = Describe("Metrics that are secured", Ordered, slow, func() {
 		metrics.Registry = gathered{own, prometheus.Gatherers{before, own}}
 		served := kubelets{kubelet.Options{Address: "127.0.0.1", Port: freePort()}, eu.newKubelet()}
 		options := manager.Options{ConsumerID: homeID, Kubelet: served.Options}
-		options.Manager.Metrics = manager.Metrics(fmt.Sprintf("127.0.0.1:%d", port), true)
+		options.Manager.Metrics, options.Manager.LeaderElection = manager.Metrics(fmt.Sprintf("127.0.0.1:%d", port), true), true
 		running.stop()
 		running = startManager(home, options)
 		DeferCleanup(func() {

@@ -226,13 +226,27 @@ func (n nodeGroups) template(ctx context.Context, r request) (*types.Update, err
 	return out.Update, nil
 }
 
-// size raises the desired size to a new least size, unless the spec sets it, too. Otherwise EKS would refuse that.
+// size sends the desired size only if the spec changes it, or if EKS would refuse the new bounds with the size that was
+// read. EKS keeps what is not sent. A size that was read may be out of date: an autoscaler changes it meanwhile, and EKS
+// would end the nodes beyond it.
 func (n nodeGroups) size(ctx context.Context, r request) (*types.Update, error) {
-	_, given := r.Set[r.Item+".desiredSize"]
-	if least := r.group.MinSize; !given && least != nil && r.group.DesiredSize != nil && *r.group.DesiredSize < *least {
-		r.group.DesiredSize = least
+	if _, given := r.Set[r.Item+".desiredSize"]; !given {
+		r.group.DesiredSize = forced(r.was.DesiredSize, r.group.MinSize, r.group.MaxSize)
 	}
 	return n.update(ctx, r, &eks.UpdateNodegroupConfigInput{ScalingConfig: scaling(r.group)})
+}
+
+// forced returns the nearest size within the bounds if a size is not, and nil if it is.
+func forced(size, least, most *int32) *int32 {
+	switch {
+	case size == nil:
+		return nil
+	case least != nil && *size < *least:
+		return least
+	case most != nil && *size > *most:
+		return most
+	}
+	return nil
 }
 
 func (n nodeGroups) labels(ctx context.Context, r request) (*types.Update, error) {

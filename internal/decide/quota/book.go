@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -70,11 +69,10 @@ type Book struct {
 	// Labels returns the labels of a namespace. Once they become known or change, Relabelled must be called.
 	Labels Labels
 
-	mu      sync.Mutex
-	sums    sums
-	pods    map[types.UID]*account
-	waiting []*account // All but those that count, the oldest first.
-	asking  int        // How many of them ask.
+	mu   sync.Mutex
+	sums sums
+	roll
+	line
 }
 
 // Set sets spec.quota, and returns the pods that may be sent now. If there was none before, list must return all pods.
@@ -88,17 +86,17 @@ func (b *Book) Set(entries []Entry, list func() []Pod) []types.NamespacedName {
 		for _, a := range b.waiting {
 			all = append(all, a.NamespacedName)
 		}
-		b.pods, b.waiting, b.asking = nil, nil, 0
+		b.roll, b.line = roll{}, line{}
 		return all
 	}
 	if len(before) == 0 {
-		b.pods = map[types.UID]*account{}
+		b.roll = roll{map[types.UID]*account{}, map[types.NamespacedName][]types.UID{}}
 		for _, pod := range list() {
 			if a := (&account{Pod: pod}); !pod.Ended {
 				if pod.Sent {
 					a.state = counts
 				}
-				b.pods[pod.UID] = a
+				b.enter(a)
 			}
 		}
 	}
@@ -124,7 +122,7 @@ func (b *Book) Relabelled(namespace string) []types.NamespacedName {
 
 // recount begins anew with what each pod counts for. The caller holds the lock.
 func (b *Book) recount() []types.NamespacedName {
-	b.sums, b.waiting, b.asking = newSums(b.sums.entries, b.Labels), nil, 0
+	b.sums, b.line = newSums(b.sums.entries, b.Labels), line{keeping: make([]int, len(b.sums.entries))}
 	for _, a := range b.pods {
 		b.place(a)
 	}
@@ -158,7 +156,7 @@ func (b *Book) note(pod Pod) bool {
 		return false
 	}
 	b.drop(before)
-	b.pods[pod.UID] = after
+	b.enter(after)
 	b.place(after)
 	return before != nil
 }
@@ -178,10 +176,8 @@ func (b *Book) Forget(name types.NamespacedName) []types.NamespacedName {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	dropped := false
-	for _, a := range b.pods {
-		if a.NamespacedName == name {
-			dropped = b.drop(a) || dropped
-		}
+	for _, uid := range slices.Clone(b.named[name]) {
+		dropped = b.drop(b.pods[uid]) || dropped
 	}
 	if !dropped {
 		return nil
@@ -228,11 +224,13 @@ func (b *Book) Withdraw(uid types.UID) []types.NamespacedName {
 	return b.settle()
 }
 
-// settle gives room to pods that ask for it, and returns them. The caller holds the lock.
+// settle gives room to pods that ask for it, and returns them. It looks at all pods that wait, so not if nothing has
+// changed for any of them. The caller holds the lock.
 func (b *Book) settle() []types.NamespacedName {
-	if b.asking == 0 {
+	if b.asking == 0 || !b.changed {
 		return nil
 	}
+	defer func() { b.changed = false }()
 	var got []types.NamespacedName
 	held := b.sums.clone()
 	for _, a := range slices.Clone(b.waiting) {
@@ -281,28 +279,23 @@ func (b *Book) move(a *account, to state) {
 
 // place counts a pod, or lets it wait. The caller holds the lock.
 func (b *Book) place(a *account) {
+	of := b.sums.of(a.Namespace)
 	if a.state != counts {
-		at, _ := slices.BinarySearchFunc(b.waiting, a, byAge)
-		b.waiting = slices.Insert(b.waiting, at, a)
-		if a.state == asks {
-			b.asking++
-		}
+		b.join(a, of)
 		return
 	}
 	b.sums.add(&a.Pod, 1)
+	b.touch(of)
 }
 
 func (b *Book) take(a *account) {
+	of := b.sums.of(a.Namespace)
 	if a.state != counts {
-		if at, found := slices.BinarySearchFunc(b.waiting, a, byAge); found {
-			b.waiting = slices.Delete(b.waiting, at, at+1)
-			if a.state == asks {
-				b.asking--
-			}
-		}
+		b.leave(a, of)
 		return
 	}
 	b.sums.add(&a.Pod, -1)
+	b.touch(of)
 }
 
 func (b *Book) drop(a *account) bool {
@@ -310,11 +303,6 @@ func (b *Book) drop(a *account) bool {
 		return false
 	}
 	b.take(a)
-	delete(b.pods, a.UID)
+	b.strike(a)
 	return true
-}
-
-// byAge compares pods by when they were created, and within a second by their names.
-func byAge(a, b *account) int {
-	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }

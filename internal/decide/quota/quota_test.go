@@ -265,6 +265,25 @@ func TestNeverTooMuch(t *testing.T) {
 		if all > may[0] || ofA > may[1] || book.sums.used[0]["cpu"] != all || book.sums.used[1]["cpu"] != ofA {
 			t.Fatalf("step %d: %d and %d are sent, of %v, the book says %v", i, all, ofA, may, book.sums.used)
 		}
+		named := 0
+		for name, uids := range book.named {
+			named += len(uids)
+			for _, uid := range uids {
+				if a := book.pods[uid]; a == nil || a.NamespacedName != name {
+					t.Fatalf("step %d: %s is not a pod of the name %s", i, uid, name)
+				}
+			}
+		}
+		if named != len(book.pods) {
+			t.Fatalf("step %d: %d pods have a name, want %d", i, named, len(book.pods))
+		}
+		if !book.changed {
+			book.changed = true
+			if got := book.settle(); len(got) > 0 {
+				t.Fatalf("step %d: %v would have got room, and nothing has changed", i, got)
+			}
+			book.changed = false
+		}
 		for at, a := range book.waiting {
 			// After a restart, older pods that are not decided about yet keep their room.
 			kept := slices.ContainsFunc(book.waiting[:at], func(older *account) bool { return older.state == unknown })
@@ -347,10 +366,35 @@ func TestLeft(t *testing.T) {
 		"limits are left":    {[]string{"x: limits.cpu=5"}, "cpu=8 memory=4Gi pods=100"},
 		"no limits are left": {[]string{"x: limits.cpu=4"}, ""},
 	} {
-		left := Left(binding(test.quotas...), []Pod{sent, waiting}, teams, "a1")
+		_, left := UseOf(binding(test.quotas...), []Pod{sent}, teams).Left("a1", []Pod{waiting}, teams)
+		all, _ := UseOf(binding(test.quotas...), []Pod{sent, waiting}, teams).Left("a1", nil, teams)
+		if diff := cmp.Diff(all, left); diff != "" {
+			t.Errorf("%s: pods that come later (-there already +besides):\n%s", name, diff)
+		}
 		if diff := cmp.Diff(spill.SizeOfList(list(test.want)), append(spill.Size{}, left.Within(free, mine)...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestSettlesForNobody: a pod that ends is no reason to look at all pods that wait if none of them can use its room.
+func TestSettlesForNobody(t *testing.T) {
+	book := &Book{Labels: teams}
+	book.Set(Entries(binding("x: team=a: cpu=4", "y: team=b: pods=1")), func() []Pod { return nil })
+	for _, name := range []string{"a1/a", "a1/b", "a1/c", "b1/a", "c1/a"} {
+		book.Ask(pod(name, "cpu=3"))
+	}
+	book.settle()
+	for _, uid := range []types.UID{"b1a", "c1a"} {
+		if !book.drop(book.pods[uid]) || book.changed {
+			t.Errorf("%s is gone, and others are looked at", uid)
+		}
+	}
+	if looked := testing.AllocsPerRun(9, func() { book.settle() }); looked > 0 || book.asking != 2 {
+		t.Errorf("%v allocations although nothing has changed, and %d pods ask", looked, book.asking)
+	}
+	if got := names(book.Forget(types.NamespacedName{Namespace: "a1", Name: "a"})); got != "a1/b" {
+		t.Errorf("%q got the room, want a1/b", got)
 	}
 }
 
