@@ -13,11 +13,11 @@ import (
 // setRoom sets what the node has, and what of it our pods may request. It sets nothing on a new node while the other pods,
 // or ours, are not known yet: Kubernetes takes the capacity for allocatable if only that is set.
 func setRoom(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
-	if (offer.Unread || offer.unshared()) && node.Status.Allocatable == nil {
+	if (offer.Unread || unshared(offer)) && node.Status.Allocatable == nil {
 		return
 	}
 	left, all := allocatable(node, binding, offer), remainingCapacity(binding, offer)
-	if offer.unshared() {
+	if unshared(offer) {
 		all = least(maps.Clone(node.Status.Capacity), all)
 	}
 	node.Status.Capacity, node.Status.Allocatable = all, left
@@ -25,7 +25,7 @@ func setRoom(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) {
 
 // unshared reports whether the node is of a group whose part of what can grow is not known yet. It shows no more than before
 // then, and less only if there cannot be as much.
-func (o Offer) unshared() bool {
+func unshared(o Offer) bool {
 	_, grouped := o.Rooms[o.Member.Name]
 	return o.Unshared && grouped
 }
@@ -41,7 +41,7 @@ func allocatable(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offe
 	switch {
 	case offer.Unread:
 		return least(maps.Clone(shown), all)
-	case offer.unshared():
+	case unshared(offer):
 		return least(maps.Clone(shown), exactly(binding, offer))
 	case offer.Foreign == nil:
 		return all
@@ -64,7 +64,7 @@ func exactly(binding *v1alpha1.ClusterBinding, offer Offer) corev1.ResourceList 
 // lags reports whether the node shows a little more or less than what other pods leave, so that it has to be written
 // later.
 func lags(node *corev1.Node, binding *v1alpha1.ClusterBinding, offer Offer) bool {
-	if frozen(binding) || offer.Unknown || offer.Exact || offer.Foreign == nil || offer.unshared() {
+	if frozen(binding) || offer.Unknown || offer.Exact || offer.Foreign == nil || unshared(offer) {
 		return false
 	}
 	return !maps.EqualFunc(node.Status.Allocatable, exactly(binding, offer), equal)

@@ -20,7 +20,7 @@ type Room struct {
 // divide returns the rooms of the virtual nodes of a provider, by name; nil if they form no groups. The limits of the
 // binding, and the shares of older bindings, are about the whole provider. So each group gets its part of what is left, in
 // proportion to its nodes. Each node is looked at once, however many groups there are. While it is not known how groups share
-// what they can grow, a room is the most that there may be: see Offer.unshared.
+// what they can grow, a room is the most that there may be: see unshared.
 func divide(binding *v1alpha1.ClusterBinding, whole Offer, groups []Group) map[string]Room {
 	if len(groups) == 0 || len(groups[0].Labels) == 0 {
 		return nil
