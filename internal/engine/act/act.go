@@ -20,8 +20,8 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// requestTimeout bounds one request, including the client library's retries. An API server waits 10 seconds for
-// a webhook by default, and then answers that the webhook failed.
+// requestTimeout bounds one request, including the client library's retries. The transport gives up a write sooner, and
+// then says whether the provider holds it up, or is away.
 const requestTimeout = 15 * time.Second
 
 // Actor sends the requests of one kind in one connection.
