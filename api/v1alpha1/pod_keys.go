@@ -76,8 +76,8 @@ const (
 	// running as it was.
 	ReasonUpdateRejected = "UpdateRejected"
 	// ReasonServerError: the provider keeps answering 500 to requests for the pod, for objects that
-	// the pod needs, or for a remote namespace. Most often one of its own admission webhooks does
-	// not answer.
+	// the pod needs, or for a remote namespace, or does not answer them although it answers others.
+	// Most often one of its own admission webhooks does not answer.
 	ReasonServerError = "ServerError"
 	// ReasonOverBudget: the namespace, or all namespaces together, have sent as much to the
 	// provider as spec.budget of its ClusterBinding allows.

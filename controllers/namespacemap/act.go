@@ -211,10 +211,7 @@ func (a *executor) delete(ctx context.Context, d namespacemap.Delete) {
 // error, unless it happens every time. A server error that lasts is reported, too.
 func (a *executor) refused(namespace, remote string, outcome namespacemap.Outcome, err error) {
 	before, again := a.outcomes.last(a.binding.Name, remote, outcome.Phase)
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		outcome.Message = text.Clean(status.Status().Message)
-	}
+	outcome.Message = text.Clean(retry.Said(err))
 	switch {
 	case retry.IsServerError(err) && a.outcomes.serverError(a.binding.Name, remote):
 		outcome.Reason = v1alpha1.ReasonServerError

@@ -68,11 +68,34 @@ func SameError(a, b string) bool {
 	return a == b || numbers.ReplaceAllLiteralString(a, "0") == numbers.ReplaceAllLiteralString(b, "0")
 }
 
-// IsServerError reports whether an API server says that it cannot carry out a request (500), as opposed to
-// being overloaded or gone. The usual cause is an admission webhook that does not answer.
+// heldUp is the error of a write without an answer. HeldUp reports that others were answered meanwhile.
+type heldUp interface {
+	error
+	HeldUp() bool
+}
+
+// IsServerError reports whether an API server says that it cannot carry out a request (500), or does not answer a
+// write although it answers other requests, as opposed to being overloaded or gone. The usual cause is an admission
+// webhook that does not answer.
 func IsServerError(err error) bool {
 	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError
+	if errors.As(err, &status) {
+		return status.Status().Code == http.StatusInternalServerError
+	}
+	var write heldUp
+	return errors.As(err, &write) && write.HeldUp()
+}
+
+// Said returns what an API server says in an error, or how it does not answer a write. It is empty for other errors.
+func Said(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Message
+	}
+	if write := heldUp(nil); errors.As(err, &write) && write.HeldUp() {
+		return write.Error()
+	}
+	return ""
 }
 
 // SaysWhy reports whether an error is an API server's verdict on the request itself. Other errors, such as a

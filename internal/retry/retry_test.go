@@ -74,6 +74,12 @@ func TestSameError(t *testing.T) {
 	}
 }
 
+// unanswered is a write without an answer. It is true if others were answered.
+type unanswered bool
+
+func (unanswered) Error() string  { return "no answer" }
+func (u unanswered) HeldUp() bool { return bool(u) }
+
 func TestIsServerError(t *testing.T) {
 	for err, want := range map[error]bool{
 		apierrors.NewInternalError(errors.New("failed calling webhook")): true,
@@ -81,6 +87,8 @@ func TestIsServerError(t *testing.T) {
 		apierrors.NewServiceUnavailable("not ready"):                     false,
 		apierrors.NewTooManyRequests("slow down", 1):                     false,
 		io.EOF: false,
+		fmt.Errorf("creating: %w", unanswered(true)):  true,
+		fmt.Errorf("creating: %w", unanswered(false)): false,
 	} {
 		if got := IsServerError(err); got != want {
 			t.Errorf("of %v: %v", err, got)

@@ -48,6 +48,12 @@ var _ = Describe("A provider that hangs", slow, func() {
 		Eventually(us.allStandIns(toUS)).Should(HaveLen(each / 2))
 		Eventually(home.phases(team)).Should(Equal(map[corev1.PodPhase]int{corev1.PodPending: each, corev1.PodRunning: each / 2}))
 
+		By("blaming no webhook of the provider") // It answers nothing at all.
+		for _, pod := range waiting {
+			Expect(home.fetching(pod)()).To(Succeed())
+			Expect(pod.Status.Conditions).NotTo(ContainElement(HaveField("Reason", v1alpha1.ReasonServerError)))
+		}
+
 		By("answering again")
 		resume() // All of the above happened while it hung.
 		home.bindingIsReady(toEU)

@@ -1,6 +1,11 @@
 package integration
 
 import (
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -146,6 +151,37 @@ var _ = Describe("A webhook of the provider that does not answer", Ordered, slow
 	})
 })
 
+// A webhook that takes connections and does not answer costs an API server the webhook's whole timeout for each
+// write: 10 seconds by default, and 30 at most.
+var _ = Describe("A webhook of the provider that answers too late", slow, func() {
+	DescribeTable("holds up a pod", func(seconds int32, policy admissionv1.FailurePolicyType, says string) {
+		late := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-r.Context().Done():
+			case <-time.After(time.Duration(seconds+2) * time.Second):
+			}
+		}))
+		DeferCleanup(late.Close)
+		t := newTeam()
+		webhook := unansweredWebhook("pods", t.remote, admissionv1.Create)
+		webhook.Webhooks[0].ClientConfig = admissionv1.WebhookClientConfig{
+			URL: ptr.To(late.URL), CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: late.Certificate().Raw}),
+		}
+		webhook.Webhooks[0].TimeoutSeconds, webhook.Webhooks[0].FailurePolicy = &seconds, &policy
+		eu.create(webhook)
+		pod := t.run()
+		if says != "" {
+			t.staysHome(pod, v1alpha1.ReasonServerError, "provider "+t.cb.Spec.ClusterID+" fails to create "+t.remote+"/"+pod.Name, says)
+			eu.drop(webhook)
+		}
+		t.goesOn(pod)
+	},
+		Entry("which says so", int32(10), admissionv1.Fail, webhookFails),
+		Entry("which says so, if the webhook may take longer than Spillway waits", int32(30), admissionv1.Fail, "although the provider answers other requests"),
+		Entry("only for the time of the webhook, if it may fail", int32(10), admissionv1.Ignore, ""),
+	)
+})
+
 // silent registers a webhook that nobody serves, for writes of a resource in a namespace (or of that
 // namespace). It waits until the webhook makes try fail. verbs default to Create and Update.
 func (c *controlPlane) silent(resource, namespace string, try func() error, verbs ...admissionv1.OperationType) *admissionv1.ValidatingWebhookConfiguration {
@@ -153,7 +189,15 @@ func (c *controlPlane) silent(resource, namespace string, try func() error, verb
 	if len(verbs) == 0 {
 		verbs = []admissionv1.OperationType{admissionv1.Create, admissionv1.Update}
 	}
-	webhook := &admissionv1.ValidatingWebhookConfiguration{
+	webhook := unansweredWebhook(resource, namespace, verbs...)
+	c.create(webhook)
+	Eventually(try).Should(MatchError(ContainSubstring(webhookFails)), "the webhook should be asked")
+	return webhook
+}
+
+// unansweredWebhook returns a webhook that nobody serves.
+func unansweredWebhook(resource, namespace string, verbs ...admissionv1.OperationType) *admissionv1.ValidatingWebhookConfiguration {
+	return &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: unique("silent")},
 		Webhooks: []admissionv1.ValidatingWebhook{{
 			Name:              "silent.example.com",
@@ -169,7 +213,4 @@ func (c *controlPlane) silent(resource, namespace string, try func() error, verb
 			AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
-	c.create(webhook)
-	Eventually(try).Should(MatchError(ContainSubstring(webhookFails)), "the webhook should be asked")
-	return webhook
 }

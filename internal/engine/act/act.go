@@ -20,8 +20,8 @@ import (
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
-// requestTimeout bounds one request, including the client library's retries. An API server waits 10 seconds for
-// a webhook by default, and then answers that the webhook failed.
+// requestTimeout bounds one request, including the client library's retries. The transport gives up a write sooner, and
+// then says whether the provider holds it up, or is away.
 const requestTimeout = 15 * time.Second
 
 // Actor sends the requests of one kind in one connection.
@@ -54,7 +54,7 @@ func (c *Actor[T]) Do(ctx context.Context, s decide.ObjectState[T], plan decide.
 			now := c.Clock.Now() // A refused request costs the provider as much.
 			c.Attempts.Change(s.Key, func(r *attempts.Record) { r.CopiesUsed = attempts.Copies.Wrote(r.CopiesUsed, now) })
 		}
-		answer, err := c.do(ctx, s, a)
+		answer, err := c.limited(ctx, s, a)
 		c.noteAnswer(s, a, err)
 		if err != nil {
 			return made, false, c.failed(ctx, s, a, err)
@@ -85,12 +85,35 @@ func (c *Actor[T]) succeeded(s decide.ObjectState[T], a decide.Action) {
 	}
 }
 
+// ofTrials is which part of the workers of a kind may wait for writes that are held up.
+const ofTrials = 4
+
+// limited does an action, unless it is a write to a namespace of the provider in which too many are held up.
+func (c *Actor[T]) limited(ctx context.Context, s decide.ObjectState[T], a decide.Action) (answer client.Object, err error) {
+	if a.Side != decide.Remote || a.Verb != decide.Create && a.Verb != decide.Patch && a.Verb != decide.Delete {
+		return c.do(ctx, s, a)
+	}
+	ended, err := c.Attempts.HeldUp.Begin(a.Verb, a.Object.GetNamespace(), max(1, c.Kind.Workers/ofTrials))
+	if err != nil {
+		return nil, err
+	}
+	began := c.Clock.Now()
+	defer func() { ended(err, c.Clock.Since(began)) }()
+	return c.do(ctx, s, a)
+}
+
 // noteAnswer remembers a creation that got no answer: the API server may have carried it out.
 func (c *Actor[T]) noteAnswer(s decide.ObjectState[T], a decide.Action, err error) {
 	if a.Verb != decide.Create || a.Side != decide.Remote || !decide.Present(s.Local) {
 		return
 	}
-	var status apierrors.APIStatus
+	var (
+		status  apierrors.APIStatus
+		notSent *attempts.NotSentError
+	)
+	if errors.As(err, &notSent) {
+		return
+	}
 	if err != nil && (!errors.As(err, &status) || apierrors.IsTimeout(err)) {
 		c.Attempts.Change(s.Key, func(r *attempts.Record) { r.Unanswered = s.Local.GetUID() })
 	} else if err == nil {

@@ -1,8 +1,8 @@
 package act
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,11 +76,7 @@ func problemOf(a decide.Action, clusterID string, err error) field.Problem {
 	case decide.Delete:
 		reason = v1alpha1.ReasonDeletionFailed
 	}
-	message := err.Error()
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		message = status.Status().Message
-	}
+	message := cmp.Or(retry.Said(err), err.Error())
 	where, does := "the consumer", "refuses"
 	if a.Side == decide.Remote {
 		where = "provider " + clusterID

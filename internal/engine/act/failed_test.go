@@ -15,6 +15,7 @@ import (
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	fixture "github.com/spillway-io/spillway/internal/engine/decide/decidetest"
 	"github.com/spillway-io/spillway/internal/engine/enginetest"
+	"github.com/spillway-io/spillway/internal/provider/transport"
 )
 
 func actor() (*Actor[*corev1.ConfigMap], *enginetest.Rig) {
@@ -61,6 +62,8 @@ func TestServerErrorsThatLast(t *testing.T) {
 		"a deletion":               {decide.Action{Verb: decide.Delete, Side: decide.Remote, Object: fixture.Remote()}, internal, true},
 		"a mark in the consumer":   {decide.Action{Verb: decide.Patch, Side: decide.Local, Object: fixture.Local()}, internal, false},
 		"no server to answer well": {create, unavailable, false},
+		"no answer to a write":     {create, &transport.TimeoutError{OthersAnswered: true}, true},
+		"no answer to anything":    {create, &transport.TimeoutError{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, rig := actor()

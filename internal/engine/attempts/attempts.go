@@ -22,6 +22,8 @@ import (
 type Attempts struct {
 	// Sent has the objects that were sent recently. It outlives the connection.
 	Sent *Sent
+	// HeldUp has the namespaces of the provider in which writes are held up.
+	HeldUp HeldUp
 
 	clock   clock.PassiveClock
 	mu      sync.Mutex

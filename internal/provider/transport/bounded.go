@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,9 +21,19 @@ const maxRetryAfter = 5
 type TimeoutError struct {
 	// After is how long the request was allowed to take.
 	After time.Duration
+	// OthersAnswered reports that it was a write, and that the provider has answered other requests meanwhile.
+	OthersAnswered bool
 }
 
-func (e *TimeoutError) Error() string { return fmt.Sprintf("no complete answer within %s", e.After) }
+func (e *TimeoutError) Error() string {
+	if e.OthersAnswered {
+		return fmt.Sprintf("no answer within %s, although the provider answers other requests; most often, one of its admission webhooks does not answer", e.After.Round(time.Second))
+	}
+	return fmt.Sprintf("no complete answer within %s", e.After)
+}
+
+// HeldUp reports that the provider is not away, but holds up this write.
+func (e *TimeoutError) HeldUp() bool { return e.OthersAnswered }
 
 // Timeout returns true, which makes this a timeout to net.Error and url.Error.
 func (e *TimeoutError) Timeout() bool { return true }
@@ -49,6 +61,7 @@ type bounded struct {
 	prefix      string
 	opts        Options
 	excess      *excess
+	answers     atomic.Uint64 // How many requests were answered.
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -65,22 +78,27 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	after, err := b.opts.withinFence(req, b.timeout(kind))
+	most := b.timeout(req, kind)
+	after, err := b.opts.withinFence(req, most)
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
 		return nil, err
 	}
-	deadline := newDeadline(req.Context(), after)
-	ended := b.opts.writing(req)
+	deadline := newDeadline(req.Context(), after, func(taken time.Duration) time.Duration {
+		left, _ := b.opts.withinFence(req, most-taken) // With an error, it is 0.
+		return left
+	})
+	answers, ended := b.answers.Load(), b.opts.writing(req)
 	resp, err := b.next.RoundTrip(req.WithContext(deadline.ctx)) //nolint:contextcheck // The deadline's context comes from the request's.
 	ended(err == nil)
 	if err != nil {
-		err = b.explain(deadline, err)
+		err = b.heldUp(req, answers, b.explain(deadline, err))
 		deadline.cancel()
 		return nil, err
 	}
+	b.answers.Add(1)
 	passAuthority(req, resp)
 	passDate(req, resp)
 	capRetryAfter(resp.Header)
@@ -110,11 +128,24 @@ func (b *bounded) CloseIdleConnections() { b.connections.pool.CloseIdleConnectio
 // WrappedRoundTripper lets client-go unwrap b.
 func (b *bounded) WrappedRoundTripper() http.RoundTripper { return b.next }
 
-func (b *bounded) timeout(kind requestKind) time.Duration {
-	if kind == single {
-		return b.opts.Timeout
+func (b *bounded) timeout(req *http.Request, kind requestKind) time.Duration {
+	switch {
+	case kind != single:
+		return b.opts.ListTimeout
+	case fenced(req):
+		return b.opts.WriteTimeout
 	}
-	return b.opts.ListTimeout
+	return b.opts.Timeout
+}
+
+// heldUp notes in the error of a write without an answer that others were answered since it began. A provider that
+// is away answers none.
+func (b *bounded) heldUp(req *http.Request, before uint64, err error) error {
+	var timeout *TimeoutError
+	if !errors.As(err, &timeout) || !fenced(req) || b.answers.Load() == before {
+		return err
+	}
+	return &TimeoutError{After: timeout.After, OthersAnswered: true}
 }
 
 // explain returns why a request failed if this client ended it. net/http's own error for that varies with the
@@ -137,17 +168,27 @@ func capRetryAfter(header http.Header) {
 }
 
 // deadline is a context that ends with a *TimeoutError as its cause. Unlike a deadline of context.WithTimeout,
-// it can be lifted.
+// it can be lifted, and extended when it has come.
 type deadline struct {
 	ctx   context.Context
 	end   context.CancelCauseFunc
 	timer *time.Timer
 }
 
-func newDeadline(parent context.Context, after time.Duration) *deadline {
+// newDeadline returns a deadline after that time. When it has come, more is asked how much more time there is.
+func newDeadline(parent context.Context, after time.Duration, more func(taken time.Duration) time.Duration) *deadline {
 	ctx, end := context.WithCancelCause(parent)
-	timer := time.AfterFunc(after, func() { end(&TimeoutError{After: after}) })
-	return &deadline{ctx: ctx, end: end, timer: timer}
+	d := &deadline{ctx: ctx, end: end}
+	d.timer = time.AfterFunc(math.MaxInt64, func() {
+		if left := more(after); left > 0 && ctx.Err() == nil {
+			after += left
+			d.timer.Reset(left)
+			return
+		}
+		end(&TimeoutError{After: after})
+	})
+	d.timer.Reset(after) // Not before timer is set.
+	return d
 }
 
 func (d *deadline) lift() { d.timer.Stop() }

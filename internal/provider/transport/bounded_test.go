@@ -61,10 +61,10 @@ func TestDefaults(t *testing.T) {
 	var got Options
 	got.setDefaults()
 	want := Options{
-		Timeout: 10 * time.Second, ListTimeout: time.Minute, MaxBytes: 8 << 20, MaxListBytes: 256 << 20,
+		Timeout: 10 * time.Second, WriteTimeout: 13 * time.Second, ListTimeout: time.Minute, MaxBytes: 8 << 20, MaxListBytes: 256 << 20,
 		PingInterval: 10 * time.Second, PingTimeout: 5 * time.Second,
 	}
-	if got.Wrap != nil || got.Timeout != want.Timeout || got.ListTimeout != want.ListTimeout || got.MaxBytes != want.MaxBytes ||
+	if got.Wrap != nil || got.Timeout != want.Timeout || got.WriteTimeout != want.WriteTimeout || got.ListTimeout != want.ListTimeout || got.MaxBytes != want.MaxBytes ||
 		got.MaxListBytes != want.MaxListBytes || got.PingInterval != want.PingInterval || got.PingTimeout != want.PingTimeout {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -56,6 +56,9 @@ type Options struct {
 	// Timeout of a request that is neither a list nor a watch, from dialing to the end of
 	// the answer. Defaults to 10 s.
 	Timeout time.Duration
+	// WriteTimeout is the same for a request that may change something. For each admission webhook, an API server waits
+	// 10 s by default. Then it says that the webhook failed, or goes on without it. Defaults to 13 s.
+	WriteTimeout time.Duration
 	// ListTimeout is the same for lists, and for deletions of collections. A watch must
 	// begin within it, and then has no deadline. Defaults to 60 s.
 	ListTimeout time.Duration
@@ -81,7 +84,8 @@ type Options struct {
 	PingTimeout time.Duration
 
 	// Remaining, if set, returns how much time a request that may change something has left. False means that the
-	// time is unlimited. If no time is left, the request is refused with ErrFenced. Optional.
+	// time is unlimited. If no time is left, the request is refused with ErrFenced. At the end of that time, Remaining is
+	// asked again: the request goes on if the time was extended meanwhile. Optional.
 	Remaining func() (time.Duration, bool)
 	// Writing, if set, is called when such a request is sent. The returned function is called when the request
 	// has ended, with whether it was answered. Optional.
@@ -102,6 +106,7 @@ type Options struct {
 
 func (o *Options) setDefaults() {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 13*time.Second)
 	o.ListTimeout = cmp.Or(o.ListTimeout, 60*time.Second)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 8<<20)
 	o.MaxListBytes = cmp.Or(o.MaxListBytes, 256<<20)

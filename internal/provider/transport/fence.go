@@ -34,7 +34,7 @@ func (o *Options) writing(req *http.Request) (ended func(answered bool)) {
 }
 
 // withinFence shortens the timeout of a request that may change something to the time
-// left.
+// left. With an error, the timeout is 0.
 func (o *Options) withinFence(req *http.Request, timeout time.Duration) (time.Duration, error) {
 	if o.Remaining == nil || !fenced(req) {
 		return timeout, nil
