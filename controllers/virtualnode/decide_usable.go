@@ -61,7 +61,7 @@ func growsFreely(o Offer) bool { return len(o.Member.Labels) == 0 && hasRoom(o.G
 // differs reports whether a node of the provider changed in anything that this package uses.
 func differs(before, after *corev1.Node) bool {
 	var o Offer // The zero value, so that each change of taints counts.
-	return o.closed(before) != o.closed(after) ||
+	return o.closed(before) != o.closed(after) || broken(before) != broken(after) ||
 		before.Labels[v1alpha1.LabelNodeType] != after.Labels[v1alpha1.LabelNodeType] ||
 		slices.ContainsFunc(field.NodeKeys, func(key string) bool { return before.Labels[key] != after.Labels[key] }) ||
 		!equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) ||

@@ -3,6 +3,7 @@ package virtualnode
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -67,6 +68,13 @@ func TestDiffers(t *testing.T) {
 		if got := differs(node().Obj(), test.after.Obj()); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
+	}
+	starting, gone := node().Ready(corev1.ConditionFalse).Obj(), node().Ready(corev1.ConditionUnknown).Obj()
+	for node, at := range map[*corev1.Node]time.Duration{starting: 0, gone: time.Hour} {
+		node.Status.Conditions[1].LastTransitionTime = metav1.NewTime(node.CreationTimestamp.Add(at))
+	}
+	if !differs(starting, gone) {
+		t.Error("a node that has never been ready, and does not start any more, makes no difference")
 	}
 	before, after := node().Obj(), node().Obj()
 	after.Status.DeclaredFeatures = []string{"Some"}

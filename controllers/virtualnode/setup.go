@@ -39,8 +39,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, all mcmanager.Manager) e
 		Complete(r))
 }
 
-// watchOffer follows what a provider offers: its nodes, which report all the time, its limits, and what other pods
-// leave.
+// watchOffer follows what a provider offers: its nodes, which report all the time, whether they can be read, its limits, and
+// what other pods leave.
 func (r *Reconciler) watchOffer(ctx context.Context, engaged cluster.Cluster, changed func()) error {
 	provider, err := fleet.Of(engaged)
 	if err != nil {
@@ -48,6 +48,9 @@ func (r *Reconciler) watchOffer(ctx context.Context, engaged cluster.Cluster, ch
 	}
 	provider.Limits.Follow(func(*field.Limits) { changed() })
 	provider.Foreign.Follow(ctx, func(*connection.Foreign) { changed() })
+	// Nodes that can be read again are in the cache a moment before the right counts. A short refusal is on no condition, whose
+	// change would enqueue the binding.
+	provider.Rights.Follow(ctx, changed)
 	return trigger.Changes(ctx, provider, &corev1.Node{}, func(before, after *corev1.Node) bool {
 		return differs(before, after) || !maps.Equal(before.Labels, after.Labels) && groupsNodes(ctx, r.Client, provider.ClusterID)
 	}, changed)

@@ -54,6 +54,16 @@ func VolumeName(clusterID string, claim types.UID) string {
 	return v1alpha1.VolumePrefix + clusterID + "-" + string(claim)
 }
 
+// ProviderOfVolume returns the clusterID of the provider that has the volume of a claim; "" if none is known to have it.
+func ProviderOfVolume(claim *corev1.PersistentVolumeClaim) string {
+	rest, ours := strings.CutPrefix(claim.Spec.VolumeName, v1alpha1.VolumePrefix)
+	clusterID, found := strings.CutSuffix(rest, "-"+string(claim.UID))
+	if !ours || !found {
+		return ""
+	}
+	return clusterID
+}
+
 // StandsForRemote reports whether a PersistentVolume of the consumer stands for a volume in the provider. It
 // needs only the metadata.
 func StandsForRemote(volume metav1.Object, clusterID string) bool {

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/spillway-io/spillway/internal/field"
@@ -32,6 +33,15 @@ func TestReclaimOfAClass(t *testing.T) {
 	} {
 		if got := field.StorageOf(&storagev1.StorageClass{ReclaimPolicy: policy}).Reclaim; got != want {
 			t.Errorf("%v: got %s, want %s", policy, got, want)
+		}
+	}
+}
+
+func TestProviderOfVolume(t *testing.T) {
+	for volume, want := range map[string]string{field.VolumeName("eu-1", "u"): "eu-1", field.VolumeName("eu-1", "another"): "", "pvc-u": "", "": ""} {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
+		if got := field.ProviderOfVolume(claim); got != want {
+			t.Errorf("%q: got %q", volume, got)
 		}
 	}
 }

@@ -54,8 +54,11 @@ func (p *Providers) Engage(ctx context.Context, name multicluster.ClusterName, p
 		return nil
 	}
 	enqueue := func() { p.enqueue(string(name)) }
-	enqueue()
-	return p.Watch(ctx, provider, enqueue)
+	if err := p.Watch(ctx, provider, enqueue); err != nil {
+		return err
+	}
+	enqueue() // Now: a change between a reconcile and the watch would be lost.
+	return nil
 }
 
 func (p *Providers) enqueue(name string) {

@@ -35,10 +35,14 @@ func take(queue Queue) (names []string) {
 func TestProviders(t *testing.T) {
 	changed := map[cluster.Cluster]func(){}
 	eu, us, queue := &provider{}, &provider{}, newQueue(t)
-	p := &Providers{Watch: func(_ context.Context, of cluster.Cluster, enqueue func()) error {
+	p := &Providers{}
+	p.Watch = func(_ context.Context, of cluster.Cluster, enqueue func()) error {
 		changed[of] = enqueue
+		if len(p.early)+queue.Len() > 0 {
+			t.Error("it is enqueued before it is watched, so a change in between is lost")
+		}
 		return nil
-	}}
+	}
 	for _, step := range []struct {
 		what string
 		do   func() error

@@ -51,7 +51,7 @@ func VolumesUnknown() string {
 }
 
 // orLose says how to give the volumes up.
-const orLose = "or delete the NamespaceOffloading or the ClusterBinding, and set the annotation " + v1alpha1.AnnotationLoseVolumes + "=" + v1alpha1.LoseVolumes + " on it"
+const orLose = "or set the annotation " + v1alpha1.AnnotationLoseVolumes + "=" + v1alpha1.LoseVolumes + " on the NamespaceOffloading or the ClusterBinding once that is being deleted"
 
 // LosesVolumes reports whether the volumes of a ClusterBinding or a NamespaceOffloading may be lost: it is being
 // deleted, and its annotation says so.

@@ -109,6 +109,7 @@ func TestFindings(t *testing.T) {
 		"a binding that is Ready":                {ofWait(status.Binding{Name: "eu", Ready: true}, status.Wait{Type: "Limited", Reason: "RightsMissing"}), Warning, "bind eu"},
 		"one that is not":                        {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "Unauthorized"}), Error, "rotate eu"},
 		"one that nobody has seen":               {ofWait(status.Binding{Name: "eu"}, status.Tree(status.Seen{Bindings: make([]v1alpha1.ClusterBinding, 1)}).Bindings[0].Waits[0]), Error, "kubectl get pods -n spillway-system"},
+		"one that has expired":                   {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "Unauthorized", Message: "401; the token expired at 2026-01-02T03:04:05Z"}), Error, "fix: kubectl spillway rotate eu --provider-context CONTEXT\n"},
 		"an account that is gone":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "Unauthorized"}), Error, "bind eu --provider-context CONTEXT, which also recreates a deleted account"},
 		"a reason without a mend":                {ofWait(status.Binding{Name: "eu"}, status.Wait{Reason: "StartFailed"}), Error, "docs/troubleshooting.md, reason StartFailed"},
 		"one that is being deleted":              {ofWait(leaving, status.Wait{Type: "Ready", Reason: "Deleting", Message: "see the condition Drained"}), OK, "it is being deleted"},
@@ -212,7 +213,7 @@ func TestWorstAndText(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if got := Text([]Finding{ok, warning}, false); !strings.Contains(got, "1 checks passed") || !strings.Contains(got, "warning  clock") {
+	if got := Text([]Finding{ok, warning}, false); !strings.Contains(got, "1 check passed;") || !strings.Contains(got, "warning  clock") {
 		t.Error(got)
 	}
 }

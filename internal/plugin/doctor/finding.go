@@ -102,6 +102,9 @@ func ofWait(binding status.Binding, wait status.Wait) Finding {
 	if mend, ok := mends[wait.Reason]; ok {
 		f.Mend = strings.ReplaceAll(mend, "%s", binding.Name)
 	}
+	if wait.Reason == v1alpha1.ReasonUnauthorized && strings.Contains(wait.Message, " expired at ") {
+		f.Mend = "kubectl spillway rotate " + binding.Name + " --provider-context CONTEXT"
+	}
 	if wait.Type == v1alpha1.BindingWritesRefused {
 		f.Mend = ofRefused(wait.Message)
 	}
@@ -186,6 +189,14 @@ func ofExpiry(name string, from, until, now time.Time) Finding {
 	return f
 }
 
+// Passed says how many checks found nothing.
+func Passed(count int) string {
+	if count == 1 {
+		return "1 check passed"
+	}
+	return fmt.Sprintf("%d checks passed", count)
+}
+
 // Worst returns the worst level of the findings.
 func Worst(findings []Finding) Level {
 	worst := OK
@@ -212,7 +223,7 @@ func Text(findings []Finding, all bool) string {
 		}
 	}
 	if fine > 0 {
-		fmt.Fprintf(&b, "%d checks passed; --all shows them\n", fine)
+		b.WriteString(Passed(fine) + "; --all shows them\n")
 	}
 	return b.String()
 }

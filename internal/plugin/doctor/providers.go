@@ -88,6 +88,9 @@ func (p *providers) provider(ctx context.Context, binding *v1alpha1.ClusterBindi
 	}
 	_, from, until := kubeconfig.Validity(loaded)
 	p.found(ofExpiry(binding.Name, from, until, time.Now()))
+	if !until.IsZero() && time.Now().After(until) {
+		return // The provider says no more than that to expired credentials.
+	}
 	there, err := clock(ctx, loaded)
 	if err != nil {
 		p.found(Finding{

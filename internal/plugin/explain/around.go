@@ -85,31 +85,6 @@ func (s Seen) around() []status.Wait {
 	return waits
 }
 
-// claims returns the claims that may hold up a pod that has not started: they are not bound, or an event
-// warns about them.
-func (s Seen) claims() []status.Wait {
-	if s.Pod.Status.Phase != corev1.PodPending {
-		return nil
-	}
-	var waits []status.Wait
-	for _, claim := range s.Claims {
-		kind := "PersistentVolumeClaim " + claim.Name
-		event := status.Latest(claim.Events, status.Warns)
-		if event == nil && claim.Phase != corev1.ClaimBound {
-			event = status.Latest(claim.Events, func(*corev1.Event) bool { return true })
-		}
-		switch {
-		case claim.Phase == "":
-			waits = append(waits, status.Wait{Type: kind, Reason: "NotFound"})
-		case event != nil:
-			waits = append(waits, status.NewWait(kind+" "+string(claim.Phase), event.Reason, event.Message))
-		case claim.Phase != corev1.ClaimBound:
-			waits = append(waits, status.Wait{Type: kind, Reason: string(claim.Phase), Message: "it is not bound to a volume"})
-		}
-	}
-	return waits
-}
-
 // returns says whether the pod returns to an earlier tier, or "" if it is in no later one as far as is known.
 func (s Seen) returns() string {
 	if s.Offloading == nil || s.Offloading.Spec.Return == nil || s.Pod.Annotations[v1alpha1.AnnotationOverflow] == "" {

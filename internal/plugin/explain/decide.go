@@ -43,6 +43,10 @@ type Claim struct {
 	// Phase is empty if the claim does not exist.
 	Phase  corev1.PersistentVolumeClaimPhase
 	Events []corev1.Event
+	// Provider is the clusterID of the provider that has its volume; empty if none has. Cordoned says that all virtual nodes
+	// of that provider are cordoned.
+	Provider string
+	Cordoned bool
 }
 
 // Explanation is what -o json prints.
@@ -74,7 +78,7 @@ func Explain(s Seen) Explanation {
 	around := s.around()
 	switch {
 	case s.Pod.Spec.NodeName == "":
-		e.Where = s.unplaced()
+		e.Where = append(s.unplaced(), s.volumes()...)
 		e.Waits = slices.Concat(around, e.Waits)
 	case !s.virtual():
 		e.Where = s.local()

@@ -3,7 +3,6 @@
 package explain
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod"
-	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
 	"github.com/spillway-io/spillway/internal/decide/namespaceoffloading"
 	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
@@ -147,32 +145,6 @@ func others(ctx context.Context, consumer client.Client, seen Seen) (map[string]
 		}
 	}
 	return nodes, nil
-}
-
-// claims reads the claims of a pod that has not started yet.
-func claims(ctx context.Context, consumer client.Client, pod *corev1.Pod) ([]Claim, error) {
-	if pod.Status.Phase != corev1.PodPending {
-		return nil, nil
-	}
-	var all []Claim
-	for _, name := range needs.Claims(pod) {
-		claim, hidden, err := optional(ctx, consumer, client.ObjectKey{Namespace: pod.Namespace, Name: name}, &corev1.PersistentVolumeClaim{})
-		if err != nil {
-			return nil, err
-		}
-		if hidden {
-			continue
-		}
-		one := Claim{Name: name}
-		if claim != nil {
-			one.Phase = cmp.Or(claim.Status.Phase, corev1.ClaimPending)
-			if one.Events, err = events(ctx, consumer, pod.Namespace, client.MatchingFields{"involvedObject.uid": string(claim.UID)}); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, one)
-	}
-	return all, nil
 }
 
 // events reads the events about an object, the latest last.

@@ -183,7 +183,7 @@ func Manager(ctx context.Context, consumer client.Client) (available bool, waits
 	deployment := &appsv1.Deployment{}
 	err = consumer.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: config.Manager}, deployment)
 	if apierrors.IsNotFound(err) {
-		return false, "there is no Deployment " + config.Manager + " in namespace " + config.Namespace, nil
+		return false, "there is no Deployment " + config.Manager + " in namespace " + config.Namespace + last(ctx, consumer), nil
 	}
 	if err != nil {
 		return false, "", fmt.Errorf("reading Deployment %s: %w", config.Manager, err)
@@ -196,7 +196,9 @@ func Manager(ctx context.Context, consumer client.Client) (available bool, waits
 	if err := consumer.List(ctx, pods, client.InNamespace(config.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
 		return false, "", fmt.Errorf("reading the pods of the manager: %w", err)
 	}
-	available, waits = Available(deployment, pods.Items)
+	if available, waits = Available(deployment, pods.Items); desired(deployment) == 0 {
+		waits += last(ctx, consumer)
+	}
 	return available, waits, nil
 }
 

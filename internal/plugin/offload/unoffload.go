@@ -61,7 +61,7 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 	evicted, steps := Evicted(pods, there), append([]cli.Step{step}, removed(there)...)
 	unbind.WarnOfBudgets(ctx, consumer, output, evicted, client.InNamespace(namespace))
 	if err == nil && dryRun {
-		did(output, steps)
+		did(output, keeping(ctx, consumer, output, there, steps))
 		tell(ctx, consumer, output, namespace, pods, evicted)
 		return nil
 	}

@@ -58,6 +58,22 @@ func removed(offloading *v1alpha1.NamespaceOffloading) []cli.Step {
 	return steps
 }
 
+// keeping changes the steps of remote namespaces that stay for the sake of their volumes.
+func keeping(ctx context.Context, consumer *cli.Cluster, output *cli.Output, offloading *v1alpha1.NamespaceOffloading, steps []cli.Step) []cli.Step {
+	volumes, err := unbind.ReadVolumes(ctx, consumer, client.InNamespace(offloading.Namespace))
+	if err != nil {
+		output.Warn("%v", err)
+	}
+	for i := range steps {
+		for _, one := range offloading.Status.RemoteNamespaceConditions {
+			if steps[i] == unbind.Removal(one.RemoteNamespace, one.Cluster) {
+				steps[i] = volumes.Keep(steps[i], one.Cluster, offloading.Namespace, offloading)
+			}
+		}
+	}
+	return steps
+}
+
 // Stranded returns the other pods that would wait for ever in a namespace that is not offloaded.
 func Stranded(pods, evicted []corev1.Pod, bindings placement.Index) eviction.Remaining {
 	var names []types.NamespacedName

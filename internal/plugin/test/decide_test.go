@@ -149,7 +149,7 @@ func TestReport(t *testing.T) {
 	for _, s := range steps {
 		text.WriteString(s.text("eu"))
 	}
-	const want = "✓ eu: doctor (1.0s): 1 checks passed\n! eu: doctor, clock eu (1.0s): late\n    fix: NTP\n✗ eu: doctor, rights (1.0s): none\n– eu: dns: kwok\n"
+	const want = "✓ eu: doctor (1.0s): 1 check passed\n! eu: doctor, clock eu (1.0s): late\n    fix: NTP\n✗ eu: doctor, rights (1.0s): none\n– eu: dns: kwok\n"
 	if text.String() != want {
 		t.Errorf("got\n%s", text.String())
 	}

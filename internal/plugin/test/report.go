@@ -87,7 +87,7 @@ func ofFindings(findings []doctor.Finding, took time.Duration) []Step {
 		steps = append(steps, Step{Name: "doctor, " + strings.TrimSpace(f.Check+" "+f.Object), Result: result, Seconds: took.Seconds(), Message: f.Message, Mend: f.Mend})
 	}
 	if fine > 0 {
-		steps = append([]Step{{Name: "doctor", Result: Passed, Seconds: took.Seconds(), Message: fmt.Sprintf("%d checks passed", fine)}}, steps...)
+		steps = append([]Step{{Name: "doctor", Result: Passed, Seconds: took.Seconds(), Message: doctor.Passed(fine)}}, steps...)
 	}
 	return steps
 }

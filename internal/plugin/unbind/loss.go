@@ -22,7 +22,7 @@ func Tell(ctx context.Context, consumer *cli.Cluster, output *cli.Output, name s
 	if err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding); err != nil {
 		return fmt.Errorf("reading ClusterBinding %s: %w", name, err)
 	}
-	steps, err := losses(ctx, consumer, binding)
+	steps, err := foreseen(ctx, consumer, binding)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (o *options) agreed(ctx context.Context, ask func(question string) bool, wh
 	}
 	var parts []string
 	if left.binding != nil && left.binding.DeletionTimestamp.IsZero() {
-		loss, err := losses(ctx, consumer, left.binding)
+		loss, err := foreseen(ctx, consumer, left.binding)
 		goes := summary(loss)
 		if apierrors.IsForbidden(err) { // Users who may delete bindings need not see pods.
 			goes, err = "What that deletes is not known: "+err.Error()+".", nil

@@ -119,10 +119,10 @@ func TestOnlyThere(t *testing.T) {
 		pod("anywhere", nil), pod("virtual", map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}),
 		pod("eu", map[string]string{"name": "spillway-eu"}), pod("us", map[string]string{"name": "spillway-us"}), goes,
 	}
-	if got := OnlyThere(pods, []corev1.Node{own, eu, us}, eu.Name).String(); got != "1 pod (team/eu)" {
+	if got := OnlyThere(pods, []corev1.Node{own, eu, us}, eu.Name, nil).String(); got != "1 pod (team/eu)" {
 		t.Errorf("of two providers: %s", got)
 	}
-	if got := OnlyThere(pods, []corev1.Node{own, eu}, eu.Name).String(); got != "2 pods (team/eu, team/virtual)" {
+	if got := OnlyThere(pods, []corev1.Node{own, eu}, eu.Name, nil).String(); got != "2 pods (team/eu, team/virtual)" {
 		t.Errorf("of the last provider: %s", got)
 	}
 	for i := range pods {
@@ -130,7 +130,7 @@ func TestOnlyThere(t *testing.T) {
 	}
 	lone, done := pod("lone", map[string]string{"name": "spillway-eu"}), *pods[2].DeepCopy()
 	done.Status.Phase = corev1.PodSucceeded
-	if got := tied(append(pods, lone, done), []corev1.Node{own, eu}, eu.Name); !slices.Equal(got, []string{"2 in namespace team"}) {
+	if got := tied(append(pods, lone, done), []corev1.Node{own, eu}, eu.Name, nil, nil); !slices.Equal(got, []string{"2 in namespace team"}) {
 		t.Errorf("recreated: %s", got)
 	}
 }

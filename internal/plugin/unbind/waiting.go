@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -45,7 +46,11 @@ func WarnOfWaiting(ctx context.Context, consumer *cli.Cluster, output *cli.Outpu
 		output.Warn("cannot tell which pods need node %s: %v", binding.VirtualNodeName(), err)
 		return
 	}
-	if left := OnlyThere(pods.Items, nodes.Items, binding.VirtualNodeName()); left.Count > 0 {
+	volumes, err := ReadVolumes(ctx, consumer)
+	if err != nil {
+		output.Warn("%v", err)
+	}
+	if left := OnlyThere(pods.Items, nodes.Items, binding.VirtualNodeName(), volumes); left.Count > 0 {
 		output.Warn("pods that can run only on node %s stay Pending: %s; %s", binding.VirtualNodeName(), left, then)
 	}
 }
@@ -57,17 +62,32 @@ func Tied(ctx context.Context, consumer *cli.Cluster, output *cli.Output, bindin
 	if err != nil && !apierrors.IsForbidden(err) {
 		output.Warn("cannot tell which pods need node %s: %v", binding.VirtualNodeName(), err)
 	}
-	namespaces := tied(pods, nodes.Items, binding.VirtualNodeName())
+	volumes, err := ReadVolumes(ctx, consumer)
+	if err != nil {
+		output.Warn("%v", err)
+	}
+	offloadings := &v1alpha1.NamespaceOffloadingList{}
+	if err := consumer.List(ctx, offloadings); err != nil && !apierrors.IsForbidden(err) {
+		output.Warn("cannot tell to which providers the namespaces are offloaded now: %v", err)
+	}
+	namespaces := tied(pods, nodes.Items, binding.VirtualNodeName(), volumes, offloadings.Items)
 	if len(namespaces) == 0 {
 		return ""
 	}
 	return "pods that can run only on node " + binding.VirtualNodeName() + " are evicted, and the pods that replace them stay Pending: " + strings.Join(namespaces, ", ")
 }
 
-// tied counts, by namespace, the pods that a controller recreates and that fit the nodes of this provider alone.
-func tied(pods []corev1.Pod, nodes []corev1.Node, node string) []string {
+// tied counts, by namespace, the pods that a controller recreates and that fit the nodes of this provider alone. The affinity of
+// a pod is that of its creation. If the namespace is offloaded to others since, only the node selector and the volumes count.
+func tied(pods []corev1.Pod, nodes []corev1.Node, node string, volumes Volumes, offloadings []v1alpha1.NamespaceOffloading) []string {
+	pods = slices.Clone(pods)
+	for i := range pods {
+		if goesElsewhere(offloadings, pods[i].Namespace, node) {
+			pods[i].Spec.Affinity = nil
+		}
+	}
 	count := map[string]int{}
-	for _, pod := range only(pods, nodes, node) {
+	for _, pod := range only(pods, nodes, node, volumes) {
 		if metav1.GetControllerOf(&pod) != nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 			count[pod.Namespace]++
 		}
@@ -79,17 +99,26 @@ func tied(pods []corev1.Pod, nodes []corev1.Node, node string) []string {
 	return namespaces
 }
 
+// goesElsewhere reports whether a namespace is offloaded to another provider than that of a node.
+func goesElsewhere(offloadings []v1alpha1.NamespaceOffloading, namespace, node string) bool {
+	return slices.ContainsFunc(offloadings, func(o v1alpha1.NamespaceOffloading) bool {
+		return o.Namespace == namespace && slices.ContainsFunc(o.Status.RemoteNamespaceConditions, func(remote v1alpha1.RemoteNamespaceStatus) bool {
+			return remote.Cluster != v1alpha1.ClusterIDOf(node) && meta.IsStatusConditionTrue(remote.Conditions, v1alpha1.RemoteNamespaceRequired)
+		})
+	})
+}
+
 // OnlyThere summarises the pods that fit the nodes of one provider and no other.
-func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string) eviction.Remaining {
+func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string, volumes Volumes) eviction.Remaining {
 	var names []types.NamespacedName
-	for _, pod := range only(pods, nodes, node) {
+	for _, pod := range only(pods, nodes, node, volumes) {
 		names = append(names, client.ObjectKeyFromObject(&pod))
 	}
 	return eviction.Summarise(names, nil)
 }
 
-// only returns the pods that fit the nodes of one provider and no other, by their node selectors and affinity.
-func only(pods []corev1.Pod, nodes []corev1.Node, node string) []corev1.Pod {
+// only returns the pods that fit the nodes of one provider and no other, by their node selectors, affinity and volumes.
+func only(pods []corev1.Pod, nodes []corev1.Node, node string, volumes Volumes) []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
 		there, elsewhere := false, false
 		required := nodeaffinity.GetRequiredNodeAffinity(&pod)
@@ -99,6 +128,9 @@ func only(pods []corev1.Pod, nodes []corev1.Node, node string) []corev1.Pod {
 			}
 			of := v1alpha1.SameProvider(nodes[j].Name, node)
 			there, elsewhere = there || of, elsewhere || !of
+		}
+		if volumes.hold(&pod, v1alpha1.ClusterIDOf(node)) {
+			there, elsewhere = true, false
 		}
 		return !there || elsewhere || !pod.DeletionTimestamp.IsZero() || eviction.IsDaemonSetPod(&pod)
 	})

@@ -86,7 +86,17 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 	if err != nil {
 		return err
 	}
-	return writer.Delete(ctx, inOrder(append(shipped, classes...)))
+	kept, err := grants(ctx, consumer, shipped)
+	if err != nil {
+		return err
+	}
+	if err := writer.Delete(ctx, inOrder(append(shipped, classes...))); err != nil {
+		return err
+	}
+	for _, step := range kept {
+		output.Did(step)
+	}
+	return nil
 }
 
 // imported returns the classes that bindings have imported. The manager deletes them with the last binding,

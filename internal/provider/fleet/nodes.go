@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// trimNode keeps what capacity needs, and the labels and features that a virtual node shows.
+// trimNode keeps what capacity needs, and the labels and features that a virtual node shows. Since when a node is not ready
+// says whether it is starting or broken.
 func trimNode(obj any) (any, error) {
 	node, ok := obj.(*corev1.Node)
 	if !ok {
@@ -21,7 +22,7 @@ func trimNode(obj any) (any, error) {
 	}
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
-			trimmed.Status.Conditions = []corev1.NodeCondition{{Type: condition.Type, Status: condition.Status}}
+			trimmed.Status.Conditions = []corev1.NodeCondition{{Type: condition.Type, Status: condition.Status, LastTransitionTime: condition.LastTransitionTime}}
 		}
 	}
 	return trimmed, nil
