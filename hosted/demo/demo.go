@@ -144,7 +144,8 @@ func (d *demo) startPrograms(ctx context.Context) error {
 	if err := d.start(ctx, "hosted", systemNamespace, "spillway-hosted", "--endpoints", endpoints); err != nil {
 		return err
 	}
-	return d.start(ctx, "manager", managerNamespace, "spillway-manager", "--cluster-id", "demo")
+	return d.start(ctx, "manager", managerNamespace, "spillway-manager", "--cluster-id", "demo",
+		"--leader-elect") // kubectl spillway sees by the Lease that the manager runs.
 }
 
 func (d *demo) end() error {

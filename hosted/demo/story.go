@@ -268,8 +268,10 @@ func (d *demo) howToGoOn() {
 	fmt.Printf(`
 It stays until Ctrl-C. To go on by hand:
 
-  export KUBECONFIG=%[1]s
-  kubectl get hostedclusters -w
+  export PATH=%[4]s/bin:%[4]s/bin/kube:$PATH KUBECONFIG=%[1]s
+  kubectl get hostedclusters
+  kubectl spillway hosted plan eks-shop --all
+  kubectl spillway ui
 
   # Change a tag as somebody else does, and see it adopted within a minute.
   curl --cacert %[2]s %[3]s/tags/arn:aws:eks:eu-central-1:1:cluster%%2Fshop -d '{"tags":{"owner":"me"}}'
@@ -277,5 +279,5 @@ It stays until Ctrl-C. To go on by hand:
 
   # Refuse a change in the cloud instead.
   kubectl patch hostedcluster eks-shop --type=merge -p '{"spec":{"sync":{"external":"PreferSpec"}}}'
-`, d.kubeconfig(), d.certificate(), d.clouds.eksServer.URL)
+`, d.kubeconfig(), d.certificate(), d.clouds.eksServer.URL, d.root)
 }
