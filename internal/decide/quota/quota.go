@@ -80,6 +80,9 @@ const numbers = ", and "
 // Message says it. Unchanged compares such messages.
 func (s *Shortage) Message(binding string) string {
 	said := fmt.Sprintf("quota %s of ClusterBinding %s: the pod requests %s %s%s%s of %s are used", s.Quota, binding, s.Requests, s.Resource, numbers, s.Used, s.Hard)
+	if s.Resource == corev1.ResourcePods { // Each requests one.
+		said = fmt.Sprintf("quota %s of ClusterBinding %s allows %s pods%s%s are used", s.Quota, binding, s.Hard, numbers, s.Used)
+	}
 	if s.Kept != "" {
 		said += fmt.Sprintf("; older pods wait for %s", s.Kept)
 	}

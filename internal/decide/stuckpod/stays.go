@@ -71,6 +71,9 @@ func Says(s Snapshot, clusterID string) string {
 		return ""
 	}
 	stays := "it stays in provider " + clusterID + " until that can run it: "
+	if !pod.Sent(s.Pod) {
+		stays = "it waits for provider " + clusterID + ": "
+	}
 	if !nso.Spec.ReplacesUnschedulable() {
 		return stays + "only namespaces with spec.overflow and spec.unschedulable replace such pods"
 	}

@@ -303,6 +303,7 @@ func TestPolicies(t *testing.T) {
 	}{
 		"it refuses":                  {map[string]error{"spillway-consumers-pods": denies}, true, OK, "confine"},
 		"another one refuses":         {map[string]error{"spillway-consumers": denies}, false, OK, ""},
+		"it sees no limits":           {map[string]error{"spillway-consumers-pods": errors.New("ValidatingAdmissionPolicy 'spillway-consumers-pods' with binding 'x' denied request: no params found for policy binding with `Deny` parameterNotFoundAction")}, true, Error, "refuse everything"},
 		"no right":                    {map[string]error{"spillway-consumers-pods": forbidden}, false, OK, ""},
 		"one of two accepts":          {map[string]error{"spillway-consumers-pods": denies, "spillway-consumers": nil}, true, Error, ": spillway-consumers"},
 		"one accepts, one is unknown": {map[string]error{"a": forbidden, "c": nil, "b": nil}, true, Error, ": b, c"},

@@ -148,10 +148,8 @@ func ofNamespace(binding string, namespace status.Namespace, wait status.Wait) F
 	switch {
 	case refuses(wait):
 		f.Mend = "docs/troubleshooting.md, reason " + v1alpha1.ReasonEvictionsRefused
-	case strings.Contains(wait.Message, "no params found for policy binding"):
-		f.Level = Error
-		f.Mend = "if ConfigMap " + config.ProviderNamespace + "/" + config.Limits + " exists, the provider's API server no longer sees it, because all policies had been deleted " +
-			"(https://github.com/kubernetes/kubernetes/issues/130887): restart its API servers"
+	case strings.Contains(wait.Message, noParams):
+		f.Level, f.Mend = Error, restartForLimits
 	}
 	return f
 }

@@ -49,6 +49,12 @@ func (p *providers) policies(ctx context.Context, name string, account client.Cl
 	}
 }
 
+// noParams is what the policies of a provider answer to everything if its API server sees no limits.
+const noParams = "no params found for policy binding"
+
+const restartForLimits = "if ConfigMap " + config.ProviderNamespace + "/" + config.Limits + " exists, the provider's API server no longer sees it, because all policies had been deleted " +
+	"(https://github.com/kubernetes/kubernetes/issues/130887): restart its API servers"
+
 // ofPolicies interprets the answers, by policy. Another refusal than the policy's own, such as a missing right, says
 // nothing about the policy.
 func ofPolicies(name string, answers map[string]error) (_ Finding, known bool) {
@@ -57,6 +63,8 @@ func ofPolicies(name string, answers map[string]error) (_ Finding, known bool) {
 		switch {
 		case err == nil:
 			missing = append(missing, policy)
+		case strings.Contains(err.Error(), noParams):
+			return Finding{Level: Error, Check: "policies", Object: name, Message: "they see no limits, so they refuse everything that the consumer's account asks for", Mend: restartForLimits}, true
 		case strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+policy+"'"):
 			known = true
 		}
