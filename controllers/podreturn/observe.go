@@ -47,12 +47,13 @@ func (r *Reconciler) observe(ctx context.Context, nso *v1alpha1.NamespaceOffload
 		return s, err
 	}
 	r.used.keep(bindings.Usable())
+	quotas := r.limiter(nso.Namespace)
 	for _, binding := range bindings.Usable() {
 		tier := spill.Of(s.Tiers, binding.Spec.ClusterID)
 		if tier < 0 || bindings.Holder(binding.Spec.ClusterID) != binding.Name {
 			continue
 		}
-		if err := r.provider(ctx, &s, binding, tier, memory.last); err != nil {
+		if err := r.provider(ctx, &s, binding, tier, memory.last, quotas); err != nil {
 			return s, err
 		}
 	}
@@ -76,7 +77,7 @@ func stuckBefore(all []Pod) (waiting int) {
 }
 
 // provider adds a provider: its pods of the namespace, and the room there.
-func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, last spill.Returned) error {
+func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha1.ClusterBinding, tier int, last spill.Returned, quotas *limiter) error {
 	nodes, err := consumer.VirtualNodes(ctx, r.Client, binding)
 	if err != nil {
 		return err
@@ -98,7 +99,7 @@ func (r *Reconciler) provider(ctx context.Context, s *Snapshot, binding *v1alpha
 			return err
 		}
 	}
-	return limit(ctx, r.Client, r.Inventory, binding, s.Offloading.Namespace, s.Places[tier][had:], &r.promised)
+	return quotas.limit(ctx, binding, s.Places[tier][had:])
 }
 
 // room adds the room of one virtual node.

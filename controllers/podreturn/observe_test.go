@@ -101,7 +101,7 @@ func TestRoom(t *testing.T) {
 			Largest: func(context.Context, string, field.Group) (spill.Size, bool) { return nil, true },
 			Exists:  func(context.Context, string, field.Group) spill.Size { return test.exists },
 		}
-		r.used.known = map[string]map[string]counted{binding.Name: {node.Name: {size(1000), builder.Epoch}}}
+		r.used.known = map[string]map[string]counted{binding.Name: {node.Name: {size: size(1000), at: builder.Epoch}}}
 		s := Snapshot{Offloading: builder.Offloading("team").Obj(), Places: make([][]Place, 1)}
 		if err := r.room(t.Context(), &s, binding, 0, node); err != nil || len(s.Places[0]) != 1 || s.Places[0][0].Free.String() != test.want {
 			t.Errorf("%s: %v, %v, want %s", name, err, s.Places, test.want)

@@ -3,6 +3,7 @@ package podreturn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/quota"
 	"github.com/spillway-io/spillway/internal/decide/spill"
 	"github.com/spillway-io/spillway/internal/inventory"
+	"github.com/spillway-io/spillway/internal/testing/builder"
 )
 
 // onNodes are the pods on the virtual nodes, by binding; nil: they are not known.
@@ -34,6 +37,11 @@ func (o onNodes) Pods(_ context.Context, binding, namespace string) ([]corev1.Po
 		return nil, inventory.ErrUnknown
 	}
 	return slices.DeleteFunc(slices.Clone(o[binding]), func(pod corev1.Pod) bool { return namespace != "" && pod.Namespace != namespace }), nil
+}
+
+// counting remembers nothing.
+func counting(_ *v1alpha1.ClusterBinding, count func() (*quota.Use, error)) (*quota.Use, error) {
+	return count()
 }
 
 type noNamespaces struct{ client.Reader }
@@ -80,7 +88,7 @@ func TestLimit(t *testing.T) {
 		places, promised := []Place{{Name: "eu", Free: spill.SizeOfList(listOf("cpu=8 memory=1Gi"))}}, &promises{}
 		toA2 := pod("a2", "1")
 		promised.keep("eu", Pod{Pod: &toA2})
-		err := limit(t.Context(), test.cached, test.pods, binding, "a1", places, promised)
+		err := (&limiter{cached: test.cached, pods: test.pods, namespace: "a1", promised: promised, used: counting}).limit(t.Context(), binding, places)
 		if err != nil || test.want == "error" {
 			if err == nil || test.want != "error" {
 				t.Errorf("%s: got error %v", name, err)
@@ -90,6 +98,66 @@ func TestLimit(t *testing.T) {
 		got := [2]spill.Size{append(spill.Size{}, places[0].Free...), append(spill.Size{}, places[0].Promised...)}
 		if diff := cmp.Diff([2]spill.Size{spill.SizeOfList(listOf(test.want)), spill.SizeOfList(listOf(test.promised))}, got); diff != "" {
 			t.Errorf("%s: free and promised (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// asked counts what is read of onNodes, by binding: of all namespaces, and of one.
+type asked struct {
+	onNodes
+	all, own map[string]int
+}
+
+func (a asked) Pods(ctx context.Context, binding, namespace string) ([]corev1.Pod, error) {
+	if namespace == "" {
+		a.all[binding]++
+	} else {
+		a.own[binding]++
+	}
+	return a.onNodes.Pods(ctx, binding, namespace)
+}
+
+// TestLimitCounts: the pods of a binding are added up once for all namespaces, until one of them or spec.quota changes, and
+// the pods of a namespace are found once for all bindings.
+func TestLimitCounts(t *testing.T) {
+	pods := asked{onNodes{"eu": {}, "us": {}, "ap": {}}, map[string]int{}, map[string]int{}}
+	used, now := &usage{}, builder.Epoch
+	binding := func(name string) *v1alpha1.ClusterBinding {
+		b := builder.Binding(name).Obj()
+		b.Spec.Quota = []v1alpha1.NamespaceQuota{{Name: "x", Hard: listOf("cpu=1")}}
+		return b
+	}
+	eu, us := binding("eu"), binding("us")
+	cached := fake.NewClientBuilder().Build()
+	sweep := func() {
+		for i := range 10 {
+			l := &limiter{cached: cached, pods: pods, namespace: fmt.Sprint(i), promised: &promises{}, used: func(b *v1alpha1.ClusterBinding, count func() (*quota.Use, error)) (*quota.Use, error) {
+				return used.quotas(b, now, count)
+			}}
+			for _, b := range []*v1alpha1.ClusterBinding{eu, us} {
+				if err := l.limit(t.Context(), b, []Place{{Name: b.Name}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for _, step := range []struct {
+		what   string
+		change func()
+		eu, us int // How often all their pods were listed.
+	}{
+		{"first", func() {}, 1, 1},
+		{"nothing", func() {}, 0, 0},
+		{"a pod", func() { used.changed("eu") }, 1, 0},
+		{"spec.quota", func() { us = us.DeepCopy(); us.Generation++ }, 0, 1},
+		{"time passes", func() { now = now.Add(valid) }, 1, 1},
+	} {
+		clear(pods.all)
+		clear(pods.own)
+		step.change()
+		sweep()
+		if pods.all["eu"] != step.eu || pods.all["us"] != step.us || pods.all["ap"] != 0 || pods.own["eu"] != 10 || pods.own["us"] != 10 || pods.own["ap"] != 10 {
+			t.Errorf("%s: of all namespaces %v, of one %v", step.what, pods.all, pods.own)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package podreturn
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -11,16 +12,17 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
-// usage remembers what the pods on each virtual node request, because all namespaces with spec.return need it after
-// each change of any pod there.
+// usage remembers what the pods on each virtual node request, and how much of the quotas of each binding they use, because
+// all namespaces with spec.return need it after each change of any pod there.
 type usage struct {
 	mu      sync.Mutex
-	known   map[string]map[string]counted // By the names of the binding and of the node.
+	known   map[string]map[string]counted // By the names of the binding and of the node. For quotas, see quotas.
 	changes map[string]int
 }
 
 type counted struct {
 	size spill.Size
+	use  *quota.Use
 	at   time.Time
 }
 
@@ -29,16 +31,35 @@ const valid = time.Minute
 
 // of returns what is remembered about a virtual node of a binding, or counts.
 func (u *usage) of(binding, node string, now time.Time, count func() (spill.Size, error)) (spill.Size, error) {
+	found, err := u.get(binding, node, now, func() (counted, error) {
+		size, err := count()
+		return counted{size: size, at: now}, err
+	})
+	return found.size, err
+}
+
+// quotas returns how much of the quotas of a binding is remembered to be used, or counts. Other quotas are counted anew.
+// Other labels of a namespace are, once valid has passed.
+func (u *usage) quotas(binding *v1alpha1.ClusterBinding, now time.Time, count func() (*quota.Use, error)) (*quota.Use, error) {
+	name := fmt.Sprintf("quota/%s/%d", binding.UID, binding.Generation) // No node has a name with a slash.
+	found, err := u.get(binding.Name, name, now, func() (counted, error) {
+		use, err := count()
+		return counted{use: use, at: now}, err
+	})
+	return found.use, err
+}
+
+func (u *usage) get(binding, name string, now time.Time, count func() (counted, error)) (counted, error) {
 	u.mu.Lock()
-	found, ok := u.known[binding][node]
+	found, ok := u.known[binding][name]
 	changes := u.changes[binding]
 	u.mu.Unlock()
 	if ok && now.Sub(found.at) < valid {
-		return found.size, nil
+		return found, nil
 	}
-	size, err := count()
+	found, err := count()
 	if err != nil {
-		return nil, err
+		return counted{}, err
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -49,9 +70,9 @@ func (u *usage) of(binding, node string, now time.Time, count func() (spill.Size
 		u.known[binding] = map[string]counted{}
 	}
 	if u.changes[binding] == changes { // Otherwise a pod has come or gone meanwhile.
-		u.known[binding][node] = counted{size, now}
+		u.known[binding][name] = found
 	}
-	return size, nil
+	return found, nil
 }
 
 // keep forgets the bindings that are not among these.

@@ -7,19 +7,41 @@ import (
 	"github.com/spillway-io/spillway/internal/decide/spill"
 )
 
-// Left returns how much pods of a namespace may still request in a provider, of each resource that spec.quota of its binding
-// limits for them. All pods on the virtual nodes count, also those that wait for room.
-func Left(binding *v1alpha1.ClusterBinding, pods []Pod, labels Labels, namespace string) Amounts {
-	s := newSums(Entries(binding), labels)
+// Use is how much of spec.quota of a binding the pods on its virtual nodes use, also those that wait for room. It is not
+// safe for concurrent use.
+type Use struct{ sums }
+
+// UseOf adds up pods. labels returns the labels of a namespace.
+func UseOf(binding *v1alpha1.ClusterBinding, pods []Pod, labels Labels) *Use {
+	u := &Use{newSums(Entries(binding), labels)}
 	for i := range pods {
 		if !pods[i].Ended {
-			s.add(&pods[i], 1)
+			u.add(&pods[i], 1)
 		}
 	}
+	u.labels = nil // They are from the call.
+	return u
+}
+
+// Left returns how much pods of a namespace may still request in the provider, of each resource that the quotas limit for
+// them, and how much of it is left besides other pods.
+func (u *Use) Left(namespace string, besides []Pod, labels Labels) (left, rest Amounts) {
+	now := newSums(u.entries, labels)
+	left = u.under(&now, namespace)
+	for i := range besides {
+		if !besides[i].Ended {
+			now.add(&besides[i], 1)
+		}
+	}
+	return left, u.under(&now, namespace)
+}
+
+// under returns what is left to a namespace if more is used as well.
+func (u *Use) under(more *sums, namespace string) Amounts {
 	left := Amounts{}
-	for _, i := range s.of(namespace) {
-		for name, hard := range s.entries[i].hard {
-			rest := max(0, hard-s.used[i][name])
+	for _, i := range more.of(namespace) {
+		for name, hard := range u.entries[i].hard {
+			rest := max(0, hard-u.used[i][name]-more.used[i][name])
 			if before, known := left[name]; known {
 				rest = min(before, rest)
 			}

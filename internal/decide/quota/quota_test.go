@@ -366,7 +366,11 @@ func TestLeft(t *testing.T) {
 		"limits are left":    {[]string{"x: limits.cpu=5"}, "cpu=8 memory=4Gi pods=100"},
 		"no limits are left": {[]string{"x: limits.cpu=4"}, ""},
 	} {
-		left := Left(binding(test.quotas...), []Pod{sent, waiting}, teams, "a1")
+		_, left := UseOf(binding(test.quotas...), []Pod{sent}, teams).Left("a1", []Pod{waiting}, teams)
+		all, _ := UseOf(binding(test.quotas...), []Pod{sent, waiting}, teams).Left("a1", nil, teams)
+		if diff := cmp.Diff(all, left); diff != "" {
+			t.Errorf("%s: pods that come later (-there already +besides):\n%s", name, diff)
+		}
 		if diff := cmp.Diff(spill.SizeOfList(list(test.want)), append(spill.Size{}, left.Within(free, mine)...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
