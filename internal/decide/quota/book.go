@@ -75,6 +75,10 @@ type Book struct {
 	pods    map[types.UID]*account
 	waiting []*account // All but those that count, the oldest first.
 	asking  int        // How many of them ask.
+	kept    []Amounts  // By entry, what those of them request that keep room from younger pods.
+	// unsettled is set when a pod has begun to keep room since settle: a large one may now keep none, and so leave room for
+	// a third.
+	unsettled bool
 }
 
 // Set sets spec.quota, and returns the pods that may be sent now. If there was none before, list must return all pods.
@@ -88,7 +92,7 @@ func (b *Book) Set(entries []Entry, list func() []Pod) []types.NamespacedName {
 		for _, a := range b.waiting {
 			all = append(all, a.NamespacedName)
 		}
-		b.pods, b.waiting, b.asking = nil, nil, 0
+		b.pods, b.waiting, b.asking, b.kept = nil, nil, 0, nil
 		return all
 	}
 	if len(before) == 0 {
@@ -124,7 +128,7 @@ func (b *Book) Relabelled(namespace string) []types.NamespacedName {
 
 // recount begins anew with what each pod counts for. The caller holds the lock.
 func (b *Book) recount() []types.NamespacedName {
-	b.sums, b.waiting, b.asking = newSums(b.sums.entries, b.Labels), nil, 0
+	b.sums, b.waiting, b.asking, b.kept = newSums(b.sums.entries, b.Labels), nil, 0, make([]Amounts, len(b.sums.entries))
 	for _, a := range b.pods {
 		b.place(a)
 	}
@@ -160,6 +164,7 @@ func (b *Book) note(pod Pod) bool {
 	b.drop(before)
 	b.pods[pod.UID] = after
 	b.place(after)
+	b.unsettled = b.unsettled || b.asking > 0
 	return before != nil
 }
 
@@ -202,6 +207,7 @@ func (b *Book) Ask(pod Pod) (short *Shortage, others []types.NamespacedName) {
 	if a == nil || a.state == counts {
 		return nil, nil
 	}
+	b.unsettled = b.unsettled || a.state == elsewhere && b.asking > 0
 	b.move(a, asks)
 	if short := b.sums.short(&a.Pod); short != nil {
 		if changed {
@@ -209,11 +215,21 @@ func (b *Book) Ask(pod Pod) (short *Shortage, others []types.NamespacedName) {
 		}
 		return short, others // It keeps nothing from others. Many may ask a quota that is full.
 	}
-	others = b.settle()
-	if a.state == counts {
-		return nil, slices.DeleteFunc(others, func(other types.NamespacedName) bool { return other == a.NamespacedName })
+	if changed || b.unsettled {
+		others = b.settle()
+		if a.state == counts {
+			return nil, slices.DeleteFunc(others, func(other types.NamespacedName) bool { return other == a.NamespacedName })
+		}
+		return shortage(b, a), others
 	}
-	return shortage(b, a), others
+	// Nothing has changed for other pods. Thousands may ask one after the other.
+	if !haveRoom(b, a.Namespace) {
+		if short := shortage(b, a); short != nil {
+			return short, nil
+		}
+	}
+	b.move(a, counts)
+	return nil, nil
 }
 
 // Withdraw notes that a pod is not sent for another reason, and returns the pods that may be sent now.
@@ -230,6 +246,7 @@ func (b *Book) Withdraw(uid types.UID) []types.NamespacedName {
 
 // settle gives room to pods that ask for it, and returns them. The caller holds the lock.
 func (b *Book) settle() []types.NamespacedName {
+	b.unsettled = false
 	if b.asking == 0 {
 		return nil
 	}
@@ -248,28 +265,6 @@ func (b *Book) settle() []types.NamespacedName {
 	return got
 }
 
-// shortage says why a pod that would fit has no room: older pods wait for it. The caller holds the lock.
-func shortage(b *Book, a *account) *Shortage {
-	held := b.sums.clone()
-	for _, older := range b.waiting {
-		if older == a {
-			break
-		}
-		if older.state != elsewhere && held.short(&older.Pod) == nil {
-			held.add(&older.Pod, 1)
-		}
-	}
-	short := held.short(&a.Pod)
-	for _, i := range held.of(a.Namespace) {
-		if short != nil && held.entries[i].Name == short.Quota {
-			used := b.sums.used[i]
-			kept := Amounts{short.Resource: held.used[i][short.Resource] - used[short.Resource]}
-			short.Used, short.Kept = text(used, short.Resource), text(kept, short.Resource)
-		}
-	}
-	return short
-}
-
 // move gives a pod another state. The caller holds the lock.
 func (b *Book) move(a *account, to state) {
 	if a.state != to {
@@ -284,6 +279,7 @@ func (b *Book) place(a *account) {
 	if a.state != counts {
 		at, _ := slices.BinarySearchFunc(b.waiting, a, byAge)
 		b.waiting = slices.Insert(b.waiting, at, a)
+		keep(b, a, 1)
 		if a.state == asks {
 			b.asking++
 		}
@@ -296,6 +292,7 @@ func (b *Book) take(a *account) {
 	if a.state != counts {
 		if at, found := slices.BinarySearchFunc(b.waiting, a, byAge); found {
 			b.waiting = slices.Delete(b.waiting, at, at+1)
+			keep(b, a, -1)
 			if a.state == asks {
 				b.asking--
 			}
