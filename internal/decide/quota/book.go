@@ -122,7 +122,7 @@ func (b *Book) Relabelled(namespace string) []types.NamespacedName {
 
 // recount begins anew with what each pod counts for. The caller holds the lock.
 func (b *Book) recount() []types.NamespacedName {
-	b.sums, b.line = newSums(b.sums.entries, b.Labels), line{keeping: make([]int, len(b.sums.entries))}
+	b.sums, b.line = newSums(b.sums.entries, b.Labels), newLine(len(b.sums.entries))
 	for _, a := range b.pods {
 		b.place(a)
 	}
@@ -198,12 +198,19 @@ func (b *Book) Ask(pod Pod) (short *Shortage, others []types.NamespacedName) {
 	if a == nil || a.state == counts {
 		return nil, nil
 	}
+	settled := !b.changed
 	b.move(a, asks)
 	if short := b.sums.short(&a.Pod); short != nil {
 		if changed {
 			others = b.settle()
 		}
 		return short, others // It keeps nothing from others. Many may ask a quota that is full.
+	}
+	if settled && b.haveRoom(a.Namespace) {
+		// It takes no room from others, and gives them none. Thousands may ask one after the other.
+		b.move(a, counts)
+		b.changed = false
+		return nil, nil
 	}
 	others = b.settle()
 	if a.state == counts {
@@ -244,28 +251,6 @@ func (b *Book) settle() []types.NamespacedName {
 		}
 	}
 	return got
-}
-
-// shortage says why a pod that would fit has no room: older pods wait for it. The caller holds the lock.
-func shortage(b *Book, a *account) *Shortage {
-	held := b.sums.clone()
-	for _, older := range b.waiting {
-		if older == a {
-			break
-		}
-		if older.state != elsewhere && held.short(&older.Pod) == nil {
-			held.add(&older.Pod, 1)
-		}
-	}
-	short := held.short(&a.Pod)
-	for _, i := range held.of(a.Namespace) {
-		if short != nil && held.entries[i].Name == short.Quota {
-			used := b.sums.used[i]
-			kept := Amounts{short.Resource: held.used[i][short.Resource] - used[short.Resource]}
-			short.Used, short.Kept = text(used, short.Resource), text(kept, short.Resource)
-		}
-	}
-	return short
 }
 
 // move gives a pod another state. The caller holds the lock.

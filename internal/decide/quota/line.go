@@ -31,15 +31,25 @@ type line struct {
 	waiting []*account // All but those that count, the oldest first.
 	asking  int        // How many of them ask.
 	keeping []int      // How many of them keep room, by entry: all but those that wait for something else.
+	kept    []Amounts  // What these request, by entry.
 	changed bool       // One of them may have room that had none when settle looked last.
+}
+
+func newLine(entries int) line {
+	l := line{keeping: make([]int, entries), kept: make([]Amounts, entries)}
+	for i := range l.kept {
+		l.kept[i] = Amounts{}
+	}
+	return l
 }
 
 // join lets a pod wait. of are the entries that hold for it.
 func (l *line) join(a *account, of []int) {
 	at, _ := slices.BinarySearchFunc(l.waiting, a, byAge)
 	l.waiting = slices.Insert(l.waiting, at, a)
+	// A pod that begins to keep room may be why a large one keeps none any more, and so leave room for a third.
+	l.changed = l.changed || a.state == asks || a.state != elsewhere && l.asking > 0
 	l.count(a, of, 1)
-	l.changed = l.changed || a.state != elsewhere
 }
 
 func (l *line) leave(a *account, of []int) {
@@ -60,6 +70,7 @@ func (l *line) count(a *account, of []int, times int) {
 	if a.state != elsewhere {
 		for _, i := range of {
 			l.keeping[i] += times
+			l.kept[i].plus(a.Size, int64(times))
 		}
 	}
 }

@@ -265,6 +265,17 @@ func TestNeverTooMuch(t *testing.T) {
 		if all > may[0] || ofA > may[1] || book.sums.used[0]["cpu"] != all || book.sums.used[1]["cpu"] != ofA {
 			t.Fatalf("step %d: %d and %d are sent, of %v, the book says %v", i, all, ofA, may, book.sums.used)
 		}
+		var kept [2]int64
+		for _, a := range book.waiting {
+			for _, i := range book.sums.of(a.Namespace) {
+				if a.state != elsewhere {
+					kept[i] += a.Size["cpu"]
+				}
+			}
+		}
+		if kept != [2]int64{book.kept[0]["cpu"], book.kept[1]["cpu"]} {
+			t.Fatalf("step %d: %v is kept, and the book says %v", i, kept, book.kept)
+		}
 		named := 0
 		for name, uids := range book.named {
 			named += len(uids)
@@ -458,5 +469,33 @@ func TestUnchanged(t *testing.T) {
 	}
 	if Unchanged("", "") || !maps.Equal(allowed(list("cpu=1")), Amounts{"cpu": 1000}) {
 		t.Error("nothing says nothing")
+	}
+}
+
+// BenchmarkRoom has pods come to a quota with room for all, be sent, and leave. Twice as many must not cost much more than
+// twice as much.
+func BenchmarkRoom(b *testing.B) {
+	for _, n := range []int{1000, 2000, 4000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				book := &Book{Labels: teams}
+				book.Set(Entries(binding("x: cpu=100k")), func() []Pod { return nil })
+				all := make([]Pod, n)
+				for i := range all {
+					all[i] = pod("a1/x", "cpu=2")
+					all[i].Name, all[i].UID = fmt.Sprint(i), types.UID(fmt.Sprint(i))
+					book.Note(all[i])
+				}
+				for _, p := range all {
+					if short, _ := book.Ask(p); short != nil {
+						b.Fatal(short)
+					}
+				}
+				for _, p := range all {
+					book.Gone(p.UID)
+					book.Forget(p.NamespacedName)
+				}
+			}
+		})
 	}
 }

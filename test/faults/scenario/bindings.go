@@ -10,19 +10,28 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/test/faults/world"
 )
 
+// The only scenario with the default of foreignPods.
 var bindOne = Scenario{
 	Name: "bind",
 	Steps: []Step{{
 		Name:  "a provider is bound",
-		Do:    func(ctx context.Context, w *world.World) error { return w.Bind(ctx, nil, world.P1) },
+		Do:    func(ctx context.Context, w *world.World) error { return w.Bind(ctx, subtracting, world.P1) },
 		Until: bound(world.P1),
 	}},
+}
+
+// subtracting subtracts what other pods in the provider request. Those of other lanes come and go, and request nothing. So the
+// virtual node shows fewer pods than they leave.
+func subtracting(cb *v1alpha1.ClusterBinding) {
+	cb.Spec.VirtualNode.ForeignPods = v1alpha1.ForeignPodsSubtract
+	cb.Spec.VirtualNode.Capacity = map[corev1.ResourceName]intstr.IntOrString{corev1.ResourcePods: intstr.FromInt32(20)}
 }
 
 var unbind = Scenario{

@@ -22,7 +22,7 @@ func (w *World) Bind(ctx context.Context, change func(*v1alpha1.ClusterBinding),
 			ObjectMeta: metav1.ObjectMeta{Name: id},
 			Spec:       v1alpha1.ClusterBindingSpec{ClusterID: id, KubeconfigSecretRef: v1alpha1.KubeconfigSecretReference{Name: id}},
 		}
-		binding.Spec.VirtualNode.ForeignPods = v1alpha1.ForeignPodsIgnore // Those of other lanes come and go. So no fault plays the default.
+		binding.Spec.VirtualNode.ForeignPods = v1alpha1.ForeignPodsIgnore // Those of other lanes come and go.
 		if change != nil {
 			change(binding)
 		}
