@@ -54,6 +54,7 @@ import (
 	"github.com/spillway-io/spillway/internal/engine"
 	"github.com/spillway-io/spillway/internal/inventory"
 	"github.com/spillway-io/spillway/internal/provider/fleet"
+	"github.com/spillway-io/spillway/internal/recorder"
 	"github.com/spillway-io/spillway/internal/retry/throttle"
 	"github.com/spillway-io/spillway/internal/shard"
 )
@@ -134,7 +135,11 @@ func Kinds() []engine.Registration {
 
 // Setup adds every controller to the manager.
 func Setup(mgr mcmanager.Manager, o Options) error {
-	local, now := mgr.GetLocalManager(), clock.RealClock{}
+	local, err := recorder.In(mgr.GetLocalManager())
+	if err != nil {
+		return err
+	}
+	now := clock.RealClock{}
 	run, kinds := scopeOf(mgr, o.Sharing), Kinds()
 	warnings := &podevent.Kind{Kinds: kinds, Consumer: local.GetClient(), Clock: now}
 	authority := endpoint.AuthorityOf(local.GetConfig())
