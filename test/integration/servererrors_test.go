@@ -161,7 +161,10 @@ var _ = Describe("A webhook of the provider that answers too late", slow, func()
 			case <-time.After(time.Duration(seconds+2) * time.Second):
 			}
 		}))
-		DeferCleanup(late.Close)
+		DeferCleanup(func() {
+			late.CloseClientConnections() // Close waits for requests.
+			late.Close()
+		})
 		t := newTeam()
 		webhook := unansweredWebhook("pods", t.remote, admissionv1.Create)
 		webhook.Webhooks[0].ClientConfig = admissionv1.WebhookClientConfig{
@@ -170,10 +173,12 @@ var _ = Describe("A webhook of the provider that answers too late", slow, func()
 		webhook.Webhooks[0].TimeoutSeconds, webhook.Webhooks[0].FailurePolicy = &seconds, &policy
 		eu.create(webhook)
 		pod := t.run()
-		if says != "" {
-			t.staysHome(pod, v1alpha1.ReasonServerError, "provider "+t.cb.Spec.ClusterID+" fails to create "+t.remote+"/"+pod.Name, says)
-			eu.drop(webhook)
+		if says == "" {
+			eu.remotePod(t.cb, pod)
+			return
 		}
+		t.staysHome(pod, v1alpha1.ReasonServerError, "provider "+t.cb.Spec.ClusterID+" fails to create "+t.remote+"/"+pod.Name, says)
+		eu.drop(webhook)
 		t.goesOn(pod)
 	},
 		Entry("which says so", int32(10), admissionv1.Fail, webhookFails),
