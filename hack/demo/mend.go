@@ -68,7 +68,7 @@ func (d *demo) bringBack(ctx context.Context) ([]error, error) {
 		if err := d.consumer.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}); client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("deleting pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
-		misplaced = append(misplaced, fmt.Errorf("pods of %s, such as %s, were made while it was not offloaded: they are made anew", remoteTeam, pod.Name))
+		misplaced = append(misplaced, fmt.Errorf("pods of %s, such as %s, were created while it was not offloaded: they are deleted, and created again", remoteTeam, pod.Name))
 	}
 	return misplaced, nil
 }

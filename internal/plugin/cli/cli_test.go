@@ -83,6 +83,37 @@ func TestWaitingOnATerminal(t *testing.T) {
 	}
 }
 
+// TestWaitingInLines: of several lines, those that were said already are not printed again.
+func TestWaitingInLines(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, now []string
+		want        string
+	}{
+		"the first time":    {nil, []string{"for eu", "for us"}, "waiting: for eu\nwaiting: for us\n"},
+		"one has changed":   {[]string{"for eu", "for us"}, []string{"for eu", "for us: no"}, "waiting: for us: no\n"},
+		"one is gone":       {[]string{"for eu", "for us"}, []string{"for us"}, ""},
+		"nothing is new":    {[]string{"for eu", "for us"}, []string{"for us", "for eu"}, ""},
+		"it was long ago":   {[]string{"for asia"}, []string{"for eu"}, "waiting: for eu\n"},
+		"nothing is waited": {[]string{"for eu"}, nil, ""},
+	} {
+		var out bytes.Buffer
+		o := &Output{out: &out, waiting: test.before}
+		if o.Waiting(test.now...); out.String() != test.want {
+			t.Errorf("%s: got %q", name, out.String())
+		}
+	}
+}
+
+// TestGaveUpAfterLines: the standard output of -o json does not have the lines that say what was waited for.
+func TestGaveUpAfterLines(t *testing.T) {
+	for format, want := range map[string]string{"": "--timeout has passed: run it again", "json": "--timeout has passed: run it again. Last status: for eu; for us"} {
+		o := &Output{format: format, waiting: []string{"for eu", "for us"}}
+		if got := o.GaveUp(ErrTime, "run it again"); got.Error() != want || !errors.Is(got, ErrTime) {
+			t.Errorf("-o %s: got %v", format, got)
+		}
+	}
+}
+
 var seconds = regexp.MustCompile(`\(\d+s\)`)
 
 // TestGaveUp: the meaning of a timeout is printed before a long text.

@@ -47,7 +47,7 @@ type Output struct {
 	out, err io.Writer
 	terminal bool
 	begun    time.Time
-	waiting  string
+	waiting  []string
 	pending  bool // The line of a wait has no end yet.
 	// alike has steps that are not printed yet. If there are many, only their number is printed.
 	alike []Step
@@ -136,23 +136,27 @@ func (o *Output) Warn(format string, args ...any) {
 func (o *Output) Say(format string, args ...any) { o.line(o.out, fmt.Sprintf(format, args...)) }
 
 // Waiting says what the command waits for. It prints nothing while that does not change. On a terminal, the
-// next line replaces a short text. A long text stays, because its end has the cause.
-func (o *Output) Waiting(what string) {
+// next line replaces a short text. A long text stays, because its end has the cause. Of several lines, it prints those that
+// are new.
+func (o *Output) Waiting(what ...string) {
 	const width = 100
-	text := "waiting: " + what
-	stays := !o.terminal || len(text) > width || strings.Contains(text, "\n")
-	if what == o.waiting && stays {
-		return
-	}
+	said := o.waiting
 	o.waiting = what
-	o.flush()
-	if stays {
-		o.line(o.out, text)
-		return
+	for _, one := range what {
+		text := "waiting: " + one
+		stays := !o.terminal || len(what) > 1 || len(text) > width || strings.Contains(text, "\n")
+		if stays && slices.Contains(said, one) {
+			continue
+		}
+		o.flush()
+		if stays {
+			o.line(o.out, text)
+			continue
+		}
+		eraseLine(o.out)
+		_, _ = fmt.Fprintf(o.out, "%s (%.0fs)", text, time.Since(o.begun).Seconds())
+		o.pending = true
 	}
-	eraseLine(o.out)
-	_, _ = fmt.Fprintf(o.out, "%s (%.0fs)", text, time.Since(o.begun).Seconds())
-	o.pending = true
 }
 
 // GaveUp returns the error of a wait that has failed. It says why the wait ended and what that means, and
@@ -164,8 +168,17 @@ func GaveUp(err error, what, waits string) error {
 	return fmt.Errorf("%w: %s. Last status: %s", err, what, waits)
 }
 
+// GaveUp returns the error of a wait that has failed. What it waited for is in the error only if the lines above it may be
+// elsewhere.
+func (o *Output) GaveUp(err error, what string) error {
+	if o.format == "" {
+		return GaveUp(err, what, "")
+	}
+	return GaveUp(err, what, o.Last())
+}
+
 // Last returns what was last waited for.
-func (o *Output) Last() string { return o.waiting }
+func (o *Output) Last() string { return strings.Join(o.waiting, "; ") }
 
 func (o *Output) line(to io.Writer, text string) {
 	if len(o.alike) > 0 {

@@ -167,7 +167,7 @@ func (d *drain) empty(ctx context.Context, binding *v1alpha1.ClusterBinding) err
 	for _, node := range unbind.NodesOf(binding) {
 		watched = append(watched, follow.Watched{List: &corev1.PodList{}, Options: []client.ListOption{client.MatchingFields{"spec.nodeName": node}}})
 	}
-	waits, known := "", len(unbind.NodesOf(binding))
+	known := len(unbind.NodesOf(binding))
 	err := follow.Until(ctx, d.consumer, watched, func(ctx context.Context) (bool, error) {
 		if err := d.later(ctx, binding); errors.Is(err, errUncordoned) {
 			return false, err
@@ -184,7 +184,7 @@ func (d *drain) empty(ctx context.Context, binding *v1alpha1.ClusterBinding) err
 				return false, follow.Again(err)
 			}
 		}
-		waits = left(pods, d.refused)
+		waits := left(pods, d.refused)
 		d.output.Waiting(waits)
 		if unwatched(d.refused) || len(unbind.NodesOf(binding)) != known { // The pods of a later node are not watched.
 			return false, follow.Again(errors.New(waits))
@@ -192,7 +192,7 @@ func (d *drain) empty(ctx context.Context, binding *v1alpha1.ClusterBinding) err
 		return false, nil
 	})
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, errUncordoned) {
-		err = cli.GaveUp(err, "pods are still in "+binding.Name+", whose nodes stay cordoned; run this command again to wait, or kubectl spillway uncordon "+binding.Name, waits)
+		err = d.output.GaveUp(err, "pods are still in "+binding.Name+", whose nodes stay cordoned; run this command again to wait, or kubectl spillway uncordon "+binding.Name)
 	}
 	return err
 }

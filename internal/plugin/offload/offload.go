@@ -187,7 +187,6 @@ const object = "namespaceoffloading.offloading.spillway.io/" + v1alpha1.Offloadi
 
 // await waits until the remote namespaces exist, and reads the offloading again.
 func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.Output, offloading *v1alpha1.NamespaceOffloading) error {
-	waits := ""
 	err := follow.Until(ctx, consumer, watched(o.wanted.Namespace), func(ctx context.Context) (bool, error) {
 		if err := consumer.Get(ctx, client.ObjectKeyFromObject(offloading), offloading); err != nil {
 			return false, fmt.Errorf("reading the NamespaceOffloading of %s: %w", o.wanted.Namespace, err)
@@ -196,14 +195,14 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 		if state.Ready {
 			return true, nil
 		}
-		if waits = state.String(); state.Stuck {
-			return false, fmt.Errorf("namespace %s is not offloaded: %s; the NamespaceOffloading stays, and takes effect once that changes", o.wanted.Namespace, waits)
+		if state.Stuck {
+			return false, fmt.Errorf("namespace %s is not offloaded: %s; the NamespaceOffloading stays, and takes effect once that changes", o.wanted.Namespace, state)
 		}
-		output.Waiting(o.wanted.Namespace + ": " + waits)
+		output.Waiting(lines(offloading)...)
 		return false, nil
 	})
 	if errors.Is(err, cli.ErrTime) {
-		return cli.GaveUp(err, "namespace "+o.wanted.Namespace+" is not offloaded yet; run this command again to wait", waits)
+		return output.GaveUp(err, "namespace "+o.wanted.Namespace+" is not offloaded yet; run this command again to wait")
 	}
 	if err != nil {
 		return err
@@ -212,6 +211,15 @@ func (o *options) await(ctx context.Context, consumer *cli.Cluster, output *cli.
 		output.Did(step)
 	}
 	return nil
+}
+
+// lines says what an offloading waits for, each line with the namespace.
+func lines(offloading *v1alpha1.NamespaceOffloading) []string {
+	all := status.StateOf(offloading).Lines()
+	for i := range all {
+		all[i] = offloading.Namespace + ": " + all[i]
+	}
+	return all
 }
 
 // ready returns a step for each remote namespace that is ready. The status also lists those that are going to

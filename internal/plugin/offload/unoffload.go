@@ -14,7 +14,6 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/plugin/follow"
-	"github.com/spillway-io/spillway/internal/plugin/status"
 	"github.com/spillway-io/spillway/internal/plugin/unbind"
 	"github.com/spillway-io/spillway/internal/precondition"
 )
@@ -71,7 +70,7 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 	if err != nil {
 		return fmt.Errorf("deleting the NamespaceOffloading of %s: %w", namespace, err)
 	}
-	uid, waits := there.UID, ""
+	uid := there.UID
 	err = follow.Until(ctx, consumer, watched(namespace), func(ctx context.Context) (bool, error) {
 		err := consumer.Get(ctx, key, there)
 		if absent(err) || err == nil && there.UID != uid {
@@ -80,12 +79,11 @@ func Undo(ctx context.Context, consumer *cli.Cluster, output *cli.Output, namesp
 		if err != nil {
 			return false, follow.Again(fmt.Errorf("reading the NamespaceOffloading of %s: %w", namespace, err))
 		}
-		waits = status.StateOf(there).String()
-		output.Waiting(namespace + ": " + waits)
+		output.Waiting(lines(there)...)
 		return false, nil
 	})
 	if err != nil {
-		return cli.GaveUp(err, "the NamespaceOffloading of "+namespace+" is still being deleted; run this command again to wait", waits)
+		return output.GaveUp(err, "the NamespaceOffloading of "+namespace+" is still being deleted; run this command again to wait")
 	}
 	did(output, steps)
 	left(ctx, consumer, output, namespace, evicted)

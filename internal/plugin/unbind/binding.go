@@ -40,7 +40,7 @@ func Binding(ctx context.Context, consumer *cli.Cluster, output *cli.Output, nam
 	if err != nil {
 		return fmt.Errorf("deleting ClusterBinding %s: %w", name, err)
 	}
-	uid, waits := binding.UID, ""
+	uid := binding.UID
 	watched := []follow.Watched{{List: &v1alpha1.ClusterBindingList{}, Options: []client.ListOption{client.MatchingFields{"metadata.name": name}}}}
 	err = follow.Until(ctx, consumer, watched, func(ctx context.Context) (bool, error) {
 		err := consumer.Get(ctx, client.ObjectKey{Name: name}, binding)
@@ -50,12 +50,11 @@ func Binding(ctx context.Context, consumer *cli.Cluster, output *cli.Output, nam
 		if err != nil {
 			return false, follow.Again(fmt.Errorf("reading ClusterBinding %s: %w", name, err))
 		}
-		waits = Draining(binding)
-		output.Waiting(object + ": " + waits)
+		output.Waiting(object + ": " + Draining(binding))
 		return false, nil
 	})
 	if err != nil {
-		return cli.GaveUp(err, "ClusterBinding "+name+" is still being deleted; run this command again to wait", waits)
+		return output.GaveUp(err, "ClusterBinding "+name+" is still being deleted; run this command again to wait")
 	}
 	output.Did(cli.Step{Cluster: "consumer", Object: object, Action: "deleted"})
 	return nil

@@ -62,6 +62,17 @@ func read(ctx context.Context, consumer *cli.Cluster, name string) (*remains, er
 	return r, nil
 }
 
+// missing says that there is no binding. An earlier run may have deleted it, which is no error. If there is nothing else to
+// delete, the name may also be misspelt, so that this is a warning, which -o json has, too.
+func (r *remains) missing(output *cli.Output, inProvider bool) {
+	none := cli.NoBinding(r.name, r.others)
+	if r.secret == nil && !inProvider {
+		output.Warn("%v. So nothing was changed; that is no error, because an earlier run may have unbound it", none)
+		return
+	}
+	output.Say("%v", none)
+}
+
 // unproven says that nothing in this cluster leads to the provider whose account is to be deleted; "" if
 // something does, or if there is no account.
 func (r *remains) unproven(ctx context.Context, provider *cli.Provider) (string, error) {

@@ -32,7 +32,8 @@ lists these pods and namespaces. It warns of pods that need this node, and of Po
 What bind created in the provider stays, since another consumer may use it, unless you give --provider-context. Then its access
 and token end: the account and its roles are deleted, if no consumer has anything left there and no other binding uses
 the same provider. If the ClusterBinding is already gone, it deletes what is left in both clusters. If its Secret is gone, too,
-the provider is unknown: without a terminal, this then needs --yes. The limits and the policies stay. They affect only
+the provider is unknown: without a terminal, this then needs --yes. Without --provider-context, nothing is left to do then: it
+warns, since the name may be misspelt, and the exit code is 0, since an earlier run may have unbound it. The limits and the policies stay. They affect only
 consumers, and an API server that has lost its last policy with limits finds new ones only after a restart
 (https://github.com/kubernetes/kubernetes/issues/130887), so it could not be bound again.`,
 		Example: `  # What it deletes
@@ -61,7 +62,7 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 		return err
 	}
 	if left.binding == nil {
-		output.Say("%v", cli.NoBinding(name, left.others))
+		left.missing(output, o.provider.Given())
 	}
 	var provider *cli.Provider
 	if o.provider.Given() {

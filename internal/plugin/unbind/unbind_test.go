@@ -21,8 +21,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -423,6 +425,39 @@ func cluster(t *testing.T, refusal error, all ...client.Object) *cli.Cluster {
 	}}
 	return &cli.Cluster{Name: "the cluster", WithWatch: fake.NewClientBuilder().WithScheme(scheme).WithObjects(all...).WithInterceptorFuncs(refuse).
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(pod client.Object) []string { return []string{pod.(*corev1.Pod).Spec.NodeName} }).Build()}
+}
+
+// TestMissing: unbind can run again after it has succeeded, and says that it did nothing, because the name may be misspelt.
+func TestMissing(t *testing.T) {
+	other := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "us"}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: cli.SecretName("eu"), Labels: map[string]string{cli.LabelManagedBy: cli.Owner}}}
+	const nothing = "there is no ClusterBinding eu; existing ones: us. So nothing was changed; that is no error"
+	for name, test := range map[string]struct {
+		left          []client.Object
+		dryRun        bool
+		warns, prints string
+	}{
+		"nothing is left":           {[]client.Object{other}, false, nothing, ""},
+		"nothing is, in a dry run":  {[]client.Object{other}, true, nothing, ""},
+		"an earlier run has failed": {[]client.Object{other, secret}, false, "", "there is no ClusterBinding eu; existing ones: us\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errs strings.Builder
+			f := &cli.Factory{ConfigFlags: genericclioptions.NewConfigFlags(false), IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &errs}}
+			output, err := cli.NewOutput(f, "unbind", "", test.dryRun)
+			if err != nil {
+				t.Fatal(err)
+			}
+			consumer := cluster(t, nil, test.left...)
+			consumer.Config = &rest.Config{}
+			if err := (&options{Run: cli.Run{DryRun: test.dryRun}}).run(t.Context(), f, consumer, output, "eu"); err != nil {
+				t.Error(err)
+			}
+			if (errs.Len() > 0) != (test.warns != "") || !strings.Contains(errs.String(), test.warns) || !strings.Contains(out.String(), test.prints) {
+				t.Errorf("it warns of %q, and says %q", errs.String(), out.String())
+			}
+		})
+	}
 }
 
 func TestHosted(t *testing.T) {
