@@ -139,6 +139,11 @@ func Setup(mgr mcmanager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	return setup(mgr, local, o)
+}
+
+// setup adds them. local is the consumer's manager, with our recorders of events.
+func setup(mgr mcmanager.Manager, local ctrl.Manager, o Options) error {
 	now := clock.RealClock{}
 	run, kinds := scopeOf(mgr, o.Sharing), Kinds()
 	warnings := &podevent.Kind{Kinds: kinds, Consumer: local.GetClient(), Clock: now}
