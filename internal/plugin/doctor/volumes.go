@@ -79,6 +79,9 @@ func (p *providers) repeats(binding status.Binding, wait status.Wait) bool {
 		if wait.Message == "see the condition "+other.Type {
 			return true
 		}
+		if wait.Type == v1alpha1.BindingVirtualNodeReady && wait.Reason == v1alpha1.ReasonNodeNotReady && other.Type == v1alpha1.BindingConnected {
+			return true // Nobody renews the node of a provider that cannot be reached.
+		}
 	}
 	if wait.Type != v1alpha1.BindingWritesRefused || field.Denied(wait.Message) {
 		return false

@@ -34,6 +34,7 @@ func TestRepeats(t *testing.T) {
 		want    bool
 	}{
 		"points to another one": {"us", status.Wait{Type: "Connected", Message: "see the condition CredentialsValid"}, true},
+		"its node is not ready": {"us", status.Wait{Type: "VirtualNodeReady", Reason: "NodeNotReady"}, false},
 		"points to one unseen":  {"us", status.Wait{Type: "Ready", Message: "see the condition Drained"}, false},
 		"volumes":               {"eu", refused(lacks + `create resource "persistentvolumes"`), true},
 		"volumes and more":      {"eu", refused(lacks + `create resource "persistentvolumes"; ` + lacks + `create resource "nodes"`), false},
@@ -44,5 +45,9 @@ func TestRepeats(t *testing.T) {
 		if got := p.repeats(binding, test.wait); got != test.want {
 			t.Errorf("%s: got %v", name, got)
 		}
+	}
+	node := status.Wait{Type: "VirtualNodeReady", Reason: "NodeNotReady"}
+	if !p.repeats(status.Binding{Name: "us", Waits: []status.Wait{{Type: "Connected", Reason: "Unreachable"}, node}}, node) {
+		t.Error("the node of a provider that is away is a finding of its own")
 	}
 }

@@ -53,9 +53,9 @@ func cordoned(ctx context.Context, consumer client.Client, clusterID string) boo
 }
 
 // volumes says in which provider the claims of a pod without a node have their volumes.
-func (s Seen) volumes() []string {
+func volumes(claims []Claim) []string {
 	var all []string
-	for _, claim := range s.Claims {
+	for _, claim := range claims {
 		if claim.Provider == "" {
 			continue
 		}

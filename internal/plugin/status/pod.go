@@ -52,6 +52,9 @@ func lacksToken(shown *corev1.Pod) bool {
 	})
 }
 
+// leaves is what a pod that is being deleted waits for.
+var leaves = Wait{Reason: "Deleting", Message: "it is being deleted"}
+
 // WaitsOf says what a pod waits for, and what is wrong with it, the cause first. It uses only the event that
 // says why the pod does not start.
 func WaitsOf(shown *corev1.Pod, events ...corev1.Event) []Wait {
@@ -62,7 +65,7 @@ func WaitsOf(shown *corev1.Pod, events ...corev1.Event) []Wait {
 		}
 	}
 	if shown.DeletionTimestamp != nil {
-		waits = append(waits, Wait{Reason: "Deleting", Message: "it is being deleted"})
+		waits = append(waits, leaves)
 	}
 	if ended(shown) {
 		if wait := disruption(shown); wait != nil {

@@ -315,3 +315,11 @@ func TestNotSeen(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestTerminating: a pod that is being deleted does not count as running, so it does not say so.
+func TestTerminating(t *testing.T) {
+	pod := Pod{Name: "web", Phase: "Running", Waits: []Wait{leaves, {Reason: "NotReady"}}}
+	if got, want := pod.text(), "pod web: Terminating; NotReady"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -158,10 +158,16 @@ func (n Namespace) draw(in *branch, all bool, notOffloaded, known string) {
 }
 
 func (p Pod) text() string {
-	text := "pod " + p.Name + ": " + p.Phase
+	said := ""
+	phase := p.Phase
 	for _, wait := range p.Waits {
-		text += "; " + wait.String()
+		if wait == leaves {
+			phase = "Terminating" // As kubectl says it.
+			continue
+		}
+		said += "; " + wait.String()
 	}
+	text := "pod " + p.Name + ": " + phase + said
 	if tried := tiers.Short(p.Tiers); tried != "" {
 		text += "; " + tried
 	}

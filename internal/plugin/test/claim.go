@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
@@ -32,8 +33,8 @@ func claims(ctx context.Context, t *tester) (string, error) {
 
 // volumeRefused reports whether the consumer refuses the PersistentVolume for which a pod waits. Nothing else says so but an
 // event on the claim, which has the name of the pod.
-func (t *tester) volumeRefused(ctx context.Context, pod *corev1.Pod) bool {
-	return pod.Spec.NodeName == "" && len(needs.Claims(pod)) > 0 && slices.ContainsFunc(warnings(ctx, t.consumer, pod), noVolume)
+func volumeRefused(ctx context.Context, consumer client.Client, pod *corev1.Pod) bool {
+	return pod.Spec.NodeName == "" && len(needs.Claims(pod)) > 0 && slices.ContainsFunc(warnings(ctx, consumer, pod), noVolume)
 }
 
 func noVolume(warning string) bool {

@@ -52,7 +52,7 @@ func (t *tester) start(ctx context.Context, pod *corev1.Pod, lasts time.Duration
 		}
 		t.seen.Pod = pod
 		c := condition(pod, v1alpha1.PodOffloaded)
-		patience.refused(c != nil && c.Status == corev1.ConditionFalse && isRefusal(c.Reason, c.Message) || pod.Status.Phase == corev1.PodFailed || t.volumeRefused(ctx, pod))
+		patience.refused(c != nil && c.Status == corev1.ConditionFalse && isRefusal(c.Reason, c.Message) || pod.Status.Phase == corev1.PodFailed || volumeRefused(ctx, t.consumer, pod))
 		what := coming(pod, t.binding)
 		patience.gets(what != "")
 		if what != "" && what != said {

@@ -112,7 +112,7 @@ func TestOnlyThere(t *testing.T) {
 		return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelNodeType: kind, "name": name}}}
 	}
 	pod := func(name string, selector map[string]string) corev1.Pod {
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Spec: corev1.PodSpec{NodeSelector: selector}}
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Spec: corev1.PodSpec{NodeSelector: selector, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}}
 	}
 	own, eu, us := node("own", ""), node("spillway-eu", v1alpha1.NodeTypeVirtual), node("spillway-us", v1alpha1.NodeTypeVirtual)
 	goes := pod("goes", map[string]string{"name": "spillway-eu"})
@@ -120,6 +120,11 @@ func TestOnlyThere(t *testing.T) {
 	pods := []corev1.Pod{
 		pod("anywhere", nil), pod("virtual", map[string]string{v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}),
 		pod("eu", map[string]string{"name": "spillway-eu"}), pod("us", map[string]string{"name": "spillway-us"}), goes,
+	}
+	plain := pod("plain", nil)
+	plain.Spec.Tolerations = nil
+	if got := OnlyThere([]corev1.Pod{plain}, []corev1.Node{eu}, eu.Name, nil); got.Count != 0 {
+		t.Errorf("without a toleration, where no other node is: %s", got)
 	}
 	if got := OnlyThere(pods, []corev1.Node{own, eu, us}, eu.Name, nil).String(); got != "1 pod (team/eu)" {
 		t.Errorf("of two providers: %s", got)

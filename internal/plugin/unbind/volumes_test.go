@@ -62,6 +62,7 @@ func TestTied(t *testing.T) {
 	}
 	pod := func(change func(*corev1.Pod)) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Controller: ptr.To(true)}}}}
+		p.Spec.Tolerations = []corev1.Toleration{{Key: v1alpha1.TaintVirtualNode, Value: "eu"}}
 		change(&p)
 		return p
 	}

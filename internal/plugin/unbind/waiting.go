@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
@@ -117,7 +118,9 @@ func OnlyThere(pods []corev1.Pod, nodes []corev1.Node, node string, volumes Volu
 	return eviction.Summarise(names, nil)
 }
 
-// only returns the pods that fit the nodes of one provider and no other, by their node selectors, affinity and volumes.
+// only returns the pods that fit the nodes of one provider and no other, by their node selectors, affinity and volumes. A pod
+// that does not tolerate virtual nodes waits for another one, whatever fits. Tolerations of other providers do not count: pods
+// that replace others may get them.
 func only(pods []corev1.Pod, nodes []corev1.Node, node string, volumes Volumes) []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
 		there, elsewhere := false, false
@@ -127,7 +130,7 @@ func only(pods []corev1.Pod, nodes []corev1.Node, node string, volumes Volumes) 
 				continue
 			}
 			of := v1alpha1.SameProvider(nodes[j].Name, node)
-			there, elsewhere = there || of, elsewhere || !of
+			there, elsewhere = there || of && admission.Tolerates(&pod, v1alpha1.ClusterIDOf(node)), elsewhere || !of
 		}
 		if volumes.hold(&pod, v1alpha1.ClusterIDOf(node)) {
 			there, elsewhere = true, false
