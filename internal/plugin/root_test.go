@@ -60,7 +60,7 @@ func TestCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for directory, text := range map[string]string{"provider": "provider: %d objects created", "default": "installed: all %d objects exist"} {
+	for directory, text := range map[string]string{"provider": "provider: %d objects ", "default": "installed: all %d objects exist"} {
 		shipped, err := config.Objects(directory)
 		if err != nil {
 			t.Fatal(err)

@@ -206,7 +206,7 @@ func (b *Book) Ask(pod Pod) (short *Shortage, others []types.NamespacedName) {
 		}
 		return short, others // It keeps nothing from others. Many may ask a quota that is full.
 	}
-	if settled && b.haveRoom(a.Namespace) {
+	if settled && haveRoom(b, a.Namespace) {
 		// It takes no room from others, and gives them none. Thousands may ask one after the other.
 		b.move(a, counts)
 		b.changed = false

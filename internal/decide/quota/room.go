@@ -1,7 +1,7 @@
 package quota
 
 // haveRoom reports whether all pods that wait have room, as far as the quotas of a namespace say. The caller holds the lock.
-func (b *Book) haveRoom(namespace string) bool {
+func haveRoom(b *Book, namespace string) bool {
 	for _, i := range b.sums.of(namespace) {
 		for name, hard := range b.sums.entries[i].hard {
 			if b.sums.used[i][name]+b.kept[i][name] > hard {
