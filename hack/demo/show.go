@@ -47,7 +47,11 @@ func (d *demo) show(ctx context.Context) error {
 }
 
 func (d *demo) howToGoOn() string {
-	return fmt.Sprintf(`
+	return fmt.Sprintf(goOn, d.root, d.relative(d.managerLog()), podRanges["eu"])
+}
+
+// goOn has the arguments root, log of the manager, and range of the pods in eu.
+const goOn = `
 The demo keeps running. To try it yourself:
 
   export PATH=%[1]s/bin:%[1]s/bin/kube:$PATH
@@ -110,5 +114,4 @@ The demo keeps running. To try it yourself:
 make demo, run again, repairs its own objects and resets the spec of the bindings eu and us. It keeps your objects,
 and fields of other objects that you changed. make demo STORY=spill shows pods that spill over. make demo-down removes everything.
 The log of the manager: %[2]s
-`, d.root, d.relative(d.managerLog()), podRanges["eu"])
-}
+`
