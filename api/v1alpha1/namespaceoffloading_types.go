@@ -154,7 +154,7 @@ type NamespaceOffloadingSpec struct {
 	Overflow []OverflowTier `json:"overflow,omitempty"`
 
 	// unschedulable says what happens to a pod that its provider refuses, or that the provider's
-	// scheduler cannot place, for lack of room or because its API server fails. Only with overflow. If it is unset, such pods wait.
+	// scheduler cannot place, for lack of room. Only with overflow. If it is unset, such pods wait.
 	// +optional
 	Unschedulable *Unschedulable `json:"unschedulable,omitempty"`
 

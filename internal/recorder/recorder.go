@@ -67,7 +67,7 @@ type ending func()
 
 // grace is how long the recorders go on after the manager has been told to end, for the last events of its controllers. Most
 // often the process ends before.
-const grace = 10 * time.Second
+const grace = 200 * time.Millisecond
 
 // Start waits until the manager ends.
 func (e ending) Start(ctx context.Context) error {

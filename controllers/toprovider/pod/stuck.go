@@ -136,11 +136,8 @@ func StuckOf(local *corev1.Pod) *Stuck {
 	return &Stuck{field.Problem{Reason: c.Reason, Message: c.Message}, c.LastTransitionTime.Time}
 }
 
-// FitsElsewhere reports whether another provider may well take another pod of the same template: this one says that it
-// lacks room, or its API server fails.
-func (s *Stuck) FitsElsewhere() bool {
-	return s.Reason == v1alpha1.ReasonServerError || lacksRoom(s.Reason, s.Message)
-}
+// LacksRoom reports whether the provider says that it lacks room for the pod.
+func (s *Stuck) LacksRoom() bool { return lacksRoom(s.Reason, s.Message) }
 
 // Unplaced reports whether the pod is in the provider, whose scheduler finds no node for it.
 func (s *Stuck) Unplaced() bool { return isUnplaced(s.Reason) }

@@ -122,7 +122,7 @@ func TestQuotaIsSaidOnce(t *testing.T) {
 		t.Errorf("another quota: %+v", plan)
 	}
 	stuck := pod.StuckOf(local(hasSaid("False", v1alpha1.ReasonQuotaExceeded)))
-	if stuck == nil || !stuck.FitsElsewhere() {
+	if stuck == nil || !stuck.LacksRoom() {
 		t.Errorf("got %+v", stuck)
 	}
 }

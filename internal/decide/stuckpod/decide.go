@@ -1,5 +1,5 @@
 // Package stuckpod decides, without any I/O, what happens to a pod on a virtual node that its provider refuses, or
-// that the provider's scheduler cannot place, for lack of room or because its API server fails. In a namespace with spec.overflow and
+// that the provider's scheduler cannot place, for lack of room. In a namespace with spec.overflow and
 // spec.unschedulable it is deleted, so that its controller creates another one, which goes elsewhere. The provider is
 // left out for such pods for a while.
 package stuckpod

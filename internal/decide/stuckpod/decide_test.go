@@ -125,7 +125,7 @@ func TestDecide(t *testing.T) {
 		"a provider without Leases":          {due, []func(*Snapshot){condition(v1alpha1.BindingFenced), func(s *Snapshot) { s.Binding.Status.Conditions[0].Reason = v1alpha1.ReasonLeaseForbidden }}, "1 1m0s GivenUp deleted 0s"},
 		"it is refused for what it is":       {due, []func(*Snapshot){says("violates PodSecurity")}, "NotReplaced 0s"},
 		"no other host is left":              {due, []func(*Snapshot){says("0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.")}, "NotReplaced 0s"},
-		"the provider fails":                 {due, []func(*Snapshot){func(s *Snapshot) { s.Pod.Status.Conditions[0].Reason = v1alpha1.ReasonServerError }}, "1 1m0s GivenUp deleted 0s"},
+		"the provider fails":                 {due, []func(*Snapshot){func(s *Snapshot) { s.Pod.Status.Conditions[0].Reason = v1alpha1.ReasonServerError }}, "NotReplaced 0s"},
 		"full already":                       {due, []func(*Snapshot){fulls(full("eu", "2", 1, 30*time.Second))}, "GivenUp deleted 0s"},
 		"it came nevertheless":               {due, []func(*Snapshot){fulls(full("eu", "2", 4, 7*time.Minute)), created(6 * time.Minute)}, "NotReplaced 1m0s"},
 		"full for larger pods":               {due, []func(*Snapshot){fulls(full("eu", "3", 1, 30*time.Second))}, "1 1m0s GivenUp deleted 0s"},

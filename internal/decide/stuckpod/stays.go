@@ -18,10 +18,10 @@ import (
 
 const nowhere = "no other place of spec.overflow may take it now"
 
-// notRoom returns why another pod of the same template would not fit better elsewhere, or "" if it would: the provider
-// lacks room, or fails. What a provider refuses for what it is, it would refuse again, and it takes others meanwhile.
+// notRoom returns why another pod of the same template would not fit better, or "" if the provider lacks room. What a
+// provider refuses for what it is, it would refuse again, and it takes others meanwhile.
 func notRoom(stuck *pod.Stuck) string {
-	if stuck.FitsElsewhere() {
+	if stuck.LacksRoom() {
 		return ""
 	}
 	return whyNotRoom(stuck) + ": " + stuck.Message
@@ -35,10 +35,10 @@ func whyNotRoom(stuck *pod.Stuck) string {
 	return "the provider does not say that it lacks room for it"
 }
 
-// Waits reports whether a pod is replaced as soon as another place may take it: its provider has no room for it, or fails.
+// Waits reports whether a pod is replaced as soon as another place may take it: its provider has no room for it.
 func Waits(of *corev1.Pod, nso *v1alpha1.NamespaceOffloading) bool {
 	stuck := pod.StuckOf(of)
-	return stuck != nil && stuck.FitsElsewhere() && nso.Spec.ReplacesUnschedulable() && successor.Stays(of) == ""
+	return stuck != nil && stuck.LacksRoom() && nso.Spec.ReplacesUnschedulable() && successor.Stays(of) == ""
 }
 
 // Remote returns where the pod is in the provider, or would be.
