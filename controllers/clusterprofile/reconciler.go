@@ -160,7 +160,7 @@ func (r *Reconciler) act(ctx context.Context, s Snapshot, plan Plan) (ctrl.Resul
 		}
 		return result, err
 	case plan.Later:
-		return ctrl.Result{RequeueAfter: r.Small.Wait(s.Binding.Name)}, nil
+		return ctrl.Result{RequeueAfter: max(r.Small.Wait(s.Binding.Name), time.Second)}, nil
 	}
 	return ctrl.Result{}, nil
 }

@@ -172,6 +172,7 @@ func (a *executor) existing(ctx context.Context, c namespacemap.Create) {
 }
 
 func (a *executor) delete(ctx context.Context, d namespacemap.Delete) {
+	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	if asks, err := a.isRequested(ctx, a.Live, a.binding, d); err != nil || asks {
@@ -193,7 +194,9 @@ func (a *executor) delete(ctx context.Context, d namespacemap.Delete) {
 	}
 	remote := a.namespace(d.RemoteNamespace, d.Namespace, d.LocalUID)
 	remote.UID = d.UID
-	err := a.provider.GetClient().Delete(ctx, remote, client.Preconditions{UID: &d.UID})
+	deletion, cancel := context.WithTimeout(parent, requestTimeout)
+	defer cancel()
+	err := a.provider.GetClient().Delete(deletion, remote, client.Preconditions{UID: &d.UID})
 	if retry.IgnoreGone(err) != nil {
 		// Conflicts also count: if another namespace has taken the name, the watch will show it soon.
 		a.refused(d.Namespace, d.RemoteNamespace, namespacemap.Outcome{

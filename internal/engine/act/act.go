@@ -47,14 +47,20 @@ type Actor[T client.Object] struct {
 // whether all actions are done. It remembers a refusal, which is no error.
 func (c *Actor[T]) Do(ctx context.Context, s decide.ObjectState[T], plan decide.Plan) (made []decide.AppliedAction, done bool, err error) {
 	for _, a := range plan.Actions {
+		ended, err := c.begin(a)
+		if err != nil {
+			return made, false, c.failed(ctx, s, a, err)
+		}
 		if !c.mayGo(s, a) {
+			ended(errNotSent)
 			return made, false, nil
 		}
 		if c.Kind.Paced && a.Side == decide.Remote {
 			now := c.Clock.Now() // A refused request costs the provider as much.
 			c.Attempts.Change(s.Key, func(r *attempts.Record) { r.CopiesUsed = attempts.Copies.Wrote(r.CopiesUsed, now) })
 		}
-		answer, err := c.limited(ctx, s, a)
+		answer, err := c.do(ctx, s, a)
+		ended(err)
 		c.noteAnswer(s, a, err)
 		if err != nil {
 			return made, false, c.failed(ctx, s, a, err)
@@ -88,18 +94,20 @@ func (c *Actor[T]) succeeded(s decide.ObjectState[T], a decide.Action) {
 // ofTrials is which part of the workers of a kind may wait for writes that are held up.
 const ofTrials = 4
 
-// limited does an action, unless it is a write to a namespace of the provider in which too many are held up.
-func (c *Actor[T]) limited(ctx context.Context, s decide.ObjectState[T], a decide.Action) (answer client.Object, err error) {
+var errNotSent = errors.New("not sent")
+
+// begin returns an error for a write to a namespace of the provider in which too many are held up. Otherwise ended must be
+// called with the error of the action.
+func (c *Actor[T]) begin(a decide.Action) (ended func(error), _ error) {
 	if a.Side != decide.Remote || a.Verb != decide.Create && a.Verb != decide.Patch && a.Verb != decide.Delete {
-		return c.do(ctx, s, a)
+		return func(error) {}, nil
 	}
-	ended, err := c.Attempts.HeldUp.Begin(a.Verb, a.Object.GetNamespace(), max(1, c.Kind.Workers/ofTrials))
+	end, err := c.Attempts.HeldUp.Begin(a.Verb, a.Object.GetNamespace(), max(1, c.Kind.Workers/ofTrials))
 	if err != nil {
 		return nil, err
 	}
 	began := c.Clock.Now()
-	defer func() { ended(err, c.Clock.Since(began)) }()
-	return c.do(ctx, s, a)
+	return func(err error) { end(err, c.Clock.Since(began)) }, nil
 }
 
 // noteAnswer remembers a creation that got no answer: the API server may have carried it out.
@@ -107,13 +115,7 @@ func (c *Actor[T]) noteAnswer(s decide.ObjectState[T], a decide.Action, err erro
 	if a.Verb != decide.Create || a.Side != decide.Remote || !decide.Present(s.Local) {
 		return
 	}
-	var (
-		status  apierrors.APIStatus
-		notSent *attempts.NotSentError
-	)
-	if errors.As(err, &notSent) {
-		return
-	}
+	var status apierrors.APIStatus
 	if err != nil && (!errors.As(err, &status) || apierrors.IsTimeout(err)) {
 		c.Attempts.Change(s.Key, func(r *attempts.Record) { r.Unanswered = s.Local.GetUID() })
 	} else if err == nil {

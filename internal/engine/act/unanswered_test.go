@@ -25,7 +25,6 @@ func TestNoteAnswer(t *testing.T) {
 		"refused":                     {create, []error{apierrors.NewForbidden(enginetest.Resource, "settings", nil)}, false},
 		"no answer":                   {create, []error{lost}, true},
 		"no answer in time":           {create, []error{context.DeadlineExceeded}, true},
-		"not sent":                    {create, []error{&attempts.NotSentError{}}, false},
 		"given up by the API server":  {create, []error{apierrors.NewTimeoutError("request did not complete", 0)}, true},
 		"no answer, then refused":     {create, []error{lost, apierrors.NewForbidden(enginetest.Resource, "settings", nil)}, true},
 		"no answer, then made":        {create, []error{lost, nil}, false},

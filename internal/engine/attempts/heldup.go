@@ -1,8 +1,11 @@
 package attempts
 
 import (
+	"errors"
 	"sync"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/spillway-io/spillway/internal/engine/decide"
 	"github.com/spillway-io/spillway/internal/retry"
@@ -16,15 +19,20 @@ const heldFor = 3 * time.Second
 // few of these are sent at a time, so that the workers of the kind are free for other namespaces. Its zero value knows
 // none.
 type HeldUp struct {
-	mu     sync.Mutex
-	said   map[target]string // What was said of the last one.
-	trials int               // How many are being sent now.
+	mu      sync.Mutex
+	held    map[target]*held
+	sending int // How many of these are being sent now.
 }
 
 // target is what writes have in common that a webhook may hold up.
 type target struct {
 	verb      decide.Verb
 	namespace string
+}
+
+type held struct {
+	said    string // Of the last one.
+	sending int
 }
 
 // NotSentError is the error of a write that is not sent, because others like it are held up.
@@ -36,36 +44,43 @@ func (e *NotSentError) Error() string { return e.said }
 func (e *NotSentError) HeldUp() bool { return true }
 
 // Begin is called before a write, and ended after it, with its error and how long it took. Begin returns an error if
-// others like it are held up, and most of them are being sent now.
+// others like it are held up, and as many of them are being sent now as may be. Verbs and namespaces share most, and each
+// may send one; all of them together may send twice as many.
 func (h *HeldUp) Begin(verb decide.Verb, namespace string, most int) (ended func(err error, took time.Duration), _ error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	of := target{verb, namespace}
-	said, isTrial := h.said[of]
-	if isTrial && h.trials >= most {
-		return nil, &NotSentError{said}
-	}
-	if isTrial {
-		h.trials++
+	trial := h.held[of]
+	if trial != nil {
+		if trial.sending >= max(1, most/len(h.held)) || h.sending >= 2*most {
+			return nil, &NotSentError{trial.said}
+		}
+		trial.sending++
+		h.sending++
 	}
 	return func(err error, took time.Duration) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if isTrial {
-			h.trials--
+		if trial != nil {
+			trial.sending--
+			h.sending--
 		}
 		h.note(of, err, took)
 	}, nil
 }
 
 func (h *HeldUp) note(of target, err error, took time.Duration) {
+	var status apierrors.APIStatus
 	switch {
 	case retry.IsServerError(err) && took >= heldFor:
-		if h.said == nil {
-			h.said = map[target]string{}
+		if h.held == nil {
+			h.held = map[target]*held{}
 		}
-		h.said[of] = retry.Said(err)
-	case err == nil || retry.IsServerError(err) || retry.SaysWhy(err): // It was answered in time.
-		delete(h.said, of)
+		if h.held[of] == nil {
+			h.held[of] = &held{}
+		}
+		h.held[of].said = retry.Said(err)
+	case err == nil || took < heldFor && errors.As(err, &status): // It was made, or answered in time.
+		delete(h.held, of)
 	}
 }

@@ -33,6 +33,7 @@ func TestHeldUp(t *testing.T) {
 		"it fails late, and is made":       {[]answer{{webhook, 10 * time.Second}, {nil, 9 * time.Second}}, false},
 		"it fails late, and is refused":    {[]answer{{webhook, 10 * time.Second}, {refused, time.Second}}, false},
 		"it fails late, and fails at once": {[]answer{{webhook, 10 * time.Second}, {webhook, time.Second}}, false},
+		"it fails late, and is too much":   {[]answer{{webhook, 10 * time.Second}, {apierrors.NewTooManyRequests("", 1), time.Second}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h HeldUp
@@ -67,5 +68,33 @@ func TestHeldUp(t *testing.T) {
 				t.Errorf("once both have ended: %v", err)
 			}
 		})
+	}
+}
+
+// TestHeldUpInTurn: a namespace with thousands of writes that are held up takes no trial from others, and all of them
+// together leave half of the workers free.
+func TestHeldUpInTurn(t *testing.T) {
+	const most = 4
+	var h HeldUp
+	fails := apierrors.NewInternalError(errors.New("failed calling webhook"))
+	for i := range 3 * most {
+		ended, err := h.Begin(decide.Create, string(rune('a'+i)), most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended(fails, 10*time.Second)
+	}
+	sent := 0
+	for i := range 3 * most {
+		for try := range most {
+			if _, err := h.Begin(decide.Create, string(rune('a'+i)), most); err == nil && try > 0 {
+				t.Errorf("namespace %c sends %d at a time", 'a'+i, try+1)
+			} else if err == nil {
+				sent++
+			}
+		}
+	}
+	if sent != 2*most {
+		t.Errorf("%d are sent at a time, want %d", sent, 2*most)
 	}
 }

@@ -77,11 +77,14 @@ func turnedAway(pods []corev1.Pod, now time.Time) []refusal {
 func (r refusal) finding() Finding {
 	f := Finding{
 		Level: Warning, Check: "refused", Object: r.namespace + " in " + r.cluster,
-		Message: fmt.Sprintf("for more than %d minutes, these pods have waited: %s; now for this reason: %s: %s", int(refusedFor.Minutes()), eviction.Summarise(r.pods, nil), r.reason, r.message),
+		Message: fmt.Sprintf("these pods have waited for more than %d minutes: %s; the reason now: %s: %s", int(refusedFor.Minutes()), eviction.Summarise(r.pods, nil), r.reason, r.message),
 		Mend: "let the provider's administrator change the quota or policy that the message names, or scale down; " +
 			"so that such pods go elsewhere: docs/spill.md, when a provider has no room after all",
 	}
-	if r.reason == v1alpha1.ReasonQuotaExceeded {
+	switch r.reason {
+	case v1alpha1.ReasonServerError:
+		f.Mend = "let the provider's administrator repair what the message names: docs/troubleshooting.md, a webhook of a provider that does not answer"
+	case v1alpha1.ReasonQuotaExceeded:
 		f.Mend = "raise spec.quota of the ClusterBinding of " + r.cluster + ", or scale down; so that such pods go elsewhere: docs/spill.md, when a provider has no room after all"
 	}
 	return f

@@ -25,7 +25,7 @@ func TestRefused(t *testing.T) {
 		level Level
 		want  string
 	}{
-		"two by the provider":  {[]corev1.Pod{pod("a", "Rejected", time.Hour), pod("b", "Rejected", time.Hour)}, Warning, "for more than 5 minutes, these pods have waited: 2 pods (team/a, team/b); now for this reason: Rejected: exceeded quota: few"},
+		"two by the provider":  {[]corev1.Pod{pod("a", "Rejected", time.Hour), pod("b", "Rejected", time.Hour)}, Warning, "these pods have waited for more than 5 minutes: 2 pods (team/a, team/b); the reason now: Rejected: exceeded quota: few"},
 		"by the binding":       {[]corev1.Pod{pod("a", "QuotaExceeded", time.Hour)}, Warning, "raise spec.quota of the ClusterBinding of eu"},
 		"only for a moment":    {[]corev1.Pod{pod("a", "Rejected", time.Minute)}, OK, "is refused by its provider"},
 		"it waits for room":    {[]corev1.Pod{pod("a", "Unschedulable", time.Hour)}, OK, "is refused by its provider"},

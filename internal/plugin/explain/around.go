@@ -49,7 +49,7 @@ func (s Seen) ofBinding() []status.Wait {
 	return []status.Wait{status.NewWait("ClusterBinding "+s.Binding.Name, c.Reason, c.Message)}
 }
 
-// lastKnown says since when nothing new is known about the pod, or "" if the provider can be reached.
+// lastKnown says since when nothing new is known about the pod, or "" if the manager is connected to the provider.
 func (s Seen) lastKnown(provider string) string {
 	if s.Binding == nil {
 		return ""
@@ -58,7 +58,7 @@ func (s Seen) lastKnown(provider string) string {
 	if at.IsZero() {
 		return ""
 	}
-	return "provider " + provider + " cannot be reached: its pods are as last known at " + at.UTC().Format(time.RFC3339)
+	return "the manager is not connected to provider " + provider + ": its pods are as last known at " + at.UTC().Format(time.RFC3339)
 }
 
 // around returns what is wrong with the provider, the offloading and the remote namespace.

@@ -145,16 +145,17 @@ func bindingOf(binding *v1alpha1.ClusterBinding, seen Seen) Binding {
 	return b
 }
 
-// LastKnown returns when a provider that cannot be reached last answered; zero if it can be reached.
+// LastKnown returns when a provider last answered to which the manager is not connected; zero if it is connected, or if the
+// provider has never answered.
 func LastKnown(binding *v1alpha1.ClusterBinding) time.Time {
-	reason, since := namespaceoffloading.Away(binding)
+	reason, _ := namespaceoffloading.Away(binding)
 	if reason == "" || reason == v1alpha1.ReasonPaused {
 		return time.Time{}
 	}
 	if answered := binding.Status.LastHeartbeatTime; answered != nil {
 		return answered.Time
 	}
-	return since
+	return time.Time{}
 }
 
 // hiddenBinding returns what is known about a provider if the user may not read ClusterBindings.

@@ -67,7 +67,7 @@ func read(ctx context.Context, consumer *cli.Cluster, name string) (*remains, er
 func (r *remains) missing(output *cli.Output, inProvider bool) {
 	none := cli.NoBinding(r.name, r.others)
 	if r.secret == nil && !inProvider {
-		output.Warn("%v. So nothing was changed; that is no error, because an earlier run may have unbound it", none)
+		output.Warn("%v. Nothing was changed. An earlier run may have unbound it", none)
 		return
 	}
 	output.Say("%v", none)

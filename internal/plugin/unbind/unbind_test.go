@@ -436,7 +436,7 @@ func cluster(t *testing.T, refusal error, all ...client.Object) *cli.Cluster {
 func TestMissing(t *testing.T) {
 	other := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "us"}}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: cli.SecretName("eu"), Labels: map[string]string{cli.LabelManagedBy: cli.Owner}}}
-	const nothing = "there is no ClusterBinding eu; existing ones: us. So nothing was changed; that is no error"
+	const nothing = "there is no ClusterBinding eu; existing ones: us. Nothing was changed."
 	for name, test := range map[string]struct {
 		left          []client.Object
 		dryRun        bool

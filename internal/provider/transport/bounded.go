@@ -61,7 +61,7 @@ type bounded struct {
 	prefix      string
 	opts        Options
 	excess      *excess
-	answers     atomic.Uint64 // How many requests were answered.
+	answered    atomic.Int64 // When a request was answered last, in nanoseconds since 1970. Failures of a proxy do not count.
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -90,15 +90,17 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 		left, _ := b.opts.withinFence(req, most-taken) // With an error, it is 0.
 		return left
 	})
-	answers, ended := b.answers.Load(), b.opts.writing(req)
+	began, ended := time.Now(), b.opts.writing(req)
 	resp, err := b.next.RoundTrip(req.WithContext(deadline.ctx)) //nolint:contextcheck // The deadline's context comes from the request's.
 	ended(err == nil)
 	if err != nil {
-		err = b.heldUp(req, answers, b.explain(deadline, err))
+		err = b.heldUp(req, began, b.explain(deadline, err))
 		deadline.cancel()
 		return nil, err
 	}
-	b.answers.Add(1)
+	if resp.StatusCode < http.StatusInternalServerError {
+		b.answered.Store(time.Now().UnixNano())
+	}
 	passAuthority(req, resp)
 	passDate(req, resp)
 	capRetryAfter(resp.Header)
@@ -138,11 +140,12 @@ func (b *bounded) timeout(req *http.Request, kind requestKind) time.Duration {
 	return b.opts.Timeout
 }
 
-// heldUp notes in the error of a write without an answer that others were answered since it began. A provider that
-// is away answers none.
-func (b *bounded) heldUp(req *http.Request, before uint64, err error) error {
+// heldUp notes in the error of a write without an answer that others were answered in the second half of the time that it
+// took. A provider that is away answers none.
+func (b *bounded) heldUp(req *http.Request, began time.Time, err error) error {
 	var timeout *TimeoutError
-	if !errors.As(err, &timeout) || !fenced(req) || b.answers.Load() == before {
+	half := began.Add(time.Since(began) / 2)
+	if !errors.As(err, &timeout) || !fenced(req) || b.answered.Load() < half.UnixNano() {
 		return err
 	}
 	return &TimeoutError{After: timeout.After, OthersAnswered: true}

@@ -144,8 +144,11 @@ func TestWritesThatAreHeldUp(t *testing.T) {
 			if test.others {
 				go func() {
 					<-begun
-					if response, err := client.Get(server.URL + "/version"); err == nil {
-						_ = response.Body.Close()
+					for t.Context().Err() == nil {
+						if response, err := client.Get(server.URL + "/version"); err == nil {
+							_ = response.Body.Close()
+						}
+						time.Sleep(timeout / 10)
 					}
 				}()
 			}
@@ -165,5 +168,21 @@ func TestWritesThatAreHeldUp(t *testing.T) {
 				t.Errorf("it says %q", said)
 			}
 		})
+	}
+}
+
+// TestAnsweredMeanwhile: a provider that goes away while it is written to has answered others at first.
+func TestAnsweredMeanwhile(t *testing.T) {
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://eu/api/v1/namespaces/team/pods", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now().Add(-time.Hour)
+	for minute, want := range map[time.Duration]bool{-1: false, 10: false, 50: true} {
+		var b bounded
+		b.answered.Store(began.Add(minute * time.Minute).UnixNano())
+		if got := retry.IsServerError(b.heldUp(request, began, &TimeoutError{After: time.Hour})); got != want {
+			t.Errorf("others were answered in minute %d, and it counts as a server error: %t", minute, got)
+		}
 	}
 }
