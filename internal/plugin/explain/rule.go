@@ -79,7 +79,7 @@ func (s Seen) excluded() string {
 			return text + "it was created before the namespace was offloaded; new pods tolerate it"
 		}
 		if s.strategy() != v1alpha1.PodsRemote && len(needs.Claims(s.Pod)) > 0 {
-			return text + "it uses PersistentVolumeClaims, and gets the toleration once all are bound to volumes that can be sent, and this cluster has no room"
+			return text + "it uses PersistentVolumeClaims, and gets the toleration once each is bound to a volume that can be sent, or has a mapped StorageClass, and this cluster has no room"
 		}
 		if s.ordered() {
 			return ""
