@@ -16,7 +16,7 @@ go_test() { "$GO" test -count=1 -vet=off "$@"; }
 # target calls make for another target, without the variables of this one.
 target() { env -u PART -u RESUME -u MAKEFLAGS -u MAKELEVEL make --no-print-directory "$@"; }
 
-# versions RELEASE... tests against older releases of Kubernetes, as consumer and as provider.
+# versions RELEASE... tests against other releases of Kubernetes, as consumer and as provider.
 # It goes on after a failure, which it remembers.
 versions() {
   local release failed=0
@@ -46,7 +46,7 @@ run() {
     ;;
   spill) go_test -timeout 90m -v -run 'TestNoLoopAndNoIdleRoom|TestSeededBugs' ./internal/decide/spill -interleavings 1000000 ;;
   ui) go_test -timeout 30m -v ./test/ui -browser ;;
-  versions) versions v1.34.5 v1.35.3 v1.37.2 ;;
+  versions) versions v1.37.2 v1.35.3 v1.34.5 ;;
   kinds | integration) go_test -race -timeout 120m "./test/$1" ;;
   integration-long) go_test -timeout 60m ./test/integration -ginkgo.label-filter=long ;;
   e2e)

@@ -18,6 +18,7 @@ import (
 
 // TestManagerClasses: the manager creates only classes that bindings import.
 func TestManagerClasses(t *testing.T) {
+	needsNoManager(t)
 	manager := inConsumer(t)
 	// imported is a class as the manager creates it, after a change.
 	imported := func(kind v1alpha1.ClassKind, name string, change func(client.Object)) client.Object {

@@ -14,6 +14,7 @@ import (
 // TestManagerStatuses: in the status of a Service or an Ingress, the manager writes only addresses of load
 // balancers in providers. In the status of a route, it writes only the reports of the controllers there.
 func TestManagerStatuses(t *testing.T) {
+	needsNoManager(t)
 	manager := inConsumer(t)
 	namespace := namespaceOf(t, nil)
 	service := func(name string, changes ...func(*corev1.ServiceSpec)) *corev1.Service {

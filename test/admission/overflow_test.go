@@ -33,6 +33,7 @@ func refusing(id string, leftOut bool) v1alpha1.FullProvider {
 // TestOverflow creates pods in namespaces with spec.overflow. They get the tolerations of the first tier only, and an
 // affinity that allows all tiers, because it can never change. The policy and the webhook must agree.
 func TestOverflow(t *testing.T) {
+	needsNoManager(t)
 	in := func(r corev1.NodeSelectorRequirement) v1alpha1.OverflowTier {
 		return builder.Tier([]v1alpha1.ClusterSelectorRequirement{builder.Requirement(r.Key, r.Operator, r.Values...)})
 	}

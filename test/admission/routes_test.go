@@ -43,6 +43,7 @@ rules:
 // TestRoutes: an API server that serves routes accepts the remote routes unchanged. The consumer's accepts
 // the reported status, whatever a provider reports.
 func TestRoutes(t *testing.T) {
+	needsNoManager(t)
 	t.Run("HTTPRoute", func(t *testing.T) {
 		local := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(t, nil), Name: "web"}}
 		specOf(t, local.Namespace, bothRoutes+ofHTTP, &local.Spec)
