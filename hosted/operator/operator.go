@@ -22,6 +22,7 @@ import (
 	"github.com/spillway-io/spillway/hosted/bind"
 	"github.com/spillway-io/spillway/hosted/clouds/dial"
 	"github.com/spillway-io/spillway/hosted/controller"
+	"github.com/spillway-io/spillway/internal/recorder"
 )
 
 // DefaultNamespace is the namespace of the operator and of the Secrets with credentials.
@@ -94,6 +95,9 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(config, o.Manager)
 	if err != nil {
 		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	if mgr, err = recorder.In(mgr); err != nil {
+		return nil, err
 	}
 	if err := (&controller.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clouds: o.Clouds, Namespace: o.Namespace, Binder: o.Binder,

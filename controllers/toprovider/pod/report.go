@@ -84,7 +84,7 @@ func set(condition *corev1.PodCondition, problem *field.Problem, generation int6
 	if condition.Status == status && condition.Reason == reason && condition.Message == message {
 		return
 	}
-	if condition.Status != status || isStuck(reason) && !isStuck(condition.Reason) { // It is read since when the provider refuses a pod.
+	if condition.Status != status || isStuck(reason) && (!isStuck(condition.Reason) || comesToLackRoom(condition, reason, message)) { // It is read since when the provider refuses a pod.
 		condition.LastTransitionTime = metav1.NewTime(now)
 	}
 	condition.Status, condition.Reason, condition.Message, condition.ObservedGeneration = status, reason, message, generation

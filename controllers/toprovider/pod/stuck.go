@@ -160,6 +160,12 @@ func lacksRoom(reason, message string) bool {
 	return slices.ContainsFunc(signsOfNoRoom[reason], func(sign string) bool { return strings.Contains(message, sign) })
 }
 
+// comesToLackRoom reports whether the provider refuses a pod for lack of room from now on, after another reason for which
+// pods are not given up. A pod that is there and has no node counts from when its scheduler found none.
+func comesToLackRoom(was *corev1.PodCondition, reason, message string) bool {
+	return !isUnplaced(reason) && lacksRoom(reason, message) && !lacksRoom(was.Reason, was.Message)
+}
+
 // isStuck reports whether PodOffloaded has a reason of a pod that the provider refuses or cannot place, or that its
 // quota there has no room for. Others are
 // about the consumer, or about Spillway.

@@ -107,6 +107,30 @@ func TestStuckOf(t *testing.T) {
 	}
 }
 
+// TestStuckSince: a pod that is refused for lack of room, after it was refused for another reason, counts from then on.
+func TestStuckSince(t *testing.T) {
+	for name, test := range map[string]struct {
+		was, reason, message string
+		want                 time.Duration
+	}{
+		"a webhook, then the quota":      {v1alpha1.ReasonRejected, v1alpha1.ReasonRejected, "exceeded quota: few", 0},
+		"a webhook, then Spillway's":     {v1alpha1.ReasonRejected, v1alpha1.ReasonQuotaExceeded, "few", 0},
+		"a failure, then the quota":      {v1alpha1.ReasonServerError, v1alpha1.ReasonRejected, "exceeded quota: few", 0},
+		"a Secret, then a webhook":       {v1alpha1.ReasonReferenceNotFound, v1alpha1.ReasonRejected, "denied", 0},
+		"one quota, then another":        {v1alpha1.ReasonQuotaExceeded, v1alpha1.ReasonRejected, "exceeded quota: few", time.Minute},
+		"the quota, then a webhook":      {v1alpha1.ReasonQuotaExceeded, v1alpha1.ReasonRejected, "denied", time.Minute},
+		"a webhook, then another":        {v1alpha1.ReasonRejected, v1alpha1.ReasonRejected, "denied", time.Minute},
+		"a webhook, then it waits again": {v1alpha1.ReasonRejected, v1alpha1.ReasonReferenceNotFound, "no Secret", time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := pod.ProviderAwayStatus(local(hasSaid("False", test.was)), field.Problem{Reason: test.reason, Message: test.message}, now)
+			if got := now.Sub(status.Conditions[0].LastTransitionTime.Time); got != test.want {
+				t.Errorf("it counts for %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
 // TestQuotaIsSaidOnce: while a pod waits for its quota, its condition keeps the numbers. It is about lack of room.
 func TestQuotaIsSaidOnce(t *testing.T) {
 	const before, other = "quota a of ClusterBinding eu: the pod requests 2 cpu, and 9 of 10 are used", "quota a of ClusterBinding eu: the pod requests 2 cpu, and 10 of 10 are used"
