@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,13 +79,13 @@ func Tied(ctx context.Context, consumer *cli.Cluster, output *cli.Output, bindin
 	return "pods that can run only on node " + binding.VirtualNodeName() + " are evicted, and the pods that replace them stay Pending: " + strings.Join(namespaces, ", ")
 }
 
-// tied counts, by namespace, the pods that a controller recreates and that fit the nodes of this provider alone. The affinity of
-// a pod is that of its creation. If the namespace is offloaded to others since, only the node selector and the volumes count.
+// tied counts, by namespace, the pods that a controller recreates and that fit the nodes of this provider alone. If the namespace
+// is offloaded to others since, a new pod does not get what the offloading has added to this one.
 func tied(pods []corev1.Pod, nodes []corev1.Node, node string, volumes Volumes, offloadings []v1alpha1.NamespaceOffloading) []string {
 	pods = slices.Clone(pods)
 	for i := range pods {
 		if goesElsewhere(offloadings, pods[i].Namespace, node) {
-			pods[i].Spec.Affinity = nil
+			pods[i].Spec.Affinity = written(&pods[i])
 		}
 	}
 	count := map[string]int{}
@@ -98,6 +99,29 @@ func tied(pods []corev1.Pod, nodes []corev1.Node, node string, volumes Volumes, 
 		namespaces = append(namespaces, fmt.Sprintf("%d in namespace %s", count[name], name))
 	}
 	return namespaces
+}
+
+// written returns the affinity of a pod without what Spillway has added to it. In each term, the first requirement that the node is
+// virtual or local begins what was added; what the user wrote is before it (package admission).
+func written(pod *corev1.Pod) *corev1.Affinity {
+	affinity := pod.Spec.Affinity.DeepCopy()
+	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return affinity
+	}
+	terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	for i := range terms {
+		added := slices.IndexFunc(terms[i].MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
+			return equality.Semantic.DeepEqual(r, admission.OnVirtual) || equality.Semantic.DeepEqual(r, admission.OnLocal)
+		})
+		switch {
+		case added == 0: // Nothing is left of this term, so any node is allowed.
+			affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = nil
+			return affinity
+		case added > 0:
+			terms[i].MatchExpressions = terms[i].MatchExpressions[:added]
+		}
+	}
+	return affinity
 }
 
 // goesElsewhere reports whether a namespace is offloaded to another provider than that of a node.
