@@ -50,18 +50,13 @@ func Resolve(h *v1alpha1.HostedCluster, plan *Plan, path string, take merge.Side
 	if take == merge.Upstream {
 		r.Lost = merge.Text(r.Field.Spec)
 	}
-	for _, c := range h.Status.Conflicts {
-		if c.Path != path {
-			continue
-		}
-		r.Hash = c.UpstreamHash
-		if take == merge.Spec || r.Secret {
-			r.Patchable = true
-			r.Specs = []v1alpha1.HostedClusterSpec{withResolution(h, v1alpha1.Resolution{Path: path, Take: v1alpha1.Side(take), UpstreamHash: c.UpstreamHash})}
-			return r, nil
-		}
+	r.Hash = hashOf(h, path)
+	if r.Hash != "" && (take == merge.Spec || r.Secret) {
+		r.Patchable = true
+		r.Specs = []v1alpha1.HostedClusterSpec{withResolution(h, v1alpha1.Resolution{Path: path, Take: v1alpha1.Side(take), UpstreamHash: r.Hash})}
+		return r, nil
 	}
-	if err := undecidable(r.Field, take); err != nil && r.Hash == "" {
+	if err := undecidable(r, take); err != nil {
 		return nil, err
 	}
 	var err error
@@ -73,9 +68,22 @@ func Resolve(h *v1alpha1.HostedCluster, plan *Plan, path string, take merge.Side
 	return r, err
 }
 
+// hashOf returns the hash of the conflict of a field, or "".
+func hashOf(h *v1alpha1.HostedCluster, path string) string {
+	for _, c := range h.Status.Conflicts {
+		if c.Path == path {
+			return c.UpstreamHash
+		}
+	}
+	return ""
+}
+
 // undecidable says why nobody can decide about a field that is not in conflict.
-func undecidable(f Field, take merge.Side) error {
+func undecidable(r *Resolution, take merge.Side) error {
+	f := r.Field
 	switch state := merge.State(f.State); {
+	case r.Hash != "":
+		return nil
 	case state == merge.Agreed:
 		return fmt.Errorf("%s has no conflict: both sides agree on %s", f.Path, f.Spec)
 	case state == merge.Floating:

@@ -126,7 +126,7 @@ func OnlyVirtual(pods []corev1.Pod, nodes []corev1.Node, volumes Volumes, offloa
 	var names []types.NamespacedName
 	for _, pod := range pods {
 		recreated := metav1.GetControllerOf(&pod) != nil
-		if pod.Spec.NodeName != "" && !(virtual(pod.Spec.NodeName) && recreated) || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		if pod.Spec.NodeName != "" && (!virtual(pod.Spec.NodeName) || !recreated) || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			continue
 		}
 		if recreated && slices.Contains(offloaded, pod.Namespace) {
