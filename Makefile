@@ -111,7 +111,8 @@ demo-down: ## Stop the demo and remove what it made (CLUSTERS=kind).
 	$(if $(filter kind,$(CLUSTERS)),hack/demo-kind.sh down,$(GO) run ./hack/demo down)
 
 demo-hosted: build kube ## Import clusters of three played clouds, and change both sides (STAY=1 to stay until Ctrl-C).
-	$(GO) run ./hosted/demo $(if $(STAY),-stay)
+	$(GO) build -o bin/hosted-demo ./hosted/demo
+	@bin/hosted-demo $(if $(STAY),-stay) # go run would make an error of Ctrl-C.
 
 # How long the specs of make e2e may take in all.
 TIMEOUT ?= 30m

@@ -151,7 +151,9 @@ func (d *demo) startPrograms(ctx context.Context) error {
 func (d *demo) end() error {
 	var errs []error
 	for _, program := range d.programs {
-		errs = append(errs, program.Process.Signal(syscall.SIGTERM))
+		if err := program.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) { // Ctrl-C has reached it, too.
+			errs = append(errs, err)
+		}
 		_ = program.Wait() // How the program ended does not matter.
 	}
 	for _, server := range []*envtest.Environment{d.server, d.cluster} {

@@ -23,8 +23,8 @@ func main() {
 	stay := flag.Bool("stay", false, "stay until Ctrl-C, for a look by hand")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // A second Ctrl-C ends it at once.
 	err := run(ctx, *stay)
-	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo-hosted: %v\n", err)
 		os.Exit(1)
@@ -37,8 +37,16 @@ func run(ctx context.Context, stay bool) (err error) {
 		return err
 	}
 	defer func() {
+		interrupted := ctx.Err() != nil
+		if interrupted {
+			fmt.Println("\nInterrupted: stopping everything")
+			err = nil // What was under way has failed for this reason.
+		}
 		if ended := d.end(); err == nil {
 			err = ended
+		}
+		if interrupted && err == nil {
+			fmt.Printf("Everything is stopped. What remains are the logs and files in %[1]s; to remove them: rm -r %[1]s\n", d.relative(d.dir))
 		}
 	}()
 	for _, step := range []func(context.Context) error{

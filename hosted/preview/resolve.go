@@ -19,7 +19,7 @@ const maxResolutions = 64
 // Resolution is how to let one side's value of a field hold.
 type Resolution struct {
 	Field Field
-	// Hash is the hash of the conflict; empty if there is none, and the spec is edited instead.
+	// Hash is the hash of the conflict; empty if there is none.
 	Hash string
 	// Specs are the specs to write, one after the other. Before the second one, the operator must have seen the
 	// first one.
@@ -29,13 +29,14 @@ type Resolution struct {
 	Secret bool
 	// Gone says that the field is an item that the cloud is to delete. Then nobody has it any more.
 	Gone bool
-	// Patchable says that a merge patch changes nothing but this field.
+	// Patchable says that a merge patch changes nothing but this field, or adds the resolution.
 	Patchable bool
 }
 
-// Resolve lets one side's value of a field hold. If the field is in conflict, a resolution with the hash of the
-// conflict decides. If the cloud's value holds already, the spec takes it over; or the spec unsets the field, and
-// then sets it again, which sends it like any newly set field.
+// Resolve lets one side's value of a field hold. If the spec's value of a conflict shall hold, a resolution with the hash of
+// the conflict decides. If the cloud's shall hold, the spec takes it over: a resolution would only make the field
+// Superseded. A secret is not in the status, so for it, there is a resolution in both cases. If the spec's value shall hold and
+// there is no conflict, the spec unsets the field, and then sets it again, which sends it like any newly set field.
 func Resolve(h *v1alpha1.HostedCluster, plan *Plan, path string, take merge.Side) (*Resolution, error) {
 	i := slices.IndexFunc(plan.Fields, func(f Field) bool { return f.Path == path })
 	if i < 0 {
@@ -49,14 +50,13 @@ func Resolve(h *v1alpha1.HostedCluster, plan *Plan, path string, take merge.Side
 	if take == merge.Upstream {
 		r.Lost = merge.Text(r.Field.Spec)
 	}
-	for _, c := range h.Status.Conflicts {
-		if c.Path == path {
-			r.Hash = c.UpstreamHash
-			r.Specs = []v1alpha1.HostedClusterSpec{withResolution(h, v1alpha1.Resolution{Path: path, Take: v1alpha1.Side(take), UpstreamHash: c.UpstreamHash})}
-			return r, nil
-		}
+	r.Hash = hashOf(h, path)
+	if r.Hash != "" && (take == merge.Spec || r.Secret) {
+		r.Patchable = true
+		r.Specs = []v1alpha1.HostedClusterSpec{withResolution(h, v1alpha1.Resolution{Path: path, Take: v1alpha1.Side(take), UpstreamHash: r.Hash})}
+		return r, nil
 	}
-	if err := undecidable(r.Field, take); err != nil {
+	if err := undecidable(r, take); err != nil {
 		return nil, err
 	}
 	var err error
@@ -68,9 +68,22 @@ func Resolve(h *v1alpha1.HostedCluster, plan *Plan, path string, take merge.Side
 	return r, err
 }
 
+// hashOf returns the hash of the conflict of a field, or "".
+func hashOf(h *v1alpha1.HostedCluster, path string) string {
+	for _, c := range h.Status.Conflicts {
+		if c.Path == path {
+			return c.UpstreamHash
+		}
+	}
+	return ""
+}
+
 // undecidable says why nobody can decide about a field that is not in conflict.
-func undecidable(f Field, take merge.Side) error {
+func undecidable(r *Resolution, take merge.Side) error {
+	f := r.Field
 	switch state := merge.State(f.State); {
+	case r.Hash != "":
+		return nil
 	case state == merge.Agreed:
 		return fmt.Errorf("%s has no conflict: both sides agree on %s", f.Path, f.Spec)
 	case state == merge.Floating:

@@ -49,7 +49,7 @@ func TestResolve(t *testing.T) {
 		err   string
 	}{
 		"a conflict, the spec":    {`tags["a"]`, merge.Spec, merge.Conflict, []string{`resolution Spec h1`}, `"2"`, ""},
-		"a conflict, the cloud":   {`tags["a"]`, merge.Upstream, merge.Conflict, []string{`resolution Upstream h1`}, `"1"`, ""},
+		"a conflict, the cloud":   {`tags["a"]`, merge.Upstream, merge.Conflict, []string{`"2"`}, `"1"`, ""},
 		"superseded, the cloud":   {`tags["b"]`, merge.Upstream, merge.Superseded, []string{`"2"`}, `"1"`, ""},
 		"superseded, the spec":    {`tags["b"]`, merge.Spec, merge.Superseded, []string{``, `"1"`}, `"2"`, ""},
 		"drifted, the cloud":      {`tags["d"]`, merge.Upstream, merge.Drifted, []string{`"2"`}, `"1"`, ""},

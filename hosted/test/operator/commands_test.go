@@ -190,14 +190,16 @@ func TestCommands(t *testing.T) {
 	expect(0, "1 field waits for a decision", "plan", "commands")
 	expect(1, "both sides agree", "resolve", "commands", `tags["cost"]`, "--take", "spec")
 	expect(1, "its hash is "+conflict.UpstreamHash+", not old", "resolve", "commands", `tags["owner"]`, "--take", "spec", "--hash", "old")
-	expect(0, "upstreamHash: "+conflict.UpstreamHash, "resolve", "commands", `tags["owner"]`, "--take", "cloud", "-o", "patch")
-	if now := r.get("commands"); len(now.Spec.Sync.Resolutions) > 0 {
-		t.Errorf("-o patch has written %+v", now.Spec.Sync)
+	expect(0, "upstreamHash: "+conflict.UpstreamHash, "resolve", "commands", `tags["owner"]`, "--take", "spec", "-o", "patch")
+	expect(0, "owner: billing", "resolve", "commands", `tags["owner"]`, "--take", "cloud", "-o", "patch")
+	if now := r.get("commands"); len(now.Spec.Sync.Resolutions) > 0 || *now.Spec.AKSConfig.Tags["owner"] != "team-a" {
+		t.Errorf("-o patch has written %+v", now.Spec)
 	}
 	stop = r.operate("commands")
 	expect(0, `the cloud's value holds. Lost is "team-a"`, "resolve", "commands", `tags["owner"]`, "--take", "cloud", "--hash", conflict.UpstreamHash)
-	expect(0, "Superseded", "resolve", "commands", `tags["owner"]`, "--take", "cloud", "--dry-run")
 	stop()
+	expect(0, "nothing would change", "plan", "commands")
+	expect(1, `both sides agree on "billing"`, "resolve", "commands", `tags["owner"]`, "--take", "cloud")
 }
 
 // tagInAKS returns a tag of a cluster.

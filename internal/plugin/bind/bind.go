@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
@@ -129,12 +130,14 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 			return err
 		}
 	}
-	if err := w.handOver(ctx); err != nil {
+	secret, err := w.handOver(ctx)
+	if err != nil {
 		return err
 	}
 	if err := w.bind(ctx); err != nil || o.DryRun {
 		return err
 	}
+	w.confines(ctx, secret.Data[w.secret])
 	if err := Await(ctx, w.consumer, output, o.wanted.Name); err != nil {
 		return err
 	}
@@ -165,33 +168,33 @@ func (o *options) prepare(ctx context.Context, f *cli.Factory, consumer *cli.Clu
 	return w, nil
 }
 
-// handOver puts credentials into the Secret of the binding.
-func (w *work) handOver(ctx context.Context) error {
+// handOver puts credentials into the Secret of the binding, and returns it; nil in a dry run.
+func (w *work) handOver(ctx context.Context) (*corev1.Secret, error) {
 	step := cli.Step{Cluster: "consumer", Object: "secret/" + w.secretName, Namespace: config.Namespace, Action: "created"}
 	if w.plan.keep {
 		step.Action, step.Message = "unchanged", "its token is valid until "+w.plan.until.UTC().Format(time.RFC3339)
 		w.output.Did(step)
-		return nil
+		return w.seen.Secret, nil
 	}
 	if w.seen.Secret != nil {
 		step.Action = "configured"
 	}
 	if w.DryRun {
 		w.output.Did(step)
-		return nil
+		return nil, nil
 	}
 	credentials, err := Ask(ctx, w.provider.Cluster, w.plan.at, w.plan.account, w.lifetime)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	secret := put(w.seen.Secret, w.secretName, w.secret, credentials.Document)
 	if err := w.writeSecret(ctx, secret, false); err != nil {
-		return err
+		return nil, err
 	}
 	if w.seen.Secret == nil {
 		w.made.secret = secret.UID
 	}
 	step.Message = "its token is valid until " + credentials.Expires.UTC().Format(time.RFC3339)
 	w.output.Did(step)
-	return nil
+	return secret, nil
 }

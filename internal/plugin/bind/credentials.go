@@ -168,13 +168,7 @@ func usable(secret *corev1.Secret, key string, at clientcmdapi.Cluster, now time
 // accepted reports whether a provider accepts the credentials in a Secret. It asks at the address that your
 // kubeconfig has.
 func accepted(ctx context.Context, provider *cli.Cluster, secret *corev1.Secret, key, uid string) bool {
-	loaded, err := kubeconfig.Load(secret.Data[key])
-	if err != nil {
-		return false
-	}
-	as := rest.AnonymousClientConfig(provider.Config)
-	as.BearerToken = loaded.BearerToken
-	account, err := cli.Connect(as, provider.Name, provider.Config.UserAgent)
+	account, err := asAccount(provider, secret.Data[key])
 	if err != nil {
 		return false
 	}

@@ -7,12 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/decide/admission"
+	"github.com/spillway-io/spillway/internal/plugin/confined"
 )
 
 // admission checks whether the API server prepares new pods. Only a new pod shows whether the API server
@@ -55,22 +55,12 @@ const (
 func Prepared(ctx context.Context, consumer client.Client, offloading *v1alpha1.NamespaceOffloading) (Answer, error) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: offloading.Namespace, Name: "spillway-doctor"},
-		Spec:       plain(),
+		Spec:       confined.PodSpec(),
 	}
 	if err := consumer.Create(ctx, pod, client.DryRunAll); err != nil {
 		return Untold, err
 	}
 	return answer(pod, offloading), nil
-}
-
-// plain returns the spec of a pod that is never created. It complies with the pod security level restricted.
-func plain() corev1.PodSpec {
-	return corev1.PodSpec{
-		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-		Containers: []corev1.Container{{Name: "none", Image: "none", SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-		}}},
-	}
 }
 
 // answer interprets the created pod, which was sent without any toleration. It may rightly lack the

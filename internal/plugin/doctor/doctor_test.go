@@ -292,29 +292,6 @@ func TestBefore(t *testing.T) {
 }
 
 // TestPolicies: only an accepted object shows that a policy is missing.
-func TestPolicies(t *testing.T) {
-	denies := errors.New("denied: ValidatingAdmissionPolicy 'spillway-consumers-pods' with binding 'x' denied request")
-	forbidden := errors.New("forbidden: User cannot create resource")
-	for name, test := range map[string]struct {
-		answers map[string]error
-		known   bool
-		level   Level
-		says    string
-	}{
-		"it refuses":                  {map[string]error{"spillway-consumers-pods": denies}, true, OK, "confine"},
-		"another one refuses":         {map[string]error{"spillway-consumers": denies}, false, OK, ""},
-		"it sees no limits":           {map[string]error{"spillway-consumers-pods": errors.New("ValidatingAdmissionPolicy 'spillway-consumers-pods' with binding 'x' denied request: no params found for policy binding with `Deny` parameterNotFoundAction")}, true, Error, "refuse everything"},
-		"no right":                    {map[string]error{"spillway-consumers-pods": forbidden}, false, OK, ""},
-		"one of two accepts":          {map[string]error{"spillway-consumers-pods": denies, "spillway-consumers": nil}, true, Error, ": spillway-consumers"},
-		"one accepts, one is unknown": {map[string]error{"a": forbidden, "c": nil, "b": nil}, true, Error, ": b, c"},
-	} {
-		f, known := ofPolicies("eu", test.answers)
-		if known != test.known || known && (f.Level != test.level || !strings.Contains(f.Message, test.says)) {
-			t.Errorf("%s: got %+v, %v", name, f, known)
-		}
-	}
-}
-
 // TestMetrics: a provider without metrics may be intended, one with a broken API may not.
 func TestMetrics(t *testing.T) {
 	group := schema.GroupResource{Group: "metrics.k8s.io", Resource: "pods"}

@@ -10,6 +10,7 @@ import (
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/decide/eviction"
+	"github.com/spillway-io/spillway/internal/plugin/confined"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 	"github.com/spillway-io/spillway/internal/provider/connection"
 )
@@ -148,8 +149,8 @@ func ofNamespace(binding string, namespace status.Namespace, wait status.Wait) F
 	switch {
 	case refuses(wait):
 		f.Mend = "docs/troubleshooting.md, reason " + v1alpha1.ReasonEvictionsRefused
-	case strings.Contains(wait.Message, noParams):
-		f.Level, f.Mend = Error, restartForLimits
+	case strings.Contains(wait.Message, confined.NoParams):
+		f.Level, f.Mend = Error, confined.RestartForLimits
 	}
 	return f
 }

@@ -2,80 +2,21 @@ package doctor
 
 import (
 	"context"
-	"strings"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/spillway-io/spillway/config"
+	"github.com/spillway-io/spillway/internal/plugin/confined"
 )
 
-// refused returns, by policy of the provider, an object that the policy refuses to every consumer: it lacks Spillway's
-// labels. The policy for exec is missing, because there is no dry run of exec.
-func refused() map[string]client.Object {
-	meta := metav1.ObjectMeta{GenerateName: "spillway-doctor-", Namespace: config.ProviderNamespace}
-	anywhere := metav1.ObjectMeta{GenerateName: "spillway-doctor-"}
-	backend := &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "none", Port: networkingv1.ServiceBackendPort{Number: 80}}}
-	pod := &corev1.Pod{ObjectMeta: meta, Spec: plain()}
-	pod.Spec.AutomountServiceAccountToken = ptr.To(false)
-	return map[string]client.Object{
-		"spillway-consumers":         &corev1.Namespace{ObjectMeta: anywhere},
-		"spillway-consumers-pods":    pod,
-		"spillway-consumers-objects": &corev1.ConfigMap{ObjectMeta: meta},
-		"spillway-consumers-leases":  &coordinationv1.Lease{ObjectMeta: meta},
-		"spillway-consumers-routes":  &networkingv1.Ingress{ObjectMeta: meta, Spec: networkingv1.IngressSpec{DefaultBackend: backend}},
-		"spillway-consumers-volumes": &corev1.PersistentVolume{ObjectMeta: anywhere, Spec: corev1.PersistentVolumeSpec{
-			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Mi")},
-			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			PersistentVolumeSource: corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{Server: "none", Path: "/none"}},
-		}},
-	}
-}
-
-// policies asks the provider, as the consumer's account and in a dry run, for objects that its policies must refuse.
-// The account may not read the policies, so this shows whether they exist and take effect.
+// policies checks whether the provider's policies confine the consumer's account.
 func (p *providers) policies(ctx context.Context, name string, account client.Client) {
-	answers := map[string]error{}
-	for policy, object := range refused() {
-		answers[policy] = account.Create(ctx, object, client.DryRunAll)
+	verdict, known := confined.Judge(name, confined.Ask(ctx, account))
+	if !known {
+		return
 	}
-	if f, known := ofPolicies(name, answers); known {
-		p.found(f)
+	f := Finding{Level: OK, Check: "policies", Object: name, Message: verdict.Message, Mend: verdict.Mend}
+	if !verdict.OK {
+		f.Level = Error
 	}
-}
-
-// noParams is what the policies of a provider answer to everything if its API server sees no limits.
-const noParams = "no params found for policy binding"
-
-const restartForLimits = "if ConfigMap " + config.ProviderNamespace + "/" + config.Limits + " exists, the provider's API server no longer sees it, because all policies had been deleted " +
-	"(https://github.com/kubernetes/kubernetes/issues/130887): restart its API servers"
-
-// ofPolicies interprets the answers, by policy. Another refusal than the policy's own, such as a missing right, says
-// nothing about the policy.
-func ofPolicies(name string, answers map[string]error) (_ Finding, known bool) {
-	var missing []string
-	for policy, err := range answers {
-		switch {
-		case err == nil:
-			missing = append(missing, policy)
-		case strings.Contains(err.Error(), noParams):
-			return Finding{Level: Error, Check: "policies", Object: name, Message: "they see no limits, so they refuse everything that the consumer's account asks for", Mend: restartForLimits}, true
-		case strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+policy+"'"):
-			known = true
-		}
-	}
-	if len(missing) > 0 {
-		return Finding{
-			Level: Error, Check: "policies", Object: name,
-			Message: "the provider accepts from the consumer's account what these ValidatingAdmissionPolicies should refuse, so they are missing or have no effect: " + sorted(missing),
-			Mend: "kubectl spillway bind " + name + " --provider-context CONTEXT applies the policies and their bindings again; " +
-				"if they are there, restart the provider's API servers (https://github.com/kubernetes/kubernetes/issues/130887)",
-		}, true
-	}
-	return Finding{Level: OK, Check: "policies", Object: name, Message: "the provider's policies confine the consumer's account"}, known
+	p.found(f)
 }

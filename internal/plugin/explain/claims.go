@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/controllers/toprovider/pod/needs"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
@@ -53,7 +54,7 @@ func cordoned(ctx context.Context, consumer client.Client, clusterID string) boo
 }
 
 // volumes says in which provider the claims of a pod without a node have their volumes.
-func volumes(claims []Claim) []string {
+func volumes(claims []Claim, bindings placement.Index) []string {
 	var all []string
 	for _, claim := range claims {
 		if claim.Provider == "" {
@@ -61,7 +62,7 @@ func volumes(claims []Claim) []string {
 		}
 		text := "its claim " + claim.Name + " has its volume in provider " + claim.Provider + ", so it can run only there"
 		if claim.Cordoned {
-			text += "; the virtual nodes of that provider are cordoned, and take no new pods until a platform engineer uncordons them: kubectl spillway uncordon"
+			text += "; the virtual nodes of that provider are cordoned, and take no new pods until a platform engineer uncordons them: kubectl spillway uncordon " + cmp.Or(bindings.Holder(claim.Provider), "NAME") // Teams may not read bindings.
 		}
 		all = append(all, text)
 	}

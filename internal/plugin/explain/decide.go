@@ -78,7 +78,7 @@ func Explain(s Seen) Explanation {
 	around := s.around()
 	switch {
 	case s.Pod.Spec.NodeName == "":
-		e.Where = append(s.unplaced(), volumes(s.Claims)...)
+		e.Where = append(s.unplaced(), volumes(s.Claims, s.Bindings)...)
 		e.Waits = slices.Concat(around, e.Waits)
 	case !s.virtual():
 		e.Where = s.local()

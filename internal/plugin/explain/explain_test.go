@@ -69,6 +69,7 @@ func TestExplain(t *testing.T) {
 	leaving := offloading(v1alpha1.PodsRemote)
 	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(300, 0)}
 	leaving.Status.Conditions = []metav1.Condition{conditions.New("Ready", "False", "EvictingPods", "pods are being evicted")}
+	europe := v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "europe"}, Spec: v1alpha1.ClusterBindingSpec{ClusterID: "eu"}}
 	bound := &v1alpha1.ClusterBinding{ObjectMeta: metav1.ObjectMeta{Name: "eu"}}
 	unbinding := bound.DeepCopy()
 	unbinding.Status.Conditions = []metav1.Condition{
@@ -192,10 +193,10 @@ func TestExplain(t *testing.T) {
 			[]string{"waits for the virtual node of a binding that has a mountNamespace"}, "", "", []string{"delete and recreate it", "in this cluster"}},
 		"waits for claims": {Seen{Pod: pod("", claiming), Offloading: offloading(v1alpha1.PodsLocalAndRemote), Claims: claims}, []string{
 			"NotScheduled", "it uses PersistentVolumeClaims", "PersistentVolumeClaim data Pending ProvisioningFailed: quota", "PersistentVolumeClaim more NotFound", "PersistentVolumeClaim late Pending: it is not bound", "PersistentVolumeClaim slow Pending ExternalProvisioning: Waiting for a volume"}, "", "", []string{"fine"}},
-		"its volume is there": {Seen{Pod: pod("", unscheduled), Offloading: offloading(v1alpha1.PodsRemote), Claims: []Claim{
+		"its volume is there": {Seen{Pod: pod("", unscheduled), Offloading: offloading(v1alpha1.PodsRemote), Bindings: placement.NewIndex([]v1alpha1.ClusterBinding{europe}), Claims: []Claim{
 			{Name: "data", Phase: corev1.ClaimBound, Provider: "eu", Cordoned: true, Events: []corev1.Event{{Type: "Warning", Reason: "RightsMissing", Message: "it was refused"}}},
 			{Name: "logs", Phase: corev1.ClaimBound, Events: []corev1.Event{{Type: "Warning", Reason: "VolumeLost", Message: "it is gone"}}},
-		}}, []string{"its claim data has its volume in provider eu, so it can run only there; the virtual nodes of that provider are cordoned", "PersistentVolumeClaim logs Bound VolumeLost: it is gone"}, "", "", []string{"it was refused", "claim logs has"}},
+		}}, []string{"its claim data has its volume in provider eu, so it can run only there; the virtual nodes of that provider are cordoned", "kubectl spillway uncordon europe\n", "PersistentVolumeClaim logs Bound VolumeLost: it is gone"}, "", "", []string{"it was refused", "claim logs has"}},
 		"not for you":             {Seen{Pod: pod("spillway-eu", started), Hidden: true}, []string{"you may not read the NamespaceOffloading of namespace team-a", "the remote pod is"}, "eu", "team-a-home/web", []string{"not offloaded"}},
 		"what was told":           {Seen{Pod: pod("spillway-eu"), Events: told}, []string{"events:\n  - Rejected: no\n"}, "eu", "", []string{"Scheduled"}},
 		"told twice":              {Seen{Pod: pod("spillway-eu", rejected), Events: same}, []string{"wrong:\n  - spillway.io/Offloaded Rejected: exceeded quota: full\nevents:\n  - Rejected: no\n"}, "eu", "", []string{"  - Rejected: exceeded"}},

@@ -33,10 +33,11 @@ func resolveCommand(f *cli.Factory) *cobra.Command {
 		Long: `Decides whose value of a field holds: the one in the spec, or the one in the cloud. It shows the value before, in the spec and in
 the cloud, writes the decision to the HostedCluster, waits for the operator, and says which value was lost.
 
-If both sides have changed the field, the decision is an entry of spec.sync.resolutions. It has the hash of this conflict, so it does not
-decide a later one. If the field is Superseded or Drifted, --take cloud writes the cloud's value to the spec. --take spec removes the
-field from the spec, waits until the operator has seen that, and sets it again, so that it is sent. If the field is ImmutableDiffers, only
---take cloud is possible.
+--take cloud writes the cloud's value to the spec. If it is a secret in conflict, the decision is an entry of spec.sync.resolutions instead.
+
+If both sides have changed the field, --take spec is an entry of spec.sync.resolutions. It has the hash of this conflict, so it does not
+decide a later one. If the field is Superseded or Drifted, --take spec removes the field from the spec, waits until the operator has seen
+that, and sets it again, so that it is sent. If the field is ImmutableDiffers, only --take cloud is possible.
 
 If the spec is in Git, use -o patch: it prints a patch for the file, and writes nothing. For a field of a pool, use adopt with your file.`,
 		Example: `  kubectl spillway hosted resolve aks-shop 'tags["owner"]' --take spec
@@ -165,7 +166,7 @@ func patch(f *cli.Factory, h *v1alpha1.HostedCluster, r *preview.Resolution) err
 	if len(r.Specs) > 1 {
 		return fmt.Errorf("%s is %s, and one patch cannot change that. In Git, remove the field from the spec in one commit. Once the operator has seen that, set it again in the next one", r.Field.Path, r.Field.State)
 	}
-	if r.Hash == "" && !r.Patchable {
+	if !r.Patchable {
 		// In a list, a merge patch would have all items, with all that they have.
 		return fmt.Errorf("a merge patch cannot change %s alone. Write the cloud's value to your file instead: kubectl spillway hosted adopt %s --fields '%s' -f FILE", r.Field.Path, h.Name, r.Field.Path)
 	}

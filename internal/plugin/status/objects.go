@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
@@ -29,11 +30,13 @@ type Object struct {
 	Message   string `json:"message,omitempty"`
 	// Since is when it was last said.
 	Since string `json:"since"`
+	// age is how long ago that was.
+	age string
 }
 
 // String implements fmt.Stringer.
 func (o Object) String() string {
-	return o.Kind + " " + o.Name + ": " + Wait{Reason: o.Reason, Message: o.Message}.String() + " (at " + o.Since + ")"
+	return o.Kind + " " + o.Name + ": " + Wait{Reason: o.Reason, Message: o.Message}.String() + " (at " + o.Since + ", " + o.age + " ago)"
 }
 
 // othersWarnings selects warnings about objects other than pods. About pods, their conditions say more.
@@ -74,7 +77,7 @@ func (s *Seen) ReadObjects(ctx context.Context, consumer client.Client) error {
 			}
 		}
 		if still {
-			s.Objects = append(s.Objects, objectOf(&told[i]))
+			s.Objects = append(s.Objects, objectOf(&told[i], time.Now()))
 		}
 	}
 	return nil
@@ -109,11 +112,12 @@ func (s *Seen) about(events []corev1.Event) []corev1.Event {
 	return all
 }
 
-func objectOf(e *corev1.Event) Object {
+func objectOf(e *corev1.Event, now time.Time) Object {
 	said := NewWait("", e.Reason, e.Message)
 	return Object{
 		Namespace: e.InvolvedObject.Namespace, Kind: NewWait(e.InvolvedObject.Kind, "", "").Type, Name: e.InvolvedObject.Name,
 		Reason: said.Reason, Message: said.Message, Since: When(e).UTC().Format(time.RFC3339),
+		age: duration.HumanDuration(now.Sub(When(e))),
 	}
 }
 
@@ -147,7 +151,7 @@ func drawObjects(to *strings.Builder, objects []Object) {
 	if len(objects) == 0 {
 		return
 	}
-	all := line(to, "not in a provider, or there with changes:")
+	all := line(to, "within the last hour, and perhaps repaired since: not in a provider, or there with changes:")
 	var in *branch
 	for i, object := range objects {
 		if i == 0 || object.Namespace != objects[i-1].Namespace {

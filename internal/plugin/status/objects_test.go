@@ -39,11 +39,11 @@ func TestObjects(t *testing.T) {
 		events []corev1.Event
 		want   []string
 	}{
-		"of two providers":        {[]corev1.Event{told("web", ours, "us", 6), told("web", ours, "eu", 5)}, []string{"web: No: eu (at 2026-01-02T03:05:00Z)", "web: No: us (at 2026-01-02T03:06:00Z)"}},
-		"said once more":          {[]corev1.Event{told("web", ours, "no", 5), told("web", "spillway-volume", "no", 25)}, []string{"web: No: no (at 2026-01-02T03:25:00Z)"}},
-		"marked by Spillway":      {[]corev1.Event{told("marked", ours, "no", 5)}, []string{"marked: No: no (at 2026-01-02T03:05:00Z)"}},
+		"of two providers":        {[]corev1.Event{told("web", ours, "us", 6), told("web", ours, "eu", 5)}, []string{"web: No: eu (at 2026-01-02T03:05:00Z, 54m ago)", "web: No: us (at 2026-01-02T03:06:00Z, 53m ago)"}},
+		"said once more":          {[]corev1.Event{told("web", ours, "no", 5), told("web", "spillway-volume", "no", 25)}, []string{"web: No: no (at 2026-01-02T03:25:00Z, 34m ago)"}},
+		"marked by Spillway":      {[]corev1.Event{told("marked", ours, "no", 5)}, []string{"marked: No: no (at 2026-01-02T03:05:00Z, 54m ago)"}},
 		"mended by its owner":     {[]corev1.Event{told("mended", ours, "no", 5)}, nil},
-		"mended, and not enough":  {[]corev1.Event{told("mended", ours, "no", 8)}, []string{"mended: No: no (at 2026-01-02T03:08:00Z)"}},
+		"mended, and not enough":  {[]corev1.Event{told("mended", ours, "no", 8)}, []string{"mended: No: no (at 2026-01-02T03:08:00Z, 51m ago)"}},
 		"created again":           {[]corev1.Event{another}, nil},
 		"of another":              {[]corev1.Event{told("web", "ingress-nginx", "no", 5)}, nil},
 		"of the provider":         {[]corev1.Event{told("web", "spillway", "no", 5)}, nil},
@@ -56,7 +56,7 @@ func TestObjects(t *testing.T) {
 			all := seen.about(test.events)
 			for i := range all {
 				if concerns(&all[i], now[all[i].InvolvedObject.Name]) {
-					got = append(got, strings.TrimPrefix(objectOf(&all[i]).String(), "Ingress "))
+					got = append(got, strings.TrimPrefix(objectOf(&all[i], at(59).Time).String(), "Ingress "))
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -69,14 +69,14 @@ func TestObjects(t *testing.T) {
 func TestDrawObjects(t *testing.T) {
 	var b strings.Builder
 	drawObjects(&b, []Object{
-		{"a", "Ingress", "web", "No", "it is not", "2026-01-02T03:05:00Z"}, {"a", "Service", "web", "No", "", "2026-01-02T03:06:00Z"}, {"b", "Ingress", "web", "No", "", "2026-01-02T03:05:00Z"},
+		{"a", "Ingress", "web", "No", "it is not", "2026-01-02T03:05:00Z", "7m"}, {"a", "Service", "web", "No", "", "2026-01-02T03:06:00Z", "7m"}, {"b", "Ingress", "web", "No", "", "2026-01-02T03:05:00Z", "7m"},
 	})
-	const want = `not in a provider, or there with changes:
+	const want = `within the last hour, and perhaps repaired since: not in a provider, or there with changes:
 ├─ namespace a
-│  ├─ Ingress web: No: it is not (at 2026-01-02T03:05:00Z)
-│  └─ Service web: No (at 2026-01-02T03:06:00Z)
+│  ├─ Ingress web: No: it is not (at 2026-01-02T03:05:00Z, 7m ago)
+│  └─ Service web: No (at 2026-01-02T03:06:00Z, 7m ago)
 └─ namespace b
-   └─ Ingress web: No (at 2026-01-02T03:05:00Z)
+   └─ Ingress web: No (at 2026-01-02T03:05:00Z, 7m ago)
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

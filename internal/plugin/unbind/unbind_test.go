@@ -35,6 +35,7 @@ import (
 	"github.com/spillway-io/spillway/config"
 	"github.com/spillway-io/spillway/internal/account"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/field/provenance"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 	"github.com/spillway-io/spillway/internal/provider/lease"
@@ -139,6 +140,36 @@ func TestOnlyThere(t *testing.T) {
 	done.Status.Phase = corev1.PodSucceeded
 	if got := tied(append(pods, lone, done), []corev1.Node{own, eu}, eu.Name, nil, nil); !slices.Equal(got, []string{"2 in namespace team"}) {
 		t.Errorf("recreated: %s", got)
+	}
+}
+
+// TestOnlyVirtual: several providers do not help a pod once all go.
+func TestOnlyVirtual(t *testing.T) {
+	node := func(name, kind string) corev1.Node {
+		return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelNodeType: kind}}}
+	}
+	pod := func(name, on string, owned bool, requires ...corev1.NodeSelectorRequirement) corev1.Pod {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Spec: corev1.PodSpec{NodeName: on, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}}
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: append(requires, admission.OnVirtual)}},
+		}}}
+		if owned {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: ptr.To(true)}}
+		}
+		return p
+	}
+	own := corev1.NodeSelectorRequirement{Key: v1alpha1.LabelNodeType, Operator: corev1.NodeSelectorOpExists}
+	nodes := []corev1.Node{node("own", "local"), node("spillway-eu", v1alpha1.NodeTypeVirtual), node("spillway-us", v1alpha1.NodeTypeVirtual)}
+	nodes[0].Labels = nil
+	pods := []corev1.Pod{
+		pod("added", "spillway-eu", true), pod("tied", "spillway-eu", true, own), pod("lost", "spillway-eu", false, own), pod("local", "own", true, own),
+		pod("waits", "", false), pod("recreated", "", true), pod("waits-tied", "", true, own),
+	}
+	if got := OnlyVirtual(pods, nodes, nil, []string{"team"}).String(); got != "3 pods (team/tied, team/waits, team/waits-tied)" {
+		t.Errorf("got %s", got)
+	}
+	if got := OnlyVirtual(pods, nodes, nil, nil); got.Count != 5 {
+		t.Errorf("in a namespace that is not taken back: %s", got)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 	"github.com/spillway-io/spillway/internal/conditions"
+	"github.com/spillway-io/spillway/internal/decide/admission"
 	"github.com/spillway-io/spillway/internal/field"
 	"github.com/spillway-io/spillway/internal/plugin/cli"
 )
@@ -58,7 +59,7 @@ func TestKeepVolumes(t *testing.T) {
 // is here.
 func TestTied(t *testing.T) {
 	node := func(cluster string) corev1.Node {
-		return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.VirtualNodePrefix + cluster, Labels: map[string]string{v1alpha1.LabelCluster: cluster}}}
+		return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.VirtualNodePrefix + cluster, Labels: map[string]string{v1alpha1.LabelCluster: cluster, v1alpha1.LabelNodeType: v1alpha1.NodeTypeVirtual}}}
 	}
 	pod := func(change func(*corev1.Pod)) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Controller: ptr.To(true)}}}}
@@ -66,11 +67,15 @@ func TestTied(t *testing.T) {
 		change(&p)
 		return p
 	}
-	created := func(p *corev1.Pod) {
-		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: v1alpha1.LabelCluster, Operator: corev1.NodeSelectorOpIn, Values: []string{"eu"}}}}},
-		}}}
+	in := corev1.NodeSelectorRequirement{Key: v1alpha1.LabelCluster, Operator: corev1.NodeSelectorOpIn, Values: []string{"eu"}}
+	requires := func(requirements ...corev1.NodeSelectorRequirement) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: requirements}},
+			}}}
+		}
 	}
+	created := requires(admission.OnVirtual, in)
 	selects := func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{v1alpha1.LabelCluster: "eu"} }
 	mounts := func(p *corev1.Pod) {
 		p.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
@@ -88,6 +93,8 @@ func TestTied(t *testing.T) {
 	}{
 		"as it was created":        {created, nil, true},
 		"offloaded to both since":  {created, []v1alpha1.NamespaceOffloading{both}, false},
+		"it requires the node":     {requires(in, admission.OnVirtual), []v1alpha1.NamespaceOffloading{both}, true},
+		"it requires any of both":  {requires(corev1.NodeSelectorRequirement{Key: v1alpha1.LabelCluster, Operator: corev1.NodeSelectorOpExists}, admission.OnVirtual, in), []v1alpha1.NamespaceOffloading{both}, false},
 		"it selects the node":      {selects, []v1alpha1.NamespaceOffloading{both}, true},
 		"its volume is there":      {mounts, []v1alpha1.NamespaceOffloading{both}, true},
 		"it may go where it wants": {func(*corev1.Pod) {}, nil, false},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,13 +79,13 @@ func Tied(ctx context.Context, consumer *cli.Cluster, output *cli.Output, bindin
 	return "pods that can run only on node " + binding.VirtualNodeName() + " are evicted, and the pods that replace them stay Pending: " + strings.Join(namespaces, ", ")
 }
 
-// tied counts, by namespace, the pods that a controller recreates and that fit the nodes of this provider alone. The affinity of
-// a pod is that of its creation. If the namespace is offloaded to others since, only the node selector and the volumes count.
+// tied counts, by namespace, the pods that a controller recreates and that fit the nodes of this provider alone. If the namespace
+// is offloaded to others since, a new pod does not get what the offloading has added to this one.
 func tied(pods []corev1.Pod, nodes []corev1.Node, node string, volumes Volumes, offloadings []v1alpha1.NamespaceOffloading) []string {
 	pods = slices.Clone(pods)
 	for i := range pods {
 		if goesElsewhere(offloadings, pods[i].Namespace, node) {
-			pods[i].Spec.Affinity = nil
+			pods[i].Spec.Affinity = written(&pods[i])
 		}
 	}
 	count := map[string]int{}
@@ -98,6 +99,70 @@ func tied(pods []corev1.Pod, nodes []corev1.Node, node string, volumes Volumes, 
 		namespaces = append(namespaces, fmt.Sprintf("%d in namespace %s", count[name], name))
 	}
 	return namespaces
+}
+
+// WarnOfEnd names the pods that stay Pending once there is no virtual node any more. offloaded are the namespaces that are taken back.
+func WarnOfEnd(ctx context.Context, consumer *cli.Cluster, output *cli.Output, offloaded []string) {
+	pods, nodes := &corev1.PodList{}, &corev1.NodeList{}
+	err := errors.Join(consumer.List(ctx, pods), consumer.List(ctx, nodes))
+	if apierrors.IsForbidden(err) {
+		return
+	}
+	volumes, more := ReadVolumes(ctx, consumer)
+	if err = errors.Join(err, more); err != nil {
+		output.Warn("cannot tell which pods need a virtual node: %v", err)
+		return
+	}
+	if left := OnlyVirtual(pods.Items, nodes.Items, volumes, offloaded); left.Count > 0 {
+		output.Warn("pods that can run only on virtual nodes stay Pending, or the pods that replace them: %s; remove what restricts them to these nodes, and delete them", left)
+	}
+}
+
+// OnlyVirtual summarises the pods that wait for a virtual node, and those on one that a controller recreates, that fit no other
+// node. In a namespace that is taken back, the manager evicts them, and new ones do not get what the offloading has added.
+func OnlyVirtual(pods []corev1.Pod, nodes []corev1.Node, volumes Volumes, offloaded []string) eviction.Remaining {
+	virtual := func(node string) bool { return strings.HasPrefix(node, v1alpha1.VirtualNodePrefix) }
+	local := slices.DeleteFunc(slices.Clone(nodes), func(node corev1.Node) bool { return virtual(node.Name) })
+	var names []types.NamespacedName
+	for _, pod := range pods {
+		recreated := metav1.GetControllerOf(&pod) != nil
+		if pod.Spec.NodeName != "" && (!virtual(pod.Spec.NodeName) || !recreated) || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		if recreated && slices.Contains(offloaded, pod.Namespace) {
+			pod.Spec.Affinity = written(&pod)
+		}
+		tied := func(node corev1.Node) bool {
+			return virtual(node.Name) && len(only([]corev1.Pod{pod}, append(slices.Clone(local), node), node.Name, volumes)) > 0
+		}
+		if slices.ContainsFunc(nodes, tied) {
+			names = append(names, client.ObjectKeyFromObject(&pod))
+		}
+	}
+	return eviction.Summarise(names, nil)
+}
+
+// written returns the affinity of a pod without what Spillway has added to it. In each term, the first requirement that the node is
+// virtual or local begins what was added; what the user wrote is before it (package admission).
+func written(pod *corev1.Pod) *corev1.Affinity {
+	affinity := pod.Spec.Affinity.DeepCopy()
+	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return affinity
+	}
+	terms := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	for i := range terms {
+		added := slices.IndexFunc(terms[i].MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
+			return equality.Semantic.DeepEqual(r, admission.OnVirtual) || equality.Semantic.DeepEqual(r, admission.OnLocal)
+		})
+		switch {
+		case added == 0: // Nothing is left of this term, so any node is allowed.
+			affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = nil
+			return affinity
+		case added > 0:
+			terms[i].MatchExpressions = terms[i].MatchExpressions[:added]
+		}
+	}
+	return affinity
 }
 
 // goesElsewhere reports whether a namespace is offloaded to another provider than that of a node.

@@ -39,8 +39,16 @@ func Command(f *cli.Factory) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove Spillway from this cluster",
-		Long: `Removes Spillway from this cluster: first all offloadings, then all bindings, both of which need a running manager, then
-the manager, and last policies, roles, kinds and namespace spillway-system. It says what it waits for, such as a provider that is down.
+		Long: `Removes Spillway from this cluster, in this order:
+1. all NamespaceOffloadings, and all ClusterBindings with their virtual nodes; both need a running manager;
+2. the Deployment of the manager;
+3. Spillway's MutatingAdmissionPolicy and ValidatingAdmissionPolicies, the MutatingWebhookConfiguration, ClusterRoles and Roles, the
+   bindings of all these, the FlowSchema and PriorityLevelConfiguration spillway-heartbeats, and the CSIDriver csi.spillway.io;
+   also the StorageClasses, IngressClasses and other classes that the manager has imported from providers;
+4. the CustomResourceDefinitions of ClusterBinding, NamespaceOffloading and NamespaceMap;
+5. the namespace spillway-system, with everything in it, such as the Secrets with the credentials of providers.
+
+It says what it waits for, such as a provider that is down, and which pods stay Pending without virtual nodes.
 
 On a terminal it asks, and names the cluster, unless you give --yes. Without one, it refuses while there are offloadings or bindings, unless you give --all.
 Bindings of hosted clusters belong to their operator: first remove spec.binding of each HostedCluster. What bind created in providers
@@ -62,6 +70,9 @@ func (o *options) run(ctx context.Context, f *cli.Factory, consumer *cli.Cluster
 	namespaces, bindings, err := used(ctx, consumer)
 	if err != nil {
 		return err
+	}
+	if len(namespaces)+len(bindings) > 0 {
+		unbind.WarnOfEnd(ctx, consumer, output, namespaces)
 	}
 	if !o.DryRun {
 		if err := agreed(stillUsed(namespaces, bindings), f.Where(consumer), o.all, f.Asker(o.yes)); err != nil {
