@@ -71,6 +71,6 @@ func main() {
 // run runs the operator until it is stopped.
 func run(options operator.Options) error {
 	return program.Run(version, func(_ context.Context, config *rest.Config) (program.Manager, error) {
-		return operator.New(config, options)
+		return operator.New(config, options) //nolint:contextcheck // Its recorder ends with the manager, not with ctx.
 	})
 }
