@@ -34,6 +34,10 @@ const (
 	// requestTimeout limits one request, including the client library's own retries.
 	requestTimeout = 15 * time.Second
 
+	// mostSaid is how many characters of an error are kept, as many as the status may have. The provider chooses how
+	// long it is.
+	mostSaid = 512
+
 	// See k8s.io/pod-security-admission/api: the label and its middle level.
 	podSecurityEnforce = "pod-security.kubernetes.io/enforce"
 )
@@ -214,7 +218,7 @@ func (a *executor) delete(ctx context.Context, d namespacemap.Delete) {
 // error, unless it happens every time. A server error that lasts is reported, too.
 func (a *executor) refused(namespace, remote string, outcome namespacemap.Outcome, err error) {
 	before, again := a.outcomes.last(a.binding.Name, remote, outcome.Phase)
-	outcome.Message = text.Clean(retry.Said(err))
+	outcome.Message = text.Bound(retry.Said(err), mostSaid)
 	switch {
 	case retry.IsServerError(err) && a.outcomes.serverError(a.binding.Name, remote):
 		outcome.Reason = v1alpha1.ReasonServerError

@@ -8,12 +8,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/spillway-io/spillway/internal/engine/decide"
+	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/retry"
 )
 
 // heldFor is how long a failed write has taken at least if it was held up. Most often, the API server has waited for
 // an admission webhook. If it fails by itself, it says so sooner.
 const heldFor = 3 * time.Second
+
+// mostSaid is how many characters of an error are kept. The provider chooses how long it is.
+const mostSaid = 512
 
 // HeldUp knows in which namespaces of the provider writes of one kind are held up: they fail after a long time. Only a
 // few of these are sent at a time, so that the workers of the kind are free for other namespaces. Its zero value knows
@@ -79,7 +83,7 @@ func (h *HeldUp) note(of target, err error, took time.Duration) {
 		if h.held[of] == nil {
 			h.held[of] = &held{}
 		}
-		h.held[of].said = retry.Said(err)
+		h.held[of].said = text.Bound(retry.Said(err), mostSaid)
 	case err == nil || took < heldFor && errors.As(err, &status): // It was made, or answered in time.
 		delete(h.held, of)
 	}

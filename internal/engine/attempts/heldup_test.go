@@ -2,6 +2,8 @@ package attempts
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,5 +98,21 @@ func TestHeldUpInTurn(t *testing.T) {
 	}
 	if sent != 2*most {
 		t.Errorf("%d are sent at a time, want %d", sent, 2*most)
+	}
+}
+
+// TestSaid: the provider chooses how long its errors are, and one is kept for each namespace.
+func TestSaid(t *testing.T) {
+	var h HeldUp
+	for range 2 {
+		ended, err := h.Begin(decide.Create, "a", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended(apierrors.NewInternalError(errors.New(strings.Repeat("x", 1<<20))), 10*time.Second)
+	}
+	_, _ = h.Begin(decide.Create, "a", 1)
+	if _, err := h.Begin(decide.Create, "a", 1); err == nil || len(err.Error()) > 2*mostSaid {
+		t.Errorf("got %v characters", len(fmt.Sprint(err)))
 	}
 }

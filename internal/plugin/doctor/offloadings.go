@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
+	"github.com/spillway-io/spillway/internal/decide/placement"
 	"github.com/spillway-io/spillway/internal/field/text"
 	"github.com/spillway-io/spillway/internal/plugin/status"
 )
@@ -18,7 +19,7 @@ func (e *exam) offloadings() {
 	}
 	fine := true
 	for i := range e.seen.Offloadings {
-		if f := ofOffloading(&e.seen.Offloadings[i], e.seen.Bindings); f != nil {
+		if f := ofOffloading(&e.seen.Offloadings[i], e.seen.Bindings, e.seen.Hides(status.Bindings)); f != nil {
 			fine = false
 			e.found(*f)
 		}
@@ -28,14 +29,20 @@ func (e *exam) offloadings() {
 	}
 }
 
-func ofOffloading(offloading *v1alpha1.NamespaceOffloading, bindings []v1alpha1.ClusterBinding) *Finding {
+func ofOffloading(offloading *v1alpha1.NamespaceOffloading, bindings []v1alpha1.ClusterBinding, hidden bool) *Finding {
 	state := status.StateOf(offloading)
 	if !state.Stuck {
 		return nil
 	}
 	f := &Finding{Level: Error, Check: "offloading", Object: offloading.Namespace, Message: state.String(), Mend: "docs/troubleshooting.md, reason " + string(offloading.Status.OffloadingPhase)}
 	if offloading.Status.OffloadingPhase == v1alpha1.OffloadingPhaseNoClusterSelected {
-		f.Mend = "kubectl spillway offload " + offloading.Namespace + " --selector or --clusters corrects the selector" + offers(offloading.Spec.ClusterSelector, bindings)
+		f.Mend = "kubectl spillway offload " + offloading.Namespace + " --selector or --clusters corrects the selector"
+		if len(offloading.Spec.Overflow) > 0 {
+			f.Mend = "correct clusterSelector of the tiers in spec.overflow of its NamespaceOffloading"
+		}
+		if !hidden {
+			f.Mend += offers(offloading.Spec.Selector(), bindings)
+		}
 	}
 	return f
 }
@@ -55,12 +62,8 @@ func offers(selector *v1alpha1.ClusterSelector, bindings []v1alpha1.ClusterBindi
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
 		values := map[string]bool{}
 		for i := range bindings {
-			value, has := bindings[i].Spec.VirtualNode.Labels[key]
-			if key == v1alpha1.LabelCluster {
-				value, has = v1alpha1.LabelValue(bindings[i].Spec.ClusterID), true
-			}
-			if has {
-				values[string(value)] = true
+			if value, has := placement.NodeLabels(&bindings[i])[key]; has {
+				values[value] = true
 			}
 		}
 		said := "no binding has " + key

@@ -70,13 +70,7 @@ func (s *Seen) ReadObjects(ctx context.Context, consumer client.Client) error {
 	}
 	told := s.about(events.Items)
 	for i := range told {
-		still := true
-		if i < mostRead {
-			if still, err = holds(ctx, consumer, &told[i]); err != nil {
-				return err
-			}
-		}
-		if still {
+		if i >= mostRead || holds(ctx, consumer, &told[i]) {
 			s.Objects = append(s.Objects, objectOf(&told[i], time.Now()))
 		}
 	}
@@ -121,21 +115,16 @@ func objectOf(e *corev1.Event, now time.Time) Object {
 	}
 }
 
-// holds reports whether an event may still be true: its object is there, and nobody has changed it since. An object that the
-// user may not read counts as there.
-func holds(ctx context.Context, consumer client.Client, e *corev1.Event) (bool, error) {
+// holds reports whether an event may still be true: its object is there, and nobody has changed it since. An object that cannot
+// be read counts as there. A team can create an event that names no object, and an API group may not answer.
+func holds(ctx context.Context, consumer client.Client, e *corev1.Event) bool {
 	about := &metav1.PartialObjectMetadata{}
 	about.SetGroupVersionKind(schema.FromAPIVersionAndKind(e.InvolvedObject.APIVersion, e.InvolvedObject.Kind))
 	err := consumer.Get(ctx, client.ObjectKey{Namespace: e.InvolvedObject.Namespace, Name: e.InvolvedObject.Name}, about)
-	switch {
-	case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
-		return false, nil
-	case apierrors.IsForbidden(err):
-		return true, nil
-	case err != nil:
-		return false, fmt.Errorf("reading %s %s/%s: %w", e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name, err)
+	if err != nil {
+		return !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err)
 	}
-	return concerns(e, about), nil
+	return concerns(e, about)
 }
 
 // concerns reports whether an event is about an object as it is. Somebody other than Spillway may have changed it since, and

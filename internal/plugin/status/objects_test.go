@@ -1,14 +1,21 @@
 package status
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/spillway-io/spillway/api/v1alpha1"
 )
@@ -85,5 +92,29 @@ func TestDrawObjects(t *testing.T) {
 	drawObjects(&b, make([]Object, mostDrawn+5))
 	if lines := strings.Count(b.String(), "\n"); lines != mostDrawn+3 {
 		t.Errorf("many have %d lines", lines)
+	}
+}
+
+// TestHolds: an event hides nothing because its object cannot be read.
+func TestHolds(t *testing.T) {
+	var answer error
+	consumer := interceptor.NewClient(nil, interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+		return answer
+	}})
+	for name, test := range map[string]struct {
+		answer error
+		want   bool
+	}{
+		"gone":           {apierrors.NewNotFound(schema.GroupResource{}, "web"), false},
+		"not served":     {&meta.NoKindMatchError{}, false},
+		"forbidden":      {apierrors.NewForbidden(schema.GroupResource{}, "web", nil), true},
+		"without name":   {errors.New("resource name may not be empty"), true},
+		"no answer":      {apierrors.NewServiceUnavailable("no"), true},
+		"another object": {nil, false},
+	} {
+		answer = test.answer
+		if got := holds(t.Context(), consumer, &corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: "Ingress", UID: "web"}}); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

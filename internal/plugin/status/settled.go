@@ -60,7 +60,7 @@ func (o *options) wait(ctx context.Context, f *cli.Factory, consumer *cli.Cluste
 	}
 	var last Status
 	err = follow.Until(ctx, consumer, watched, func(ctx context.Context) (bool, error) {
-		seen, err := readTold(ctx, consumer, namespace)
+		seen, err := readWarned(ctx, consumer, namespace)
 		if err != nil {
 			return false, follow.Again(err)
 		}
@@ -69,7 +69,14 @@ func (o *options) wait(ctx context.Context, f *cli.Factory, consumer *cli.Cluste
 		if len(pending) > 0 {
 			output.Waiting(text.Few(pending, most))
 		}
-		return len(pending) == 0, nil
+		if len(pending) > 0 {
+			return false, nil
+		}
+		if err := seen.ReadObjects(ctx, consumer); err != nil { // Nothing waits for them, so they are read once.
+			return false, follow.Again(err)
+		}
+		last = Tree(seen)
+		return true, nil
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		err = cli.GaveUp(err, "not everything runs", text.Few(last.Pending(), most))

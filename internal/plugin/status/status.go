@@ -162,6 +162,15 @@ var warnings = client.MatchingFields{"reportingComponent": "spillway-unscheduled
 
 // readTold also reads those warnings, and those about other objects.
 func readTold(ctx context.Context, consumer *cli.Cluster, namespace string) (Seen, error) {
+	seen, err := readWarned(ctx, consumer, namespace)
+	if err != nil {
+		return seen, err
+	}
+	return seen, seen.ReadObjects(ctx, consumer)
+}
+
+// readWarned also reads those warnings.
+func readWarned(ctx context.Context, consumer *cli.Cluster, namespace string) (Seen, error) {
 	seen, err := Read(ctx, consumer, namespace)
 	if err != nil {
 		return seen, err
@@ -175,7 +184,7 @@ func readTold(ctx context.Context, consumer *cli.Cluster, namespace string) (See
 		return seen, fmt.Errorf("reading %s: %w", Events, err)
 	}
 	seen.Events = events.Items
-	return seen, seen.ReadObjects(ctx, consumer)
+	return seen, nil
 }
 
 // Read reads what the tree shows, as far as the user may. It reads one namespace, or all if namespace is
